@@ -1,0 +1,143 @@
+"""The properties of primary order atomic broadcast, as checks on a trace of events. Usable without anything else.
+
+    >>> from invariants import Broadcast, Deliver, Txn, Zxid, check
+    >>> x = Txn(Zxid(1, 1), "x")
+    >>> [v.status for v in check([Broadcast(1, 0, 1, x), Deliver(2, 0, x)], properties=["integrity"])]
+    ['holds']
+    >>> [verdict] = check([Deliver(2, 0, x)], properties=["integrity"])
+    >>> verdict.violation.summary
+    'p2 delivered x⟨1,1⟩, which nobody broadcast'
+
+`check` judges a whole trace, `Judge` one that is still growing; `invariants.trace` reads and writes traces.
+The properties are stated in the docstrings of their modules, with their source, witness and cost.
+"""
+
+from collections.abc import Iterable
+
+from invariants.agreement import Agreement
+from invariants.base import Invariant, Judge, Status, Verdict, Violation, judge_events
+from invariants.chain import EMPTY, Chain, chain_hash
+from invariants.clock import Clock
+from invariants.events import (
+    NO_ZXID,
+    Accept,
+    Adopt,
+    AnyEvent,
+    Broadcast,
+    ClientAck,
+    CommitEpoch,
+    Crash,
+    Cut,
+    Deliver,
+    Drop,
+    Elect,
+    End,
+    Establish,
+    Event,
+    FinalRead,
+    Halt,
+    Header,
+    Heal,
+    Local,
+    Promise,
+    Ready,
+    Receive,
+    Recover,
+    Restore,
+    Send,
+    Stabilised,
+    TraceError,
+    Truncate,
+    Txn,
+    Zxid,
+)
+from invariants.global_primary_order import GlobalPrimaryOrder
+from invariants.integrity import Integrity
+from invariants.local_primary_order import LocalPrimaryOrder
+from invariants.primary_integrity import PrimaryIntegrity
+from invariants.total_order import TotalOrder
+
+PROPERTIES: dict[str, type[Invariant]] = {
+    kind.name: kind
+    for kind in (Integrity, TotalOrder, Agreement, LocalPrimaryOrder, GlobalPrimaryOrder, PrimaryIntegrity, Clock)
+}
+"""Every property by name, in the order of the paper."""
+
+
+def select(names: Iterable[str] | None = None) -> list[type[Invariant]]:
+    """The properties of these names, in the order of the paper; all of them for None.
+
+    A hyphen stands for a space. ValueError for a name that is not one of `PROPERTIES`.
+    """
+    if names is None:
+        return list(PROPERTIES.values())
+    wanted = [name.replace("-", " ") for name in names]
+    for name in wanted:
+        if name not in PROPERTIES:
+            raise ValueError(f"no property `{name}`; expected one of: {', '.join(PROPERTIES)}")
+    return [kind for name, kind in PROPERTIES.items() if name in wanted]
+
+
+def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> list[Verdict]:
+    """Judge a whole trace by these properties (all of them for None): one verdict each, in the order of the paper.
+
+    Events without a `Header` are taken as a complete trace of which only each process's own order is known. A trace
+    with a header has to have an `End`, or nothing but a certain violation is concluded. Amortised O(1) an event,
+    memory O(distinct transactions + processes).
+
+    ValueError for an unknown property; TraceError if a process's events are out of order or the end miscounts them.
+    """
+    return judge_events(events, select(properties))
+
+
+__all__ = [
+    "EMPTY",
+    "NO_ZXID",
+    "PROPERTIES",
+    "Accept",
+    "Adopt",
+    "Agreement",
+    "AnyEvent",
+    "Broadcast",
+    "Chain",
+    "ClientAck",
+    "Clock",
+    "CommitEpoch",
+    "Crash",
+    "Cut",
+    "Deliver",
+    "Drop",
+    "Elect",
+    "End",
+    "Establish",
+    "Event",
+    "FinalRead",
+    "GlobalPrimaryOrder",
+    "Halt",
+    "Header",
+    "Heal",
+    "Integrity",
+    "Invariant",
+    "Judge",
+    "Local",
+    "LocalPrimaryOrder",
+    "PrimaryIntegrity",
+    "Promise",
+    "Ready",
+    "Receive",
+    "Recover",
+    "Restore",
+    "Send",
+    "Stabilised",
+    "Status",
+    "TotalOrder",
+    "TraceError",
+    "Truncate",
+    "Txn",
+    "Verdict",
+    "Violation",
+    "Zxid",
+    "chain_hash",
+    "check",
+    "select",
+]

@@ -1,0 +1,193 @@
+"""What a property is, what it says when it is broken, and how a trace is judged by several at once."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct
+
+from invariants.chain import Chain
+from invariants.events import Broadcast, Deliver, End, Event, Header, Restore, TraceError
+from invariants.record import Record, Sent
+
+Status = Literal["holds", "violated", "not exercised", "inconclusive"]
+
+
+class Violation(Struct, frozen=True):
+    """A broken property, as data. How to draw it is the business of others.
+
+    `witness` is canonical: the least one by zxid, then process and incarnation, so that it does not change when
+    independent events are shuffled. `detected` is the number of the event (from 0, header not counted) with which
+    the violation was certain; None if only the end of the trace showed it.
+    """
+
+    property: str
+    statement: str
+    source: str
+    summary: str
+    witness: tuple[Event, ...]
+    detected: int | None = None
+
+
+class Verdict(Struct, frozen=True):
+    """What one property says of one trace. `judged` counts the cases in which its condition was met."""
+
+    property: str
+    status: Status
+    judged: int
+    violation: Violation | None = None
+
+
+class Invariant:
+    """One property of the paper, judged incrementally. A subclass per property; see the modules beside this one.
+
+    The hooks return True as soon as the property is known to be broken. They are called after the record took the
+    event in, and only for what is new in it.
+    """
+
+    name: ClassVar[str]
+    statement: ClassVar[str]
+    source: ClassVar[str]
+
+    def __init__(self, record: Record, order: str) -> None:
+        self.record = record
+        self.order = order
+
+    def on_link(self, link: Chain) -> bool:
+        """Some process delivered `link.txn` after `link.previous`, and is the first to do so."""
+        return False
+
+    def on_sent(self, sent: Sent) -> bool:
+        """A transaction was broadcast; it may have been delivered before, in a merged log."""
+        return False
+
+    def on_position(self, sent: Sent) -> bool:
+        """`sent.delivered` is known: what its primary had delivered when it broadcast."""
+        return False
+
+    def on_move(self, process: int) -> bool:
+        """Called for each delivery once the delivered sequences have forked."""
+        return False
+
+    def judged(self) -> int:
+        """How often the condition of the property was met; 0 means not exercised."""
+        raise NotImplementedError  # abstract: each property counts its own condition
+
+    def violation(self) -> Violation | None:
+        """The canonical violation in what was observed so far, taken as the whole trace; None if there is none."""
+        raise NotImplementedError  # abstract: each property finds its own witness
+
+    def inconclusive(self) -> bool:
+        """Whether more events could still repair the violation, so that a cut-off trace says nothing about it."""
+        return False
+
+    def fork(self, record: Record) -> "Invariant":
+        """An independent copy that reads `record`. O(size), in C."""
+        copy = object.__new__(type(self))
+        for name, value in vars(self).items():
+            setattr(copy, name, value.copy() if isinstance(value, dict | set | list) else value)
+        copy.record = record
+        return copy
+
+    def _violation(self, summary: str, *witness: Event) -> Violation:
+        return Violation(self.name, self.statement, self.source, summary, witness)
+
+
+class Judge:
+    """Judges a trace while it comes: `observe` each event, then `finish`.
+
+    Amortised O(1) an event; memory O(distinct transactions + processes). `broken` names the properties that are
+    known to be violated so far, in the order of detection.
+    """
+
+    def __init__(self, properties: Iterable[type[Invariant]], order: str = "global") -> None:
+        self.record = Record()
+        self.invariants = [kind(self.record, order) for kind in properties]
+        self.broken: dict[str, int] = {}  # property -> number of the event
+        self.count = 0
+        self.observers = self._observers()
+
+    def _observers(self) -> dict[type[Event], Callable[[Any], None]]:
+        return {Deliver: self._deliver, Broadcast: self._broadcast, Restore: self.record.restore}
+
+    def observe(self, event: Event) -> None:
+        """Take one event in. TraceError if it goes back to an earlier incarnation of its process."""
+        observer = self.observers.get(type(event))
+        if observer is not None:
+            observer(event)
+        self.count += 1
+
+    def _deliver(self, event: Deliver) -> None:
+        record = self.record
+        record.deliver(event)
+        if record.new_links:
+            self._judge_new()
+        if record.forked:
+            for invariant in self.invariants:
+                if invariant.on_move(event.process):
+                    self.broken.setdefault(invariant.name, self.count)
+
+    def _broadcast(self, event: Broadcast) -> None:
+        self.record.broadcast(event)
+        self._judge_new()
+
+    def _judge_new(self) -> None:
+        links, sents, positions = self.record.take_new()
+        for invariant in self.invariants:
+            found = False
+            for link in links:
+                found |= invariant.on_link(link)
+            for sent in sents:
+                found |= invariant.on_sent(sent)
+            for sent in positions:
+                found |= invariant.on_position(sent)
+            if found:
+                self.broken.setdefault(invariant.name, self.count)
+
+    def finish(self, complete: bool = True) -> list[Verdict]:
+        """The verdicts, if the trace ends here. With `complete` False nothing that may yet change is concluded."""
+        verdicts = []
+        for invariant in self.invariants:
+            judged = invariant.judged()
+            violation = invariant.violation()
+            status: Status = "holds" if judged else "not exercised"
+            if violation is not None and (complete or not invariant.inconclusive()):
+                detected = self.broken.get(invariant.name)
+                verdicts.append(Verdict(invariant.name, "violated", judged, _detected(violation, detected)))
+                continue
+            if not complete:
+                status = "inconclusive"
+            verdicts.append(Verdict(invariant.name, status, judged))
+        return verdicts
+
+    def fork(self) -> "Judge":
+        """An independent copy, to judge another continuation of what was observed. O(size), in C."""
+        copy = object.__new__(Judge)
+        copy.record = self.record.fork()
+        copy.invariants = [invariant.fork(copy.record) for invariant in self.invariants]
+        copy.broken = dict(self.broken)
+        copy.count = self.count
+        copy.observers = copy._observers()
+        return copy
+
+
+def _detected(violation: Violation, detected: int | None) -> Violation:
+    return Violation(
+        violation.property, violation.statement, violation.source, violation.summary, violation.witness, detected
+    )
+
+
+def judge_events(events: Iterable[Event], properties: Sequence[type[Invariant]]) -> list[Verdict]:
+    """Judge a whole trace; `invariants.check` tells how header and end are understood."""
+    judge = Judge(properties, "per-process")
+    complete = True
+    for event in events:
+        if isinstance(event, Header):
+            judge = Judge(properties, event.order)
+            complete = False
+        elif isinstance(event, End):
+            if event.count != judge.count:
+                raise TraceError(f"field `count`: expected {judge.count}, the number of events, found {event.count}")
+            complete = event.complete
+        else:
+            judge.observe(event)
+    return judge.finish(complete)

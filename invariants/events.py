@@ -1,0 +1,297 @@
+"""The vocabulary of a trace: what a run of a broadcast protocol showed to the outside.
+
+A trace is a `Header`, then events, then an `End`. On disk it is JSON Lines (see `invariants.trace`).
+
+Three groups of events:
+
+- what the properties of DSN 2011, III judge: `Broadcast` (abcast), `Deliver` (abdeliver), `Ready`, and the life of
+  a process (`Crash`, `Recover`, `Restore`, `Halt`); `ClientAck`, `FinalRead` and `Stabilised` where somebody saw them;
+- protocol events, for the invariants of VI-B: `Promise`, `Adopt`, `Accept`, `Truncate`, `Establish`, `CommitEpoch`;
+- environment events, for drawing only: `Send`, `Receive`, `Drop`, `Cut`, `Heal`, `Elect`.
+
+Only the order of each process's own events matters to the properties, so logs of several machines can be merged
+in any way. A process that recovers goes on under the next incarnation number, and each incarnation is judged as a
+process of its own.
+
+An epoch and a counter are integers of 0 or more, a process is an integer from 1 up, an incarnation one from 0 up.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+TRACE_VERSION = 1
+
+ProcessId = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Incarnation = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Epoch = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+Counter = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+Length = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+ChainHash = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+_COUNTER_BITS = 32
+
+
+class Zxid(Struct, frozen=True, order=True, array_like=True, gc=False, forbid_unknown_fields=True):
+    """A transaction identifier (epoch, counter), ordered by epoch, then counter (DSN 2011, III).
+
+    >>> Zxid(1, 9) < Zxid(2, 1)
+    True
+    """
+
+    epoch: Epoch
+    counter: Counter
+
+    def __str__(self) -> str:
+        return f"⟨{self.epoch},{self.counter}⟩"
+
+    def packed(self) -> int:
+        """ZooKeeper's 64-bit form: the epoch in the upper, the counter in the lower 32 bits."""
+        return self.epoch << _COUNTER_BITS | self.counter
+
+    @classmethod
+    def unpack(cls, packed: int) -> "Zxid":
+        """The inverse of `packed`; ValueError if `packed` is negative or longer than 64 bits."""
+        if not 0 <= packed < 1 << 2 * _COUNTER_BITS:
+            raise ValueError(f"a packed zxid is an integer of 64 bits, not {packed}")
+        return cls(packed >> _COUNTER_BITS, packed & (1 << _COUNTER_BITS) - 1)
+
+
+NO_ZXID = Zxid(0, 0)
+"""The zxid of an empty history: it precedes every other."""
+
+
+class Txn(Struct, frozen=True, order=True, gc=False, forbid_unknown_fields=True):
+    """A transaction ⟨v, z⟩. Its identity is the pair: two values under one zxid are two transactions."""
+
+    zxid: Zxid
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.value}{self.zxid}"
+
+
+class Event(Struct, frozen=True, gc=False, tag_field="event", tag=str.lower, forbid_unknown_fields=True):
+    """Base of all events; `event` is the name of the kind in the JSON form."""
+
+
+class Local(Event, frozen=True):
+    """Base of the events that happen at one process, in one of its incarnations."""
+
+    process: ProcessId
+    incarnation: Incarnation
+
+
+# What the properties judge.
+
+
+class Broadcast(Local, frozen=True):
+    """abcast(txn) by `process` as the primary of `epoch`."""
+
+    epoch: Epoch
+    txn: Txn
+
+
+class Deliver(Local, frozen=True):
+    """abdeliver(txn) at `process`."""
+
+    txn: Txn
+
+
+class Ready(Local, frozen=True):
+    """ready(epoch): the application may broadcast, as the primary of `epoch`."""
+
+    epoch: Epoch
+
+
+class Crash(Local, frozen=True):
+    """The process stopped; `lost` is the number of its writes that had not reached the disk and are gone."""
+
+    lost: Length = 0
+
+
+class Recover(Local, frozen=True):
+    """The process is up again; `incarnation` is the new one."""
+
+
+class Restore(Local, frozen=True):
+    """The application took over a snapshot that holds the first `length` transactions, up to `zxid`.
+
+    `hash` is the chain hash of that prefix (see `invariants.chain`).
+    """
+
+    zxid: Zxid
+    length: Length
+    hash: ChainHash
+
+
+class Halt(Local, frozen=True):
+    """The process stopped itself, for good."""
+
+    reason: str
+
+
+class ClientAck(Local, frozen=True, tag="client_ack"):
+    """A client was told by `process` that `txn` is done."""
+
+    txn: Txn
+
+
+class FinalRead(Local, frozen=True, tag="final_read"):
+    """What a read of everything at `process` gave at the end."""
+
+    txns: tuple[Txn, ...]
+
+
+class Stabilised(Event, frozen=True):
+    """From here on the environment keeps the conditions of claim 7 (DSN 2011, VI-D) for this leader and quorum."""
+
+    leader: ProcessId
+    quorum: tuple[ProcessId, ...]
+
+
+# Protocol events (DSN 2011, IV and VI-B).
+
+
+class Promise(Local, frozen=True):
+    """f.p := epoch is durable (step f.1.2)."""
+
+    epoch: Epoch
+
+
+class Adopt(Local, frozen=True):
+    """f.a := epoch and the initial history of `length` transactions, up to `zxid`, are durable (step f.2.1)."""
+
+    epoch: Epoch
+    zxid: Zxid
+    length: Length
+    hash: ChainHash
+
+
+class Accept(Local, frozen=True):
+    """The proposal ⟨epoch, txn⟩ is durable (step f.3.2)."""
+
+    epoch: Epoch
+    txn: Txn
+
+
+class Truncate(Local, frozen=True):
+    """An initial history replaced a history that was not a prefix of it: what followed `zxid` is gone (f.2.1)."""
+
+    zxid: Zxid
+    length: Length
+
+
+class Establish(Local, frozen=True):
+    """`process` is the established leader of `epoch` (definition V.1, step l.2.2)."""
+
+    epoch: Epoch
+
+
+class CommitEpoch(Local, frozen=True, tag="commit_epoch"):
+    """The follower has learned that `epoch` is committed (step f.2.2)."""
+
+    epoch: Epoch
+
+
+# Environment events, for drawing.
+
+
+class Send(Local, frozen=True):
+    """A message left `process`; `message` is a number, unique in the trace; `text` says what it carries."""
+
+    to: ProcessId
+    message: Length
+    kind: str
+    text: str = ""
+
+
+class Receive(Local, frozen=True):
+    """The message was handled by `process`."""
+
+    sender: ProcessId
+    message: Length
+
+
+class Drop(Event, frozen=True):
+    """The message was lost: its connection was reset."""
+
+    message: Length
+
+
+class Cut(Event, frozen=True):
+    """The link from `sender` to `receiver` holds its messages back from here on."""
+
+    sender: ProcessId
+    receiver: ProcessId
+
+
+class Heal(Event, frozen=True):
+    """Every link works again."""
+
+
+class Elect(Local, frozen=True):
+    """The leader oracle of `process` names `leader`."""
+
+    leader: ProcessId
+
+
+# Around the events.
+
+
+class Header(Event, frozen=True):
+    """The first line of a trace.
+
+    `order` is "global" where the order of the file is the order in time (a simulator's trace), "per-process" where
+    only the order of each process's own events is known (merged logs). `schedule` is the schedule that gave the
+    trace, as its JSON object, if there is one.
+    """
+
+    version: Literal[1]
+    processes: ProcessId
+    protocol: str
+    quorums: str = "majority"
+    order: Literal["global", "per-process"] = "global"
+    schedule: dict[str, Any] | None = None
+
+
+class End(Event, frozen=True):
+    """The last line: the number of events between header and end, and whether the run was recorded to its end."""
+
+    count: Length
+    complete: bool = True
+
+
+PROPERTY_EVENTS = (Broadcast, Deliver, Ready, Crash, Recover, Restore, Halt, ClientAck, FinalRead, Stabilised)
+PROTOCOL_EVENTS = (Promise, Adopt, Accept, Truncate, Establish, CommitEpoch)
+ENVIRONMENT_EVENTS = (Send, Receive, Drop, Cut, Heal, Elect)
+EVENTS = PROPERTY_EVENTS + PROTOCOL_EVENTS + ENVIRONMENT_EVENTS
+
+AnyEvent = (
+    Broadcast
+    | Deliver
+    | Ready
+    | Crash
+    | Recover
+    | Restore
+    | Halt
+    | ClientAck
+    | FinalRead
+    | Stabilised
+    | Promise
+    | Adopt
+    | Accept
+    | Truncate
+    | Establish
+    | CommitEpoch
+    | Send
+    | Receive
+    | Drop
+    | Cut
+    | Heal
+    | Elect
+)
+
+
+class TraceError(ValueError):
+    """A trace that cannot be judged: malformed, or against its own order. The message is one line."""

@@ -1,0 +1,96 @@
+"""Global primary order (DSN 2011, III-A).
+
+    Suppose a primary ρ_i broadcasts ⟨v,z⟩, and a primary ρ_j, ρ_i ≺ ρ_j, broadcasts ⟨v',z'⟩. If a process delivers
+    both ⟨v,z⟩ and ⟨v',z'⟩, then it must deliver ⟨v,z⟩ before ⟨v',z'⟩.
+
+ρ_e precedes ρ_e' if and only if e < e'.
+
+Detection: each link of the tree knows the lowest and the highest epoch broadcast among its transactions; a delivery
+after one of a higher epoch breaks the property. If a broadcast turns up after its delivery (merged logs), the tree is
+gone through once at the end.
+
+Witness, with z = a and z' = b: ρ_i broadcasts a, ρ_j broadcasts b, p delivers b, then a; least by (a, b, p, ρ_i, ρ_j).
+Exercised by: a process that delivers from two epochs. Cost: O(1) an event; the witness O(distinct transactions).
+"""
+
+from invariants.base import Invariant, Violation
+from invariants.chain import EMPTY, Chain
+from invariants.events import Deliver
+from invariants.record import Record, Sent
+
+_NONE = (1 << 62, -1)
+"""The lowest and the highest epoch of nothing."""
+
+
+class GlobalPrimaryOrder(Invariant):
+    name = "global primary order"
+    statement = (
+        "Suppose a primary ρ_i broadcasts ⟨v,z⟩, and a primary ρ_j, ρ_i ≺ ρ_j, broadcasts ⟨v',z'⟩. If a process "
+        "delivers both, then it must deliver ⟨v,z⟩ before ⟨v',z'⟩."
+    )
+    source = "DSN 2011, III-A"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.epochs: dict[int, tuple[int, int]] = {EMPTY.hash: _NONE}  # by chain hash: lowest and highest up to here
+        self.changes = 0
+        self.out_of_order: list[Chain] = []
+
+    def on_link(self, link: Chain) -> bool:
+        before = self.epochs[link.previous.hash]
+        own = self.record.epochs(link.txn)
+        if own is None:
+            self.epochs[link.hash] = before
+            return False
+        lowest, highest = own
+        after = before
+        if lowest < before[0] or highest > before[1]:
+            after = min(lowest, before[0]), max(highest, before[1])
+        self.epochs[link.hash] = after
+        if before[1] > lowest or before[0] < highest:
+            self.changes += 1
+        if before[1] > lowest:
+            self.out_of_order.append(link)
+            return True
+        return False
+
+    def judged(self) -> int:
+        self._settle()
+        return self.changes
+
+    def _settle(self) -> None:
+        """Go through the tree again, if a broadcast came later than its delivery."""
+        if not self.record.late:
+            return
+        self.epochs = {EMPTY.hash: _NONE}
+        self.changes = 0
+        self.out_of_order = []
+        for link in self.record.links.values():
+            if link.length:
+                self.on_link(link)
+
+    def violation(self) -> Violation | None:
+        self._settle()
+        if not self.out_of_order:
+            return None
+        record = self.record
+        a = min(link.txn for link in self.out_of_order)
+        first = min(record.broadcasts(a), key=lambda sent: sent.primary)
+        links = [link for link in self.out_of_order if link.txn == a]
+
+        def overtaking(link: Chain) -> set[Sent]:
+            """The broadcasts of later epochs that are delivered before `link`."""
+            return {s for txn in link.previous for s in record.broadcasts(txn) if s.epoch > first.epoch}
+
+        candidates = {link.hash: overtaking(link) for link in links}
+        b = min(sent.txn for sents in candidates.values() for sent in sents)
+        p, passed = record.least_actor(*[x for x in links if any(sent.txn == b for sent in candidates[x.hash])])
+        link, _ = passed[0]
+        second = min((sent for sent in candidates[link.hash] if sent.txn == b), key=lambda sent: sent.primary)
+        return self._violation(
+            f"p{p[0]} delivered {b} of epoch {second.epoch} before {a} of epoch {first.epoch}",
+            first.event,
+            second.event,
+            Deliver(*p, b),
+            Deliver(*p, a),
+        )

@@ -1,0 +1,112 @@
+"""Local primary order (DSN 2011, III-A).
+
+    If a primary broadcasts ⟨v,z⟩ before it broadcasts ⟨v',z'⟩, then a process that delivers ⟨v',z'⟩ must also deliver
+    ⟨v,z⟩ before ⟨v',z'⟩.
+
+This holds *for all* pairs that a primary broadcast. A primary is one process in one incarnation and one epoch.
+
+Detection: it is enough to look at neighbours in β. A delivered b needs its neighbour before it; that one was delivered
+too, so it needs its own, and so on.
+
+Witness, with z' = b and z = a: the primary broadcasts a, then b; p delivers b (and p delivers a, if it does so later);
+least by (b, p, a, primary). Exercised by: a delivery of what was not the primary's first broadcast.
+Cost: O(1) an event; the witness O(n log n), or O(n^2) if zxids descend within β.
+"""
+
+from invariants.base import Invariant, Violation
+from invariants.chain import Chain
+from invariants.events import Deliver, Event
+from invariants.record import Primary, Record, Sent
+
+
+class LocalPrimaryOrder(Invariant):
+    name = "local primary order"
+    statement = (
+        "If a primary broadcasts ⟨v,z⟩ before it broadcasts ⟨v',z'⟩, then a process that delivers ⟨v',z'⟩ must also "
+        "deliver ⟨v,z⟩ before ⟨v',z'⟩."
+    )
+    source = "DSN 2011, III-A"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.pairs = 0
+        self.broken = False
+
+    def on_link(self, link: Chain) -> bool:
+        found = False
+        for sent in self.record.broadcasts(link.txn):
+            found |= self._breaks(link, sent)
+        return found
+
+    def on_sent(self, sent: Sent) -> bool:
+        found = False
+        for link in self.record.links_of(sent.txn):
+            found |= self._breaks(link, sent)
+        return found
+
+    def _breaks(self, link: Chain, sent: Sent) -> bool:
+        if sent.previous is None:
+            return False
+        self.pairs += 1
+        if self.record.contains(link.previous, sent.previous.txn):
+            return False
+        self.broken = True
+        return True
+
+    def judged(self) -> int:
+        return self.pairs
+
+    def violation(self) -> Violation | None:
+        if not self.broken:
+            return None
+        record = self.record
+        whole: set[tuple[Primary, int]] = set()
+        for txn in sorted(record.delivered()):
+            bad = [
+                link
+                for link in record.links_of(txn)
+                if any(_lacks(record, link, sent, whole) for sent in record.broadcasts(txn))
+            ]
+            if bad:
+                return self._witness(bad)
+        return None
+
+    def _witness(self, bad: list[Chain]) -> Violation:
+        record = self.record
+        p, passed = record.least_actor(*bad)
+        b = bad[0].txn
+        missing: list[tuple[Sent, Sent]] = []
+        for later in record.broadcasts(b):
+            earlier = later.previous
+            while earlier is not None:
+                if any(not record.contains(link.previous, earlier.txn) for link, _ in passed):
+                    missing.append((earlier, later))
+                earlier = earlier.previous
+        first, second = min(missing, key=lambda pair: (pair[0].txn, pair[0].primary))
+        a = first.txn
+        witness: list[Event] = [first.event, second.event, Deliver(*p, b)]
+        after = any(record.contains(end, a) and not record.contains(link.previous, a) for link, end in passed)
+        if after:
+            witness.append(Deliver(*p, a))
+        return self._violation(
+            f"p{first.event.process}, primary of epoch {first.epoch}, broadcast {a} before {b}, but p{p[0]} delivered "
+            f"{b} " + ("before" if after else "without") + f" {a}",
+            *witness,
+        )
+
+
+def _lacks(record: Record, link: Chain, sent: Sent, whole: set[tuple[Primary, int]]) -> bool:
+    """Whether something that `sent`'s primary broadcast before it is missing before `link`.
+
+    `whole` holds the links before which nothing is missing, and is added to.
+    """
+    earlier = sent.previous
+    while earlier is not None:
+        place = next((each for each in record.links_of(earlier.txn) if link.previous.starts_with(each)), None)
+        if place is None:
+            return True
+        if (sent.primary, place.hash) in whole:
+            break
+        earlier = earlier.previous
+    whole.add((sent.primary, link.hash))
+    return False

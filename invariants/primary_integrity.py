@@ -1,0 +1,158 @@
+"""Primary integrity (DSN 2011, III-A).
+
+    If a primary ρ_e broadcasts ⟨v,z⟩, and some process delivers ⟨v',z'⟩ that was broadcast by ρ_e', e' < e, then ρ_e
+    must deliver ⟨v',z'⟩ before it broadcasts ⟨v,z⟩.
+
+"Some process delivers" has no time: a delivery after the broadcast counts as well.
+
+Detection: the first broadcast of an epoch demands most (and the first after a `Restore`). At that moment everything of
+earlier epochs that anybody has delivered must be in what the primary has delivered, which is a matter of counting; and
+from then on nothing of an earlier epoch may be delivered for the first time. Counting needs sequences of
+what was broadcast in the epoch of its zxid, with zxids that ascend; for others, and if a broadcast turns up after its
+delivery (merged logs), all is settled once at the end.
+
+Witness, with z = b and z' = a: ρ_e' broadcasts a, ρ_e broadcasts b, p delivers a (p may be ρ_e itself, if it does so
+later); least by (b, ρ_e, a, p, ρ_e'). Exercised by: a broadcast in an epoch above that of something delivered.
+Cost: O(1) an event, O(epochs) a primary whose epoch is over; the witness O(n log n), or O(n^2) where zxids do not
+ascend.
+"""
+
+from bisect import bisect_left
+
+from invariants.base import Invariant, Violation
+from invariants.chain import Chain
+from invariants.events import Deliver, Txn, Zxid
+from invariants.record import Record, Sent
+
+
+class PrimaryIntegrity(Invariant):
+    name = "primary integrity"
+    statement = (
+        "If a primary ρ_e broadcasts ⟨v,z⟩, and some process delivers ⟨v',z'⟩ that was broadcast by ρ_e', e' < e, "
+        "then ρ_e must deliver ⟨v',z'⟩ before it broadcasts ⟨v,z⟩."
+    )
+    source = "DSN 2011, III-A"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.delivered: dict[int, int] = {}  # epoch -> distinct transactions of it that were delivered
+        self.unsorted: set[int] = set()  # hashes of the sequences in which counting does not work
+        self.total = 0  # of all epochs
+        self.highest_delivered = -1
+        self.highest_primary = -1
+        self.broken = False
+
+    def on_link(self, link: Chain) -> bool:
+        self._sort(link)
+        if not self.record.is_first_link(link):
+            return False
+        epochs = self.record.epochs(link.txn)
+        if epochs is None:
+            return False
+        epoch = epochs[0]
+        self.delivered[epoch] = self.delivered.get(epoch, 0) + 1
+        self.total += 1
+        self.highest_delivered = max(self.highest_delivered, epoch)
+        self.broken |= epoch < self.highest_primary
+        return epoch < self.highest_primary
+
+    def on_position(self, sent: Sent) -> bool:
+        had = self.record.had(sent)
+        assert had is not None
+        if not self._demands_most(sent):
+            return False
+        self.highest_primary = max(self.highest_primary, sent.epoch)
+        if had.hash in self.unsorted:
+            return False
+        if self.highest_delivered < sent.epoch:
+            older = self.total  # the usual case: nobody has delivered anything of this epoch or a later one
+        else:
+            older = sum(count for epoch, count in self.delivered.items() if epoch < sent.epoch)
+        found = _older_part(had, sent.epoch) < older
+        self.broken |= found
+        return found
+
+    def _demands_most(self, sent: Sent) -> bool:
+        """Whether the broadcasts of this primary before `sent` do not imply that it is in order too.
+
+        They do as long as the primary's sequence grows, which only a `Restore` in between can change.
+        """
+        had = self.record.had(sent)
+        if had is None:
+            return False
+        if sent.previous is None:
+            return True
+        before = self.record.had(sent.previous)
+        return before is None or not had.starts_with(before)
+
+    def _sort(self, link: Chain) -> None:
+        """Note whether the zxids of this sequence ascend, with the epochs in which they were broadcast."""
+        epoch = link.zxid.epoch
+        if (
+            not link.previous.zxid < link.zxid
+            or self.record.epochs(link.txn) != (epoch, epoch)
+            or link.previous.hash in self.unsorted
+        ):
+            self.unsorted.add(link.hash)
+
+    def judged(self) -> int:
+        epochs = [found[0] for txn in self.record.delivered() if (found := self.record.epochs(txn)) is not None]
+        if not epochs:
+            return 0
+        lowest = min(epochs)
+        sents = _all_sents(self.record)
+        return len({sent.primary for sent in sents if sent.epoch > lowest and self.record.had(sent) is not None})
+
+    def violation(self) -> Violation | None:
+        record = self.record
+        if not (self.broken or self.unsorted or record.late):
+            return None
+        self.unsorted = set()
+        for link in record.links.values():
+            if link.length:
+                self._sort(link)
+        delivered = sorted((found[0], txn) for txn in record.delivered() if (found := record.epochs(txn)) is not None)
+        epochs = [epoch for epoch, _ in delivered]
+        suspects = {
+            sent.primary
+            for sent in _all_sents(record)
+            if self._demands_most(sent) and self._missing(sent, delivered, bisect_left(epochs, sent.epoch))
+        }
+        for sent in sorted(_all_sents(record), key=lambda sent: (sent.txn, sent.primary)):
+            if sent.primary in suspects and record.had(sent) is not None:
+                missing = self._missing(sent, delivered, bisect_left(epochs, sent.epoch))
+                if missing:
+                    return self._witness(sent, min(missing))
+        return None
+
+    def _missing(self, sent: Sent, delivered: list[tuple[int, Txn]], older: int) -> list[Txn]:
+        """Which of the first `older` of `delivered` the primary did not have when it broadcast."""
+        had = self.record.had(sent)
+        assert had is not None
+        if had.hash not in self.unsorted and _older_part(had, sent.epoch) == older:
+            return []
+        known = set(had)
+        return [txn for _, txn in delivered[:older] if txn not in known]
+
+    def _witness(self, sent: Sent, a: Txn) -> Violation:
+        record = self.record
+        p, _ = record.least_actor(*record.links_of(a))
+        first = min(record.broadcasts(a), key=lambda each: each.primary)
+        return self._violation(
+            f"p{sent.event.process}, primary of epoch {sent.epoch}, broadcast {sent.txn} without having delivered "
+            f"{a} of epoch {first.epoch}, which p{p[0]} delivered",
+            first.event,
+            sent.event,
+            Deliver(*p, a),
+        )
+
+
+def _older_part(sequence: Chain, epoch: int) -> int:
+    """How many transactions of an ascending sequence are of an epoch below `epoch`. O(log length)."""
+    if sequence.zxid.epoch < epoch:
+        return sequence.length
+    return sequence.up_to(Zxid(epoch - 1, 2**32 - 1)).length if epoch else 0
+
+
+def _all_sents(record: Record) -> list[Sent]:
+    return [sent for txn in record.sent for sent in record.broadcasts(txn)]

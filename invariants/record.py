@@ -1,0 +1,327 @@
+"""What the trace has put on record: the broadcast sequences β and the delivered sequences Δ.
+
+The properties of DSN 2011, III-A speak of the first deliveries of each process (Δ_f, definition VI.4) and of what each
+primary broadcast (β_e, definition IV.3). Both are kept once, here, and every property reads them.
+
+All delivered sequences together are a tree: each link (a `Chain`) is one sequence, its children are the sequences
+that somebody continued it to. As long as nothing is wrong, the tree is a single path, and a process is a position on
+it. So the memory needed is O(distinct transactions + processes), a delivery that follows where somebody else went
+costs two look-ups, and only a *new* link can break a property. Where the tree forks, total order or agreement is
+broken (and the reverse).
+
+An incarnation counts as a process of its own; so does what a process delivers after a `Restore`. Positions that were
+left for one of these reasons stay on record for ever: a recovery cannot erase evidence. A `Restore` whose prefix is
+not on record yet makes its process wait, because in merged logs the deliveries of others may come later in the file.
+
+A transaction that is delivered again by one incarnation, and one that is broadcast again by one primary, count once.
+"""
+
+from collections.abc import Iterator
+
+from invariants.chain import EMPTY, Chain
+from invariants.events import Broadcast, Deliver, Restore, TraceError, Txn
+
+Actor = tuple[int, int]
+"""A process and its incarnation."""
+
+Primary = tuple[int, int, int]
+"""ρ_e: epoch, process, incarnation."""
+
+
+class Sent:
+    """One transaction in β_e: who broadcast it, after what, and what that primary had delivered by then."""
+
+    __slots__ = ("delivered", "event", "other", "previous", "primary", "txn")
+
+    def __init__(
+        self, event: Broadcast, previous: "Sent | None", other: "Sent | None", delivered: Chain | None
+    ) -> None:
+        self.event = event
+        self.txn = event.txn
+        self.primary: Primary = (event.epoch, event.process, event.incarnation)
+        self.previous = previous
+        self.other = other
+        self.delivered = delivered  # None if that was not on record then, see `Record.had`
+
+    @property
+    def epoch(self) -> int:
+        return self.primary[0]
+
+
+class Waiting:
+    """What a process did after a `Restore` of a prefix that is not on record (yet)."""
+
+    __slots__ = ("done", "restore")
+
+    def __init__(self, restore: Restore) -> None:
+        self.restore = restore
+        self.done: dict[Txn | Sent, None] = {}  # in order, without repeats
+
+
+class Record:
+    """Δ and β of a trace, built event by event. Amortised O(1) an event.
+
+    After each call, `new_links`, `new_sents` and `new_positions` hold what is new and not yet taken by `take_new`.
+    """
+
+    def __init__(self) -> None:
+        self.links: dict[int, Chain] = {0: EMPTY}  # by chain hash; a link comes after the one before it
+        self.sent: dict[Txn, Sent] = {}  # the latest broadcast of it, `other` is the one before
+        self.forked = False
+        self.deliveries = 0  # first deliveries of each actor
+        self.starts = 0  # of those, the ones at the start of a sequence
+        self.restores = 0  # snapshots of two transactions or more that were taken over
+        self.actors = 0  # actors that delivered something, or took it over
+        self.late = False  # a broadcast came after its delivery, or after another broadcast of the same transaction
+        self.new_links: list[Chain] = []
+        self.new_sents: list[Sent] = []
+        self.new_positions: list[Sent] = []  # what their primary had delivered is known now
+        self._at: dict[int, Chain | Waiting] = {}
+        self._incarnation: dict[int, int] = {}
+        self._left: dict[int, tuple[Actor, Chain]] = {}  # by chain hash: the least actor that ended there
+        self._first_child: dict[int, Chain] = {}
+        self._children: dict[tuple[int, Txn], Chain] = {}  # all but the first child
+        self._link_of: dict[Txn, Chain] = {}
+        self._more_links: dict[Txn, list[Chain]] = {}  # only where the tree forked
+        self._last: dict[Primary, Sent] = {}
+        self._awaited: dict[int, list[tuple[Actor, Waiting]]] = {}
+        self._arrived: list[Chain] = []  # links that were awaited; empty between two events
+        self._had: dict[Sent, Chain] = {}  # where a broadcast came before what its primary had taken over
+
+    # Building.
+
+    def deliver(self, event: Deliver) -> None:
+        process, txn = event.process, event.txn
+        if self._incarnation.get(process) != event.incarnation:
+            self._begin(process, event.incarnation)
+        at = self._at[process]
+        if type(at) is Waiting:
+            at.done[txn] = None
+            return
+        after = self._step(at, txn)  # type: ignore[arg-type]  # not Waiting, so a Chain
+        self._at[process] = after
+        while self._arrived:
+            self._resume(self._arrived.pop())
+
+    def broadcast(self, event: Broadcast) -> None:
+        process, txn = event.process, event.txn
+        if self._incarnation.get(process) != event.incarnation:
+            self._begin(process, event.incarnation)
+        primary = (event.epoch, process, event.incarnation)
+        other = self.sent.get(txn)
+        if any(sent.primary == primary for sent in self.broadcasts(txn)):
+            return
+        if other is not None or txn in self._link_of:
+            self.late = True
+        at = self._at[process]
+        delivered = None if isinstance(at, Waiting) else at
+        sent = Sent(event, self._last.get(primary), other, delivered)
+        self.sent[txn] = self._last[primary] = sent
+        if isinstance(at, Waiting):
+            at.done[sent] = None
+        else:
+            self.new_positions.append(sent)
+        self.new_sents.append(sent)
+
+    def restore(self, event: Restore) -> None:
+        process = event.process
+        if self._incarnation.get(process) != event.incarnation:
+            self._begin(process, event.incarnation)
+        self._leave(process)
+        link = self._restored(event)
+        if link is None:
+            waiting = Waiting(event)
+            self._at[process] = waiting
+            self._awaited.setdefault(event.hash, []).append(((process, event.incarnation), waiting))
+        else:
+            self._count_restore(link)
+            self._at[process] = link
+
+    def take_new(self) -> tuple[list[Chain], list[Sent], list[Sent]]:
+        """The links, broadcasts and positions of primaries that came since the last call."""
+        new = self.new_links, self.new_sents, self.new_positions
+        self.new_links, self.new_sents, self.new_positions = [], [], []
+        return new
+
+    def _begin(self, process: int, incarnation: int) -> None:
+        """The first event of an incarnation that matters here: it starts with nothing delivered."""
+        before = self._incarnation.get(process, -1)
+        if incarnation < before:
+            raise TraceError(
+                f"field `incarnation`: expected {before} or more at process {process}, found {incarnation}: "
+                "a process's own events must be in order"
+            )
+        self._leave(process)
+        self._incarnation[process] = incarnation
+        self._at[process] = EMPTY
+
+    def _leave(self, process: int) -> None:
+        at = self._at.get(process)
+        if isinstance(at, Chain):
+            self._end((process, self._incarnation[process]), at)
+
+    def _end(self, actor: Actor, at: Chain) -> None:
+        old = self._left.get(at.hash)
+        if at and (old is None or actor < old[0]):
+            self._left[at.hash] = actor, at
+
+    def _step(self, at: Chain, txn: Txn) -> Chain:
+        """The sequence after delivering `txn` at `at`."""
+        child = self._first_child.get(at.hash)
+        if child is not None:
+            if child.txn is txn or child.txn == txn:
+                self.deliveries += 1
+                if not at.length:
+                    self.starts += 1
+                    self.actors += 1
+                return child
+            other = self._children.get((at.hash, txn))
+            if other is not None:
+                self._count_delivery(at)
+                return other
+        if self.contains(at, txn):
+            return at  # delivered again: not in Δ
+        link = at.append(txn)
+        self.links[link.hash] = link
+        if child is None:
+            self._first_child[at.hash] = link
+        else:
+            self._children[at.hash, txn] = link
+            self.forked = True
+        if self._link_of.setdefault(txn, link) is not link:
+            self._more_links.setdefault(txn, []).append(link)
+            self.forked = True
+        self._count_delivery(at)
+        self.new_links.append(link)
+        if link.hash in self._awaited:
+            self._arrived.append(link)
+        return link
+
+    def _count_delivery(self, at: Chain) -> None:
+        self.deliveries += 1
+        if not at.length:
+            self.starts += 1
+            self.actors += 1
+
+    def _count_restore(self, link: Chain) -> None:
+        if link.length:
+            self.actors += 1
+        if link.length > 1:
+            self.restores += 1
+
+    def _restored(self, event: Restore) -> Chain | None:
+        link = self.links.get(event.hash)
+        if link is not None and link.length == event.length and link.zxid == event.zxid:
+            return link
+        return None
+
+    def _resume(self, link: Chain) -> None:
+        """Somebody delivered the prefix that others had taken over: do what they did after it."""
+        awaited = self._awaited.pop(link.hash)
+        for actor, waiting in awaited:
+            if self._restored(waiting.restore) is None:
+                self._awaited.setdefault(link.hash, []).append((actor, waiting))
+                continue
+            self._count_restore(link)
+            at = link
+            for done in waiting.done:
+                if isinstance(done, Sent):
+                    self._had[done] = at
+                    self.new_positions.append(done)
+                else:
+                    at = self._step(at, done)
+            if self._at.get(actor[0]) is waiting:
+                self._at[actor[0]] = at
+            else:
+                self._end(actor, at)
+
+    # Reading.
+
+    def links_of(self, txn: Txn) -> list[Chain]:
+        """Every link that ends in `txn`: one, unless the tree forked."""
+        link = self._link_of.get(txn)
+        return [] if link is None else [link, *self._more_links.get(txn, ())]
+
+    def is_first_link(self, link: Chain) -> bool:
+        """Whether nobody had delivered `link.txn` after anything else before."""
+        return self._link_of[link.txn] is link
+
+    def contains(self, at: Chain, txn: Txn) -> bool:
+        """Whether `txn` is in the sequence `at`. O(log length) for each link of `txn`."""
+        link = self._link_of.get(txn)
+        if link is None:
+            return False
+        return at.starts_with(link) or any(at.starts_with(more) for more in self._more_links.get(txn, ()))
+
+    def delivered(self) -> Iterator[Txn]:
+        """The distinct transactions that somebody delivered, in the order in which they turned up."""
+        return iter(self._link_of)
+
+    def repeated(self) -> Iterator[Txn]:
+        """The transactions that were delivered after different sequences."""
+        return iter(self._more_links)
+
+    def broadcasts(self, txn: Txn) -> Iterator[Sent]:
+        """Every broadcast of `txn`, each primary's first only."""
+        sent = self.sent.get(txn)
+        while sent is not None:
+            yield sent
+            sent = sent.other
+
+    def epochs(self, txn: Txn) -> tuple[int, int] | None:
+        """The lowest and the highest epoch in which `txn` was broadcast, or None."""
+        sent = self.sent.get(txn)
+        if sent is None:
+            return None
+        if sent.other is None:
+            return sent.epoch, sent.epoch
+        epochs = [each.epoch for each in self.broadcasts(txn)]
+        return min(epochs), max(epochs)
+
+    def had(self, sent: Sent) -> Chain | None:
+        """What the primary had delivered when it broadcast `sent`, if that is on record."""
+        return self._had.get(sent) if sent.delivered is None else sent.delivered
+
+    def position(self, process: int) -> Chain | None:
+        """What the current incarnation of `process` has delivered, if that is on record."""
+        at = self._at.get(process)
+        return at if isinstance(at, Chain) else None
+
+    def ends(self) -> list[tuple[Actor, Chain]]:
+        """Where sequences end: for each such link the least actor. In no particular order of links."""
+        ends = dict(self._left)
+        for process, at in self._at.items():
+            actor = process, self._incarnation[process]
+            if isinstance(at, Chain) and at and (at.hash not in ends or actor < ends[at.hash][0]):
+                ends[at.hash] = actor, at
+        return list(ends.values())
+
+    def least_actor(self, *links: Chain) -> tuple[Actor, list[tuple[Chain, Chain]]]:
+        """The least (process, incarnation) with a sequence through one of `links`; each such link of it, and its end.
+
+        These are more than one only if it has several sequences (see `Restore`).
+        """
+        passing = [(actor, (link, end)) for actor, end in self.ends() for link in links if end.starts_with(link)]
+        least = min(actor for actor, _ in passing)
+        return least, [pair for actor, pair in passing if actor == least]
+
+    def unmatched(self) -> list[tuple[Actor, Waiting]]:
+        """The restored prefixes that nobody delivered, with what was done after them."""
+        return [pair for pairs in self._awaited.values() for pair in pairs]
+
+    def fork(self) -> "Record":
+        """An independent copy. O(size), in C."""
+        copy = object.__new__(Record)
+        for name, value in vars(self).items():
+            setattr(copy, name, value.copy() if isinstance(value, dict | list) else value)
+        # The two lists that are kept inside dicts, and what a waiting process did, grow in place.
+        copy._more_links = {txn: links.copy() for txn, links in self._more_links.items()}
+        copy._awaited = {}
+        for hash_, pairs in self._awaited.items():
+            for actor, waiting in pairs:
+                twin = Waiting(waiting.restore)
+                twin.done = waiting.done.copy()
+                copy._awaited.setdefault(hash_, []).append((actor, twin))
+                if self._at.get(actor[0]) is waiting:
+                    copy._at[actor[0]] = twin
+        return copy

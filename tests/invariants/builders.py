@@ -1,0 +1,79 @@
+"""Short ways to write traces down."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Literal
+
+from invariants import (
+    NO_ZXID,
+    Broadcast,
+    Deliver,
+    End,
+    Event,
+    Header,
+    Restore,
+    Txn,
+    Verdict,
+    Zxid,
+    chain_hash,
+    check,
+)
+from invariants.events import Local
+
+Order = Literal["global", "per-process"]
+
+A, B, C = (Txn(Zxid(1, counter), value) for counter, value in enumerate("abc", 1))
+"""Three transactions of epoch 1."""
+
+D, E = (Txn(Zxid(2, counter), value) for counter, value in enumerate("de", 1))
+"""Two transactions of epoch 2."""
+
+
+def broadcasts(process: int, epoch: int, *txns: Txn, incarnation: int = 0) -> list[Event]:
+    return [Broadcast(process, incarnation, epoch, txn) for txn in txns]
+
+
+def deliveries(process: int, *txns: Txn, incarnation: int = 0) -> list[Event]:
+    return [Deliver(process, incarnation, txn) for txn in txns]
+
+
+def restore(process: int, *prefix: Txn, incarnation: int = 0) -> Restore:
+    """Taking over a snapshot that holds `prefix`."""
+    value = 0
+    for txn in prefix:
+        value = chain_hash(value, txn)
+    return Restore(process, incarnation, prefix[-1].zxid if prefix else NO_ZXID, len(prefix), value)
+
+
+def whole(events: Sequence[Event], order: Order = "per-process", *, complete: bool = True) -> list[Event]:
+    """These events between a header and an end."""
+    return [Header(1, 9, "test", order=order), *events, End(len(events), complete)]
+
+
+def judge(name: str, events: Sequence[Event], order: Order = "per-process", *, complete: bool = True) -> Verdict:
+    """The verdict of one property."""
+    [verdict] = check(whole(events, order, complete=complete), [name])
+    assert (verdict.violation is not None) == (verdict.status == "violated")
+    return verdict
+
+
+def witness(verdict: Verdict) -> tuple[Event, ...]:
+    assert verdict.violation is not None
+    return verdict.violation.witness
+
+
+def summary(verdict: Verdict) -> str:
+    assert verdict.violation is not None
+    return verdict.violation.summary
+
+
+def merge(rng: Random, events: Sequence[Event]) -> list[Event]:
+    """The events in another order that keeps each process's own; any such order, even one that no clock would give."""
+    queues: dict[int, list[Event]] = {}
+    for event in events:
+        assert isinstance(event, Local)
+        queues.setdefault(event.process, []).append(event)
+    turns = [process for process, queue in queues.items() for _ in queue]
+    rng.shuffle(turns)
+    nexts = {process: iter(queue) for process, queue in queues.items()}
+    return [next(nexts[process]) for process in turns]

@@ -1,0 +1,128 @@
+"""What a protocol is to zabcheck: steps without input or output.
+
+A process is handed a stimulus (a message, or something local such as a time-out) and returns effects. It opens no
+socket, writes no file, reads no clock: the simulator does what the effects say. So every run can be repeated, and
+every interleaving can be tried.
+
+The state of a process is made of immutable values; a step rebinds fields and never changes what they held. So a
+process is copied by copying its fields.
+
+Effects are performed in order. What follows a `Persist` is withheld until the simulator has synced that write: an
+answer never leaves before what it promises is durable.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from invariants import Event
+from zabcheck.protocols.quorums import Quorums
+
+ProcessId = int
+
+
+class Message(Struct, frozen=True, gc=False):
+    """Base of what processes send to each other."""
+
+
+# What can happen to a process, besides a message.
+
+
+class Stimulus(Struct, frozen=True, gc=False):
+    """Base of what happens to a process locally."""
+
+
+class Started(Stimulus, frozen=True):
+    """The process is up, for the first time or after a crash, with what its disk kept."""
+
+
+class Elected(Stimulus, frozen=True):
+    """The leader oracle names `leader` (it may be wrong, and may name another to others)."""
+
+    leader: ProcessId
+
+
+class TimedOut(Stimulus, frozen=True):
+    """No heartbeat came in time: from the leader, or, at a leader, from a quorum."""
+
+
+class Lost(Stimulus, frozen=True):
+    """The connection to `peer` is closed at the other end."""
+
+    peer: ProcessId
+
+
+class Request(Stimulus, frozen=True):
+    """A client asks for `value` to be broadcast."""
+
+    value: str
+
+
+class TakeSnapshot(Stimulus, frozen=True):
+    """The application writes down the state that its deliveries so far have led to."""
+
+
+# What a step can want done. An `invariants.Event` among the effects is shown to the outside.
+
+
+class Send(Struct, frozen=True, gc=False):
+    """Send `message` to `to`; a message to oneself arrives at once."""
+
+    to: ProcessId
+    message: Message
+
+
+class Persist:
+    """Write these durable variables, all or none: `Persist(current_epoch=2, history=h)`."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, **fields: object) -> None:
+        self.fields = fields
+
+    def __repr__(self) -> str:
+        return f"Persist({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Persist) and self.fields == other.fields
+
+    __hash__ = None  # type: ignore[assignment]  # the fields are a dict
+
+
+class Connect(Struct, frozen=True, gc=False):
+    """Close every connection and open a new one to `to`; to oneself: be a leader, and accept followers."""
+
+    to: ProcessId
+
+
+class GiveUp(Struct, frozen=True, gc=False):
+    """Drop the current iteration and close every connection; a legal retreat, never an error."""
+
+    reason: str
+
+
+Effect = Send | Persist | Connect | GiveUp | Event
+Step = Callable[[Any, ProcessId, Any], list[Effect]]
+"""A step: (the process, the sender or the process itself, the message or stimulus) -> effects."""
+
+
+class Protocol(Struct, frozen=True):
+    """A protocol as a table of steps. A mutant is the same table with one entry replaced.
+
+    `start(process, incarnation, quorums, durable)` makes a process from what its disk kept (nothing, at first).
+    `abandon(process)` forgets what belongs to the current iteration, and is called for every `GiveUp`.
+    `can_broadcast(process)` tells whether a `Request` can be taken.
+    `describe(process)` gives the variables that a report shows, by their names; a sequence as a tuple of its entries.
+    `show(message)` gives the name of a message and its fields in the paper's notation.
+    """
+
+    name: str
+    summary: str
+    source: str
+    steps: Mapping[type[Message] | type[Stimulus], Step]
+    start: Callable[[ProcessId, int, Quorums, Mapping[str, Any]], Any]
+    abandon: Callable[[Any], None]
+    can_broadcast: Callable[[Any], bool]
+    describe: Callable[[Any], dict[str, str | tuple[str, ...]]]
+    show: Callable[[Message], tuple[str, str]]

@@ -1,0 +1,76 @@
+"""Zab as DSN 2011 describes it (Junqueira, Reed, Serafini: "Zab: High-performance broadcast for primary-backup
+systems", sections IV and V): every step from f.1.1 to l.3.4 is a function of that paper's name in its docstring.
+"""
+
+from zabcheck.protocols.base import Elected, Lost, Message, Protocol, Request, Started, TakeSnapshot, TimedOut
+from zabcheck.protocols.zab import follower, leader, messages, process
+
+_NAMES = {
+    messages.CEpoch: "CEPOCH",
+    messages.NewEpoch: "NEWEPOCH",
+    messages.AckE: "ACK-E",
+    messages.NewLeader: "NEWLEADER",
+    messages.AckLd: "ACK-LD",
+    messages.CommitLd: "COMMIT-LD",
+    messages.Propose: "PROPOSE",
+    messages.Ack: "ACK",
+    messages.Commit: "COMMIT",
+}
+
+
+def show(message: Message) -> tuple[str, str]:
+    """The name of a message, and what it carries, as the paper writes it."""
+    match message:
+        case messages.CEpoch() | messages.NewEpoch():
+            carries = f"{message.epoch}"
+        case messages.AckE():
+            carries = f"{message.current_epoch}, {message.history.zxid}" + ("" if message.counts else ", rejoins")
+        case messages.NewLeader():
+            carries = f"{message.epoch}, {message.history.zxid}"
+        case messages.Propose():
+            carries = f"{message.txn}"
+        case messages.AckLd() | messages.CommitLd() | messages.Ack() | messages.Commit():
+            carries = f"{message.zxid}"
+        case _:
+            raise TypeError(f"not a message of Zab: {message!r}")
+    return _NAMES[type(message)], carries
+
+
+def describe(f: process.Process) -> dict[str, str | tuple[str, ...]]:
+    """The variables of a process that a report shows."""
+    role = "leads" if f.leads else f"follows p{f.leader}"
+    return {
+        "": f.phase.value if f.leader is None else f"{role}, {f.phase.value}",
+        "f.p": str(f.accepted_epoch or "⊥"),
+        "f.a": str(f.current_epoch or "⊥"),
+        "h_f": tuple(map(str, f.history)),
+    }
+
+
+ZAB = Protocol(
+    name="zab",
+    summary="Zab with its three phases: discovery, synchronization, broadcast",
+    source="DSN 2011, IV and V",
+    steps={
+        Started: process.on_started,
+        TakeSnapshot: process.on_take_snapshot,
+        Elected: follower.on_elected,
+        TimedOut: follower.on_timed_out,
+        Lost: leader.on_lost,
+        Request: leader.on_request,
+        messages.CEpoch: leader.on_cepoch,
+        messages.NewEpoch: follower.on_newepoch,
+        messages.AckE: leader.on_ack_e,
+        messages.NewLeader: follower.on_newleader,
+        messages.AckLd: leader.on_ack_ld,
+        messages.CommitLd: follower.on_commit_ld,
+        messages.Propose: follower.on_propose,
+        messages.Ack: leader.on_ack,
+        messages.Commit: follower.on_commit,
+    },
+    start=process.start,
+    abandon=process.abandon,
+    can_broadcast=leader.can_broadcast,
+    describe=describe,
+    show=show,
+)

@@ -1,0 +1,154 @@
+"""The steps of a follower (DSN 2011, IV and V-C): f.1.1 to f.3.3.
+
+The follower trusts its channel (FIFO, one iteration): it drops duplicates, ignores a COMMIT of what it does not have,
+and has no other guard. Sanity checks that stop the process (LADIS 2008, 3) would hide the bugs they guard against.
+"""
+
+from invariants import EMPTY, Accept, Adopt, Chain, CommitEpoch, Deliver, Promise, Ready, Truncate, Zxid
+from zabcheck.protocols.base import Connect, Effect, Elected, GiveUp, Lost, Persist, ProcessId, Send, TimedOut
+from zabcheck.protocols.zab.messages import (
+    Ack,
+    AckE,
+    AckLd,
+    CEpoch,
+    Commit,
+    CommitLd,
+    NewEpoch,
+    NewLeader,
+    Propose,
+)
+from zabcheck.protocols.zab.process import Follower, Phase, abandon
+
+# Phase 1: discovery.
+
+
+def on_elected(f: Follower, sender: ProcessId, m: Elected) -> list[Effect]:
+    """Step f.1.1: a new iteration; send CEPOCH(f.p) to the prospective leader.
+
+    V-C says CEPOCH(f.a); with f.a a leader could propose an epoch that a follower has promised to another.
+    """
+    abandon(f)
+    f.leader = m.leader
+    f.phase = Phase.DISCOVERY
+    return [Connect(m.leader), Send(m.leader, CEpoch(f.accepted_epoch))]
+
+
+def on_newepoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
+    """Step f.1.2: promise e', then answer ACK-E(f.a, h_f).
+
+    The promise is durable before it is sent: a crash between the two must not forget it. A follower that promised e'
+    in an earlier iteration may rejoin its leader, but its answer does not count for phase 1 again: the paper lets it
+    acknowledge only e' > f.p (ZooKeeper's follower sends -1 for its epoch then).
+    """
+    if sender != f.leader or f.phase is not Phase.DISCOVERY:
+        return []  # left over from an abandoned iteration
+    if m.epoch < f.accepted_epoch:
+        return [GiveUp("NEWEPOCH is older than f.p")]
+    f.phase = Phase.SYNCHRONIZATION
+    if m.epoch == f.accepted_epoch:
+        return [Send(sender, AckE(f.current_epoch, f.history, counts=False))]
+    f.accepted_epoch = m.epoch
+    return [
+        Persist(accepted_epoch=m.epoch),
+        Promise(f.id, f.incarnation, m.epoch),
+        Send(sender, AckE(f.current_epoch, f.history)),
+    ]
+
+
+# Phase 2: synchronization.
+
+
+def on_newleader(f: Follower, sender: ProcessId, m: NewLeader) -> list[Effect]:
+    """Step f.2.1: if f.p = e', set f.a and h_f to e' and I_e' in one atomic write, then acknowledge.
+
+    With f.p ≠ e' the follower starts a new iteration.
+    """
+    if sender != f.leader or f.phase is not Phase.SYNCHRONIZATION:
+        return []
+    if m.epoch != f.accepted_epoch:
+        return [GiveUp("NEWLEADER is not of the epoch promised")]
+    return accept_initial_history(f, m, m.history)
+
+
+def accept_initial_history(f: Follower, m: NewLeader, history: Chain) -> list[Effect]:
+    """The atomic part of step f.2.1, with `history` as I_e'."""
+    old, f.history, f.current_epoch = f.history, history, m.epoch
+    effects: list[Effect] = [Persist(current_epoch=m.epoch, history=history)]
+    if not history.starts_with(old):
+        effects.append(Truncate(f.id, f.incarnation, history.zxid, history.length))
+    effects.append(Adopt(f.id, f.incarnation, m.epoch, history.zxid, history.length, history.hash))
+    assert f.leader is not None
+    effects.append(Send(f.leader, AckLd(m.epoch, m.history.zxid)))
+    return effects
+
+
+def on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
+    """Steps f.2.2 and f.3.1: deliver the initial history, in order; then, if leading, call ready(e').
+
+    COMMIT-LD carries how far the leader has committed: for a late joiner, part of NEWLEADER may not be. What this
+    incarnation has delivered before is not delivered again; that changes nothing, as only first deliveries count
+    (definition VI.4).
+    """
+    if sender != f.leader or f.phase is not Phase.SYNCHRONIZATION or f.current_epoch != m.epoch:
+        return []
+    f.phase = Phase.BROADCAST
+    effects: list[Effect] = [CommitEpoch(f.id, f.incarnation, m.epoch)]
+    if not f.history.starts_with(f.delivered):
+        f.delivered = EMPTY  # the initial history is another one: all of it is news
+    effects += deliver_up_to(f, m.zxid)
+    if f.leads:
+        f.instance = m.epoch
+        effects.append(Ready(f.id, f.incarnation, m.epoch))
+    return effects
+
+
+# Phase 3: broadcast.
+
+
+def on_propose(f: Follower, sender: ProcessId, m: Propose) -> list[Effect]:
+    """Step f.3.2: accept the proposal, durably, then acknowledge it.
+
+    A follower that was sent NEWLEADER gets proposals even before COMMIT-LD, and accepts them.
+    """
+    if sender != f.leader or m.txn.zxid <= f.history.zxid:
+        return []  # a duplicate
+    f.history = f.history.append(m.txn)
+    return [
+        Persist(history=f.history),
+        Accept(f.id, f.incarnation, m.epoch, m.txn),
+        Send(sender, Ack(m.epoch, m.txn.zxid)),
+    ]
+
+
+def on_commit(f: Follower, sender: ProcessId, m: Commit) -> list[Effect]:
+    """Step f.3.3: deliver what is not yet delivered up to z, in the order of the history."""
+    if sender != f.leader or f.phase is not Phase.BROADCAST:
+        return []
+    return deliver_up_to(f, m.zxid)
+
+
+def deliver_up_to(f: Follower, zxid: Zxid) -> list[Effect]:
+    """abdeliver everything of h_f up to `zxid` that is not delivered; nothing if h_f does not have `zxid`."""
+    target = f.history.up_to(zxid)
+    if target.zxid != zxid:
+        return []
+    done = f.delivered.length
+    if target.length <= done:
+        return []
+    f.delivered = target
+    return [Deliver(f.id, f.incarnation, txn) for txn in target.after(done)]
+
+
+# The end of an iteration (V-C).
+
+
+def on_timed_out(f: Follower, sender: ProcessId, m: TimedOut) -> list[Effect]:
+    """V-B and V-C: without heartbeats a follower abandons its leader, a leader its leadership."""
+    if f.phase is Phase.ELECTION:
+        return []
+    return [GiveUp("time-out")]
+
+
+def on_lost_leader(f: Follower, m: Lost) -> list[Effect]:
+    """V-C: the connection to the leader is closed; the follower goes back to ELECTION."""
+    return [GiveUp("the leader closed the connection")] if m.peer == f.leader else []

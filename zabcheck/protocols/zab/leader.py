@@ -1,0 +1,181 @@
+"""The steps of a leader (DSN 2011, IV and V-B): l.1.1 to l.3.4.
+
+The sources leave open to whom messages go while a follower joins late. Here PROPOSE goes to every follower that was
+sent NEWLEADER, and COMMIT to every follower that acknowledged it, so a late joiner gets each transaction once: within
+NEWLEADER, or after it.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+
+from invariants import Broadcast, Chain, Establish, Txn, Zxid
+from zabcheck.protocols.base import Effect, GiveUp, Lost, ProcessId, Request, Send
+from zabcheck.protocols.zab.follower import on_lost_leader
+from zabcheck.protocols.zab.messages import (
+    Ack,
+    AckE,
+    AckLd,
+    CEpoch,
+    Commit,
+    CommitLd,
+    NewEpoch,
+    NewLeader,
+    Propose,
+)
+from zabcheck.protocols.zab.process import Leader, Link
+
+# Phase 1: discovery.
+
+
+def on_cepoch(l: Leader, sender: ProcessId, m: CEpoch) -> list[Effect]:
+    """Steps l.1.1 and l.3.3: with CEPOCHs of a quorum, propose e' greater than any epoch in them.
+
+    A CEPOCH opens a new iteration of that follower. One that comes after e' is chosen, in any phase, is answered with
+    NEWEPOCH(e'), and with NEWLEADER(e', I_e' ∘ β_e') once there is one (the paper says so for phase 3 only).
+    """
+    if not l.leads:
+        return []
+    l.links = {**l.links, sender: Link.ASKED}
+    if l.new_epoch:
+        effects: list[Effect] = [Send(sender, NewEpoch(l.new_epoch))]
+        if l.proposed is not None:
+            effects += propose_history(l, [sender])
+        return effects
+    l.promises = {**l.promises, sender: m.epoch}
+    if not l.quorums.contains(l.promises):
+        return []
+    l.new_epoch = max(l.promises.values()) + 1
+    return [Send(follower, NewEpoch(l.new_epoch)) for follower in l.promises]
+
+
+def latest_history(acks: Mapping[ProcessId, AckE]) -> Chain:
+    """The history of the follower f with the highest (f.a, f.zxid); ties go to the lowest id.
+
+    Step l.1.2 says "f'.zxid ≺ f.zxid"; equality has to do too, or two followers that are level could not be chosen.
+    """
+    best = max(sorted(acks), key=lambda f: (acks[f].current_epoch, acks[f].history.zxid, -f))
+    return acks[best].history
+
+
+def on_ack_e(
+    l: Leader,
+    sender: ProcessId,
+    m: AckE,
+    choose: Callable[[Mapping[ProcessId, AckE]], Chain] = latest_history,
+) -> list[Effect]:
+    """Steps l.1.2 and l.2.1: with ACK-Es of a quorum, choose I_e', then propose it with NEWLEADER(e', I_e')."""
+    if not l.leads or l.links.get(sender) is not Link.ASKED:
+        return []
+    l.links = {**l.links, sender: Link.DISCOVERED}
+    if l.proposed is not None:
+        return propose_history(l, [sender])
+    if m.counts:
+        l.acks_e = {**l.acks_e, sender: m}
+    if not l.quorums.contains(l.acks_e):
+        return []
+    l.proposed = choose(l.acks_e)
+    return propose_history(l, [follower for follower, link in l.links.items() if link is Link.DISCOVERED])
+
+
+# Phase 2: synchronization.
+
+
+def propose_history(l: Leader, followers: Collection[ProcessId]) -> list[Effect]:
+    """Step l.2.1, and its repetition for late joiners in step l.3.3: NEWLEADER(e', I_e' ∘ β_e')."""
+    assert l.proposed is not None
+    l.links = {**l.links, **dict.fromkeys(followers, Link.PROPOSED)}
+    return [Send(follower, NewLeader(l.new_epoch, l.proposed)) for follower in followers]
+
+
+def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd) -> list[Effect]:
+    """Steps l.2.2 and l.3.4: with ACK-LDs of a quorum the leader is established, and commits e'.
+
+    An ACK-LD counts as an ACK of everything that it covers. The COMMIT-LD that answers a late one carries the last
+    zxid that this leader committed, not the one of the ACK-LD: that may not be committed yet.
+    """
+    if not l.leads or l.links.get(sender) is not Link.PROPOSED:
+        return []
+    l.links = {**l.links, sender: Link.SYNCED}
+    l.acks = {**l.acks, sender: m.zxid}
+    if l.established:
+        return [*commit_acknowledged(l, l.quorums.contains), Send(sender, CommitLd(l.new_epoch, l.committed))]
+    if not l.quorums.contains(l.acks):
+        return []
+    assert l.proposed is not None
+    l.established = True
+    l.committed = l.proposed.zxid
+    effects: list[Effect] = [Establish(l.id, l.incarnation, l.new_epoch)]
+    effects += [Send(f, CommitLd(l.new_epoch, l.committed)) for f, link in l.links.items() if link is Link.SYNCED]
+    return effects
+
+
+# Phase 3: broadcast.
+
+
+def can_broadcast(l: Leader) -> bool:
+    """Whether ready(e') was called in this iteration: the primary may broadcast."""
+    return l.instance != 0 and l.instance == l.new_epoch
+
+
+def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
+    """Step l.3.1: the primary broadcasts the next transaction of e', and the leader proposes it."""
+    if not can_broadcast(l):
+        return []
+    return broadcast(l, m.value)
+
+
+def broadcast(l: Leader, value: str) -> list[Effect]:
+    """abcast(⟨value, z⟩) with the next z of e', and PROPOSE to every follower that was sent NEWLEADER.
+
+    Counters start at 1. One that would overflow forces a new epoch.
+    """
+    assert l.proposed is not None
+    last = l.proposed.zxid
+    counter = last.counter + 1 if last.epoch == l.new_epoch else 1
+    if counter > l.counter_limit:
+        return [GiveUp("the counter would overflow")]
+    txn = Txn(Zxid(l.new_epoch, counter), value)
+    l.proposed = l.proposed.append(txn)
+    proposal = Propose(l.new_epoch, txn)
+    effects: list[Effect] = [Broadcast(l.id, l.incarnation, l.new_epoch, txn)]
+    for follower, link in l.links.items():
+        if link is Link.PROPOSED or link is Link.SYNCED:
+            effects.append(Send(follower, proposal))
+    return effects
+
+
+def on_ack(
+    l: Leader,
+    sender: ProcessId,
+    m: Ack,
+    is_quorum: Callable[[Collection[ProcessId]], bool] | None = None,
+) -> list[Effect]:
+    """Step l.3.2: commit what a quorum of followers has accepted."""
+    if not l.leads or sender not in l.acks:
+        return []
+    l.acks = {**l.acks, sender: m.zxid}
+    return commit_acknowledged(l, is_quorum or l.quorums.contains)
+
+
+def commit_acknowledged(l: Leader, is_quorum: Callable[[Collection[ProcessId]], bool]) -> list[Effect]:
+    """COMMIT the highest zxid that a quorum has acknowledged, if that is news."""
+    for zxid in sorted(l.acks.values(), reverse=True):
+        if zxid <= l.committed:
+            break
+        if is_quorum([f for f, acked in l.acks.items() if acked >= zxid]):
+            l.committed = zxid
+            commit = Commit(l.new_epoch, zxid)
+            return [Send(follower, commit) for follower, link in l.links.items() if link is Link.SYNCED]
+    return []
+
+
+# The end of an iteration (V-B).
+
+
+def on_lost(l: Leader, sender: ProcessId, m: Lost) -> list[Effect]:
+    """V-B: the leader considers that follower down; without a quorum of followers it gives up its leadership."""
+    if not l.leads:
+        return on_lost_leader(l, m)
+    l.links = {follower: link for follower, link in l.links.items() if follower != m.peer}
+    if l.new_epoch and not l.quorums.contains(l.links):
+        return [GiveUp("no quorum of followers is left")]
+    return []

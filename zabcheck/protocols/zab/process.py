@@ -1,0 +1,132 @@
+"""A Zab process: its variables, and how it starts (DSN 2011, IV, table 1, and V).
+
+Every process follows; one that its oracle names as leader leads as well, and is its own follower: what it sends to
+itself arrives at once. `f` and `l` in the steps are the same process in its two roles.
+
+An iteration is one attempt at the three phases, over one connection to one leader. A process may drop its iteration
+at any time; then it is in ELECTION until its oracle names a leader again.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct
+
+from invariants import EMPTY, NO_ZXID, Chain, Restore, Zxid
+from zabcheck.protocols.base import Effect, Persist, ProcessId, Started, TakeSnapshot
+from zabcheck.protocols.quorums import Quorums
+from zabcheck.protocols.zab.messages import AckE
+
+COUNTER_LIMIT = 2**32 - 1
+"""The highest counter of an epoch: ZooKeeper packs it into 32 bits."""
+
+
+class Phase(Enum):
+    """Where a process is in its iteration."""
+
+    ELECTION = "election"
+    DISCOVERY = "discovery"
+    SYNCHRONIZATION = "synchronization"
+    BROADCAST = "broadcast"
+
+
+class Link(Enum):
+    """How far a leader has come with one of its connected followers."""
+
+    ASKED = "CEPOCH came"
+    DISCOVERED = "ACK-E came"
+    PROPOSED = "NEWLEADER was sent"
+    SYNCED = "ACK-LD came"
+
+
+class Process(Struct, gc=False):
+    """The variables of one process. ⊥ is epoch 0. The values are immutable: steps rebind fields."""
+
+    id: ProcessId
+    incarnation: int
+    quorums: Quorums
+
+    # Durable (table 1).
+    accepted_epoch: int = 0
+    """f.p: the last epoch promised."""
+    current_epoch: int = 0
+    """f.a: the last epoch whose initial history was accepted."""
+    history: Chain = EMPTY
+    """h_f."""
+    snapshot: Chain = EMPTY
+    """The delivered prefix whose effect the application wrote down."""
+
+    # Of the incarnation.
+    delivered: Chain = EMPTY
+    """What this incarnation has delivered, or restored."""
+
+    # Of the iteration, as a follower.
+    phase: Phase = Phase.ELECTION
+    leader: ProcessId | None = None
+
+    # Of the iteration, as a leader.
+    new_epoch: int = 0
+    """e', once it is chosen (step l.1.1)."""
+    promises: Mapping[ProcessId, int] = {}
+    """The epochs of the CEPOCHs that came before e' was chosen."""
+    acks_e: Mapping[ProcessId, AckE] = {}
+    """The ACK-Es that count."""
+    links: Mapping[ProcessId, Link] = {}
+    """The connected followers."""
+    proposed: Chain | None = None
+    """I_e' ∘ β_e', once I_e' is chosen (step l.1.2)."""
+    established: bool = False
+    acks: Mapping[ProcessId, Zxid] = {}
+    """The highest zxid that each follower acknowledged, by ACK or by ACK-LD."""
+    committed: Zxid = NO_ZXID
+    """The highest zxid that this leader committed."""
+
+    # Of the application at the primary.
+    instance: int = 0
+    """The epoch of the last ready(e), while it may broadcast (DSN 2011, III)."""
+    counter_limit: int = COUNTER_LIMIT
+
+    @property
+    def leads(self) -> bool:
+        return self.leader == self.id
+
+
+Follower = Process
+Leader = Process
+
+
+def start(process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any]) -> Process:
+    """A process as it comes up, in ELECTION, with its durable variables; all else starts anew."""
+    return Process(process, incarnation, quorums, **durable)
+
+
+def on_started(f: Process, sender: ProcessId, m: Started) -> list[Effect]:
+    """Recovery: the application starts from its snapshot, if it has one; the rest is delivered to it again."""
+    f.delivered = f.snapshot
+    if not f.snapshot:
+        return []
+    return [Restore(f.id, f.incarnation, f.snapshot.zxid, f.snapshot.length, f.snapshot.hash)]
+
+
+def on_take_snapshot(f: Process, sender: ProcessId, m: TakeSnapshot) -> list[Effect]:
+    """The application writes its state down; it reflects what was delivered so far and nothing else."""
+    if f.delivered.length <= f.snapshot.length:
+        return []
+    f.snapshot = f.delivered
+    return [Persist(snapshot=f.snapshot)]
+
+
+def abandon(f: Process) -> None:
+    """Drop the iteration: back to ELECTION, and nothing of it is kept but what is durable or delivered."""
+    f.phase = Phase.ELECTION
+    f.leader = None
+    f.new_epoch = 0
+    f.promises = {}
+    f.acks_e = {}
+    f.links = {}
+    f.acks = {}
+    f.proposed = None
+    f.established = False
+    f.committed = NO_ZXID
+    f.instance = 0

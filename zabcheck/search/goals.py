@@ -1,0 +1,150 @@
+"""`sometimes` goals: what a search has to have seen before its silence means anything.
+
+A property that holds because nothing happened is worth nothing. So each run tells which of these situations it
+reached, from its events alone, and a search names the goals that no run reached. (After the `sometimes` properties of
+Stateright, and Antithesis' "sometimes assertions".)
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from invariants import (
+    NO_ZXID,
+    Accept,
+    Adopt,
+    Broadcast,
+    CommitEpoch,
+    Crash,
+    Deliver,
+    Establish,
+    Event,
+    Promise,
+    Recover,
+    Restore,
+    Truncate,
+    Txn,
+    Zxid,
+)
+
+GOALS: dict[str, str] = {
+    "three epochs": "leaders of three epochs were established",
+    "several outstanding": "a primary broadcast before all of its earlier broadcasts were delivered",
+    "partial replication": "an epoch was established while a transaction had reached a process, but no quorum",
+    "truncation": "an initial history replaced one that was not a prefix of it",
+    "single survivor": "what was delivered was recovered from the only process of those that promised that had it",
+    "late joiner": "a follower joined an epoch in which there had been broadcasts",
+    "tail lost": "a crash lost writes that were not synced",
+    "power loss": "an epoch was established after all processes had been down",
+    "two leaders": "an epoch was established while the leader of an earlier one was still in place",
+    "repeated delivery": "a recovered process delivered again what it had delivered before",
+    "restored snapshot": "a recovered process went on from its snapshot",
+}
+"""Each goal with what it means, in a line."""
+
+
+class Goals:
+    """Watches one run; `reached` names the goals that it has reached, in that order. O(processes) an event."""
+
+    def __init__(self, processes: int) -> None:
+        self.processes = processes
+        self.reached: dict[str, None] = {}
+        self.observers: dict[type[Event], Callable[[Any], None]] = {
+            Accept: self._accept,
+            Adopt: self._adopt,
+            Broadcast: self._broadcast,
+            CommitEpoch: self._commit_epoch,
+            Crash: self._crash,
+            Deliver: self._deliver,
+            Establish: self._establish,
+            Promise: self._promise,
+            Recover: self._recover,
+            Restore: self._restore,
+            Truncate: self._truncate,
+        }
+        self._established: dict[int, int] = {}  # epoch -> leader
+        self._leaders: dict[int, int] = {}  # process -> the epoch that it leads, as far as it knows
+        self._down: set[int] = set()
+        self._all_down = False
+        self._promised: dict[int, int] = {}
+        self._last: dict[int, Zxid] = {}  # process -> the last zxid of its durable history
+        self._holders: dict[Txn, set[int]] = {}
+        self._adopted = 0  # the highest epoch whose initial history is known
+        self._broadcasts: dict[int, int] = {}  # epoch -> how many
+        self._last_broadcast: dict[int, Zxid] = {}  # process -> its last
+        self._delivered: dict[int, Zxid] = {}  # process -> the highest ever
+        self._position: dict[tuple[int, int], Zxid] = {}  # the last of each incarnation
+
+    def _reach(self, goal: str) -> None:
+        assert goal in GOALS
+        self.reached[goal] = None
+
+    def _quorum(self, members: int) -> bool:
+        return members * 2 > self.processes
+
+    def _promise(self, event: Promise) -> None:
+        self._promised[event.process] = event.epoch
+        self._leaders.pop(event.process, None)
+
+    def _accept(self, event: Accept) -> None:
+        self._last[event.process] = event.txn.zxid
+        self._holders.setdefault(event.txn, set()).add(event.process)
+
+    def _adopt(self, event: Adopt) -> None:
+        if event.epoch > self._adopted:
+            self._adopted = event.epoch
+            newest = max(self._delivered.values(), default=NO_ZXID)
+            members = [p for p, epoch in self._promised.items() if epoch == event.epoch]
+            holders = [p for p in members if self._last.get(p, NO_ZXID) >= newest]
+            if newest != NO_ZXID and len(members) > 1 and len(holders) == 1 and event.zxid >= newest:
+                self._reach("single survivor")
+        self._last[event.process] = event.zxid
+
+    def _truncate(self, event: Truncate) -> None:
+        self._reach("truncation")
+
+    def _establish(self, event: Establish) -> None:
+        self._established[event.epoch] = event.process
+        if len(self._established) >= 3:
+            self._reach("three epochs")
+        if any(len(holders) > 0 and not self._quorum(len(holders)) for holders in self._holders.values()):
+            self._reach("partial replication")
+        self._holders.clear()
+        if self._all_down:
+            self._reach("power loss")
+        if any(leader != event.process for leader in self._leaders):
+            self._reach("two leaders")
+        self._leaders[event.process] = event.epoch
+
+    def _broadcast(self, event: Broadcast) -> None:
+        before = self._last_broadcast.get(event.process, NO_ZXID)
+        if before.epoch == event.epoch and self._position.get((event.process, event.incarnation), NO_ZXID) < before:
+            self._reach("several outstanding")
+        self._last_broadcast[event.process] = event.txn.zxid
+        self._broadcasts[event.epoch] = self._broadcasts.get(event.epoch, 0) + 1
+
+    def _commit_epoch(self, event: CommitEpoch) -> None:
+        if self._broadcasts.get(event.epoch) and self._established.get(event.epoch) != event.process:
+            self._reach("late joiner")
+
+    def _deliver(self, event: Deliver) -> None:
+        process, zxid = event.process, event.txn.zxid
+        if event.incarnation and zxid <= self._delivered.get(process, NO_ZXID):
+            self._reach("repeated delivery")
+        else:
+            self._delivered[process] = zxid
+        self._position[process, event.incarnation] = zxid
+
+    def _restore(self, event: Restore) -> None:
+        self._reach("restored snapshot")
+        self._position[event.process, event.incarnation] = event.zxid
+
+    def _crash(self, event: Crash) -> None:
+        if event.lost:
+            self._reach("tail lost")
+        self._leaders.pop(event.process, None)
+        self._down.add(event.process)
+        if len(self._down) == self.processes:
+            self._all_down = True
+
+    def _recover(self, event: Recover) -> None:
+        self._down.discard(event.process)

@@ -1,0 +1,338 @@
+"""The search by Hypothesis: a `RuleBasedStateMachine` whose rules choose, and the simulator does the rest.
+
+No rule runs the protocol on its own: a rule picks one choice of the schedule's vocabulary, fine or coarse. How
+Hypothesis is used here has reasons:
+
+- A seed has to mean the same run, whether CI is set or not, and whatever other modules are loaded. So `derandomize`
+  and `database` are set here, whatever profile is active. And Hypothesis mixes constants of the user's modules into
+  integers that it draws, but none below 100: every draw here is below that, and the choice of a rule is drawn here
+  too, because Hypothesis' own draws from a wider range.
+- Reducing a failing run is left to `minimise`: dropping choices from a schedule gives a schedule, which the byte
+  sequence behind an example knows nothing of. So Hypothesis' own shrinking, which may take five minutes, is off.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from msgspec import Struct
+
+from invariants import Invariant, select
+from zabcheck.protocols.base import Protocol
+from zabcheck.search.run import Run
+from zabcheck.simulation.schedule import (
+    Choice,
+    Crash,
+    Cut,
+    Drain,
+    Elect,
+    Heal,
+    Lead,
+    Notice,
+    PowerLoss,
+    Receive,
+    Recover,
+    Request,
+    Reset,
+    Settle,
+    Sever,
+    Snapshot,
+    Split,
+    Sync,
+    Timeout,
+)
+
+T = TypeVar("T")
+
+STEPS_A_CHOICE = 4
+"""How many steps a choice takes on average, coarse ones included: it relates the length of a run to its choices."""
+
+WEIGHTS = {
+    "lead": 5,
+    "follow": 9,
+    "drain": 8,
+    "receive": 8,
+    "sync": 4,
+    "notice": 4,
+    "recover": 6,
+    "heal": 3,
+    "request": 20,
+    "settle": 20,
+    "elect": 1,
+    "timeout": 1,
+    "crash": 2,
+    "power_loss": 1,
+    "cut": 1,
+    "sever": 1,
+    "split": 2,
+    "reset": 1,
+    "snapshot": 1,
+}
+"""How often each rule is tried, relative to the others; the sum is below 100. A rule that is not possible gives way to
+the next one, so those that often are not come before `settle`, which always is."""
+
+OPTIONAL = ("notice", "timeout", "crash", "power_loss", "cut", "sever", "split", "reset", "snapshot")
+"""The rules that a run may do without: each run draws which of them it has (swarm testing, Groce et al. 2012)."""
+
+
+class PropertyBroken(Exception):
+    """A run broke a property; `choices` are the fine choices that it executed."""
+
+    def __init__(self, property_: str, choices: Sequence[Choice]) -> None:
+        super().__init__(property_)
+        self.property = property_
+        self.choices = tuple(choices)
+
+
+class Search(Struct, frozen=True):
+    """What to search, and how far.
+
+    `runs` runs of up to `steps` steps each. `on_run` is called with each run when it ends. `rng` is the seed; None
+    leaves it to Hypothesis, that is to `pytest --hypothesis-seed`, or to chance.
+    """
+
+    protocol: Protocol
+    processes: int = 3
+    properties: tuple[str, ...] | None = None
+    runs: int = 1000
+    steps: int = 200
+    rng: int | None = None
+    on_run: Callable[[Run], None] = lambda _: None
+
+
+class Machine(RuleBasedStateMachine):
+    """A run that Hypothesis drives. `machine_class` makes the class for one `Search`."""
+
+    search: Search
+    kinds: Sequence[type[Invariant]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        # In Hypothesis the strategy for rules is private; see the docstring of the module for why it is replaced, and
+        # tests/search/test_machine.py for the test that notices if that stops working.
+        self._rules_strategy: Any = _choose_rule(self)
+        self.run = Run(self.search.protocol, self.search.processes, self.kinds)
+        self.ids = self.run.simulator.ids
+        self.enabled: list[Any] | None = None  # each rule as often as it weighs
+        self.rest: Any = None
+
+    def choose(self, choice: Choice) -> None:
+        """Execute `choice`; the end of the run if it broke a property."""
+        self.run.execute(choice)
+        broken = self.run.broken
+        if broken is not None:
+            self.search.on_run(self.run)
+            raise PropertyBroken(broken, self.run.simulator.executed)
+
+    def teardown(self) -> None:
+        if self.run.broken is not None:
+            return
+        self.search.on_run(self.run)
+        # Integrity is settled only by the end of the run.
+        for verdict in self.run.judge.finish():
+            if verdict.status == "violated":
+                raise PropertyBroken(verdict.property, self.run.simulator.executed)
+
+    @property
+    def over(self) -> bool:
+        return self.run.simulator.steps >= self.search.steps
+
+
+@st.composite
+def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine) -> tuple[Any, dict[str, Any]]:
+    """A rule by weight, and its arguments; instead of one whose precondition fails, the next that has none.
+
+    Whatever the state, the same number of integers is drawn from the same ranges. So an example that Hypothesis
+    varies, by copying a part of it elsewhere, stays meaningful from there on.
+    """
+    if machine.enabled is None:
+        left_out = [name for name in OPTIONAL if draw(st.booleans())]
+        rules = {each.function.__name__: each for each in machine.rules}
+        machine.rest = rules["rest"]
+        left = {name: weight for name, weight in WEIGHTS.items() if name not in left_out}
+        machine.enabled = [rules[name] for name, weight in left.items() for _ in range(weight)]
+    number = draw(_NUMBER) % len(machine.enabled)
+    arguments = {"a": draw(_PICK), "b": draw(_PICK), "c": draw(_PICK)}
+    if machine.over:
+        return machine.rest, arguments
+    for chosen in machine.enabled[number:] + machine.enabled[:number]:
+        if all(condition(machine) for condition in chosen.preconditions):
+            return chosen, arguments
+    raise AssertionError("some rules have no precondition")
+
+
+_NUMBER = st.integers(0, sum(WEIGHTS.values()) - 1)
+_PICK_BITS = 6
+_PICK = st.integers(0, 2**_PICK_BITS - 1)
+
+
+def _some(items: Sequence[int], b: int, c: int) -> tuple[int, ...]:
+    """A subset of `items`, from two draws."""
+    mask = b | c << _PICK_BITS
+    return tuple(item for index, item in enumerate(items) if mask >> index % (2 * _PICK_BITS) & 1)
+
+
+_any = rule(a=_PICK, b=_PICK, c=_PICK)
+"""Every rule takes three draws and uses those that it needs."""
+
+
+class Rules(Machine):
+    """The rules. Each executes one choice."""
+
+    @_any
+    def settle(self, a: int, b: int, c: int) -> None:
+        self.choose(Settle(1 + a % 6))
+
+    @precondition(lambda self: self.primaries())
+    @_any
+    def request(self, a: int, b: int, c: int) -> None:
+        self.choose(Request(_one(self.primaries(), a)))
+
+    @precondition(lambda self: self.leaders() and len(self.leaders()) < len(self.ids))
+    @_any
+    def follow(self, a: int, b: int, c: int) -> None:
+        """An oracle changes its mind: to another leader than before, if there is one."""
+        leaders, following = self.leaders(), self.run.simulator.following
+        follower = _one([process for process in self.ids if process not in leaders], a)
+        others = [leader for leader in leaders if leader != following[follower]]
+        self.choose(Elect(follower, _one(others or leaders, b)))
+
+    @_any
+    def lead(self, a: int, b: int, c: int) -> None:
+        self.choose(Lead(_one(self.ids, a), _some(self.ids, b, c)))
+
+    @precondition(lambda self: self.run.simulator.waiting())
+    @_any
+    def drain(self, a: int, b: int, c: int) -> None:
+        process, sender, _ = _one(self.run.simulator.waiting(), a)
+        self.choose(Drain(process, sender))
+
+    @precondition(lambda self: self.run.simulator.waiting())
+    @_any
+    def receive(self, a: int, b: int, c: int) -> None:
+        process, sender, _ = _one(self.run.simulator.waiting(), a)
+        self.choose(Receive(process, sender))
+
+    @precondition(lambda self: self.unsynced())
+    @_any
+    def sync(self, a: int, b: int, c: int) -> None:
+        self.choose(Sync(_one(self.unsynced(), a)))
+
+    @precondition(lambda self: self.run.simulator.closed())
+    @_any
+    def notice(self, a: int, b: int, c: int) -> None:
+        self.choose(Notice(*_one(self.run.simulator.closed(), a)))
+
+    @precondition(lambda self: self.down())
+    @_any
+    def recover(self, a: int, b: int, c: int) -> None:
+        self.choose(Recover(_one(self.down(), a)))
+
+    @precondition(lambda self: self.run.simulator.cuts)
+    @_any
+    def heal(self, a: int, b: int, c: int) -> None:
+        self.choose(Heal())
+
+    @_any
+    def elect(self, a: int, b: int, c: int) -> None:
+        self.choose(Elect(_one(self.ids, a), _one(self.ids, b)))
+
+    @_any
+    def timeout(self, a: int, b: int, c: int) -> None:
+        self.choose(Timeout(_one(self.ids, a)))
+
+    @_any
+    def crash(self, a: int, b: int, c: int) -> None:
+        self.choose(Crash(_one(self.ids, a), b % 4))
+
+    @_any
+    def power_loss(self, a: int, b: int, c: int) -> None:
+        self.choose(PowerLoss(a % 4))
+
+    @_any
+    def cut(self, a: int, b: int, c: int) -> None:
+        self.choose(Cut(_one(self.ids, a), _one(self.ids, b)))
+
+    @_any
+    def sever(self, a: int, b: int, c: int) -> None:
+        self.choose(Sever(_one(self.ids, a), _one(self.ids, b)))
+
+    @_any
+    def split(self, a: int, b: int, c: int) -> None:
+        self.choose(Split(_some(self.ids, b, c)))
+
+    @_any
+    def reset(self, a: int, b: int, c: int) -> None:
+        self.choose(Reset(_one(self.ids, a), _one(self.ids, b)))
+
+    @_any
+    def snapshot(self, a: int, b: int, c: int) -> None:
+        self.choose(Snapshot(_one(self.ids, a)))
+
+    @_any
+    def rest(self, a: int, b: int, c: int) -> None:
+        """The run has had its steps."""
+
+    # What the rules choose from.
+
+    def leaders(self) -> list[int]:
+        """The processes that lead, as far as they know."""
+        following = self.run.simulator.following
+        return [process for process in self.ids if following[process] == process]
+
+    def primaries(self) -> list[int]:
+        """The processes that can broadcast."""
+        states, can_broadcast = self.run.simulator.states, self.search.protocol.can_broadcast
+        return [process for process in self.ids if states[process] is not None and can_broadcast(states[process])]
+
+    def down(self) -> list[int]:
+        return [process for process in self.ids if not self.run.simulator.is_up(process)]
+
+    def unsynced(self) -> list[int]:
+        return [process for process in self.ids if self.run.simulator.disks[process].unsynced]
+
+
+def _one(items: Sequence[T], pick: int) -> T:
+    return items[pick % len(items)]
+
+
+def machine_class(search: Search) -> type[Machine]:
+    """The machine for this search."""
+
+    class Bound(Rules):
+        pass
+
+    Bound.search = search
+    Bound.kinds = select(search.properties)
+    return seed(search.rng)(Bound) if search.rng is not None else Bound
+
+
+def hypothesis_settings(search: Search) -> settings:
+    """The same on every machine: nothing of the profile that is active is left to chance."""
+    return settings(
+        max_examples=search.runs,
+        stateful_step_count=max(1, search.steps // STEPS_A_CHOICE),
+        derandomize=False,
+        database=None,
+        deadline=None,
+        print_blob=False,
+        report_multiple_bugs=False,
+        verbosity=Verbosity.quiet,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+        backend="hypothesis",
+    )
+
+
+def find(search: Search) -> PropertyBroken | None:
+    """Let Hypothesis search; the first run that broke a property, or None."""
+    chosen = hypothesis_settings(search)
+    try:
+        # Without a least number of steps, the mutations that Hypothesis makes of earlier examples end half of the runs
+        # after a few choices.
+        run_state_machine_as_test(machine_class(search), settings=chosen, _min_steps=chosen.stateful_step_count)
+    except PropertyBroken as broken:
+        return broken
+    return None

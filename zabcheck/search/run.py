@@ -1,0 +1,97 @@
+"""One run: the simulator, the judge and the goals together; and a schedule executed again."""
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from invariants import End, Event, Header, Invariant, Judge, Verdict, select
+from invariants import trace as trace_format
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.base import Protocol
+from zabcheck.search.goals import Goals
+from zabcheck.simulation.schedule import AnyChoice, Choice, Schedule
+from zabcheck.simulation.simulator import Simulator
+
+
+class Run:
+    """A run that is judged while it goes on. Its events are not kept: `replay` shows them again."""
+
+    def __init__(self, protocol: Protocol, processes: int, properties: Sequence[type[Invariant]]) -> None:
+        self.judge = Judge(properties)
+        self.goals = Goals(processes)
+        self._observers: dict[type[Event], tuple[Callable[[Any], None], ...]] = {}
+        for observers in (self.judge.observers, self.goals.observers):
+            for kind, observer in observers.items():
+                self._observers[kind] = (*self._observers.get(kind, ()), observer)
+        self.simulator = Simulator(protocol, processes, self._show)
+
+    def _show(self, event: Event) -> None:
+        for observer in self._observers.get(type(event), ()):
+            observer(event)
+
+    def execute(self, choice: Choice) -> int:
+        """The number of steps that `choice` took."""
+        return self.simulator.execute(choice)
+
+    @property
+    def broken(self) -> str | None:
+        """The property that was found broken first, if one was."""
+        return next(iter(self.judge.broken), None)
+
+
+class Replay(Struct, frozen=True):
+    """A schedule executed again, with everything that it showed."""
+
+    schedule: Schedule
+    events: list[Event]
+    verdicts: list[Verdict]
+    goals: list[str]
+    steps: int
+
+    @property
+    def trace(self) -> bytes:
+        """The trace in its JSON Lines form, header and end included."""
+        return b"".join(trace_format.dump(self.events))
+
+    @property
+    def sha256(self) -> str:
+        """Of the trace; the same on every machine."""
+        return sha256(self.trace).hexdigest()
+
+
+def header(schedule: Schedule) -> Header:
+    """The first line of the trace of this schedule."""
+    builtins = msgspec.to_builtins(schedule)
+    return Header(1, schedule.processes, schedule.protocol, schedule.quorums, schedule=builtins)
+
+
+def replay(schedule: Schedule, properties: Iterable[str] | None = None) -> Replay:
+    """Execute a schedule and judge what it shows. ValueError if it names a protocol or mutant that there is not."""
+    kinds = select(properties)
+    judge = Judge(kinds)
+    goals = Goals(schedule.processes)
+    events: list[Event] = [header(schedule)]
+
+    def show(event: Event) -> None:
+        events.append(event)
+        judge.observe(event)
+        observer = goals.observers.get(type(event))
+        if observer is not None:
+            observer(event)
+
+    protocol = mutated(schedule.protocol, schedule.mutant)
+    simulator = Simulator(protocol, schedule.processes, show, network=True)
+    for choice in schedule.choices:
+        simulator.execute(choice)
+    events.append(End(len(events) - 1))
+    return Replay(schedule, events, judge.finish(), list(goals.reached), simulator.steps)
+
+
+def schedule_of(
+    protocol: str, mutant: str | None, processes: int, choices: Iterable[AnyChoice], violates: str | None = None
+) -> Schedule:
+    """A schedule of these choices, in the current version of the format."""
+    return Schedule(1, protocol, processes, tuple(choices), mutant, violates=violates)

@@ -1,0 +1,108 @@
+"""A random walk over fine choices: the plain way to drive the simulator, without Hypothesis' overhead.
+
+Most steps let the protocol go on: a message that waits is handled, a disk is synced, a client asks. Now and then
+comes something else: a fault, its repair, or an answer of the oracle. Each kind has a weight.
+"""
+
+from collections.abc import Mapping
+from random import Random
+
+from zabcheck.simulation.schedule import (
+    Choice,
+    Crash,
+    Cut,
+    Elect,
+    Heal,
+    Notice,
+    Receive,
+    Recover,
+    Request,
+    Reset,
+    Snapshot,
+    Sync,
+    Timeout,
+)
+from zabcheck.simulation.simulator import NOBODY, Simulator
+
+DEFAULT_FAULTS: Mapping[type[Choice], int] = {
+    Elect: 30,
+    Notice: 20,
+    Recover: 16,
+    Heal: 6,
+    Snapshot: 6,
+    Timeout: 2,
+    Crash: 3,
+    Cut: 3,
+    Reset: 3,
+}
+"""How many of `_TRIES` tries go to each kind of choice that is not the protocol's own progress."""
+
+NO_FAULTS: Mapping[type[Choice], int] = {}
+
+_TRIES = 1000
+_REQUEST_SHARE = 0.2
+_CHANGE_OF_MIND = 0.1
+
+
+class Walk:
+    """A seeded random walk of `simulator`. One seed gives one walk, everywhere."""
+
+    def __init__(self, simulator: Simulator, seed: int, weights: Mapping[type[Choice], int] = DEFAULT_FAULTS) -> None:
+        assert sum(weights.values()) <= _TRIES
+        self.simulator = simulator
+        self._random = Random(seed).random
+        self._table: list[type[Choice] | None] = [None] * _TRIES
+        place = 0
+        for kind, weight in weights.items():
+            self._table[place : place + weight] = [kind] * weight
+            place += weight
+        self._leader = 1  # whom the oracles name, mostly
+
+    def step(self) -> bool:
+        """Try one choice; whether it was enabled."""
+        kind = self._table[int(self._random() * _TRIES)]
+        choice = self._progress() if kind is None else self._other(kind)
+        return choice is not None and self.simulator.execute(choice) > 0
+
+    def _progress(self) -> Choice | None:
+        simulator, random = self.simulator, self._random
+        if random() < _REQUEST_SHARE:
+            return Request(self._leader)
+        waiting = simulator.waiting()
+        unsynced = [process for process in simulator.ids if simulator.disks[process].unsynced]
+        count = len(waiting) + len(unsynced)
+        if not count:
+            return None
+        index = int(random() * count)
+        if index < len(waiting):
+            process, sender, _ = waiting[index]
+            return Receive(process, sender)
+        return Sync(unsynced[index - len(waiting)])
+
+    def _other(self, kind: type[Choice]) -> Choice | None:
+        simulator, random = self.simulator, self._random
+        n = len(simulator.ids)
+        process = 1 + int(random() * n)
+        if kind is Elect:
+            return self._elect(process)
+        if kind is Notice:
+            closed = simulator.closed()
+            return Notice(*closed[int(random() * len(closed))]) if closed else None
+        if kind is Recover:
+            return next((Recover(p) for p in simulator.ids if not simulator.is_up(p)), None)
+        if kind is Heal:
+            return Heal()
+        if kind is Crash:
+            return Crash(process, int(random() * (1 + len(simulator.disks[process].unsynced))))
+        if kind is Cut or kind is Reset:
+            return kind(process, 1 + int(random() * n))
+        return kind(process)  # the other kinds take a process only
+
+    def _elect(self, process: int) -> Choice:
+        """Mostly the leader that others were told, and for a process that has none."""
+        random, following = self._random, self.simulator.following
+        if random() < _CHANGE_OF_MIND:
+            self._leader = process
+        if following[self._leader] != self._leader:
+            return Elect(self._leader, self._leader)
+        return Elect(next((p for p in self.simulator.ids if following[p] == NOBODY), process), self._leader)

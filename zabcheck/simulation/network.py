@@ -1,0 +1,58 @@
+"""The channels of DSN 2011, II: one connection for each iteration, FIFO, and nothing but prefixes arrive.
+
+A follower opens a connection to the leader it was told of, whether that one leads or not; the leader's end opens when
+it handles the first message, and only while it leads. Closing an end loses what was on its way to it, not what it has
+sent. The other end goes on as if nothing had happened until it notices, which is a choice of its own. A new connection
+replaces the old one between the same two.
+
+A cut link holds its messages back; a reset loses them.
+"""
+
+from collections import deque
+from enum import IntEnum
+
+from zabcheck.protocols.base import Message, ProcessId
+
+
+class End(IntEnum):
+    """One end of a connection."""
+
+    WAITING = 0  # for the leader to accept it
+    OPEN = 1
+    CLOSED = 2
+
+
+Parcel = tuple[Message, int]
+"""A message under way, and its number among all messages of the run."""
+
+
+class Connection:
+    """A connection that `follower` opened to `leader`, with a queue each way."""
+
+    __slots__ = ("broken", "follower", "follower_end", "leader", "leader_end", "to_follower", "to_leader")
+
+    def __init__(self, follower: ProcessId, leader: ProcessId) -> None:
+        self.follower = follower
+        self.leader = leader
+        self.follower_end = End.OPEN
+        self.leader_end = End.WAITING
+        self.broken = False  # reset on the way: each open end has yet to notice
+        self.to_leader: deque[Parcel] = deque()
+        self.to_follower: deque[Parcel] = deque()
+
+    def lose(self) -> list[Parcel]:
+        """Reset: both queues are lost; what was in them."""
+        lost = [*self.to_leader, *self.to_follower]
+        self.to_leader.clear()
+        self.to_follower.clear()
+        self.broken = True
+        return lost
+
+    def copy(self) -> "Connection":
+        twin = Connection(self.follower, self.leader)
+        twin.follower_end = self.follower_end
+        twin.leader_end = self.leader_end
+        twin.broken = self.broken
+        twin.to_leader = self.to_leader.copy()
+        twin.to_follower = self.to_follower.copy()
+        return twin

@@ -1,0 +1,222 @@
+"""A schedule: what the environment chose, in order. It is data, and the replay that lasts.
+
+A choice that is not enabled when its turn comes is skipped, so every sub-sequence of a schedule is a schedule. That
+is what makes shrinking work.
+
+A *fine* choice is one step: one message, one sync, one fault. A *coarse* one is a shorthand that executes fine ones;
+`Simulator.executed` lists them, so a saved schedule consists of fine choices only.
+"""
+
+import re
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+SCHEDULE_VERSION = 1
+MAX_BYTES = 64 * 1024 * 1024
+"""The largest schedule that is read."""
+
+_Id = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+_Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+
+
+class Choice(Struct, frozen=True, gc=False, tag_field="choice", tag=str.lower, forbid_unknown_fields=True):
+    """Base of all choices; `choice` is the name of the kind in the JSON form."""
+
+
+# Fine choices.
+
+
+class Elect(Choice, frozen=True):
+    """The leader oracle of `process` names `leader`."""
+
+    process: _Id
+    leader: _Id
+
+
+class Receive(Choice, frozen=True):
+    """`process` handles the next message from `sender`."""
+
+    process: _Id
+    sender: _Id
+
+
+class Sync(Choice, frozen=True):
+    """Everything that `process` has written reaches its disk; what waited for that goes out."""
+
+    process: _Id
+
+
+class Request(Choice, frozen=True):
+    """A client asks `process` to broadcast `value` (None: a fresh one)."""
+
+    process: _Id
+    value: str | None = None
+
+
+class Timeout(Choice, frozen=True):
+    """`process` misses its heartbeats."""
+
+    process: _Id
+
+
+class Notice(Choice, frozen=True):
+    """`process` notices that `peer` has closed their connection."""
+
+    process: _Id
+    peer: _Id
+
+
+class Crash(Choice, frozen=True):
+    """`process` stops. Of its writes since the last sync the first `keep` survive."""
+
+    process: _Id
+    keep: _Count = 0
+
+
+class Recover(Choice, frozen=True):
+    """`process` starts again from its disk."""
+
+    process: _Id
+
+
+class Snapshot(Choice, frozen=True):
+    """The application at `process` writes a snapshot."""
+
+    process: _Id
+
+
+class Cut(Choice, frozen=True):
+    """The link from `sender` to `receiver` holds its messages back."""
+
+    sender: _Id
+    receiver: _Id
+
+
+class Heal(Choice, frozen=True):
+    """No link is cut any more."""
+
+
+class Reset(Choice, frozen=True):
+    """The connection between two processes breaks; what is under way is lost. Each end has yet to notice."""
+
+    process: _Id
+    peer: _Id
+
+
+# Coarse choices.
+
+
+class Lead(Choice, frozen=True):
+    """The oracles of `leader` and of each of `followers` name `leader`."""
+
+    leader: _Id
+    followers: tuple[_Id, ...]
+
+
+class Drain(Choice, frozen=True):
+    """`process` handles every message that waits from `sender`."""
+
+    process: _Id
+    sender: _Id
+
+
+class Settle(Choice, frozen=True):
+    """`rounds` times: each process handles what waits for it at the start of the round, then syncs."""
+
+    rounds: _Count
+
+
+class Split(Choice, frozen=True):
+    """Cut every link between the processes of `side` and the others, both ways. One of them alone is isolated."""
+
+    side: tuple[_Id, ...]
+
+
+class Sever(Choice, frozen=True):
+    """Cut the links between two processes, both ways."""
+
+    process: _Id
+    peer: _Id
+
+
+class PowerLoss(Choice, frozen=True):
+    """Every process stops; of each one's writes since its last sync the first `keep` survive."""
+
+    keep: _Count = 0
+
+
+FineChoice = Elect | Receive | Sync | Request | Timeout | Notice | Crash | Recover | Snapshot | Cut | Heal | Reset
+AnyChoice = FineChoice | Lead | Drain | Settle | Split | Sever | PowerLoss
+
+
+class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
+    """A run, to be executed again: the protocol, the processes, and the choices.
+
+    `mutant` names the mutant of the protocol that ran; `violates` the property that broke, if one did.
+    """
+
+    version: Literal[1]
+    protocol: str
+    processes: Annotated[int, Meta(ge=1, le=1000)]
+    choices: tuple[AnyChoice, ...]
+    mutant: str | None = None
+    quorums: Literal["majority"] = "majority"
+    violates: str | None = None
+
+
+class ScheduleError(ValueError):
+    """A schedule that cannot be executed. The message is one line."""
+
+
+_DECODER = msgspec.json.Decoder(Schedule)
+_PATH = re.compile(r" - at `\$\.?(.*)`$")
+
+
+def dump(schedule: Schedule) -> bytes:
+    """The JSON form: a header, then one choice a line."""
+    head, _, _ = msgspec.json.encode(msgspec.structs.replace(schedule, choices=())).partition(b'"choices":[')
+    rest = {"mutant": schedule.mutant, "quorums": schedule.quorums, "violates": schedule.violates}
+    choices = b",\n  ".join(msgspec.json.encode(choice) for choice in schedule.choices)
+    return head + b'"choices":[\n  ' + choices + b"\n]," + msgspec.json.encode(rest)[1:] + b"\n"
+
+
+def load(data: bytes, name: str) -> Schedule:
+    """The schedule in `data`, validated; `name` is for messages. ScheduleError with line and field if it is none."""
+    if len(data) > MAX_BYTES:
+        raise ScheduleError(f"{name}: expected a schedule of at most {MAX_BYTES} bytes")
+    try:
+        schedule = _DECODER.decode(data)
+    except msgspec.ValidationError as error:
+        message = str(error)
+        field = _PATH.search(message)
+        path = field.group(1) if field else ""
+        if path == "version":
+            raise ScheduleError(f"{name}, field `version`: expected {SCHEDULE_VERSION}") from None
+        where = f", field `{path}`" if path else ""
+        raise ScheduleError(f"{name}{_line(data, path)}{where}: {_PATH.sub('', message)}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ScheduleError(f"{name}: expected a schedule as one JSON object, {error}") from None
+    for index, choice in enumerate(schedule.choices):
+        for field_name in choice.__struct_fields__:
+            if field_name in ("keep", "rounds", "value"):
+                continue
+            value = getattr(choice, field_name)
+            for process in value if isinstance(value, tuple) else (value,):
+                if process > schedule.processes:
+                    path = f"choices[{index}].{field_name}"
+                    raise ScheduleError(
+                        f"{name}{_line(data, path)}, field `{path}`: expected a process from 1 to "
+                        f"{schedule.processes}, found {process}"
+                    )
+    return schedule
+
+
+def _line(data: bytes, path: str) -> str:
+    """Where choice number i of a schedule stands that was written one choice a line; nothing if it was not."""
+    index = re.match(r"choices\[(\d+)\]", path)
+    lines = data.split(b"\n")
+    if index is None or len(lines) < int(index.group(1)) + 3:
+        return ""
+    return f", line {int(index.group(1)) + 2}"

@@ -1,0 +1,459 @@
+"""The simulator: processes, channels and disks, moved by choices and by nothing else.
+
+Deterministic: the same choices on the same protocol give the same events, on every machine. No clock is read, no
+random source, and no set is iterated.
+
+A step is one fine choice that was enabled. A choice that is not enabled does nothing and counts nothing.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+from invariants import Accept, Adopt, Event, Promise, Truncate
+from invariants import Crash as CrashEvent
+from invariants import Cut as CutEvent
+from invariants import Drop as DropEvent
+from invariants import Elect as ElectEvent
+from invariants import Heal as HealEvent
+from invariants import Receive as ReceiveEvent
+from invariants import Recover as RecoverEvent
+from invariants import Send as SendEvent
+from zabcheck.protocols.base import (
+    Connect,
+    Effect,
+    Elected,
+    GiveUp,
+    Lost,
+    Message,
+    Persist,
+    Protocol,
+    Send,
+    Started,
+    Stimulus,
+    TakeSnapshot,
+    TimedOut,
+)
+from zabcheck.protocols.base import Request as RequestStimulus
+from zabcheck.protocols.quorums import Quorums
+from zabcheck.simulation.disk import Disk, Write
+from zabcheck.simulation.network import Connection, End, Parcel
+from zabcheck.simulation.schedule import (
+    Choice,
+    Crash,
+    Cut,
+    Drain,
+    Elect,
+    Heal,
+    Lead,
+    Notice,
+    PowerLoss,
+    Receive,
+    Recover,
+    Request,
+    Reset,
+    Settle,
+    Sever,
+    Snapshot,
+    Split,
+    Sync,
+    Timeout,
+)
+
+NOBODY = 0
+_DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
+_OPEN, _CLOSED = End.OPEN, End.CLOSED
+
+
+class Simulator:
+    """One run of `protocol` with processes 1 to `processes`, all up at first.
+
+    `show` is called with each event. With `network` True it is also shown what is for drawing only: messages, cuts,
+    the oracle's answers.
+    """
+
+    def __init__(
+        self, protocol: Protocol, processes: int, show: Callable[[Event], None], *, network: bool = False
+    ) -> None:
+        assert processes >= 1
+        self.protocol = protocol
+        self.show = show
+        self.network = network
+        self.ids = range(1, processes + 1)
+        self.quorums = Quorums(processes)
+        self.steps = 0
+        self.executed: list[Choice] = []
+        self.messages = 0
+        self.requests = 0
+        self.connections: dict[tuple[int, int], Connection] = {}  # by (follower, leader)
+        self.cuts: set[tuple[int, int]] = set()  # (sender, receiver)
+        # By process id; entry 0 is not used.
+        self.incarnations = [0] * (processes + 1)
+        self.following = [NOBODY] * (processes + 1)
+        self.disks = [Disk() for _ in range(processes + 1)]
+        self.states: list[Any] = [None] * (processes + 1)  # None: down
+        self._fine = self._fine_table()
+        self._coarse = self._coarse_table()
+        for process in self.ids:
+            self._start(process)
+
+    def _fine_table(self) -> dict[type[Choice], Callable[[Any], bool]]:
+        return {
+            Elect: self._elect,
+            Receive: self._receive,
+            Sync: self._sync,
+            Request: self._request,
+            Timeout: self._timeout,
+            Notice: self._notice,
+            Crash: self._crash,
+            Recover: self._recover,
+            Snapshot: self._snapshot,
+            Cut: self._cut,
+            Heal: self._heal,
+            Reset: self._reset,
+        }
+
+    def _coarse_table(self) -> dict[type[Choice], Callable[[Any], None]]:
+        return {
+            Lead: self._lead,
+            Drain: self._drain,
+            Settle: self._settle,
+            Split: self._split,
+            Sever: self._sever,
+            PowerLoss: self._power_loss,
+        }
+
+    def execute(self, choice: Choice) -> int:
+        """Do what `choice` says, as far as it is enabled; the number of steps that it took."""
+        fine = self._fine.get(type(choice))
+        if fine is not None:
+            if not fine(choice):
+                return 0
+            self.steps += 1
+            self.executed.append(choice)
+            return 1
+        before = self.steps
+        self._coarse[type(choice)](choice)
+        return self.steps - before
+
+    # What can be asked.
+
+    def waiting(self) -> list[tuple[int, int, int]]:
+        """(process, sender, number of messages) for each link from which a message can be handled now."""
+        found = []
+        for (follower, leader), connection in self.connections.items():
+            if connection.to_follower and self.following[follower] == leader and (leader, follower) not in self.cuts:
+                found.append((follower, leader, len(connection.to_follower)))
+            if (
+                connection.to_leader
+                and self.following[leader] == leader
+                and connection.leader_end is not _CLOSED
+                and (follower, leader) not in self.cuts
+            ):
+                found.append((leader, follower, len(connection.to_leader)))
+        return found
+
+    def closed(self) -> list[tuple[int, int]]:
+        """(process, peer) where `process` has yet to notice that their connection is closed at the other end."""
+        found = []
+        for (follower, leader), c in self.connections.items():
+            if c.follower_end is _OPEN and (c.leader_end is _CLOSED or c.broken):
+                found.append((follower, leader))
+            if c.leader_end is _OPEN and (c.follower_end is _CLOSED or c.broken):
+                found.append((leader, follower))
+        return found
+
+    def is_up(self, process: int) -> bool:
+        return self.states[process] is not None
+
+    def fork(self, show: Callable[[Event], None]) -> "Simulator":
+        """An independent copy that goes on from here. O(processes + messages under way + steps)."""
+        twin = object.__new__(Simulator)
+        for name, value in vars(self).items():
+            setattr(twin, name, value.copy() if isinstance(value, list | set) else value)
+        twin.show = show
+        twin.connections = {key: connection.copy() for key, connection in self.connections.items()}
+        twin.disks = [disk.copy() for disk in self.disks]
+        twin.states = [copy(state) for state in self.states]
+        twin._fine = twin._fine_table()
+        twin._coarse = twin._coarse_table()
+        return twin
+
+    # Fine choices: each returns whether it was enabled.
+
+    def _elect(self, choice: Elect) -> bool:
+        process = choice.process
+        if self.states[process] is None:
+            return False
+        if self.network:
+            self.show(ElectEvent(process, self.incarnations[process], choice.leader))
+        return self._handle(process, process, Elected(choice.leader))
+
+    def _receive(self, choice: Receive) -> bool:
+        process, sender = choice.process, choice.sender
+        following = self.following[process]
+        if following == sender:
+            connection = self.connections.get((process, sender))
+            if connection is None:
+                return False
+            queue = connection.to_follower
+        elif following == process:
+            connection = self.connections.get((sender, process))
+            if connection is None or connection.leader_end is _CLOSED:
+                return False
+            queue = connection.to_leader
+        else:
+            return False
+        if not queue or (sender, process) in self.cuts:
+            return False
+        message, number = queue.popleft()
+        if following == process:
+            connection.leader_end = _OPEN
+        if self.network:
+            self.show(ReceiveEvent(process, self.incarnations[process], sender, number))
+        self._handle(process, sender, message)
+        return True
+
+    def _sync(self, choice: Sync) -> bool:
+        process = choice.process
+        if not self.disks[process].unsynced:
+            return False
+        for write in self.disks[process].sync():
+            self._perform(process, write.withheld)
+        return True
+
+    def _request(self, choice: Request) -> bool:
+        state = self.states[choice.process]
+        if state is None or not self.protocol.can_broadcast(state):
+            return False
+        value = choice.value
+        if value is None:
+            self.requests += 1
+            value = f"v{self.requests}"
+        return self._handle(choice.process, choice.process, RequestStimulus(value))
+
+    def _timeout(self, choice: Timeout) -> bool:
+        return self.states[choice.process] is not None and self._handle(choice.process, choice.process, TimedOut())
+
+    def _notice(self, choice: Notice) -> bool:
+        process, peer = choice.process, choice.peer
+        following = self.following[process]
+        if following == peer:
+            connection = self.connections.get((process, peer))
+            if connection is None or connection.follower_end is not _OPEN:
+                return False
+            if connection.leader_end is not _CLOSED and not connection.broken:
+                return False
+            self._close_follower_end(connection)
+        elif following == process:
+            connection = self.connections.get((peer, process))
+            if connection is None or connection.leader_end is not _OPEN:
+                return False
+            if connection.follower_end is not _CLOSED and not connection.broken:
+                return False
+            self._close_leader_end(connection)
+        else:
+            return False
+        self._handle(process, peer, Lost(peer))
+        return True
+
+    def _crash(self, choice: Crash) -> bool:
+        process = choice.process
+        if self.states[process] is None:
+            return False
+        disk = self.disks[process]
+        for write in disk.unsynced[: choice.keep]:
+            # It did reach the disk, although nobody will hear of it before the process is up again.
+            for effect in write.withheld:
+                if isinstance(effect, _DURABLE_EVENTS):
+                    self.show(effect)
+        lost = disk.crash(choice.keep)
+        self.show(CrashEvent(process, self.incarnations[process], lost))
+        self._close(process)
+        self.states[process] = None
+        return True
+
+    def _recover(self, choice: Recover) -> bool:
+        process = choice.process
+        if self.states[process] is not None:
+            return False
+        self.incarnations[process] += 1
+        self.show(RecoverEvent(process, self.incarnations[process]))
+        self._start(process)
+        return True
+
+    def _snapshot(self, choice: Snapshot) -> bool:
+        return self.states[choice.process] is not None and self._handle(choice.process, choice.process, TakeSnapshot())
+
+    def _cut(self, choice: Cut) -> bool:
+        link = choice.sender, choice.receiver
+        if link in self.cuts or choice.sender == choice.receiver:
+            return False
+        self.cuts.add(link)
+        if self.network:
+            self.show(CutEvent(*link))
+        return True
+
+    def _heal(self, choice: Heal) -> bool:
+        if not self.cuts:
+            return False
+        self.cuts.clear()
+        if self.network:
+            self.show(HealEvent())
+        return True
+
+    def _reset(self, choice: Reset) -> bool:
+        for pair in ((choice.process, choice.peer), (choice.peer, choice.process)):
+            connection = self.connections.get(pair)
+            if connection is not None and not connection.broken:
+                self._drop(connection.lose())
+                return True
+        return False
+
+    # Coarse choices: they execute fine ones.
+
+    def _lead(self, choice: Lead) -> None:
+        self.execute(Elect(choice.leader, choice.leader))
+        for process in choice.followers:
+            if process != choice.leader:
+                self.execute(Elect(process, choice.leader))
+
+    def _drain(self, choice: Drain) -> None:
+        for process, sender, count in self.waiting():
+            if (process, sender) == (choice.process, choice.sender):
+                for _ in range(count):
+                    self.execute(Receive(process, sender))
+
+    def _settle(self, choice: Settle) -> None:
+        for _ in range(choice.rounds):
+            before = self.steps
+            for process, sender, count in sorted(self.waiting()):
+                for _ in range(count):
+                    self.execute(Receive(process, sender))
+            for process in self.ids:
+                self.execute(Sync(process))
+            if self.steps == before:
+                return
+
+    def _split(self, choice: Split) -> None:
+        others = [process for process in self.ids if process not in choice.side]
+        for process in choice.side:
+            for other in others:
+                self.execute(Cut(process, other))
+                self.execute(Cut(other, process))
+
+    def _sever(self, choice: Sever) -> None:
+        self.execute(Cut(choice.process, choice.peer))
+        self.execute(Cut(choice.peer, choice.process))
+
+    def _power_loss(self, choice: PowerLoss) -> None:
+        for process in self.ids:
+            self.execute(Crash(process, choice.keep))
+
+    # What a process wants done.
+
+    def _start(self, process: int) -> None:
+        durable = self.disks[process].durable
+        self.states[process] = self.protocol.start(process, self.incarnations[process], self.quorums, durable)
+        self._handle(process, process, Started())
+
+    def _handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:
+        """Let the process take its step; whether that had any effect."""
+        step = self.protocol.steps.get(type(stimulus))
+        if step is None:
+            return False
+        effects = step(self.states[process], sender, stimulus)
+        if not effects:
+            return False
+        self._perform(process, effects)
+        return True
+
+    def _perform(self, process: int, effects: list[Effect]) -> None:
+        for index, effect in enumerate(effects):
+            kind = type(effect)
+            if kind is Send:
+                to = effect.to  # type: ignore[union-attr]  # mypy does not narrow by the type of a name
+                if to == process:
+                    self._handle(process, process, effect.message)  # type: ignore[union-attr]
+                else:
+                    self._send(process, to, effect.message)  # type: ignore[union-attr]
+            elif kind is Persist:
+                # What follows waits for the disk.
+                write = Write(effect.fields, effects[index + 1 :])  # type: ignore[union-attr]
+                self.disks[process].unsynced.append(write)
+                return
+            elif kind is Connect:
+                self._connect(process, effect.to)  # type: ignore[union-attr]
+            elif kind is GiveUp:
+                self.protocol.abandon(self.states[process])
+                self._close(process)
+            else:
+                self.show(effect)  # type: ignore[arg-type]
+
+    def _send(self, process: int, to: int, message: Message) -> None:
+        following = self.following[process]
+        if following == to:
+            connection = self.connections.get((process, to))
+            if connection is None or connection.broken or connection.leader_end is _CLOSED:
+                return
+            queue = connection.to_leader
+        elif following == process:
+            connection = self.connections.get((to, process))
+            if connection is None or connection.broken or connection.leader_end is not _OPEN:
+                return
+            if connection.follower_end is not _OPEN:
+                return
+            queue = connection.to_follower
+        else:
+            return
+        self.messages += 1
+        queue.append((message, self.messages))
+        if self.network:
+            kind, text = self.protocol.show(message)
+            self.show(SendEvent(process, self.incarnations[process], to, self.messages, kind, text))
+
+    def _connect(self, process: int, to: int) -> None:
+        self._close(process)
+        self.following[process] = to
+        if to != process:
+            old = self.connections.pop((process, to), None)
+            if old is not None:
+                self._drop(old.lose())
+            self.connections[process, to] = Connection(process, to)
+
+    def _close(self, process: int) -> None:
+        """Close every end that `process` holds, and forget what it meant to send once its disk is synced."""
+        for write in self.disks[process].unsynced:
+            write.withheld = [effect for effect in write.withheld if type(effect) is not Send]
+        if self.following[process] == NOBODY:
+            return
+        self.following[process] = NOBODY
+        for connection in list(self.connections.values()):
+            if connection.follower == process:
+                self._close_follower_end(connection)
+            elif connection.leader == process and connection.leader_end is _OPEN:
+                self._close_leader_end(connection)
+
+    def _close_follower_end(self, connection: Connection) -> None:
+        connection.follower_end = _CLOSED
+        self._drop(list(connection.to_follower))
+        connection.to_follower.clear()
+        self._forget(connection)
+
+    def _close_leader_end(self, connection: Connection) -> None:
+        connection.leader_end = _CLOSED
+        self._drop(list(connection.to_leader))
+        connection.to_leader.clear()
+        self._forget(connection)
+
+    def _forget(self, connection: Connection) -> None:
+        """A connection that is closed at both ends, or that nobody will accept any more, is gone."""
+        over = connection.leader_end is _CLOSED or (connection.leader_end is End.WAITING and not connection.to_leader)
+        if connection.follower_end is _CLOSED and over:
+            self._drop(connection.lose())
+            del self.connections[connection.follower, connection.leader]
+
+    def _drop(self, parcels: list[Parcel]) -> None:
+        if self.network:
+            for _, number in parcels:
+                self.show(DropEvent(number))
