@@ -1,5 +1,6 @@
 """What a property is, what it says when it is broken, and how a trace is judged by several at once."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -37,7 +38,7 @@ class Verdict(Struct, frozen=True):
     violation: Violation | None = None
 
 
-class Invariant:
+class Invariant(ABC):
     """One property of the paper, judged incrementally. A subclass per property; see the modules beside this one.
 
     The hooks return True as soon as the property is known to be broken. They are called after the record took the
@@ -52,8 +53,11 @@ class Invariant:
         self.record = record
         self.order = order
 
-    def on_link(self, link: Chain) -> bool:
-        """Some process delivered `link.txn` after `link.previous`, and is the first to do so."""
+    def on_link(self, link: Chain, sent: Sent | None) -> bool:
+        """Some process delivered `link.txn` after `link.previous`, and is the first to do so.
+
+        `sent` is the latest broadcast of it; None if it was not broadcast so far.
+        """
         return False
 
     def on_sent(self, sent: Sent) -> bool:
@@ -68,13 +72,13 @@ class Invariant:
         """Called for each delivery once the delivered sequences have forked."""
         return False
 
+    @abstractmethod
     def judged(self) -> int:
         """How often the condition of the property was met; 0 means not exercised."""
-        raise NotImplementedError  # abstract: each property counts its own condition
 
+    @abstractmethod
     def violation(self) -> Violation | None:
         """The canonical violation in what was observed so far, taken as the whole trace; None if there is none."""
-        raise NotImplementedError  # abstract: each property finds its own witness
 
     def inconclusive(self) -> bool:
         """Whether more events could still repair the violation, so that a cut-off trace says nothing about it."""
@@ -104,10 +108,23 @@ class Judge:
         self.invariants = [kind(self.record, order) for kind in properties]
         self.broken: dict[str, int] = {}  # property -> number of the event
         self.count = 0
-        self.observers = self._observers()
+        self._bind()
 
-    def _observers(self) -> dict[type[Event], Callable[[Any], None]]:
-        return {Deliver: self._deliver, Broadcast: self._broadcast, Restore: self.record.restore}
+    def _bind(self) -> None:
+        """Look the hooks up once: most properties need few of them."""
+        self.observers: dict[type[Event], Callable[[Any], None]] = {
+            Deliver: self._deliver,
+            Broadcast: self._broadcast,
+            Restore: self.record.restore,
+        }
+        self._on_link: list[tuple[str, Callable[[Chain, Sent | None], bool]]] = self._hooks("on_link")
+        self._on_sent: list[tuple[str, Callable[[Sent], bool]]] = self._hooks("on_sent")
+        self._on_position: list[tuple[str, Callable[[Sent], bool]]] = self._hooks("on_position")
+        self._on_move: list[tuple[str, Callable[[int], bool]]] = self._hooks("on_move")
+
+    def _hooks(self, hook: str) -> list[tuple[str, Any]]:
+        default = getattr(Invariant, hook)
+        return [(i.name, getattr(i, hook)) for i in self.invariants if getattr(type(i), hook) is not default]
 
     def observe(self, event: Event) -> None:
         """Take one event in. TraceError if it goes back to an earlier incarnation of its process."""
@@ -122,9 +139,9 @@ class Judge:
         if record.new_links:
             self._judge_new()
         if record.forked:
-            for invariant in self.invariants:
-                if invariant.on_move(event.process):
-                    self.broken.setdefault(invariant.name, self.count)
+            for name, on_move in self._on_move:
+                if on_move(event.process):
+                    self.broken.setdefault(name, self.count)
 
     def _broadcast(self, event: Broadcast) -> None:
         self.record.broadcast(event)
@@ -132,16 +149,19 @@ class Judge:
 
     def _judge_new(self) -> None:
         links, sents, positions = self.record.take_new()
-        for invariant in self.invariants:
-            found = False
-            for link in links:
-                found |= invariant.on_link(link)
-            for sent in sents:
-                found |= invariant.on_sent(sent)
-            for sent in positions:
-                found |= invariant.on_position(sent)
-            if found:
-                self.broken.setdefault(invariant.name, self.count)
+        for link in links:
+            sent_before = self.record.sent.get(link.txn)
+            for name, on_link in self._on_link:
+                if on_link(link, sent_before):
+                    self.broken.setdefault(name, self.count)
+        for sent in sents:
+            for name, on_sent in self._on_sent:
+                if on_sent(sent):
+                    self.broken.setdefault(name, self.count)
+        for sent in positions:
+            for name, on_position in self._on_position:
+                if on_position(sent):
+                    self.broken.setdefault(name, self.count)
 
     def finish(self, complete: bool = True) -> list[Verdict]:
         """The verdicts, if the trace ends here. With `complete` False nothing that may yet change is concluded."""
@@ -166,7 +186,7 @@ class Judge:
         copy.invariants = [invariant.fork(copy.record) for invariant in self.invariants]
         copy.broken = dict(self.broken)
         copy.count = self.count
-        copy.observers = copy._observers()
+        copy._bind()
         return copy
 
 

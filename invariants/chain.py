@@ -28,7 +28,7 @@ def chain_hash(before: int, txn: Txn) -> int:
 class Chain:
     """A sequence of transactions. Build one with `EMPTY.append(txn)` or `Chain.of(txns)`."""
 
-    __slots__ = ("_jump", "hash", "length", "previous", "txn", "zxid")
+    __slots__ = ("_jump", "_latest", "hash", "length", "previous", "txn", "zxid")
 
     txn: Txn
     previous: "Chain"
@@ -36,6 +36,7 @@ class Chain:
     hash: int
     zxid: Zxid
     _jump: "Chain"
+    _latest: "Chain | None"
 
     @classmethod
     def of(cls, txns: Iterable[Txn]) -> "Chain":
@@ -46,7 +47,13 @@ class Chain:
         return chain
 
     def append(self, txn: Txn) -> "Chain":
-        """This chain and `txn` after it. O(1)."""
+        """This chain and `txn` after it. O(1).
+
+        Replicas append the same transaction to the same chain one after the other: they get the same link.
+        """
+        latest = self._latest
+        if latest is not None and latest.txn is txn:
+            return latest
         link = _new(Chain)
         link.txn = txn
         link.zxid = txn.zxid
@@ -56,6 +63,8 @@ class Chain:
         jump = self._jump
         # The longer link back doubles when the two before it are equally long: binary numbers, in effect.
         link._jump = jump._jump if self.length - jump.length == jump.length - jump._jump.length else self
+        link._latest = None
+        self._latest = link
         return link
 
     def prefix(self, length: int) -> "Chain":
@@ -123,6 +132,7 @@ def _empty() -> Chain:
     link.length = 0
     link.hash = 0
     link._jump = link
+    link._latest = None
     return link
 
 

@@ -36,13 +36,12 @@ class GlobalPrimaryOrder(Invariant):
         self.changes = 0
         self.out_of_order: list[Chain] = []
 
-    def on_link(self, link: Chain) -> bool:
+    def on_link(self, link: Chain, sent: Sent | None) -> bool:
         before = self.epochs[link.previous.hash]
-        own = self.record.epochs(link.txn)
-        if own is None:
+        if sent is None or (before[0] == before[1] and sent.epochs == before):
             self.epochs[link.hash] = before
             return False
-        lowest, highest = own
+        lowest, highest = sent.epochs
         after = before
         if lowest < before[0] or highest > before[1]:
             after = min(lowest, before[0]), max(highest, before[1])
@@ -67,7 +66,7 @@ class GlobalPrimaryOrder(Invariant):
         self.out_of_order = []
         for link in self.record.links.values():
             if link.length:
-                self.on_link(link)
+                self.on_link(link, self.record.sent.get(link.txn))
 
     def violation(self) -> Violation | None:
         self._settle()

@@ -28,13 +28,14 @@ class Integrity(Invariant):
         super().__init__(record, order)
         self.pending: dict[Txn, None] = {}  # delivered, not broadcast so far
 
-    def on_link(self, link: Chain) -> bool:
-        if link.txn not in self.record.sent:
+    def on_link(self, link: Chain, sent: Sent | None) -> bool:
+        if sent is None:
             self.pending[link.txn] = None
         return False
 
     def on_sent(self, sent: Sent) -> bool:
-        self.pending.pop(sent.txn, None)
+        if self.pending:
+            self.pending.pop(sent.txn, None)
         return False
 
     def judged(self) -> int:

@@ -32,10 +32,11 @@ class LocalPrimaryOrder(Invariant):
         self.pairs = 0
         self.broken = False
 
-    def on_link(self, link: Chain) -> bool:
+    def on_link(self, link: Chain, sent: Sent | None) -> bool:
         found = False
-        for sent in self.record.broadcasts(link.txn):
+        while sent is not None:
             found |= self._breaks(link, sent)
+            sent = sent.other
         return found
 
     def on_sent(self, sent: Sent) -> bool:
@@ -48,6 +49,8 @@ class LocalPrimaryOrder(Invariant):
         if sent.previous is None:
             return False
         self.pairs += 1
+        if link.previous.txn is sent.previous.txn:
+            return False  # the usual case
         if self.record.contains(link.previous, sent.previous.txn):
             return False
         self.broken = True

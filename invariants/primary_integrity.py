@@ -42,19 +42,20 @@ class PrimaryIntegrity(Invariant):
         self.highest_primary = -1
         self.broken = False
 
-    def on_link(self, link: Chain) -> bool:
-        self._sort(link)
-        if not self.record.is_first_link(link):
-            return False
-        epochs = self.record.epochs(link.txn)
-        if epochs is None:
+    def on_link(self, link: Chain, sent: Sent | None) -> bool:
+        epochs = None if sent is None else sent.epochs
+        self._sort(link, epochs)
+        if epochs is None or not self.record.is_first_link(link):
             return False
         epoch = epochs[0]
         self.delivered[epoch] = self.delivered.get(epoch, 0) + 1
         self.total += 1
-        self.highest_delivered = max(self.highest_delivered, epoch)
-        self.broken |= epoch < self.highest_primary
-        return epoch < self.highest_primary
+        if epoch > self.highest_delivered:
+            self.highest_delivered = epoch
+        if epoch < self.highest_primary:
+            self.broken = True
+            return True
+        return False
 
     def on_position(self, sent: Sent) -> bool:
         had = self.record.had(sent)
@@ -85,12 +86,14 @@ class PrimaryIntegrity(Invariant):
         before = self.record.had(sent.previous)
         return before is None or not had.starts_with(before)
 
-    def _sort(self, link: Chain) -> None:
+    def _sort(self, link: Chain, epochs: tuple[int, int] | None) -> None:
         """Note whether the zxids of this sequence ascend, with the epochs in which they were broadcast."""
         epoch = link.zxid.epoch
         if (
-            not link.previous.zxid < link.zxid
-            or self.record.epochs(link.txn) != (epoch, epoch)
+            epochs is None
+            or epochs[0] != epoch
+            or epochs[1] != epoch
+            or not link.previous.zxid < link.zxid
             or link.previous.hash in self.unsorted
         ):
             self.unsorted.add(link.hash)
@@ -110,7 +113,7 @@ class PrimaryIntegrity(Invariant):
         self.unsorted = set()
         for link in record.links.values():
             if link.length:
-                self._sort(link)
+                self._sort(link, record.epochs(link.txn))
         delivered = sorted((found[0], txn) for txn in record.delivered() if (found := record.epochs(txn)) is not None)
         epochs = [epoch for epoch, _ in delivered]
         suspects = {

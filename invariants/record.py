@@ -31,21 +31,28 @@ Primary = tuple[int, int, int]
 class Sent:
     """One transaction in β_e: who broadcast it, after what, and what that primary had delivered by then."""
 
-    __slots__ = ("delivered", "event", "other", "previous", "primary", "txn")
+    __slots__ = ("delivered", "epoch", "epochs", "event", "other", "previous", "primary", "txn")
 
     def __init__(
-        self, event: Broadcast, previous: "Sent | None", other: "Sent | None", delivered: Chain | None
+        self,
+        event: Broadcast,
+        primary: Primary,
+        previous: "Sent | None",
+        other: "Sent | None",
+        delivered: Chain | None,
     ) -> None:
+        epoch = event.epoch
         self.event = event
         self.txn = event.txn
-        self.primary: Primary = (event.epoch, event.process, event.incarnation)
+        self.epoch = epoch
+        self.primary = primary
         self.previous = previous
         self.other = other
+        # The lowest and the highest epoch in which the transaction was broadcast so far.
+        self.epochs: tuple[int, int] = (epoch, epoch)
+        if other is not None:
+            self.epochs = min(epoch, other.epochs[0]), max(epoch, other.epochs[1])
         self.delivered = delivered  # None if that was not on record then, see `Record.had`
-
-    @property
-    def epoch(self) -> int:
-        return self.primary[0]
 
 
 class Waiting:
@@ -109,13 +116,13 @@ class Record:
             self._begin(process, event.incarnation)
         primary = (event.epoch, process, event.incarnation)
         other = self.sent.get(txn)
-        if any(sent.primary == primary for sent in self.broadcasts(txn)):
+        if other is not None and any(sent.primary == primary for sent in self.broadcasts(txn)):
             return
         if other is not None or txn in self._link_of:
             self.late = True
         at = self._at[process]
         delivered = None if isinstance(at, Waiting) else at
-        sent = Sent(event, self._last.get(primary), other, delivered)
+        sent = Sent(event, primary, self._last.get(primary), other, delivered)
         self.sent[txn] = self._last[primary] = sent
         if isinstance(at, Waiting):
             at.done[sent] = None
@@ -271,12 +278,7 @@ class Record:
     def epochs(self, txn: Txn) -> tuple[int, int] | None:
         """The lowest and the highest epoch in which `txn` was broadcast, or None."""
         sent = self.sent.get(txn)
-        if sent is None:
-            return None
-        if sent.other is None:
-            return sent.epoch, sent.epoch
-        epochs = [each.epoch for each in self.broadcasts(txn)]
-        return min(epochs), max(epochs)
+        return None if sent is None else sent.epochs
 
     def had(self, sent: Sent) -> Chain | None:
         """What the primary had delivered when it broadcast `sent`, if that is on record."""

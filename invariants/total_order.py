@@ -17,7 +17,7 @@ from hashlib import blake2b
 from invariants.base import Invariant, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver, Event, Txn
-from invariants.record import Record
+from invariants.record import Record, Sent
 
 
 class TotalOrder(Invariant):
@@ -28,7 +28,7 @@ class TotalOrder(Invariant):
     )
     source = "DSN 2011, III-A"
 
-    def on_link(self, link: Chain) -> bool:
+    def on_link(self, link: Chain, sent: Sent | None) -> bool:
         return not self.record.is_first_link(link)
 
     def judged(self) -> int:

@@ -2,72 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
-
-from invariants import (
-    Broadcast,
-    Deliver,
-    Establish,
-    Event,
-    Halt,
-    Ready,
-    Receive,
-    Restore,
-    Send,
-    Txn,
-    Verdict,
-    Violation,
-)
+from invariants import Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.report.story import Change, Message, Moment, Story
 from zabcheck.search.run import Replay, replay
 from zabcheck.simulation import schedule as choices
 from zabcheck.simulation.schedule import Choice, Schedule
 from zabcheck.simulation.simulator import Simulator
-
-
-class Change(Struct, frozen=True):
-    """A variable of a process that a step changed.
-
-    For a sequence `removed` and `added` say how its end changed; for anything else they are the old and the new value.
-    """
-
-    variable: str
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
-    is_sequence: bool = False
-
-
-class Moment(Struct, frozen=True):
-    """One step of a run.
-
-    `process` is who moved; None for what happened to the network. `action` says what was chosen. `shown` holds what
-    the outside saw of it, `sent` the messages that left ("NEWEPOCH(1)", and to whom), `changes` what changed at whom.
-    """
-
-    step: int
-    process: int | None
-    action: str
-    shown: tuple[Event, ...]
-    sent: tuple[tuple[str, tuple[int, ...]], ...]
-    changes: Mapping[int, tuple[Change, ...]]
-    unsynced: Mapping[int, int]
-
-
-class Story(Struct, frozen=True):
-    """A schedule executed and explained."""
-
-    schedule: Schedule
-    wrong: str | None
-    sha256: str
-    verdicts: tuple[Verdict, ...]
-    violation: Violation | None
-    moments: tuple[Moment, ...]
-    delivered: tuple[tuple[int, int, tuple[Txn, ...]], ...]
-    """(process, incarnation, first deliveries), each incarnation that delivered or restored something."""
-
-    def step_of(self, event: Event) -> int | None:
-        """The step that showed this event first."""
-        return next((moment.step for moment in self.moments if event in moment.shown), None)
 
 
 def explain(schedule: Schedule, properties: Sequence[str] | None = None) -> Story:
@@ -79,21 +20,26 @@ def explain_replay(replayed: Replay) -> Story:
     """What happened in `replayed`. O(steps × (processes + length of the histories))."""
     schedule = replayed.schedule
     shown: list[Event] = []
+    messages: dict[int, Message] = {}
+
+    def show(event: Event) -> None:
+        shown.append(event)
+        if isinstance(event, Send):
+            messages[event.message] = Message(event.process, event.to, f"{event.kind}({event.text})")
+
     protocol = mutated(schedule.protocol, schedule.mutant)
-    simulator = Simulator(protocol, schedule.processes, shown.append, network=True)
-    before = _states(simulator)
+    simulator = Simulator(protocol, schedule.processes, show, network=True)
+    before = _states(simulator, {})
     shown.clear()
-    texts: dict[int, str] = {}
     moments: list[Moment] = []
     for choice in _fine(schedule):
         if not simulator.execute(choice):
             continue
-        after = _states(simulator)
+        after = _states(simulator, before)
         sent: dict[str, tuple[int, ...]] = {}
         for event in shown:
             if isinstance(event, Send):
-                text = f"{event.kind}({event.text})"
-                texts[event.message] = text
+                text = messages[event.message].text
                 sent[text] = (*sent.get(text, ()), event.to)
         changes = {
             process: found for process in simulator.ids if (found := tuple(_changes(before[process], after[process])))
@@ -102,9 +48,11 @@ def explain_replay(replayed: Replay) -> Story:
             Moment(
                 step=len(moments) + 1,
                 process=getattr(choice, "process", None),
-                action=_action(choice, shown, texts),
+                peer=getattr(choice, "sender", getattr(choice, "peer", None)),
+                action=_action(choice, shown, messages),
                 shown=tuple(event for event in shown if not isinstance(event, Send | Receive)),
                 sent=tuple(sent.items()),
+                lost=tuple(messages[event.message] for event in shown if isinstance(event, Drop)),
                 changes=changes,
                 unsynced={p: len(simulator.disks[p].unsynced) for p in simulator.ids},
             )
@@ -114,7 +62,11 @@ def explain_replay(replayed: Replay) -> Story:
     violation = next((v.violation for v in _by_schedule(replayed) if v.violation is not None), None)
     mutant = CATALOGUE.get(schedule.mutant) if schedule.mutant else None
     return Story(
-        schedule=schedule,
+        protocol=schedule.protocol,
+        mutant=schedule.mutant,
+        processes=schedule.processes,
+        choices=len(schedule.choices),
+        schedule=choices.dump(schedule),
         wrong=mutant.wrong if mutant else None,
         sha256=replayed.sha256,
         verdicts=tuple(replayed.verdicts),
@@ -145,17 +97,23 @@ def _fine(schedule: Schedule) -> Sequence[Choice]:
 State = Mapping[str, str | tuple[str, ...]]
 
 
-def _states(simulator: Simulator) -> dict[int, State]:
-    """The variables of each process as text; a process that is down has none."""
+def _states(simulator: Simulator, before: Mapping[int, State]) -> dict[int, State]:
+    """The variables of each process as text.
+
+    A process that is down keeps those that it had, so that its recovery shows what the crash cost it.
+    """
     describe = simulator.protocol.describe
-    return {p: describe(simulator.states[p]) if simulator.is_up(p) else {"": "down"} for p in simulator.ids}
+    return {
+        p: describe(simulator.states[p]) if simulator.is_up(p) else {**before.get(p, {}), "": "down"}
+        for p in simulator.ids
+    }
 
 
 def _changes(before: State, after: State) -> list[Change]:
     changes = []
     for variable, new in after.items():
         old = before.get(variable, () if isinstance(new, tuple) else "")
-        if old == new or ("" in before and before[""] == "down" and not new):
+        if old == new:
             continue
         if isinstance(new, tuple) and isinstance(old, tuple):
             common = next(
@@ -167,13 +125,13 @@ def _changes(before: State, after: State) -> list[Change]:
     return changes
 
 
-def _action(choice: Choice, shown: Sequence[Event], texts: Mapping[int, str]) -> str:
+def _action(choice: Choice, shown: Sequence[Event], messages: Mapping[int, Message]) -> str:
     """What was chosen, in a few words, as seen by the process that moves."""
     match choice:
         case choices.Elect():
             return "oracle: lead" if choice.leader == choice.process else f"oracle: follow p{choice.leader}"
         case choices.Receive():
-            text = next((texts.get(e.message, "") for e in shown if isinstance(e, Receive)), "")
+            text = next((messages[e.message].text for e in shown if isinstance(e, Receive)), "")
             return f"← p{choice.sender} {text}"
         case choices.Sync():
             return "disk: sync"
@@ -184,7 +142,7 @@ def _action(choice: Choice, shown: Sequence[Event], texts: Mapping[int, str]) ->
         case choices.Notice():
             return f"notices: p{choice.peer} closed"
         case choices.Crash():
-            return "crash" + (f", {choice.keep} writes survive" if choice.keep else "")
+            return "crash" + (f", first {choice.keep} unsynced kept" if choice.keep else "")
         case choices.Recover():
             return "recover"
         case choices.Snapshot():
@@ -213,9 +171,3 @@ def _delivered(events: Sequence[Event]) -> list[tuple[int, int, tuple[Txn, ...]]
                 sequence.append(event.txn)
             longest = max(longest, sequence, key=len)
     return [(process, incarnation, tuple(txns)) for (process, incarnation), txns in sorted(sequences.items())]
-
-
-SHOWN_TO_READERS = (Broadcast, Deliver, Ready, Establish, Restore, Halt)
-"""The events that a report mentions by themselves; the others show as changes of variables."""
-
-__all__ = ["SHOWN_TO_READERS", "Change", "Moment", "Story", "explain", "explain_replay"]

@@ -72,7 +72,7 @@ class Goals:
         self._broadcasts: dict[int, int] = {}  # epoch -> how many
         self._last_broadcast: dict[int, Zxid] = {}  # process -> its last
         self._delivered: dict[int, Zxid] = {}  # process -> the highest ever
-        self._position: dict[tuple[int, int], Zxid] = {}  # the last of each incarnation
+        self._position: dict[int, Zxid] = {}  # the last that its incarnation delivered or restored
 
     def _reach(self, goal: str) -> None:
         assert goal in GOALS
@@ -117,7 +117,7 @@ class Goals:
 
     def _broadcast(self, event: Broadcast) -> None:
         before = self._last_broadcast.get(event.process, NO_ZXID)
-        if before.epoch == event.epoch and self._position.get((event.process, event.incarnation), NO_ZXID) < before:
+        if before.epoch == event.epoch and self._position.get(event.process, NO_ZXID) < before:
             self._reach("several outstanding")
         self._last_broadcast[event.process] = event.txn.zxid
         self._broadcasts[event.epoch] = self._broadcasts.get(event.epoch, 0) + 1
@@ -128,15 +128,16 @@ class Goals:
 
     def _deliver(self, event: Deliver) -> None:
         process, zxid = event.process, event.txn.zxid
-        if event.incarnation and zxid <= self._delivered.get(process, NO_ZXID):
-            self._reach("repeated delivery")
-        else:
+        self._position[process] = zxid
+        known = self._delivered.get(process)
+        if known is None or known < zxid:
             self._delivered[process] = zxid
-        self._position[process, event.incarnation] = zxid
+        elif event.incarnation:
+            self._reach("repeated delivery")
 
     def _restore(self, event: Restore) -> None:
         self._reach("restored snapshot")
-        self._position[event.process, event.incarnation] = event.zxid
+        self._position[event.process] = event.zxid
 
     def _crash(self, event: Crash) -> None:
         if event.lost:
@@ -148,3 +149,4 @@ class Goals:
 
     def _recover(self, event: Recover) -> None:
         self._down.discard(event.process)
+        self._position.pop(event.process, None)

@@ -68,12 +68,12 @@ WEIGHTS = {
     "sever": 1,
     "split": 2,
     "reset": 1,
-    "snapshot": 1,
+    "snapshot": 2,
 }
 """How often each rule is tried, relative to the others; the sum is below 100. A rule that is not possible gives way to
 the next one, so those that often are not come before `settle`, which always is."""
 
-OPTIONAL = ("notice", "timeout", "crash", "power_loss", "cut", "sever", "split", "reset", "snapshot")
+OPTIONAL = ("notice", "timeout", "crash", "power_loss", "cut", "sever", "split", "reset")
 """The rules that a run may do without: each run draws which of them it has (swarm testing, Groce et al. 2012)."""
 
 
@@ -96,7 +96,7 @@ class Search(Struct, frozen=True):
     protocol: Protocol
     processes: int = 3
     properties: tuple[str, ...] | None = None
-    runs: int = 1000
+    runs: int = 5000
     steps: int = 200
     rng: int | None = None
     on_run: Callable[[Run], None] = lambda _: None
@@ -117,18 +117,18 @@ class Machine(RuleBasedStateMachine):
         self.ids = self.run.simulator.ids
         self.enabled: list[Any] | None = None  # each rule as often as it weighs
         self.rest: Any = None
+        self.left = choices_a_run(self.search)
 
     def choose(self, choice: Choice) -> None:
         """Execute `choice`; the end of the run if it broke a property."""
         self.run.execute(choice)
-        broken = self.run.broken
-        if broken is not None:
+        if self.run.broken is not None:
             self.search.on_run(self.run)
-            raise PropertyBroken(broken, self.run.simulator.executed)
+            raise PropertyBroken(self.run.broken, self.run.simulator.executed)
 
     def teardown(self) -> None:
-        if self.run.broken is not None:
-            return
+        if self.run.broken is not None or self.left:
+            return  # counted already, or cut off by Hypothesis
         self.search.on_run(self.run)
         # Integrity is settled only by the end of the run.
         for verdict in self.run.judge.finish():
@@ -153,8 +153,9 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
         machine.rest = rules["rest"]
         left = {name: weight for name, weight in WEIGHTS.items() if name not in left_out}
         machine.enabled = [rules[name] for name, weight in left.items() for _ in range(weight)]
+    machine.left -= 1
     number = draw(_NUMBER) % len(machine.enabled)
-    arguments = {"a": draw(_PICK), "b": draw(_PICK), "c": draw(_PICK)}
+    arguments = {"pick": draw(_PICK)}
     if machine.over:
         return machine.rest, arguments
     for chosen in machine.enabled[number:] + machine.enabled[:number]:
@@ -164,115 +165,107 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
 
 
 _NUMBER = st.integers(0, sum(WEIGHTS.values()) - 1)
-_PICK_BITS = 6
-_PICK = st.integers(0, 2**_PICK_BITS - 1)
-
-
-def _some(items: Sequence[int], b: int, c: int) -> tuple[int, ...]:
-    """A subset of `items`, from two draws."""
-    mask = b | c << _PICK_BITS
-    return tuple(item for index, item in enumerate(items) if mask >> index % (2 * _PICK_BITS) & 1)
-
-
-_any = rule(a=_PICK, b=_PICK, c=_PICK)
-"""Every rule takes three draws and uses those that it needs."""
+_PICK = st.integers(0, 99)
+_any = rule(pick=_PICK)
+"""Every rule takes one draw, and finds all that it needs in it: a draw costs more than the step that it decides."""
 
 
 class Rules(Machine):
     """The rules. Each executes one choice."""
 
     @_any
-    def settle(self, a: int, b: int, c: int) -> None:
-        self.choose(Settle(1 + a % 6))
+    def settle(self, pick: int) -> None:
+        self.choose(Settle(1 + pick % 6))
 
     @precondition(lambda self: self.primaries())
     @_any
-    def request(self, a: int, b: int, c: int) -> None:
-        self.choose(Request(_one(self.primaries(), a)))
+    def request(self, pick: int) -> None:
+        self.choose(Request(_one(self.primaries(), pick)))
 
     @precondition(lambda self: self.leaders() and len(self.leaders()) < len(self.ids))
     @_any
-    def follow(self, a: int, b: int, c: int) -> None:
+    def follow(self, pick: int) -> None:
         """An oracle changes its mind: to another leader than before, if there is one."""
         leaders, following = self.leaders(), self.run.simulator.following
-        follower = _one([process for process in self.ids if process not in leaders], a)
+        follower = _one([process for process in self.ids if process not in leaders], pick)
         others = [leader for leader in leaders if leader != following[follower]]
-        self.choose(Elect(follower, _one(others or leaders, b)))
+        self.choose(Elect(follower, _one(others or leaders, pick // len(self.ids))))
 
     @_any
-    def lead(self, a: int, b: int, c: int) -> None:
-        self.choose(Lead(_one(self.ids, a), _some(self.ids, b, c)))
+    def lead(self, pick: int) -> None:
+        leader = _one(self.ids, pick)
+        self.choose(Lead(leader, self.some_but(leader, pick // len(self.ids))))
 
     @precondition(lambda self: self.run.simulator.waiting())
     @_any
-    def drain(self, a: int, b: int, c: int) -> None:
-        process, sender, _ = _one(self.run.simulator.waiting(), a)
+    def drain(self, pick: int) -> None:
+        process, sender, _ = _one(self.run.simulator.waiting(), pick)
         self.choose(Drain(process, sender))
 
     @precondition(lambda self: self.run.simulator.waiting())
     @_any
-    def receive(self, a: int, b: int, c: int) -> None:
-        process, sender, _ = _one(self.run.simulator.waiting(), a)
+    def receive(self, pick: int) -> None:
+        process, sender, _ = _one(self.run.simulator.waiting(), pick)
         self.choose(Receive(process, sender))
 
     @precondition(lambda self: self.unsynced())
     @_any
-    def sync(self, a: int, b: int, c: int) -> None:
-        self.choose(Sync(_one(self.unsynced(), a)))
+    def sync(self, pick: int) -> None:
+        self.choose(Sync(_one(self.unsynced(), pick)))
 
     @precondition(lambda self: self.run.simulator.closed())
     @_any
-    def notice(self, a: int, b: int, c: int) -> None:
-        self.choose(Notice(*_one(self.run.simulator.closed(), a)))
+    def notice(self, pick: int) -> None:
+        self.choose(Notice(*_one(self.run.simulator.closed(), pick)))
 
     @precondition(lambda self: self.down())
     @_any
-    def recover(self, a: int, b: int, c: int) -> None:
-        self.choose(Recover(_one(self.down(), a)))
+    def recover(self, pick: int) -> None:
+        self.choose(Recover(_one(self.down(), pick)))
 
     @precondition(lambda self: self.run.simulator.cuts)
     @_any
-    def heal(self, a: int, b: int, c: int) -> None:
+    def heal(self, pick: int) -> None:
         self.choose(Heal())
 
     @_any
-    def elect(self, a: int, b: int, c: int) -> None:
-        self.choose(Elect(_one(self.ids, a), _one(self.ids, b)))
+    def elect(self, pick: int) -> None:
+        self.choose(Elect(*self.two(pick)))
 
     @_any
-    def timeout(self, a: int, b: int, c: int) -> None:
-        self.choose(Timeout(_one(self.ids, a)))
+    def timeout(self, pick: int) -> None:
+        self.choose(Timeout(_one(self.ids, pick)))
 
     @_any
-    def crash(self, a: int, b: int, c: int) -> None:
-        self.choose(Crash(_one(self.ids, a), b % 4))
+    def crash(self, pick: int) -> None:
+        self.choose(Crash(_one(self.ids, pick), pick // len(self.ids) % 4))
 
     @_any
-    def power_loss(self, a: int, b: int, c: int) -> None:
-        self.choose(PowerLoss(a % 4))
+    def power_loss(self, pick: int) -> None:
+        self.choose(PowerLoss(pick % 4))
 
     @_any
-    def cut(self, a: int, b: int, c: int) -> None:
-        self.choose(Cut(_one(self.ids, a), _one(self.ids, b)))
+    def cut(self, pick: int) -> None:
+        self.choose(Cut(*self.two(pick)))
 
     @_any
-    def sever(self, a: int, b: int, c: int) -> None:
-        self.choose(Sever(_one(self.ids, a), _one(self.ids, b)))
+    def sever(self, pick: int) -> None:
+        self.choose(Sever(*self.two(pick)))
 
     @_any
-    def split(self, a: int, b: int, c: int) -> None:
-        self.choose(Split(_some(self.ids, b, c)))
+    def split(self, pick: int) -> None:
+        self.choose(Split(self.some_but(len(self.ids), pick)))
 
     @_any
-    def reset(self, a: int, b: int, c: int) -> None:
-        self.choose(Reset(_one(self.ids, a), _one(self.ids, b)))
+    def reset(self, pick: int) -> None:
+        self.choose(Reset(*self.two(pick)))
 
     @_any
-    def snapshot(self, a: int, b: int, c: int) -> None:
-        self.choose(Snapshot(_one(self.ids, a)))
+    def snapshot(self, pick: int) -> None:
+        self.choose(Snapshot(_one(self.ids, pick)))
 
     @_any
-    def rest(self, a: int, b: int, c: int) -> None:
+    def rest(self, pick: int) -> None:
         """The run has had its steps."""
 
     # What the rules choose from.
@@ -293,6 +286,21 @@ class Rules(Machine):
     def unsynced(self) -> list[int]:
         return [process for process in self.ids if self.run.simulator.disks[process].unsynced]
 
+    def two(self, pick: int) -> tuple[int, int]:
+        return _one(self.ids, pick), _one(self.ids, pick // len(self.ids))
+
+    def some_but(self, one: int, pick: int) -> tuple[int, ...]:
+        """A subset of the processes without `one`, which may be empty."""
+        others = [process for process in self.ids if process != one]
+        if len(others) > _PLAIN_BITS:
+            pick *= _SPREAD
+        return tuple(process for index, process in enumerate(others) if pick >> index & 1)
+
+
+_PLAIN_BITS = 5
+_SPREAD = 2654435761
+"""Spreads the few bits of a draw over many processes (Knuth's multiplicative hashing)."""
+
 
 def _one(items: Sequence[T], pick: int) -> T:
     return items[pick % len(items)]
@@ -309,11 +317,16 @@ def machine_class(search: Search) -> type[Machine]:
     return seed(search.rng)(Bound) if search.rng is not None else Bound
 
 
+def choices_a_run(search: Search) -> int:
+    """How many choices Hypothesis makes in a run."""
+    return max(1, search.steps // STEPS_A_CHOICE)
+
+
 def hypothesis_settings(search: Search) -> settings:
     """The same on every machine: nothing of the profile that is active is left to chance."""
     return settings(
         max_examples=search.runs,
-        stateful_step_count=max(1, search.steps // STEPS_A_CHOICE),
+        stateful_step_count=choices_a_run(search),
         derandomize=False,
         database=None,
         deadline=None,
@@ -328,11 +341,15 @@ def hypothesis_settings(search: Search) -> settings:
 
 def find(search: Search) -> PropertyBroken | None:
     """Let Hypothesis search; the first run that broke a property, or None."""
-    chosen = hypothesis_settings(search)
+    return find_with(machine_class(search), hypothesis_settings(search))
+
+
+def find_with(machine: type[Machine], chosen: settings) -> PropertyBroken | None:
+    """`find` with settings of one's own."""
     try:
-        # Without a least number of steps, the mutations that Hypothesis makes of earlier examples end half of the runs
+        # Without a least number of steps, the variations that Hypothesis makes of earlier examples end half of the runs
         # after a few choices.
-        run_state_machine_as_test(machine_class(search), settings=chosen, _min_steps=chosen.stateful_step_count)
+        run_state_machine_as_test(machine, settings=chosen, _min_steps=chosen.stateful_step_count)
     except PropertyBroken as broken:
         return broken
     return None

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from invariants import Judge, select
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.search.run import dispatch
 from zabcheck.simulation.schedule import Choice, Crash, Schedule
 from zabcheck.simulation.simulator import Simulator
 
@@ -20,14 +21,9 @@ def breaks(schedule: Schedule, property_: str) -> tuple[Choice, ...] | None:
     """The fine choices that `schedule` executes until `property_` is broken; None if it stays whole."""
     [kind] = select([property_])
     judge = Judge([kind])
-    observers = judge.observers
-
-    def show(event: object) -> None:
-        observer = observers.get(type(event))  # type: ignore[arg-type]  # any type may be looked up
-        if observer is not None:
-            observer(event)
-
-    simulator = Simulator(mutated(schedule.protocol, schedule.mutant), schedule.processes, show)
+    simulator = Simulator(
+        mutated(schedule.protocol, schedule.mutant), schedule.processes, dispatch(judge.observers)
+    )
     for choice in schedule.choices:
         simulator.execute(choice)
         if judge.broken:

@@ -1,6 +1,7 @@
 """One run: the simulator, the judge and the goals together; and a schedule executed again."""
 
-from collections.abc import Callable, Iterable, Sequence
+import gc
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -12,8 +13,39 @@ from invariants import trace as trace_format
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.goals import Goals
-from zabcheck.simulation.schedule import AnyChoice, Choice, Schedule
+from zabcheck.simulation.schedule import Choice, Schedule
 from zabcheck.simulation.simulator import Simulator
+
+
+def collect_garbage_less_often() -> None:
+    """For a process that does nothing but search: runs leave little behind that only the collector can free."""
+    gc.set_threshold(50_000)
+
+
+Observer = Callable[[Any], None]
+
+
+def dispatch(*tables: Mapping[type[Event], Observer]) -> Callable[[Event], None]:
+    """One function that shows an event to the observers that its kind has in `tables`, and to nobody else."""
+    observers: dict[type[Event], Observer] = {}
+    for table in tables:
+        for kind, observer in table.items():
+            observers[kind] = _both(observers[kind], observer) if kind in observers else observer
+
+    def show(event: Event) -> None:
+        observer = observers.get(type(event))
+        if observer is not None:
+            observer(event)
+
+    return show
+
+
+def _both(first: Observer, second: Observer) -> Observer:
+    def observer(event: Event) -> None:
+        first(event)
+        second(event)
+
+    return observer
 
 
 class Run:
@@ -22,15 +54,7 @@ class Run:
     def __init__(self, protocol: Protocol, processes: int, properties: Sequence[type[Invariant]]) -> None:
         self.judge = Judge(properties)
         self.goals = Goals(processes)
-        self._observers: dict[type[Event], tuple[Callable[[Any], None], ...]] = {}
-        for observers in (self.judge.observers, self.goals.observers):
-            for kind, observer in observers.items():
-                self._observers[kind] = (*self._observers.get(kind, ()), observer)
-        self.simulator = Simulator(protocol, processes, self._show)
-
-    def _show(self, event: Event) -> None:
-        for observer in self._observers.get(type(event), ()):
-            observer(event)
+        self.simulator = Simulator(protocol, processes, dispatch(self.judge.observers, self.goals.observers))
 
     def execute(self, choice: Choice) -> int:
         """The number of steps that `choice` took."""
@@ -91,7 +115,7 @@ def replay(schedule: Schedule, properties: Iterable[str] | None = None) -> Repla
 
 
 def schedule_of(
-    protocol: str, mutant: str | None, processes: int, choices: Iterable[AnyChoice], violates: str | None = None
+    protocol: str, mutant: str | None, processes: int, choices: Iterable[Choice], violates: str | None = None
 ) -> Schedule:
     """A schedule of these choices, in the current version of the format."""
-    return Schedule(1, protocol, processes, tuple(choices), mutant, violates=violates)
+    return Schedule(1, protocol, processes, tuple(choices), mutant, violates=violates)  # type: ignore[arg-type]  # any choice is one of AnyChoice

@@ -29,7 +29,7 @@ DEFAULT_FAULTS: Mapping[type[Choice], int] = {
     Notice: 20,
     Recover: 16,
     Heal: 6,
-    Snapshot: 6,
+    Snapshot: 12,
     Timeout: 2,
     Crash: 3,
     Cut: 3,
@@ -41,6 +41,7 @@ NO_FAULTS: Mapping[type[Choice], int] = {}
 
 _TRIES = 1000
 _REQUEST_SHARE = 0.2
+_SYNC_SHARE = 0.35
 _CHANGE_OF_MIND = 0.1
 
 
@@ -64,20 +65,27 @@ class Walk:
         choice = self._progress() if kind is None else self._other(kind)
         return choice is not None and self.simulator.execute(choice) > 0
 
-    def _progress(self) -> Choice | None:
+    def _progress(self) -> Choice:
         simulator, random = self.simulator, self._random
         if random() < _REQUEST_SHARE:
-            return Request(self._leader)
-        waiting = simulator.waiting()
-        unsynced = [process for process in simulator.ids if simulator.disks[process].unsynced]
-        count = len(waiting) + len(unsynced)
-        if not count:
+            state = simulator.states[self._leader]
+            if state is not None and simulator.protocol.can_broadcast(state):
+                return Request(self._leader)
+        sync_first = random() < _SYNC_SHARE
+        choice = self._sync() or self._receive() if sync_first else self._receive() or self._sync()
+        return choice or self._elect(1 + int(random() * len(simulator.ids)))
+
+    def _receive(self) -> Choice | None:
+        waiting = self.simulator.waiting()
+        if not waiting:
             return None
-        index = int(random() * count)
-        if index < len(waiting):
-            process, sender, _ = waiting[index]
-            return Receive(process, sender)
-        return Sync(unsynced[index - len(waiting)])
+        process, sender, _ = waiting[int(self._random() * len(waiting))]
+        return Receive(process, sender)
+
+    def _sync(self) -> Choice | None:
+        disks = self.simulator.disks
+        unsynced = [process for process in self.simulator.ids if disks[process].unsynced]
+        return Sync(unsynced[int(self._random() * len(unsynced))]) if unsynced else None
 
     def _other(self, kind: type[Choice]) -> Choice | None:
         simulator, random = self.simulator, self._random

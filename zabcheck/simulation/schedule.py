@@ -216,7 +216,13 @@ def load(data: bytes, name: str) -> Schedule:
 def _line(data: bytes, path: str) -> str:
     """Where choice number i of a schedule stands that was written one choice a line; nothing if it was not."""
     index = re.match(r"choices\[(\d+)\]", path)
-    lines = data.split(b"\n")
-    if index is None or len(lines) < int(index.group(1)) + 3:
+    if index is None:
         return ""
-    return f", line {int(index.group(1)) + 2}"
+    number = int(index.group(1)) + 2
+    first, *lines = data.split(b"\n", number)[:number]
+    try:
+        for line in lines:
+            msgspec.json.decode(line.strip().removesuffix(b","), type=dict)
+    except msgspec.DecodeError:
+        return ""
+    return f", line {number}" if first.endswith(b"[") and len(lines) == number - 1 else ""

@@ -92,6 +92,7 @@ class Simulator:
         self.following = [NOBODY] * (processes + 1)
         self.disks = [Disk() for _ in range(processes + 1)]
         self.states: list[Any] = [None] * (processes + 1)  # None: down
+        self._steps = dict(protocol.steps)
         self._fine = self._fine_table()
         self._coarse = self._coarse_table()
         for process in self.ids:
@@ -141,16 +142,19 @@ class Simulator:
     def waiting(self) -> list[tuple[int, int, int]]:
         """(process, sender, number of messages) for each link from which a message can be handled now."""
         found = []
+        following, cuts = self.following, self.cuts
         for (follower, leader), connection in self.connections.items():
-            if connection.to_follower and self.following[follower] == leader and (leader, follower) not in self.cuts:
-                found.append((follower, leader, len(connection.to_follower)))
+            queue = connection.to_follower
+            if queue and following[follower] == leader and (leader, follower) not in cuts:
+                found.append((follower, leader, len(queue)))
+            queue = connection.to_leader
             if (
-                connection.to_leader
-                and self.following[leader] == leader
+                queue
+                and following[leader] == leader
                 and connection.leader_end is not _CLOSED
-                and (follower, leader) not in self.cuts
+                and (follower, leader) not in cuts
             ):
-                found.append((leader, follower, len(connection.to_leader)))
+                found.append((leader, follower, len(queue)))
         return found
 
     def closed(self) -> list[tuple[int, int]]:
@@ -359,7 +363,7 @@ class Simulator:
 
     def _handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:
         """Let the process take its step; whether that had any effect."""
-        step = self.protocol.steps.get(type(stimulus))
+        step = self._steps.get(type(stimulus))
         if step is None:
             return False
         effects = step(self.states[process], sender, stimulus)
@@ -370,25 +374,22 @@ class Simulator:
 
     def _perform(self, process: int, effects: list[Effect]) -> None:
         for index, effect in enumerate(effects):
-            kind = type(effect)
-            if kind is Send:
-                to = effect.to  # type: ignore[union-attr]  # mypy does not narrow by the type of a name
-                if to == process:
-                    self._handle(process, process, effect.message)  # type: ignore[union-attr]
+            if isinstance(effect, Send):
+                if effect.to == process:
+                    self._handle(process, process, effect.message)
                 else:
-                    self._send(process, to, effect.message)  # type: ignore[union-attr]
-            elif kind is Persist:
+                    self._send(process, effect.to, effect.message)
+            elif isinstance(effect, Persist):
                 # What follows waits for the disk.
-                write = Write(effect.fields, effects[index + 1 :])  # type: ignore[union-attr]
-                self.disks[process].unsynced.append(write)
+                self.disks[process].unsynced.append(Write(effect.fields, effects[index + 1 :]))
                 return
-            elif kind is Connect:
-                self._connect(process, effect.to)  # type: ignore[union-attr]
-            elif kind is GiveUp:
+            elif isinstance(effect, Connect):
+                self._connect(process, effect.to)
+            elif isinstance(effect, GiveUp):
                 self.protocol.abandon(self.states[process])
                 self._close(process)
             else:
-                self.show(effect)  # type: ignore[arg-type]
+                self.show(effect)
 
     def _send(self, process: int, to: int, message: Message) -> None:
         following = self.following[process]

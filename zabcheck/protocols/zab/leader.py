@@ -153,6 +153,8 @@ def on_ack(
     if not l.leads or sender not in l.acks:
         return []
     l.acks = {**l.acks, sender: m.zxid}
+    if m.zxid <= l.committed:
+        return []  # nothing that this could help to commit
     return commit_acknowledged(l, is_quorum or l.quorums.contains)
 
 

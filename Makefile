@@ -1,0 +1,39 @@
+# Everything is installed into .venv; nothing else on the machine is touched. Python 3.11 or newer and make are needed.
+PYTHON ?= python3
+BIN := .venv/bin
+RUN_OPTIONS ?= --seed 1
+
+.PHONY: run test test-slow lint bench clean
+
+# Check Zab, then plant a bug and see it found, minimised and explained (which is exit code 1, and expected here).
+run: .venv/installed
+	$(BIN)/zabcheck run --runs 1500 $(RUN_OPTIONS)
+	@printf '\nNow with a planted bug:\n\n'
+	@$(BIN)/zabcheck run --mutant commit-on-own-ack $(RUN_OPTIONS); code=$$?; \
+	  if [ $$code -ne 1 ]; then echo "the planted bug was not found (exit code $$code)"; exit 1; fi
+
+test: .venv/installed-for-tests
+	$(BIN)/python -m pytest -q -n auto -m "not slow"
+
+test-slow: .venv/installed-for-tests
+	$(BIN)/python -m pytest -q -n auto -m slow
+
+lint: .venv/installed-for-tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed-for-tests
+	$(BIN)/python -m benchmarks
+
+.venv/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	touch $@
+
+.venv/installed-for-tests: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,lint]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,28 @@
+"""Run the benchmarks that are named, or all of them."""
+
+import sys
+from collections.abc import Callable
+
+from benchmarks import cost, detection, silence
+from zabcheck.search.run import collect_garbage_less_often
+
+BENCHMARKS: dict[str, Callable[[], None]] = {
+    "cost": cost.main,
+    "detection": detection.main,
+    "silence": silence.main,
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; expected: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    collect_garbage_less_often()  # as the command does
+    for name in names or BENCHMARKS:
+        print(f"== {name}", flush=True)
+        BENCHMARKS[name]()
+    return 0
+
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,79 @@
+"""Steps a CPU second, and how the cost of a step and the memory grow with the length of a run."""
+
+import resource
+from statistics import median
+from time import process_time
+
+from invariants import Judge, select
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.search.run import Run, dispatch
+from zabcheck.search.walk import Walk
+from zabcheck.simulation.schedule import Lead, Request, Settle
+from zabcheck.simulation.simulator import Simulator
+
+ZAB = PROTOCOLS["zab"]
+SIX = ["integrity", "total order", "agreement", "local primary order", "global primary order", "primary integrity"]
+REPEATS = 5
+LONG = 1_000_000
+
+
+def main() -> None:
+    print(f"steps a CPU second, 3 processes, default faults, median of {REPEATS} walks of 200,000 steps:")
+    print(f"  six properties and goals: {median(walked(seed, 200_000) for seed in range(REPEATS)):,.0f}")
+    print(f"  six properties:           {median(plain(seed, 200_000, True) for seed in range(REPEATS)):,.0f}")
+    print(f"  neither:                  {median(plain(seed, 200_000, False) for seed in range(REPEATS)):,.0f}")
+    print("fault-free broadcasts a CPU second that all 3 processes delivered, by how many are outstanding:")
+    for outstanding in (1, 10, 100, 1000):
+        print(f"  {outstanding:5}: {median(fault_free(outstanding) for _ in range(REPEATS)):,.0f}")
+    short = median(1 / walked(seed, 1000) for seed in range(200))
+    before = memory()
+    run = Run(ZAB, 3, select(SIX))
+    long = seconds(run, 1, LONG) / LONG
+    distinct = len(run.judge.record.sent)
+    print(f"CPU time a step in a run of {LONG:,} steps, relative to runs of 1,000: {long / short:.2f}")
+    print(f"memory after {LONG:,} steps: {(memory() - before) / distinct:,.0f} bytes for each of {distinct:,} transactions")
+
+
+def seconds(run: Run, seed: int, steps: int) -> float:
+    """CPU seconds for a walk of so many steps."""
+    walk = Walk(run.simulator, seed)
+    start = process_time()
+    while run.simulator.steps < steps:
+        walk.step()
+    assert run.broken is None
+    return process_time() - start
+
+
+def walked(seed: int, steps: int) -> float:
+    return steps / seconds(Run(ZAB, 3, select(SIX)), seed, steps)
+
+
+def plain(seed: int, steps: int, judged: bool) -> float:
+    """Steps a CPU second without goals, and without properties if not `judged`."""
+    show = dispatch(Judge(select(SIX)).observers) if judged else dispatch()
+    simulator = Simulator(ZAB, 3, show)
+    walk = Walk(simulator, seed)
+    start = process_time()
+    while simulator.steps < steps:
+        walk.step()
+    return steps / (process_time() - start)
+
+
+def fault_free(outstanding: int, broadcasts: int = 20_000) -> float:
+    """Broadcasts a CPU second, with so many requests before each round of deliveries."""
+    run = Run(ZAB, 3, select(SIX))
+    run.execute(Lead(1, (2, 3)))
+    run.execute(Settle(8))
+    start = process_time()
+    for _ in range(broadcasts // outstanding):
+        for _ in range(outstanding):
+            run.execute(Request(1))
+        run.execute(Settle(8))
+    spent = process_time() - start
+    assert run.judge.record.deliveries == 3 * broadcasts
+    return broadcasts / spent
+
+
+def memory() -> int:
+    """The most memory that this process has had, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,25 @@
+"""The protocol without a bug: nothing may break, and every goal has to be reached."""
+
+from time import process_time
+
+from invariants import PROPERTIES
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.search.machine import Search, find
+from zabcheck.search.tally import Tally
+
+RUNS = 10_000
+STEPS = 200
+
+
+def main() -> None:
+    for processes in (3, 5):
+        tally = Tally(list(PROPERTIES.values()))
+        start = process_time()
+        broken = find(Search(PROTOCOLS["zab"], processes, None, RUNS, STEPS, 1, tally.add))
+        spent = process_time() - start
+        print(f"{processes} processes: {tally.runs:,} runs, {tally.steps:,} steps, {spent:.0f} CPU s, broken: {broken}")
+        for goal, count in tally.goals.items():
+            print(f"  {goal}: {100 * count / tally.runs:.1f} % of runs")
+        for name in tally.judged:
+            exercised = 100 * tally.exercised[name] / tally.runs
+            print(f"  {name}: exercised in {exercised:.1f} % of runs, judged {tally.judged[name]:,} times")

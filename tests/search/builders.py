@@ -1,0 +1,31 @@
+"""Schedules that break something: recorded ones, which a search found and `minimise` reduced."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from zabcheck.search.run import replay
+from zabcheck.simulation.schedule import Schedule, load
+
+RECORDED: dict[str, Schedule] = {
+    path.stem: load(path.read_bytes(), path.name)
+    for path in sorted((Path(__file__).parents[1] / "schedules").glob("*.json"))
+}
+"""By mutant and property."""
+
+
+def broken(schedule: Schedule, properties: Sequence[str] | None = None) -> list[str]:
+    """The properties that this schedule breaks."""
+    return [verdict.property for verdict in replay(schedule, properties).verdicts if verdict.status == "violated"]
+
+
+def breaks_alone(schedule: Schedule) -> bool:
+    """Whether the property that the schedule names is broken, judged by nothing else."""
+    assert schedule.violates is not None
+    return broken(schedule, [schedule.violates]) == [schedule.violates]
+
+
+def on(schedule: Schedule, mutant: str | None) -> Schedule:
+    """The same choices on another mutant, or on none."""
+    return structs.replace(schedule, mutant=mutant)

@@ -1,0 +1,124 @@
+"""Each goal is reached by what it describes, and not by what only resembles it."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from invariants import (
+    Accept,
+    Adopt,
+    CommitEpoch,
+    Crash,
+    Deliver,
+    Establish,
+    Event,
+    Promise,
+    Recover,
+    Truncate,
+)
+from tests.invariants.builders import A, B, D, broadcasts, deliveries, restore
+from zabcheck.search.goals import GOALS, Goals
+from zabcheck.search.run import replay, schedule_of
+from zabcheck.simulation import schedule as choices
+from zabcheck.simulation.schedule import AnyChoice, Elect, Lead, PowerLoss, Request, Settle, Snapshot, Sync
+
+DOWN: list[Event] = [Crash(1, 0), Crash(2, 0), Crash(3, 0)]
+DELIVERED_BY_1: list[Event] = [Accept(1, 0, 1, A), Accept(2, 0, 1, A), *deliveries(1, A)]
+PROMISED_BY_2_AND_3: list[Event] = [Promise(2, 0, 2), Promise(3, 0, 2)]
+FROM_2 = Adopt(2, 0, 2, A.zxid, 1, 7)
+
+REACHED: list[tuple[str, list[Event]]] = [
+    ("three epochs", [Establish(1, 0, 1), Establish(2, 0, 4), Establish(1, 0, 5)]),
+    ("several outstanding", broadcasts(1, 1, A, B)),
+    ("partial replication", [Accept(1, 0, 1, A), Establish(2, 0, 2)]),
+    ("truncation", [Truncate(1, 0, A.zxid, 1)]),
+    ("single survivor", [*DELIVERED_BY_1, *PROMISED_BY_2_AND_3, FROM_2]),
+    ("late joiner", [Establish(1, 0, 1), *broadcasts(1, 1, A), CommitEpoch(2, 0, 1)]),
+    ("tail lost", [Crash(1, 0, 1)]),
+    ("power loss", [*DOWN, Recover(1, 1), Recover(2, 1), Establish(2, 1, 2)]),
+    ("two leaders", [Establish(1, 0, 1), Establish(2, 0, 2)]),
+    ("repeated delivery", [*deliveries(1, A), Crash(1, 0), Recover(1, 1), *deliveries(1, A, incarnation=1)]),
+    ("restored snapshot", [Recover(1, 1), restore(1, A, incarnation=1)]),
+]
+
+NEAR_MISSES: list[tuple[str, str, list[Event]]] = [
+    ("three epochs", "one of them twice", [Establish(1, 0, 1), Establish(2, 0, 2), Establish(2, 0, 2)]),
+    ("several outstanding", "delivered", [*broadcasts(1, 1, A), *deliveries(1, A), *broadcasts(1, 1, B)]),
+    ("several outstanding", "of another epoch", [*broadcasts(1, 1, A), *broadcasts(1, 2, D)]),
+    ("several outstanding", "of another primary", [*broadcasts(1, 1, A), *broadcasts(2, 1, B)]),
+    ("partial replication", "a quorum has it", [Accept(1, 0, 1, A), Accept(2, 0, 1, A), Establish(2, 0, 2)]),
+    ("partial replication", "no new epoch", [Accept(1, 0, 1, A)]),
+    ("truncation", "nothing is lost", [Adopt(1, 0, 1, A.zxid, 1, 7)]),
+    ("single survivor", "another has it", [*DELIVERED_BY_1, Accept(3, 0, 1, A), *PROMISED_BY_2_AND_3, FROM_2]),
+    ("single survivor", "nothing was delivered", [Accept(2, 0, 1, A), *PROMISED_BY_2_AND_3, FROM_2]),
+    ("single survivor", "of one process", [*DELIVERED_BY_1, Promise(2, 0, 2), FROM_2]),
+    ("late joiner", "too early", [Establish(1, 0, 1), CommitEpoch(2, 0, 1), *broadcasts(1, 1, A)]),
+    ("late joiner", "the leader", [Establish(1, 0, 1), *broadcasts(1, 1, A), CommitEpoch(1, 0, 1)]),
+    ("tail lost", "all was synced", [Crash(1, 0)]),
+    ("power loss", "one is always up", [*DOWN[:2], Recover(1, 1), DOWN[2], Establish(1, 1, 2)]),
+    ("power loss", "no epoch after it", [Establish(1, 0, 1), *DOWN]),
+    ("two leaders", "the old one promised", [Establish(1, 0, 1), Promise(1, 0, 2), Establish(2, 0, 2)]),
+    ("two leaders", "the old one crashed", [Establish(1, 0, 1), Crash(1, 0), Establish(2, 0, 2)]),
+    ("two leaders", "the same one", [Establish(1, 0, 1), Establish(1, 0, 2)]),
+    ("repeated delivery", "without a crash", deliveries(1, A, A)),
+    ("repeated delivery", "by another", [*deliveries(2, A), Recover(1, 1), Deliver(1, 1, A)]),
+    ("restored snapshot", "without one", [Recover(1, 1), *deliveries(1, A, incarnation=1)]),
+]
+
+
+def reached(events: Sequence[Event], processes: int = 3) -> list[str]:
+    goals = Goals(processes)
+    for event in events:
+        if type(event) in goals.observers:
+            goals.observers[type(event)](event)
+    return list(goals.reached)
+
+
+def test_every_goal_is_in_this_test() -> None:
+    assert [goal for goal, _ in REACHED] == list(GOALS)
+    assert {goal for goal, _, _ in NEAR_MISSES} == set(GOALS)
+
+
+@pytest.mark.parametrize(("goal", "events"), REACHED, ids=[goal for goal, _ in REACHED])
+def test_a_goal_is_reached_by_what_it_describes(goal: str, events: Sequence[Event]) -> None:
+    assert goal in reached(events)
+    assert goal not in reached(events[:-1])
+
+
+@pytest.mark.parametrize(("goal", "why", "events"), NEAR_MISSES, ids=[f"{goal}: {why}" for goal, why, _ in NEAR_MISSES])
+def test_a_near_miss_does_not_reach_it(goal: str, why: str, events: Sequence[Event]) -> None:
+    assert goal not in reached(events)
+
+
+EPOCH: list[AnyChoice] = [Lead(1, (2, 3)), Settle(9)]
+A_TRANSACTION: list[AnyChoice] = [*EPOCH, Request(1), Settle(9)]
+
+
+@pytest.mark.parametrize(
+    ("run", "goals"),
+    [
+        (EPOCH, []),
+        (A_TRANSACTION, []),
+        ([*EPOCH, Request(1), Request(1)], ["several outstanding"]),
+        ([Lead(1, (2,)), Settle(9), Request(1), Elect(3, 1), Settle(9)], ["late joiner"]),
+        ([*EPOCH, Lead(1, (2, 3)), Settle(9), Lead(1, (2, 3)), Settle(9)], ["three epochs"]),
+        ([*EPOCH, Lead(2, (3,)), Settle(9)], ["two leaders"]),
+        (
+            [*EPOCH, Request(1), Sync(1), choices.Crash(1), Lead(2, (3,)), Settle(9), choices.Recover(1), Elect(1, 2)],
+            ["partial replication"],
+        ),
+        (
+            [
+                *A_TRANSACTION,
+                Snapshot(2),
+                Sync(2),
+                PowerLoss(),
+                *(choices.Recover(p) for p in (1, 2, 3)),
+                *A_TRANSACTION,
+            ],
+            ["restored snapshot", "power loss", "repeated delivery"],
+        ),
+    ],
+)
+def test_runs_reach_the_goals_that_they_should(run: Sequence[AnyChoice], goals: Sequence[str]) -> None:
+    assert replay(schedule_of("zab", None, 3, run)).goals == goals

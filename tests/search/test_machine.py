@@ -1,0 +1,196 @@
+"""The search by Hypothesis: seeds that mean something, runs that get somewhere, and a report of our own."""
+
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import pytest
+
+import zabcheck
+from invariants import PROPERTIES
+from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.search.machine import Machine, Search, choices_a_run, find, machine_class
+from zabcheck.search.run import Run, schedule_of
+from zabcheck.search.tally import Tally
+from zabcheck.simulation.schedule import Choice
+
+PRINT_RUNS = """
+import sys
+sys.path[:0] = {path!r}
+{imports}
+from hashlib import sha256
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.search.machine import Search, find
+digest = sha256()
+find(Search(mutated("zab"), runs=40, rng=7, on_run=lambda run: digest.update(repr(run.simulator.executed).encode())))
+print(digest.hexdigest())
+"""
+
+
+def searched(tmp_path: Path, imports: str = "", **environment: str) -> str:
+    """A digest of every choice of a search with one seed, made in a process of its own."""
+    code = PRINT_RUNS.format(path=[str(tmp_path), *sys.path], imports=imports)
+    cleared = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTHONHASHSEED")}
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env=cleared | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    return result.stdout
+
+
+def tally(processes: int, runs: int) -> Tally:
+    counted = Tally(list(PROPERTIES.values()))
+    assert find(Search(mutated("zab"), processes, runs=runs, rng=1, on_run=counted.add)) is None
+    return counted
+
+
+def test_a_seed_means_the_same_runs_in_ci_and_under_any_hash_seed(tmp_path: Path) -> None:
+    plain = searched(tmp_path)
+    assert searched(tmp_path, CI="true") == plain
+    assert searched(tmp_path, PYTHONHASHSEED="3") == plain
+
+
+def test_a_seed_means_the_same_runs_whatever_constants_other_modules_have(tmp_path: Path) -> None:
+    """Hypothesis mixes constants of local modules into what it draws, from 100 up."""
+    constants = ", ".join(str(number) for number in range(100, 300))
+    (tmp_path / "neighbour.py").write_text(f"NUMBERS = [{constants}]\n")
+    assert searched(tmp_path, "import neighbour") == searched(tmp_path)
+
+
+def test_another_seed_means_other_runs() -> None:
+    def choices(rng: int) -> list[list[Choice]]:
+        seen: list[list[Choice]] = []
+        find(Search(mutated("zab"), runs=5, rng=rng, on_run=lambda run: seen.append(list(run.simulator.executed))))
+        return seen
+
+    assert choices(1) == choices(1)
+    assert choices(1) != choices(2)
+
+
+@pytest.mark.parametrize("processes", [3, 5])
+def test_the_default_profile_reaches_three_epochs_in_three_runs_of_ten(processes: int) -> None:
+    counted = tally(processes, 400)
+    shares = {goal: count / counted.runs for goal, count in counted.goals.items()}
+    print({goal: f"{share:.0%}" for goal, share in shares.items()})
+    assert shares["three epochs"] >= 0.3
+    assert shares["truncation"] > 0.05
+    assert shares["late joiner"] > 0.1
+    assert all(counted.exercised.values())
+
+
+def test_every_run_makes_all_of_its_choices() -> None:
+    """Hypothesis would end half of them early, if it were let."""
+    counted = tally(3, 50)
+    assert counted.runs >= 50
+    assert counted.steps / counted.runs > choices_a_run(Search(mutated("zab")))
+
+
+@pytest.mark.parametrize("processes", [1, 2, 4, 7])
+def test_any_number_of_processes_can_be_searched(processes: int) -> None:
+    assert tally(processes, 60).goals["three epochs"] > 0
+
+
+def test_no_rule_completes_an_epoch_alone() -> None:
+    """From the start of a run, no single rule gets a leader established, whatever it draws."""
+    machine: type[Machine] = machine_class(Search(mutated("zab")))
+    for rule in machine().rules:
+        for pick in range(100):
+            fresh = machine()
+            if all(condition(fresh) for condition in rule.preconditions):
+                rule.function(fresh, pick=pick)
+                assert not any(state is not None and state.established for state in fresh.run.simulator.states)
+
+
+def test_runs_are_judged_by_the_properties_asked_for_only() -> None:
+    asked = "agreement"
+    broken = find(Search(mutated("zab", "no-truncation"), properties=(asked,), runs=3000, rng=1))
+    assert broken is not None
+    assert broken.property == asked
+
+
+@pytest.mark.parametrize("name", ["commit-on-own-ack", "broadcast-before-established", "no-truncation"])
+def test_a_planted_bug_is_found(name: str) -> None:
+    broken = find(Search(mutated("zab", name), rng=1))
+    assert broken is not None
+    assert broken.property in CATALOGUE[name].breaks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(CATALOGUE))
+def test_a_planted_bug_is_found_with_nearly_every_seed(name: str) -> None:
+    found = [find(Search(mutated("zab", name), rng=seed)) is not None for seed in range(1, 21)]
+    assert sum(found) >= 19
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [3, 5])
+def test_the_protocol_survives_ten_thousand_runs_that_reach_every_goal(processes: int) -> None:
+    counted = tally(processes, 10_000)
+    assert counted.runs >= 10_000
+    assert all(counted.goals.values()), counted.goals
+
+
+def run_test_case(machine: type[Machine]) -> unittest.TestResult:
+    result = unittest.TestResult()
+    machine.TestCase("runTest").run(result)
+    return result
+
+
+def test_a_test_case_fails_with_our_report_and_saves_the_schedule(tmp_path: Path) -> None:
+    result = run_test_case(zabcheck.machine_for("zab", mutant="no-truncation", runs=3000, out=tmp_path))
+    [(_, message)] = result.failures
+    assert "primary integrity is violated" in message
+    assert "Falsifying example" not in message
+    assert "zabcheck replay" in message
+    assert {"".join(path.suffixes) for path in tmp_path.iterdir()} == {".schedule.json", ".trace.jsonl", ".txt"}
+
+
+def test_a_test_case_of_the_unmutated_protocol_passes(tmp_path: Path) -> None:
+    assert run_test_case(zabcheck.machine_for("zab", runs=20, out=tmp_path)).wasSuccessful()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pytest_passes_its_hypothesis_seed_on(tmp_path: Path) -> None:
+    """The same seed gives the same counterexample, in CI and elsewhere; its name holds the hash of its trace."""
+    module = tmp_path / "test_mine.py"
+    module.write_text(
+        "import zabcheck\n"
+        f"Test = zabcheck.machine_for('zab', mutant='commit-on-own-ack', runs=3000, out={str(tmp_path)!r}).TestCase\n"
+    )
+
+    def counterexamples(seed: int, **environment: str) -> set[str]:
+        for path in tmp_path.glob("zab-*"):
+            path.unlink()
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--hypothesis-seed={seed}", module]
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+        result = subprocess.run(
+            command, cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True, check=False
+        )
+        assert result.returncode == 1, result.stdout
+        return {path.name for path in tmp_path.glob("zab-*")}
+
+    assert counterexamples(1, CI="true") == counterexamples(1, CI="")
+
+
+def test_machine_for_refuses_what_there_is_not() -> None:
+    with pytest.raises(ValueError, match="no protocol `zap`"):
+        zabcheck.machine_for("zap")
+    with pytest.raises(ValueError, match="no mutant `none`"):
+        zabcheck.machine_for("zab", mutant="none")
+    with pytest.raises(ValueError, match="no property `p`"):
+        zabcheck.machine_for("zab", properties=["p"])
+    with pytest.raises(ValueError, match="`processes`: expected 1 or more, found 0"):
+        zabcheck.machine_for("zab", processes=0)
+
+
+def test_a_run_of_few_steps_ends_soon() -> None:
+    longest: list[Run] = []
+    find(Search(mutated("zab"), runs=20, steps=20, rng=1, on_run=longest.append))
+    assert max(run.simulator.steps for run in longest) < 60
+    assert schedule_of("zab", None, 3, longest[0].simulator.executed).choices

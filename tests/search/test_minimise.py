@@ -1,0 +1,112 @@
+"""What is left of a schedule breaks the same property, and cannot do without any of its choices."""
+
+import pytest
+from msgspec import structs
+
+from tests.search.builders import RECORDED, breaks_alone
+from zabcheck.search.minimise import breaks, minimise
+from zabcheck.search.run import schedule_of
+from zabcheck.simulation.schedule import (
+    AnyChoice,
+    Crash,
+    Cut,
+    Elect,
+    Heal,
+    Lead,
+    Recover,
+    Request,
+    Schedule,
+    Settle,
+    Split,
+    Sync,
+    Timeout,
+)
+
+NOISY: tuple[AnyChoice, ...] = (
+    Timeout(4),
+    Lead(1, (2, 3, 4, 5)),
+    Settle(9),
+    Request(1, "x"),
+    Settle(9),
+    Split((5,)),
+    Request(1, "y"),
+    Sync(1),
+    Crash(1, 1),
+    Heal(),
+    Lead(2, (3, 4)),
+    Settle(9),
+    Request(2, "z"),
+    Request(2, "w"),
+    Settle(9),
+    Recover(1),
+    Cut(3, 4),
+    Elect(1, 2),
+    Settle(9),
+    Crash(5),
+)
+
+
+def noisy(mutant: str | None = "no-truncation") -> Schedule:
+    """A leader comes back with a transaction that nobody else has; and much that has nothing to do with it."""
+    return schedule_of("zab", mutant, 5, NOISY)
+
+
+@pytest.fixture(scope="module")
+def minimal() -> Schedule:
+    return minimise(noisy(), "total order")
+
+
+def without(schedule: Schedule, index: int) -> Schedule:
+    return structs.replace(schedule, choices=schedule.choices[:index] + schedule.choices[index + 1 :])
+
+
+def test_it_breaks_the_same_property(minimal: Schedule) -> None:
+    assert minimal.violates == "total order"
+    assert minimal.mutant == "no-truncation"
+    assert breaks_alone(minimal)
+
+
+def test_no_single_choice_can_be_left_out(minimal: Schedule) -> None:
+    assert not [index for index in range(len(minimal.choices)) if breaks_alone(without(minimal, index))]
+
+
+def test_every_choice_that_is_left_is_executed(minimal: Schedule) -> None:
+    assert breaks(minimal, "total order") == minimal.choices
+
+
+def test_processes_that_do_not_matter_are_left_out(minimal: Schedule) -> None:
+    assert minimal.processes == 3
+    executed = breaks(noisy(), "total order")
+    assert executed is not None
+    assert len(minimal.choices) < len(executed) / 3
+
+
+def test_the_same_schedule_is_minimised_to_the_same(minimal: Schedule) -> None:
+    assert minimise(noisy(), "total order") == minimal
+
+
+def test_what_is_minimal_stays_as_it_is(minimal: Schedule) -> None:
+    assert minimise(minimal, "total order") == minimal
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_schedules_are_minimal(name: str) -> None:
+    schedule = RECORDED[name]
+    assert not [index for index in range(len(schedule.choices)) if breaks_alone(without(schedule, index))]
+
+
+def test_one_that_breaks_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="the schedule does not break total order"):
+        minimise(noisy(mutant=None), "total order")
+    with pytest.raises(ValueError, match="the schedule does not break integrity"):
+        minimise(noisy(), "integrity")
+
+
+def test_what_comes_after_the_violation_is_left_out() -> None:
+    longer = structs.replace(noisy(), choices=(*NOISY, Timeout(2), Timeout(3)))
+    assert breaks(longer, "total order") == breaks(noisy(), "total order")
+
+
+def test_without_time_the_violation_is_handed_back_all_the_same() -> None:
+    hasty = minimise(noisy(), "total order", seconds=0)
+    assert breaks_alone(hasty)

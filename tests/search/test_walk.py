@@ -1,0 +1,89 @@
+"""A seeded random walk: one seed, one walk; and the protocol as it is survives it."""
+
+import pytest
+
+from invariants import PROPERTIES
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.search.goals import GOALS
+from zabcheck.search.run import Run
+from zabcheck.search.walk import DEFAULT_FAULTS, NO_FAULTS, Walk
+from zabcheck.simulation.schedule import Choice, Elect, Lead, Receive, Request, Settle, Sync
+
+ALL = list(PROPERTIES.values())
+
+
+def walk(seed: int, steps: int, processes: int = 3, mutant: str | None = None) -> Run:
+    run = Run(mutated("zab", mutant), processes, ALL)
+    walking = Walk(run.simulator, seed)
+    while run.simulator.steps < steps:
+        walking.step()
+    return run
+
+
+def broken(run: Run) -> list[str]:
+    return [verdict.property for verdict in run.judge.finish() if verdict.status == "violated"]
+
+
+def test_one_seed_gives_one_walk() -> None:
+    assert walk(7, 1000).simulator.executed == walk(7, 1000).simulator.executed
+    assert walk(7, 1000).simulator.executed != walk(8, 1000).simulator.executed
+
+
+def test_a_longer_walk_begins_like_a_shorter_one() -> None:
+    assert walk(7, 1000).simulator.executed[:500] == walk(7, 500).simulator.executed
+
+
+def test_a_step_says_whether_it_did_something() -> None:
+    run = Run(PROTOCOLS["zab"], 3, ALL)
+    walking = Walk(run.simulator, 1)
+    for _ in range(500):
+        before = run.simulator.steps
+        assert walking.step() == (run.simulator.steps > before)
+
+
+def test_every_kind_of_fault_happens() -> None:
+    kinds = {type(choice) for choice in walk(1, 10_000).simulator.executed}
+    assert set(DEFAULT_FAULTS) < kinds
+
+
+def test_without_faults_an_epoch_just_goes_on() -> None:
+    run = Run(PROTOCOLS["zab"], 3, ALL)
+    for choice in (Lead(1, (2, 3)), Settle(9)):
+        run.execute(choice)
+    before = len(run.simulator.executed)
+    walking = Walk(run.simulator, 0, NO_FAULTS)
+    for _ in range(1000):
+        walking.step()
+    kinds: set[type[Choice]] = {type(choice) for choice in run.simulator.executed[before:]}
+    assert {Request, Receive, Sync} <= kinds <= {Request, Receive, Sync, Elect}
+    assert broken(run) == []
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 5])
+def test_the_protocol_breaks_nothing(processes: int) -> None:
+    exercised: set[str] = set()
+    for seed in range(20):
+        run = walk(seed, 2000, processes)
+        assert broken(run) == []
+        exercised |= {verdict.property for verdict in run.judge.finish() if verdict.status == "holds"}
+    assert exercised >= set(PROPERTIES) - ({"agreement"} if processes == 1 else set())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [3, 4, 5, 7])
+def test_the_protocol_breaks_nothing_on_long_walks(processes: int) -> None:
+    for seed in range(20):
+        assert broken(walk(1000 + seed, 50_000, processes)) == []
+
+
+def test_walks_reach_every_goal() -> None:
+    reached: set[str] = set()
+    for seed in range(20):
+        reached |= set(walk(seed, 2000).goals.reached)
+    assert reached == set(GOALS)
+
+
+@pytest.mark.parametrize("mutant", ["commit-on-own-ack", "broadcast-before-established", "no-truncation"])
+def test_walks_find_the_bugs_that_show_often(mutant: str) -> None:
+    assert any(broken(walk(seed, 2000, mutant=mutant)) for seed in range(40))

@@ -1,0 +1,136 @@
+"""A protocol with nothing of Zab in it: a process says what it is asked to say, and remembers what it heard.
+
+A request "2:hello" says hello to process 2; "disk>2:hello" writes hello down first.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, structs
+
+from invariants import Event
+from zabcheck.protocols.base import (
+    Connect,
+    Effect,
+    Elected,
+    GiveUp,
+    Lost,
+    Message,
+    Persist,
+    Protocol,
+    Request,
+    Send,
+    Started,
+    TimedOut,
+)
+from zabcheck.protocols.quorums import Quorums
+from zabcheck.simulation.schedule import Choice, Elect, Receive
+from zabcheck.simulation.schedule import Request as RequestChoice
+from zabcheck.simulation.simulator import Simulator
+
+
+class Say(Message, frozen=True):
+    word: str
+
+
+class Talker(Struct):
+    id: int
+    kept: tuple[str, ...] = ()
+    heard: tuple[tuple[int, str], ...] = ()
+    leader: int | None = None
+
+
+def _start(process: int, incarnation: int, quorums: Quorums, durable: Mapping[str, Any]) -> Talker:
+    return Talker(process, **durable)
+
+
+def _abandon(talker: Talker) -> None:
+    talker.leader = None
+
+
+def _elected(talker: Talker, sender: int, m: Elected) -> list[Effect]:
+    talker.leader = m.leader
+    return [Connect(m.leader)]
+
+
+def _request(talker: Talker, sender: int, m: Request) -> list[Effect]:
+    where, word = m.value.split(":")
+    message = Send(int(where.removeprefix("disk>")), Say(word))
+    if not where.startswith("disk>"):
+        return [message]
+    talker.kept = (*talker.kept, word)
+    return [Persist(kept=talker.kept), message]
+
+
+def _said(talker: Talker, sender: int, m: Say) -> list[Effect]:
+    talker.heard = (*talker.heard, (sender, m.word))
+    return []
+
+
+def _lost(talker: Talker, sender: int, m: Lost) -> list[Effect]:
+    return [GiveUp("lost")] if m.peer == talker.leader else []
+
+
+def _timed_out(talker: Talker, sender: int, m: TimedOut) -> list[Effect]:
+    return [GiveUp("time-out")]
+
+
+def _nothing(talker: Talker, sender: int, m: Started) -> list[Effect]:
+    return []
+
+
+CHATTER = Protocol(
+    name="chatter",
+    summary="says what it is asked to say",
+    source="these tests",
+    steps={
+        Started: _nothing,
+        Elected: _elected,
+        Request: _request,
+        Say: _said,
+        Lost: _lost,
+        TimedOut: _timed_out,
+    },
+    start=_start,
+    abandon=_abandon,
+    can_broadcast=lambda _: True,
+    describe=lambda talker: {"heard": str(talker.heard)},
+    show=lambda message: ("SAY", str(structs.astuple(message)[0])),
+)
+
+
+class Chat:
+    """A run of the chatter."""
+
+    def __init__(self, processes: int = 3) -> None:
+        self.events: list[Event] = []
+        self.simulator = Simulator(CHATTER, processes, self.events.append, network=True)
+
+    def do(self, *choices: Choice) -> list[bool]:
+        """For each choice, whether it was enabled."""
+        return [self.simulator.execute(choice) > 0 for choice in choices]
+
+    def say(self, process: int, to: int, *words: str, disk: bool = False) -> None:
+        for word in words:
+            self.do(RequestChoice(process, f"{'disk>' if disk else ''}{to}:{word}"))
+
+    def receive_all(self, process: int, sender: int) -> list[str]:
+        """What `process` hears from `sender` now."""
+        before = len(self.heard(process, sender))
+        while self.do(Receive(process, sender)) == [True]:
+            pass
+        return self.heard(process, sender)[before:]
+
+    def heard(self, process: int, sender: int) -> list[str]:
+        return [word for who, word in self.simulator.states[process].heard if who == sender]
+
+
+def connected(*followers: int, processes: int = 3) -> Chat:
+    """Process 1 leads, and has accepted the connections of `followers`."""
+    chat = Chat(processes)
+    chat.do(Elect(1, 1))
+    for follower in followers:
+        chat.do(Elect(follower, 1))
+        chat.say(follower, 1, "hello")
+        assert chat.receive_all(1, follower) == ["hello"]
+    return chat

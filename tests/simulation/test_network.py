@@ -1,0 +1,246 @@
+"""Channels (DSN 2011, II): FIFO, prefixes, a single iteration; and what faults do to them."""
+
+import pytest
+
+from invariants import Cut as CutEvent
+from invariants import Drop, Event, Send
+from invariants import Elect as ElectEvent
+from invariants import Heal as HealEvent
+from invariants import Receive as ReceiveEvent
+from tests.simulation.chatter import Chat, connected
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.search.walk import Walk
+from zabcheck.simulation.schedule import Crash, Cut, Elect, Heal, Notice, Receive, Recover, Reset, Timeout
+from zabcheck.simulation.simulator import Simulator
+
+
+def dropped(chat: Chat) -> list[int]:
+    return [event.message for event in chat.events if isinstance(event, Drop)]
+
+
+def test_a_connection_is_first_in_first_out_each_way() -> None:
+    chat = connected(2)
+    chat.say(2, 1, "a", "b", "c")
+    chat.say(1, 2, "x", "y")
+    assert chat.receive_all(2, 1) == ["x", "y"]
+    assert chat.receive_all(1, 2) == ["a", "b", "c"]
+
+
+def test_messages_of_different_connections_interleave_freely() -> None:
+    chat = connected(2, 3)
+    chat.say(2, 1, "first")
+    chat.say(3, 1, "second")
+    assert chat.receive_all(1, 3) == ["second"]
+    assert chat.receive_all(1, 2) == ["first"]
+
+
+def test_what_waits_can_be_asked() -> None:
+    chat = connected(2, 3)
+    chat.say(2, 1, "a", "b")
+    chat.say(1, 3, "x")
+    assert sorted(chat.simulator.waiting()) == [(1, 2, 2), (3, 1, 1)]
+
+
+def test_a_message_to_oneself_arrives_at_once() -> None:
+    chat = connected()
+    chat.say(1, 1, "note")
+    assert chat.heard(1, 1) == ["note"]
+    assert chat.simulator.messages == 0
+
+
+def test_a_connection_to_a_process_that_does_not_lead_waits() -> None:
+    chat = Chat()
+    chat.do(Elect(2, 1))
+    chat.say(2, 1, "hello")
+    assert chat.do(Receive(1, 2)) == [False]
+    assert chat.simulator.waiting() == []
+    chat.do(Elect(1, 3))
+    assert chat.do(Receive(1, 2)) == [False]
+    chat.do(Elect(1, 1))
+    assert chat.do(Receive(1, 2)) == [True]
+
+
+def test_a_leader_reaches_a_follower_only_after_its_first_message() -> None:
+    chat = Chat()
+    chat.do(Elect(1, 1), Elect(2, 1))
+    chat.say(1, 2, "too early")
+    assert chat.do(Receive(2, 1)) == [False]
+
+
+def test_followers_of_one_leader_are_not_connected_with_each_other() -> None:
+    chat = connected(2, 3)
+    chat.say(2, 3, "psst")
+    assert chat.receive_all(3, 2) == []
+
+
+def test_a_new_connection_carries_nothing_of_the_old_one_in_either_direction() -> None:
+    """Single iteration."""
+    chat = connected(2)
+    chat.say(2, 1, "old")
+    chat.say(1, 2, "old")
+    chat.do(Elect(2, 1))
+    chat.say(1, 2, "before the new end is open")
+    chat.say(2, 1, "new")
+    assert chat.receive_all(1, 2) == ["new"]
+    chat.say(1, 2, "new")
+    assert chat.receive_all(2, 1) == ["new"]
+    assert len(dropped(chat)) == 2
+
+
+def test_a_leader_that_leads_anew_has_none_of_its_followers() -> None:
+    chat = connected(2)
+    chat.say(2, 1, "old")
+    chat.do(Elect(1, 1))
+    assert chat.receive_all(1, 2) == []
+    chat.say(1, 2, "new")
+    assert chat.receive_all(2, 1) == []
+    assert chat.do(Notice(2, 1)) == [True]
+
+
+@pytest.mark.parametrize("end", [Crash(2), Timeout(2), Elect(2, 3)])
+def test_what_a_follower_sent_before_it_closed_may_still_arrive(end: Crash | Timeout | Elect) -> None:
+    """A prefix of it, until the leader notices."""
+    chat = connected(2)
+    chat.say(2, 1, "a", "b", "c")
+    chat.do(end)
+    assert chat.do(Receive(1, 2), Receive(1, 2)) == [True, True]
+    assert chat.do(Notice(1, 2)) == [True]
+    assert chat.do(Receive(1, 2)) == [False]
+    assert chat.heard(1, 2)[1:] == ["a", "b"]
+    assert chat.simulator.connections.get((2, 1)) is None
+
+
+@pytest.mark.parametrize("end", [Crash(1), Timeout(1), Elect(1, 3)])
+def test_what_a_leader_sent_before_it_closed_may_still_arrive(end: Crash | Timeout | Elect) -> None:
+    chat = connected(2)
+    chat.say(1, 2, "a", "b")
+    chat.do(end)
+    assert chat.do(Receive(2, 1), Notice(2, 1), Receive(2, 1)) == [True, True, False]
+    assert chat.heard(2, 1) == ["a"]
+    assert chat.simulator.states[2].leader is None
+
+
+def test_what_is_on_its_way_to_an_end_that_closes_is_lost() -> None:
+    chat = connected(2)
+    chat.say(1, 2, "a", "b")
+    chat.do(Crash(2), Recover(2))
+    assert len(dropped(chat)) == 2
+    chat.do(Elect(2, 1))
+    assert chat.receive_all(2, 1) == []
+
+
+def test_a_follower_that_is_gone_before_its_leader_was_there_is_still_heard() -> None:
+    chat = Chat()
+    chat.do(Elect(2, 1))
+    chat.say(2, 1, "hello")
+    chat.do(Crash(2), Elect(1, 1))
+    assert chat.receive_all(1, 2) == ["hello"]
+    assert chat.do(Notice(1, 2), Notice(1, 2)) == [True, False]
+
+
+def test_nothing_is_noticed_that_has_not_happened() -> None:
+    chat = connected(2)
+    assert chat.do(Notice(1, 2), Notice(2, 1), Notice(1, 3), Notice(3, 1), Notice(1, 1)) == [False] * 5
+    assert chat.simulator.closed() == []
+
+
+def test_a_reset_loses_what_is_under_way_and_each_end_notices_separately() -> None:
+    chat = connected(2)
+    chat.say(2, 1, "a")
+    chat.say(1, 2, "b")
+    assert chat.do(Reset(1, 2)) == [True]
+    assert len(dropped(chat)) == 2
+    assert sorted(chat.simulator.closed()) == [(1, 2), (2, 1)]
+    assert chat.do(Notice(1, 2)) == [True]
+    assert chat.simulator.closed() == [(2, 1)]
+    assert chat.simulator.states[2].leader == 1
+    assert chat.do(Notice(2, 1)) == [True]
+    assert chat.simulator.closed() == []
+
+
+def test_after_a_reset_nothing_gets_through_that_connection() -> None:
+    chat = connected(2)
+    chat.do(Reset(2, 1))
+    chat.say(2, 1, "a")
+    chat.say(1, 2, "b")
+    assert chat.simulator.waiting() == []
+    chat.do(Elect(2, 1))
+    chat.say(2, 1, "new")
+    assert chat.receive_all(1, 2) == ["new"]
+
+
+def test_only_a_connection_that_is_there_and_whole_can_be_reset() -> None:
+    chat = connected(2)
+    assert chat.do(Reset(1, 3), Reset(1, 1), Reset(2, 1), Reset(2, 1), Reset(1, 2)) == [
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_cut_holds_messages_back_one_way() -> None:
+    chat = connected(2)
+    assert chat.do(Cut(2, 1)) == [True]
+    chat.say(2, 1, "held", "back")
+    chat.say(1, 2, "through")
+    assert chat.receive_all(1, 2) == []
+    assert chat.receive_all(2, 1) == ["through"]
+    assert chat.simulator.waiting() == []
+    assert chat.do(Heal()) == [True]
+    assert chat.receive_all(1, 2) == ["held", "back"]
+
+
+def test_a_cut_is_not_noticed() -> None:
+    chat = connected(2)
+    chat.do(Cut(2, 1), Cut(1, 2))
+    assert chat.simulator.closed() == []
+
+
+def test_a_cut_outlives_a_connection() -> None:
+    chat = connected(2)
+    chat.do(Cut(2, 1), Elect(2, 1))
+    chat.say(2, 1, "held")
+    assert chat.receive_all(1, 2) == []
+
+
+def test_cuts_and_healing_are_shown_once() -> None:
+    chat = Chat()
+    assert chat.do(Heal(), Cut(1, 2), Cut(1, 2), Cut(1, 1), Heal(), Heal()) == [False, True, False, False, True, False]
+    assert chat.events == [CutEvent(1, 2), HealEvent()]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_channels_keep_their_promises_on_a_random_walk(seed: int) -> None:
+    """Each message is sent before it is handled or lost, once; in order; and in the connection it was sent on."""
+    events: list[Event] = []
+    walk = Walk(Simulator(PROTOCOLS["zab"], 4, events.append, network=True), seed)
+    for _ in range(2000):
+        walk.step()
+    sent: dict[int, tuple[int, Send]] = {}
+    over: set[int] = set()
+    last: dict[tuple[int, int], int] = {}
+    elected: dict[int, tuple[int, int]] = {}  # process -> the leader that its oracle named, and when
+    for index, event in enumerate(events):
+        match event:
+            case ElectEvent():
+                elected[event.process] = event.leader, index
+            case Send():
+                sent[event.message] = index, event
+            case Drop():
+                assert event.message in sent
+                assert event.message not in over
+                over.add(event.message)
+            case ReceiveEvent():
+                assert event.message not in over
+                over.add(event.message)
+                at, message = sent[event.message]
+                link = message.process, message.to
+                assert link == (event.sender, event.process)
+                assert last.get(link, 0) < event.message
+                last[link] = event.message
+                for follower, other in (link, link[::-1]):
+                    leader, opened = elected.get(follower, (0, 0))
+                    assert leader != other or at > opened or elected[other][0] == follower
+    assert len(over) > 100

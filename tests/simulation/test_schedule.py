@@ -1,0 +1,187 @@
+"""Schedules as JSON: what is written is what is read, and what is wrong is said with file, line and field."""
+
+from collections.abc import Callable
+from typing import get_args
+
+import pytest
+
+from zabcheck.simulation import schedule
+from zabcheck.simulation.schedule import (
+    AnyChoice,
+    Crash,
+    Cut,
+    Drain,
+    Elect,
+    Heal,
+    Lead,
+    Notice,
+    PowerLoss,
+    Receive,
+    Recover,
+    Request,
+    Reset,
+    Schedule,
+    ScheduleError,
+    Settle,
+    Sever,
+    Snapshot,
+    Split,
+    Sync,
+    Timeout,
+    dump,
+    load,
+)
+
+EVERY_KIND: tuple[AnyChoice, ...] = (
+    Elect(1, 2),
+    Receive(1, 2),
+    Sync(1),
+    Request(1),
+    Request(1, 'ö "☃"\n'),
+    Timeout(1),
+    Notice(1, 2),
+    Crash(1),
+    Crash(1, 3),
+    Recover(1),
+    Snapshot(1),
+    Cut(1, 2),
+    Heal(),
+    Reset(1, 2),
+    Lead(1, (2, 3)),
+    Lead(1, ()),
+    Drain(1, 2),
+    Settle(0),
+    Split((1, 3)),
+    Sever(1, 3),
+    PowerLoss(),
+    PowerLoss(2),
+)
+WHOLE = Schedule(1, "zab", 3, EVERY_KIND, "no-truncation", violates="total order")
+TWO = Schedule(1, "zab", 3, (Elect(1, 2), Crash(3, 1)))
+
+
+def error(data: bytes) -> str:
+    """The message; it is one line and names the file."""
+    with pytest.raises(ScheduleError) as caught:
+        load(data, "run.json")
+    message = str(caught.value)
+    assert message.startswith("run.json")
+    assert "\n" not in message
+    return message.removeprefix("run.json")
+
+
+def test_every_kind_of_choice_is_in_this_test() -> None:
+    assert {type(choice) for choice in EVERY_KIND} == set(get_args(AnyChoice))
+
+
+@pytest.mark.parametrize("whole", [WHOLE, TWO, Schedule(1, "zab", 1, ())], ids=["every kind", "two", "none"])
+def test_a_schedule_survives_the_round_trip(whole: Schedule) -> None:
+    assert load(dump(whole), "run.json") == whole
+
+
+def test_a_line_is_a_choice() -> None:
+    assert dump(TWO).splitlines() == [
+        b'{"version":1,"protocol":"zab","processes":3,"choices":[',
+        b'  {"choice":"elect","process":1,"leader":2},',
+        b'  {"choice":"crash","process":3,"keep":1}',
+        b'],"mutant":null,"quorums":"majority","violates":null}',
+    ]
+
+
+def test_defaults_may_be_left_out_and_the_order_is_free() -> None:
+    data = b'{"choices":[{"process":2,"choice":"crash"}],"processes":3,"protocol":"zab","version":1}'
+    assert load(data, "run.json") == Schedule(1, "zab", 3, (Crash(2),))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b'"version":1', b'"version":2', ", field `version`: expected 1"),
+        (b'"version":1', b'"version":"1"', ", field `version`: expected 1"),
+        (b'"version":1,', b"", ": Object missing required field `version`"),
+        (b'"protocol":"zab"', b'"protocol":7', ", field `protocol`: Expected `str`, got `int`"),
+        (b'"processes":3', b'"processes":0', ", field `processes`: Expected `int` >= 1"),
+        (b'"processes":3', b'"processes":1001', ", field `processes`: Expected `int` <= 1000"),
+        (b'"processes":3', b'"processes":3.5', ", field `processes`: Expected `int`, got `float`"),
+        (b'"quorums":"majority"', b'"quorums":"most"', ", field `quorums`: Invalid enum value 'most'"),
+        (b'"version":1', b'"version":1,"x":0', ": Object contains unknown field `x`"),
+        (b'"crash"', b'"crush"', ", line 3, field `choices[1].choice`: Invalid value 'crush'"),
+        (b'"choice":"crash",', b"", ", line 3, field `choices[1]`: Object missing required field `choice`"),
+        (b'"keep":1', b'"keep":-1', ", line 3, field `choices[1].keep`: Expected `int` >= 0"),
+        (b'"keep":1', b'"keep":null', ", line 3, field `choices[1].keep`: Expected `int`, got `null`"),
+        (b'"keep":1', b'"kept":1', ", line 3, field `choices[1]`: Object contains unknown field `kept`"),
+        (b'"process":1', b'"process":0', ", line 2, field `choices[0].process`: Expected `int` >= 1"),
+        (b'"process":1,', b"", ", line 2, field `choices[0]`: Object missing required field `process`"),
+        (b'"leader":2', b'"leader":4', ", line 2, field `choices[0].leader`: expected a process from 1 to 3, found 4"),
+    ],
+)
+def test_what_is_wrong_is_said_with_line_and_field(old: bytes, new: bytes, message: str) -> None:
+    data = dump(TWO)
+    assert old in data
+    assert error(data.replace(old, new, 1)) == message
+
+
+@pytest.mark.parametrize(
+    ("choice", "field"),
+    [
+        (Elect(4, 1), "process"),
+        (Receive(1, 4), "sender"),
+        (Cut(1, 4), "receiver"),
+        (Notice(1, 4), "peer"),
+        (Lead(1, (2, 4)), "followers"),
+        (Split((4,)), "side"),
+    ],
+)
+def test_every_process_that_a_choice_names_has_to_be_there(choice: AnyChoice, field: str) -> None:
+    data = dump(Schedule(1, "zab", 3, (Heal(), choice)))
+    assert error(data) == f", line 3, field `choices[1].{field}`: expected a process from 1 to 3, found 4"
+
+
+def test_what_is_no_process_may_be_any_number() -> None:
+    assert load(dump(Schedule(1, "zab", 1, (Crash(1, 9), Settle(9), PowerLoss(9)))), "run.json").processes == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"[", b"null", b"[]", b"7", b"{]", dump(TWO)[:-3], dump(TWO) + b"x"])
+def test_what_is_no_json_object_is_reported(data: bytes) -> None:
+    assert error(data).startswith(": ")
+
+
+def test_what_is_no_text_is_reported() -> None:
+    error(dump(TWO).replace(b"zab", b"z\xffb"))
+    error(dump(WHOLE).decode().encode("utf-16"))
+
+
+def test_what_is_nested_too_deeply_is_reported() -> None:
+    error(b'{"mutant":' + b"[" * 100_000)
+    error(b"[" * 100_000)
+
+
+def one_line(data: bytes) -> bytes:
+    return data.replace(b"\n", b"")
+
+
+def a_field_a_line(data: bytes) -> bytes:
+    return data.replace(b",", b",\n")
+
+
+def two_choices_a_line(data: bytes) -> bytes:
+    return data.replace(b"},\n  {", b"},{", 1)
+
+
+def choices_from_the_first_line_on(data: bytes) -> bytes:
+    return data.replace(b"[\n", b"[", 1)
+
+
+@pytest.mark.parametrize("layout", [one_line, a_field_a_line, two_choices_a_line, choices_from_the_first_line_on])
+def test_no_line_is_named_if_the_choices_are_not_one_a_line(layout: Callable[[bytes], bytes]) -> None:
+    """The field is, all the same."""
+    data = layout(dump(Schedule(1, "zab", 3, (Heal(), Heal(), Elect(1, 4), Heal(), Heal()))))
+    assert error(data) == ", field `choices[2].leader`: expected a process from 1 to 3, found 4"
+
+
+def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = dump(TWO)
+    monkeypatch.setattr(schedule, "MAX_BYTES", len(data))
+    assert load(data, "run.json") == TWO
+    monkeypatch.setattr(schedule, "MAX_BYTES", len(data) - 1)
+    assert error(data) == f": expected a schedule of at most {len(data) - 1} bytes"

@@ -1,0 +1,255 @@
+"""Choices move the processes, and nothing else does: the same choices give the same events."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from invariants import Event
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.search.run import replay, schedule_of
+from zabcheck.search.walk import Walk
+from zabcheck.simulation.schedule import (
+    AnyChoice,
+    Choice,
+    Crash,
+    Cut,
+    Drain,
+    Elect,
+    Heal,
+    Lead,
+    Notice,
+    PowerLoss,
+    Receive,
+    Recover,
+    Request,
+    Reset,
+    Settle,
+    Sever,
+    Snapshot,
+    Split,
+    Sync,
+    Timeout,
+    dump,
+)
+from zabcheck.simulation.simulator import Simulator
+
+ZAB = PROTOCOLS["zab"]
+EPOCH: list[AnyChoice] = [Lead(1, (2, 3)), Settle(9)]
+COARSE: list[AnyChoice] = [
+    Lead(1, (1, 2, 3)),
+    Settle(9),
+    Request(1),
+    Request(1),
+    Drain(2, 1),
+    Split((3, 1)),
+    Settle(2),
+    Sever(1, 2),
+    Settle(0),
+    Heal(),
+    Settle(3),
+    Snapshot(2),
+    PowerLoss(1),
+    Recover(2),
+    Recover(3),
+    Lead(3, (2,)),
+    Settle(9),
+]
+
+
+def simulator_after(choices: Sequence[Choice], n: int = 3) -> tuple[Simulator, list[Event]]:
+    events: list[Event] = []
+    simulator = Simulator(ZAB, n, events.append, network=True)
+    for choice in choices:
+        simulator.execute(choice)
+    return simulator, events
+
+
+def walked(seed: int, steps: int, n: int = 3) -> list[Choice]:
+    """The fine choices of a random walk."""
+    simulator = Simulator(ZAB, n, lambda _: None)
+    walk = Walk(simulator, seed)
+    for _ in range(steps):
+        walk.step()
+    return simulator.executed
+
+
+@pytest.mark.parametrize(
+    ("before", "choice"),
+    [
+        ([], Receive(1, 2)),
+        ([], Receive(1, 1)),
+        ([], Sync(1)),
+        ([], Request(1)),
+        ([], Timeout(1)),
+        ([], Notice(1, 2)),
+        ([], Recover(1)),
+        ([], Snapshot(1)),
+        ([], Cut(1, 1)),
+        ([], Heal()),
+        ([], Reset(1, 2)),
+        ([Lead(1, (2,))], Request(1)),
+        (EPOCH, Request(2)),
+        (EPOCH, Drain(1, 2)),
+        (EPOCH, Settle(5)),
+        (EPOCH, Split(())),
+        (EPOCH, Split((1, 2, 3))),
+        (EPOCH, Sever(2, 2)),
+        ([Crash(1)], Crash(1)),
+        ([Crash(1)], Elect(1, 1)),
+        ([Crash(1)], Timeout(1)),
+        ([Crash(1)], Request(1)),
+        ([Crash(1)], Snapshot(1)),
+        ([PowerLoss()], PowerLoss()),
+    ],
+)
+def test_a_choice_that_is_not_enabled_counts_nothing_and_changes_nothing(
+    before: Sequence[Choice], choice: Choice
+) -> None:
+    simulator, events = simulator_after(before)
+    other = simulator.fork(lambda _: None)
+    shown, steps = len(events), simulator.steps
+    assert simulator.execute(choice) == 0
+    assert (simulator.steps, len(simulator.executed), len(events)) == (steps, steps, shown)
+    assert simulator.states == other.states
+    assert simulator.waiting() == other.waiting()
+    assert (simulator.cuts, simulator.messages, simulator.requests) == (other.cuts, other.messages, other.requests)
+    assert (simulator.following, simulator.incarnations) == (other.following, other.incarnations)
+
+
+def test_a_fine_choice_is_one_step() -> None:
+    simulator, _ = simulator_after([])
+    assert simulator.execute(Elect(1, 1)) == 1
+    assert simulator.steps == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "choice", "fine"),
+    [
+        ([], Lead(2, (3, 2, 1)), [Elect(2, 2), Elect(3, 2), Elect(1, 2)]),
+        ([Crash(3)], Lead(2, (3, 1)), [Elect(2, 2), Elect(1, 2)]),
+        ([], Split((1,)), [Cut(1, 2), Cut(2, 1), Cut(1, 3), Cut(3, 1)]),
+        ([Cut(2, 1)], Split((1,)), [Cut(1, 2), Cut(1, 3), Cut(3, 1)]),
+        ([], Sever(1, 3), [Cut(1, 3), Cut(3, 1)]),
+        ([Crash(2)], PowerLoss(2), [Crash(1, 2), Crash(3, 2)]),
+        ([*EPOCH, Request(1), Request(1)], Drain(2, 1), [Receive(2, 1), Receive(2, 1)]),
+        ([*EPOCH, Request(1)], Settle(1), [Receive(2, 1), Receive(3, 1), Sync(1), Sync(2), Sync(3)]),
+        ([*EPOCH, Request(1), Cut(1, 3)], Settle(1), [Receive(2, 1), Sync(1), Sync(2)]),
+    ],
+)
+def test_a_coarse_choice_counts_the_fine_ones_that_it_executes(
+    before: Sequence[Choice], choice: Choice, fine: Sequence[Choice]
+) -> None:
+    simulator, _ = simulator_after(before)
+    steps = simulator.steps
+    assert simulator.execute(choice) == len(fine)
+    assert simulator.executed[steps:] == fine
+    assert simulator.steps == steps + len(fine)
+
+
+def test_settling_ends_when_nothing_is_left_to_do() -> None:
+    simulator, _ = simulator_after([*EPOCH, Request(1), Settle(2**31 - 1)])
+    assert simulator.waiting() == []
+    assert [state.delivered.length for state in simulator.states[1:]] == [1, 1, 1]
+
+
+def test_the_fine_choices_of_a_run_give_the_same_run() -> None:
+    simulator, events = simulator_after(COARSE)
+    again, same = simulator_after(simulator.executed)
+    assert same == events
+    assert again.executed == simulator.executed
+    assert again.steps == simulator.steps == len(simulator.executed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_choice_of_a_walk_is_enabled_again(seed: int) -> None:
+    choices = walked(seed, 500, n=5)
+    assert simulator_after(choices, n=5)[0].executed == choices
+
+
+def test_requests_get_fresh_values_unless_they_name_one() -> None:
+    simulator, _ = simulator_after([*EPOCH, Request(1), Request(1, "mine"), Request(2), Request(1)])
+    assert [txn.value for txn in simulator.states[1].proposed] == ["v1", "mine", "v2"]
+
+
+def test_the_network_is_shown_only_on_demand_and_changes_nothing() -> None:
+    choices = walked(1, 800)
+    quiet: list[Event] = []
+    simulator = Simulator(ZAB, 3, quiet.append)
+    for choice in choices:
+        simulator.execute(choice)
+    for_drawing = ("Send", "Receive", "Drop", "Cut", "Heal", "Elect")
+    _, events = simulator_after(choices)
+    assert quiet == [event for event in events if type(event).__name__ not in for_drawing]
+    assert len(events) > len(quiet)
+
+
+# Determinism.
+
+HASH_A_REPLAY = """
+import sys
+from zabcheck.search.run import replay
+from zabcheck.simulation.schedule import load
+print(replay(load(sys.stdin.buffer.read(), "stdin")).sha256)
+"""
+
+
+@pytest.mark.parametrize("mutant", [None, "no-truncation"])
+def test_a_schedule_gives_the_same_trace_whatever_the_hash_seed_is(mutant: str | None) -> None:
+    schedule = schedule_of("zab", mutant, 3, walked(2, 1500))
+    hashes = {replay(schedule).sha256}
+    for seed in ("0", "1", "random"):
+        run = subprocess.run(
+            [sys.executable, "-c", HASH_A_REPLAY],
+            input=dump(schedule),
+            capture_output=True,
+            check=True,
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        hashes.add(run.stdout.decode().strip())
+    assert len(hashes) == 1
+
+
+def test_the_trace_of_a_fixed_schedule_never_changes() -> None:
+    """Another machine, another day: the same bytes."""
+    sha256 = "11e9f51118ec44b92922249a58da41d31cee13710f2db3032634767b7acbbd02"
+    assert replay(schedule_of("zab", None, 3, COARSE)).sha256 == sha256
+
+
+# Forks.
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fork_shows_the_same_for_the_same_choices(seed: int) -> None:
+    choices = walked(seed, 1500)
+    half = len(choices) // 2
+    simulator, events = simulator_after(choices[:half])
+    shown: list[Event] = []
+    twin = simulator.fork(shown.append)
+    before = len(events)
+    for choice in choices[half:]:
+        twin.execute(choice)
+    assert len(events) == before
+    for choice in choices[half:]:
+        simulator.execute(choice)
+    assert events[before:] == shown
+    assert twin.executed == simulator.executed
+    assert twin.states == simulator.states
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fork_and_its_origin_go_their_own_ways(seed: int) -> None:
+    choices, others = walked(seed, 600), walked(seed + 100, 600)
+    half = len(choices) // 2
+    simulator, events = simulator_after(choices[:half])
+    twin = simulator.fork(lambda _: None)
+    for choice in others:
+        twin.execute(choice)
+    twin.execute(PowerLoss())
+    for choice in choices[half:]:
+        simulator.execute(choice)
+    assert events == simulator_after(choices)[1]

@@ -1,0 +1,5 @@
+"""`python -m zabcheck`."""
+
+from zabcheck.cli import main
+
+main()

@@ -1,0 +1,388 @@
+"""The command `zabcheck`.
+
+Exit codes: 0 nothing is broken, 1 a property is violated, 2 the usage or an input is wrong, 3 inconclusive: something
+was not exercised, a trace has no end, or the search was interrupted. Results go to standard output, progress and
+errors to standard error.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from functools import wraps
+from importlib.metadata import version
+from pathlib import Path
+from secrets import randbelow
+from time import process_time
+from typing import Annotated, Any, BinaryIO, NamedTuple, ParamSpec
+
+import msgspec
+import typer
+from msgspec import Struct
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from invariants import PROPERTIES, TraceError, Verdict, check, select
+from invariants import trace as trace_format
+from zabcheck.counterexample import counterexample, save
+from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.report import summary as summaries
+from zabcheck.report import terminal
+from zabcheck.report.story import Story
+from zabcheck.report.summary import PropertySummary, Summary
+from zabcheck.search.explain import explain_replay
+from zabcheck.search.goals import GOALS
+from zabcheck.search.run import Replay, collect_garbage_less_often, replay, schedule_of
+from zabcheck.search.tally import Tally
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.schedule import ScheduleError
+
+OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
+OUTPUT_VERSION = 1
+TEXT_WIDTH = 120
+MAX_PROCESSES = 99
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A property-based model checker for Zab and other primary order atomic broadcast protocols.",
+)
+
+
+class Format(str, Enum):
+    """How results are printed."""
+
+    text = "text"
+    json = "json"
+
+
+class BadInput(Exception):
+    """The usage or an input is wrong; the message is one line."""
+
+
+Protocols = Annotated[str, typer.Option(help="Which protocol to check; see `zabcheck list`.")]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option("--property", metavar="P", help="Judge by this property only (may be repeated)."),
+]
+Formats = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+P = ParamSpec("P")
+
+
+def command(function: Callable[P, int]) -> Callable[P, None]:
+    """Register a command that returns its exit code; what is wrong with its input is one line on standard error."""
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            code = function(*args, **kwargs)
+            sys.stdout.flush()
+        except (BadInput, TraceError, ScheduleError) as error:
+            print(f"zabcheck: {error}", file=sys.stderr)
+            code = BAD_INPUT
+        except BrokenPipeError:
+            # The reader of a pipe went away; nothing more can be said to it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = OK
+        raise typer.Exit(code)
+
+    return app.command(function.__name__.rstrip("_"))(wrapper)
+
+
+@command
+def run(
+    protocol: Protocols = "zab",
+    mutant: Annotated[str | None, typer.Option(help="Plant this known bug; see `zabcheck list`.")] = None,
+    processes: Annotated[int, typer.Option(min=1, max=MAX_PROCESSES, help="How many processes.")] = 3,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
+    runs: Annotated[int, typer.Option(min=1, help="How many runs.")] = 5000,
+    steps: Annotated[int, typer.Option(min=1, help="At most about so many steps a run.")] = 200,
+    property: Properties = None,
+    out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
+    format: Formats = Format.text,
+) -> int:
+    """Search for a run that breaks a property, and explain the shortest one found."""
+    from zabcheck.search.machine import Search, find  # Hypothesis is slow to load, and only this command needs it
+
+    with bad_input_for(ValueError):
+        checked, kinds = mutated(protocol, mutant), select(property)
+    if out.exists() and not out.is_dir():
+        raise BadInput(f"--out {out}: expected a directory")
+    seed = randbelow(2**32) if seed is None else seed
+    tally = Tally(kinds)
+    start = process_time()
+    found, interrupted = None, False
+    with progress(runs, "searching") as advance:
+
+        def on_run(each: Any) -> None:
+            tally.add(each)
+            advance(f"{tally.steps:,} steps")
+
+        names = tuple(kind.name for kind in kinds)
+        search = Search(checked, processes, names, runs, steps, seed, on_run)
+        try:
+            found = find(search)
+        except KeyboardInterrupt:
+            interrupted = True
+    summary = summarise(tally, protocol, mutant, processes, seed, process_time() - start, interrupted)
+    if found is None:
+        return finish_run(summary, format)
+    replayed, story = counterexample(schedule_of(protocol, mutant, processes, found.choices), found.property)
+    with bad_input_for(OSError, f"--out {out}: "):
+        files = save(out, replayed, story)
+    return finish_run(summary, format, Counterexample(replayed, story, files))
+
+
+@command
+def replay_(file: Annotated[Path, typer.Argument(help="A saved schedule.")], format: Formats = Format.text) -> int:
+    """Execute a saved schedule again; the same everywhere."""
+    schedule = schedules.load(read(file, schedules.MAX_BYTES), str(file))
+    with bad_input_for(ValueError, f"{file}, "):
+        replayed = replay(schedule)
+    story = explain_replay(replayed)
+    if format is Format.json:
+        print_json(
+            "replay",
+            schedule=str(file),
+            steps=replayed.steps,
+            sha256=replayed.sha256,
+            goals=replayed.goals,
+            verdicts=replayed.verdicts,
+        )
+    else:
+        console = make_console()
+        if story.violation is not None:
+            console.print(terminal.render(story))
+            console.print()
+        console.print(terminal.render_verdicts(replayed.verdicts))
+        console.print(f"\n{replayed.steps} steps, trace SHA-256 {replayed.sha256}")
+    return exit_code(replayed.verdicts)
+
+
+@command
+def check_(
+    traces: Annotated[list[str], typer.Argument(metavar="TRACE...", help="JSON Lines files; - is standard input.")],
+    property: Properties = None,
+    format: Formats = Format.text,
+) -> int:
+    """Judge traces, from whatever wrote them."""
+    with bad_input_for(ValueError):
+        select(property)
+    results = [(name, judge_file(name, property)) for name in traces]
+    if format is Format.json:
+        print_json("check", traces=[{"trace": name, "verdicts": verdicts} for name, verdicts in results])
+    else:
+        console = make_console()
+        for name, verdicts in results:
+            console.print(name, style="bold", markup=False)
+            for verdict in verdicts:
+                if verdict.violation is not None:
+                    console.print(terminal.render_violation(verdict.violation))
+                    console.print()
+            console.print(terminal.render_verdicts(verdicts))
+    codes = [exit_code(verdicts) for _, verdicts in results]
+    return VIOLATED if VIOLATED in codes else max(codes)
+
+
+@command
+def list_(format: Formats = Format.text) -> int:
+    """List the protocols, mutants, properties and goals."""
+    groups = {
+        "protocols": {p.name: (p.summary, p.source) for p in PROTOCOLS.values()},
+        "mutants": {m.name: (f"{m.wrong}; breaks {', '.join(m.breaks)}", m.source) for m in CATALOGUE.values()},
+        "properties": {k.name: (k.statement, k.source) for k in PROPERTIES.values()},
+        "goals": {name: (meaning, "zabcheck") for name, meaning in GOALS.items()},
+    }
+    if format is Format.json:
+        print_json(
+            "list",
+            **{
+                group: [{"name": name, "summary": text, "source": source} for name, (text, source) in entries.items()]
+                for group, entries in groups.items()
+            },
+        )
+    else:
+        make_console().print(terminal.render_catalogue(groups))
+    return OK
+
+
+def show_version(value: bool) -> None:
+    if value:
+        print(f"zabcheck {version('zabcheck')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A property-based model checker for Zab and other primary order atomic broadcast protocols."""
+
+
+# Results.
+
+
+def summarise(
+    tally: Tally,
+    protocol: str,
+    mutant: str | None,
+    processes: int,
+    seed: int,
+    seconds: float,
+    interrupted: bool,
+) -> Summary:
+    """The search as data."""
+
+    def status(name: str) -> str:
+        if name == tally.violated:
+            return "violated"
+        return "holds" if tally.exercised[name] else "not exercised"
+
+    properties = [
+        PropertySummary(name, status(name), tally.exercised[name], tally.judged[name]) for name in tally.judged
+    ]
+    return Summary(
+        protocol,
+        mutant,
+        processes,
+        seed,
+        tally.runs,
+        tally.steps,
+        round(seconds, 3),
+        tuple(properties),
+        tally.goals,
+        interrupted,
+    )
+
+
+class Counterexample(NamedTuple):
+    """What a search found, and where it was written."""
+
+    replayed: Replay
+    story: Story
+    files: list[Path]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "violation": self.story.violation,
+            "steps": self.replayed.steps,
+            "sha256": self.replayed.sha256,
+            "schedule": self.replayed.schedule,
+            "files": [str(file) for file in self.files],
+        }
+
+
+def finish_run(summary: Summary, format: Format, found: Counterexample | None = None) -> int:
+    """Print what a search found; its exit code."""
+    if format is Format.json:
+        print_json("run", **msgspec.to_builtins(summary), counterexample=found and found.as_json())
+    else:
+        console = make_console()
+        console.print(summaries.render(summary, GOALS))
+        if found is not None:
+            console.print()
+            console.print(terminal.render(found.story))
+            for file in found.files:
+                console.print(f"wrote {file}", markup=False, soft_wrap=True)
+    if found is not None:
+        return VIOLATED
+    if summary.interrupted or any(each.status != "holds" for each in summary.properties):
+        return INCONCLUSIVE
+    return OK
+
+
+def exit_code(verdicts: list[Verdict]) -> int:
+    """Of one trace: not every property has to be exercised by it, but one at least."""
+    statuses = {verdict.status for verdict in verdicts}
+    if "violated" in statuses:
+        return VIOLATED
+    return OK if "holds" in statuses and "inconclusive" not in statuses else INCONCLUSIVE
+
+
+class Output(Struct, frozen=True):
+    """What every JSON result starts with; docs/output.md describes the rest."""
+
+    version: int
+    command: str
+
+
+def print_json(name: str, **fields: Any) -> None:
+    document = {**msgspec.to_builtins(Output(OUTPUT_VERSION, name)), **msgspec.to_builtins(fields)}
+    print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+
+
+def make_console() -> Console:
+    """Standard output; not narrower for a pipe than a page."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else TEXT_WIDTH
+    return Console(width=width, highlight=False)
+
+
+@contextmanager
+def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
+    """A bar on standard error, if that is a terminal; the function advances it by one."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,} of {task.total:,} runs, {task.fields[note]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(what, total=total, note="")
+        yield lambda note: bar.update(task, advance=1, note=note)
+
+
+# Files.
+
+
+def read(path: Path, limit: int) -> bytes:
+    """The content of a file, up to one byte more than `limit`. BadInput if it cannot be read."""
+    with opened(str(path)) as file:
+        return file.read(limit + 1)
+
+
+def judge_file(name: str, properties: list[str] | None) -> list[Verdict]:
+    """Judge one trace while it is read."""
+    shown = "standard input" if name == "-" else name
+    with opened(name) as file:
+        return check(trace_format.load(file, shown), properties)
+
+
+@contextmanager
+def opened(name: str) -> Iterator[BinaryIO]:
+    """A file to read, or standard input for "-". BadInput if that cannot be."""
+    try:
+        if name == "-":
+            yield sys.stdin.buffer
+        else:
+            with open(name, "rb") as file:
+                yield file
+    except OSError as error:
+        reason = "expected a file, found a directory" if isinstance(error, IsADirectoryError) else error.strerror
+        raise BadInput(f"{name}: {reason}") from None
+
+
+@contextmanager
+def bad_input_for(kind: type[Exception], prefix: str = "") -> Iterator[None]:
+    """What a library function raises for an unknown name is the user's input here."""
+    try:
+        yield
+    except kind as error:
+        raise BadInput(f"{prefix}{error}") from None
+
+
+def main() -> None:
+    """The entry point."""
+    collect_garbage_less_often()
+    app()
+
+

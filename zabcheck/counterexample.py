@@ -1,0 +1,55 @@
+"""From a run that broke a property to what a person reads: minimised, explained, and saved.
+
+Where the search and the report meet; the command and the test suite's machine both end here.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+from zabcheck.report.story import Story
+from zabcheck.report.terminal import to_text
+from zabcheck.search.explain import explain_replay
+from zabcheck.search.minimise import minimise
+from zabcheck.search.run import Replay, replay
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.schedule import Schedule
+
+TEXT_WIDTH = 120
+
+
+def counterexample(schedule: Schedule, property_: str) -> tuple[Replay, Story]:
+    """The shortest run that can be made of `schedule` and still breaks `property_`, executed and explained."""
+    replayed = replay(minimise(schedule, property_), [property_])
+    return replayed, explain_replay(replayed)
+
+
+def save(out: Path, replayed: Replay, story: Story) -> list[Path]:
+    """Write `*.schedule.json`, `*.trace.jsonl` and `*.txt` into `out`, each whole or not at all.
+
+    The names say protocol, mutant and property, and hold the start of the trace's SHA-256. OSError if `out` cannot be
+    written.
+    """
+    schedule = replayed.schedule
+    parts = [schedule.protocol, schedule.mutant, schedule.violates, replayed.sha256[:8]]
+    stem = "-".join(part.replace(" ", "-") for part in parts if part)
+    out.mkdir(parents=True, exist_ok=True)
+    return [
+        _write(out / f"{stem}.schedule.json", schedules.dump(schedule)),
+        _write(out / f"{stem}.trace.jsonl", replayed.trace),
+        _write(out / f"{stem}.txt", to_text(story, TEXT_WIDTH).encode()),
+    ]
+
+
+def _write(path: Path, content: bytes) -> Path:
+    """Write beside, then rename: a reader never sees half a file."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return path

@@ -1,0 +1,74 @@
+"""What a search has seen, as tables: properties, goals, totals."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+STYLES = {"holds": "green", "violated": "bold red", "not exercised": "yellow", "inconclusive": "yellow"}
+
+
+class PropertySummary(Struct, frozen=True):
+    """One property over all runs of a search."""
+
+    property: str
+    status: str
+    exercised: int
+    """In how many runs its condition was met."""
+    judged: int
+    """How often its condition was met, in all runs together."""
+
+
+class Summary(Struct, frozen=True):
+    """A search as data. `goals` counts the runs that reached each goal; `seconds` is CPU time."""
+
+    protocol: str
+    mutant: str | None
+    processes: int
+    seed: int
+    runs: int
+    steps: int
+    seconds: float
+    properties: tuple[PropertySummary, ...]
+    goals: Mapping[str, int]
+    interrupted: bool = False
+
+
+def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
+    """The tables; `meanings` says what each goal is."""
+    properties = Table(title="properties", title_justify="left", box=None, pad_edge=False)
+    properties.add_column("property")
+    properties.add_column("verdict")
+    properties.add_column("runs that exercised it", justify="right")
+    properties.add_column("judged", justify="right")
+    for each in summary.properties:
+        status = Text(each.status, STYLES[each.status])
+        properties.add_row(each.property, status, _share(each.exercised, summary.runs), f"{each.judged:,}")
+    goals = Table(title="sometimes goals", title_justify="left", box=None, pad_edge=False)
+    goals.add_column("goal")
+    goals.add_column("runs", justify="right", no_wrap=True)
+    goals.add_column("what it is", style="dim")
+    for goal, count in summary.goals.items():
+        reached = _share(count, summary.runs) if count else Text("not reached", "yellow")
+        goals.add_row(goal, reached, meanings.get(goal, ""))
+    return Group(properties, "", goals, "", _totals(summary))
+
+
+def _totals(summary: Summary) -> Text:
+    what = summary.protocol + (f" with mutant {summary.mutant}" if summary.mutant else "")
+    missing = [goal for goal, count in summary.goals.items() if not count]
+    text = Text(
+        f"{what}, {summary.processes} processes, seed {summary.seed}: {summary.runs:,} runs, {summary.steps:,} steps, "
+        f"{summary.seconds:.1f} CPU seconds"
+    )
+    if summary.interrupted:
+        text.append("\ninterrupted: this is what was done so far", "yellow")
+    if missing:
+        text.append(f"\nnot reached: {', '.join(missing)}", "yellow")
+    return text
+
+
+def _share(count: int, runs: int) -> str:
+    return f"{count:,} ({100 * count / runs:.0f} %)" if runs else "0"

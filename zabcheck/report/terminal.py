@@ -1,0 +1,136 @@
+"""A counterexample in the terminal: what went wrong, the witness, what each process did, and who delivered what.
+
+Only what changed is shown, never what did not. Nothing is told by colour alone. Everything that is printed is made by
+`Pen.write`, which cleans it; no text is ever read as markup.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from invariants import Verdict, Violation
+from zabcheck.report.deliveries import Delivered, draw_delivered
+from zabcheck.report.pen import BOLD, DIM, RED, Drawing, Pen, labels_of, text_of
+from zabcheck.report.steps import draw_steps
+from zabcheck.report.story import Story
+from zabcheck.report.words import sentence
+
+VERDICTS = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}
+LONGEST_PATH = 4096
+
+# What is offered. With `ascii_only` None the console's encoding decides.
+
+
+def render(story: Story, file: str = "FILE", ascii_only: bool | None = None) -> RenderableType:
+    """The whole counterexample; `file` is the name under which its schedule was saved."""
+    parts: list[Callable[[Pen], Iterable[RenderableType]]] = [
+        lambda pen: _heading(pen, story.violation, story),
+        lambda pen: _witness(pen, story.violation, story),
+        lambda pen: draw_steps(pen, story),
+        lambda pen: draw_delivered(pen, story.delivered, story.violation),
+        lambda pen: _replay(pen, story, file),
+    ]
+    return Group(*(Drawing(part, ascii_only) for part in parts))
+
+
+def render_violation(violation: Violation, delivered: Delivered = (), ascii_only: bool | None = None) -> RenderableType:
+    """What went wrong, where only a trace is known; with `delivered`, also who delivered what."""
+    return Group(
+        Drawing(lambda pen: _heading(pen, violation), ascii_only),
+        Drawing(lambda pen: _witness(pen, violation), ascii_only),
+        Drawing(lambda pen: draw_delivered(pen, delivered, violation), ascii_only),
+    )
+
+
+def render_verdicts(verdicts: Sequence[Verdict], ascii_only: bool | None = None) -> RenderableType:
+    """A line for each property: the verdict, how often its condition was met, and what broke it."""
+    return Drawing(lambda pen: [_verdicts(pen, verdicts)], ascii_only)
+
+
+def render_catalogue(
+    groups: Mapping[str, Mapping[str, tuple[str, str]]], ascii_only: bool | None = None
+) -> RenderableType:
+    """What there is: for each group the names, each with what it is and where that comes from."""
+    return Drawing(lambda pen: _catalogue(pen, groups), ascii_only)
+
+
+def to_text(story: Story, width: int = 100, color: bool = False, file: str = "FILE", ascii_only: bool = False) -> str:
+    """The counterexample as text, whatever the environment; with `color`, with ANSI escapes."""
+    return text_of(render(story, file, ascii_only), width, color)
+
+
+# What went wrong.
+
+
+def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) -> Iterator[RenderableType]:
+    facts = []
+    if violation is None:
+        yield pen.write("no property is violated", BOLD)
+    else:
+        yield pen.write(f"{violation.property} is violated", RED)
+        yield pen.write(f"{violation.summary}.", BOLD)
+        facts.append(("the paper", f"{violation.statement} ({violation.source})"))
+    if story is not None and story.wrong is not None:
+        facts.append(("planted", f"{story.mutant}: {story.wrong}"))
+    if story is not None:
+        facts.append(("run", f"{story.protocol}, {story.processes} processes, {len(story.moments)} steps"))
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for label, fact in facts:
+        table.add_row(pen.write(label, DIM), pen.write(fact))
+    yield Text()
+    yield table
+
+
+def _witness(pen: Pen, violation: Violation | None, story: Story | None = None) -> Iterator[RenderableType]:
+    if violation is None:
+        return
+    yield Text()
+    yield pen.write("Witness", BOLD)
+    for event, label in labels_of(violation).items():
+        step = None if story is None else story.step_of(event)
+        where = "" if step is None else f"step {step:<4}"
+        yield Text.assemble(pen.mark(label), "  ", pen.write(where), pen.write(sentence(event)))
+
+
+# The last line, and what has no counterexample.
+
+
+def _replay(pen: Pen, story: Story, file: str) -> Iterator[RenderableType]:
+    yield Text()
+    about = f"({len(story.moments)} steps, trace SHA-256 {story.sha256[:16]}…)"
+    yield Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH), pen.write(f"   {about}"))
+
+
+def _verdicts(pen: Pen, verdicts: Iterable[Verdict]) -> Table:
+    table = _table(pen, "property", "verdict", "judged", "what broke it")
+    table.columns[2].justify = "right"
+    for verdict in verdicts:
+        summary = verdict.violation.summary if verdict.violation is not None else ""
+        table.add_row(
+            pen.write(verdict.property),
+            pen.write(verdict.status, VERDICTS[verdict.status]),
+            pen.write(f"{verdict.judged:,}"),
+            pen.write(summary),
+        )
+    return table
+
+
+def _catalogue(pen: Pen, groups: Mapping[str, Mapping[str, tuple[str, str]]]) -> Iterator[RenderableType]:
+    for number, (group, entries) in enumerate(groups.items()):
+        if number:
+            yield Text()
+        table = _table(pen, group, "what it is", "source")
+        for entry, (meaning, source) in entries.items():
+            table.add_row(pen.write(entry, BOLD), pen.write(meaning), pen.write(source, DIM))
+        yield table
+
+
+def _table(pen: Pen, *titles: str) -> Table:
+    """A plain table; its first column is never broken."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in titles:
+        table.add_column(pen.write(title), overflow="fold")
+    table.columns[0].no_wrap = True
+    return table

@@ -1,0 +1,144 @@
+"""How a report says things: an event in the paper's words, and any text made safe for a terminal.
+
+Values come from users and from trace files. Whatever is printed goes through `clean`, so none of them can move the
+cursor, change the reading direction, or fill the screen.
+"""
+
+from collections.abc import Iterable
+
+from invariants import (
+    Accept,
+    Adopt,
+    Broadcast,
+    ClientAck,
+    CommitEpoch,
+    Crash,
+    Deliver,
+    Establish,
+    Event,
+    FinalRead,
+    Halt,
+    Local,
+    Promise,
+    Ready,
+    Recover,
+    Restore,
+    Stabilised,
+    Truncate,
+)
+
+LONGEST = 600
+"""The longest text that is shown whole, in characters; no sentence of ours is longer."""
+
+_ASCII = {
+    "⟨": "<",
+    "⟩": ">",
+    "→": "->",
+    "←": "<-",
+    "⊥": "_|_",
+    "−": "-",
+    "×": "x",
+    "◀": "<<",
+    "●": "*",
+    "·": ".",
+    "│": "|",
+    "─": "-",
+    "┼": "+",
+    "…": "...",
+    "≠": "!=",
+    "≤": "<=",
+    "≺": "<",
+    "∘": "o",
+    "ρ": "rho",
+    "β": "beta",
+    "Δ": "Delta",
+    "“": '"',
+    "”": '"',
+}
+
+
+def clean(text: str, ascii_only: bool = False, longest: int = LONGEST) -> str:
+    """`text` without anything that a terminal would obey: what cannot be seen is written as an escape, `\\x1b`.
+
+    If it is longer than `longest` it loses its middle. With `ascii_only` the paper's notation is transliterated too.
+
+    >>> clean("a\\x1b[31m\\n")
+    'a\\\\x1b[31m\\\\n'
+    >>> clean("f.p ⊥→1, zxid ⟨1,2⟩", ascii_only=True)
+    'f.p _|_->1, zxid <1,2>'
+    """
+    text = cut(text, longest)
+    if text.isprintable() and (text.isascii() or not ascii_only):
+        return text
+    return "".join(_character(character, ascii_only) for character in text)
+
+
+def cut(text: str, longest: int) -> str:
+    """`text` without its middle, if it is longer than `longest`."""
+    if len(text) <= longest:
+        return text
+    tail = longest // 3
+    return f"{text[: longest - tail - 1]}…{text[-tail:]}"
+
+
+def _character(character: str, ascii_only: bool) -> str:
+    if ascii_only and character in _ASCII:
+        return _ASCII[character]
+    if character.isprintable() and (character.isascii() or not ascii_only):
+        return character
+    return character.encode("unicode_escape").decode()
+
+
+def name(process: int, incarnation: int = 0) -> str:
+    """A process, and which of its incarnations if it is not the first."""
+    return f"p{process}" + (f" (incarnation {incarnation})" if incarnation else "")
+
+
+def names(processes: Iterable[int]) -> str:
+    return " ".join(map(name, processes))
+
+
+def said(event: Event) -> str:
+    """What an event is, without its process, in the paper's words."""
+    match event:
+        case Broadcast():
+            return f"broadcasts {event.txn}"
+        case Deliver():
+            return f"delivers {event.txn}"
+        case Ready():
+            return f"ready({event.epoch})"
+        case Restore():
+            return f"takes over a snapshot up to {event.zxid}"
+        case Halt():
+            return f"halts: {event.reason}"
+        case Crash():
+            return f"loses {event.lost} unsynced write" + ("" if event.lost == 1 else "s") if event.lost else "crashes"
+        case Recover():
+            return "recovers"
+        case ClientAck():
+            return f"tells a client that {event.txn} is done"
+        case FinalRead():
+            return f"reads {len(event.txns)} transactions at the end"
+        case Promise():
+            return f"promises epoch {event.epoch}"
+        case Adopt():
+            return f"accepts the initial history of epoch {event.epoch}, up to {event.zxid}"
+        case Accept():
+            return f"accepts {event.txn} in epoch {event.epoch}"
+        case Truncate():
+            return f"truncates its history after {event.zxid}"
+        case Establish():
+            return f"is established as leader of epoch {event.epoch}"
+        case CommitEpoch():
+            return f"learns that epoch {event.epoch} is committed"
+        case Stabilised():
+            return f"from here on {name(event.leader)} leads {names(event.quorum)} undisturbed"
+        case _:
+            return type(event).__name__.lower()
+
+
+def sentence(event: Event) -> str:
+    """An event with its process: "p1 broadcasts x⟨1,1⟩ in epoch 1"."""
+    who = f"{name(event.process, event.incarnation)} " if isinstance(event, Local) else ""
+    epoch = f" in epoch {event.epoch}" if isinstance(event, Broadcast) else ""
+    return f"{who}{said(event)}{epoch}"

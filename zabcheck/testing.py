@@ -1,0 +1,67 @@
+"""Zab, or a protocol of one's own, in a test suite.
+
+    import zabcheck
+
+    TestZab = zabcheck.machine_for("zab").TestCase
+
+`pytest --hypothesis-seed=N` searches the same runs again. When a property breaks, the test fails with zabcheck's own
+report; the schedule is saved, and `zabcheck replay` executes it again.
+"""
+
+import unittest
+from collections.abc import Sequence
+from pathlib import Path
+
+
+from zabcheck.counterexample import counterexample, save
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.report.terminal import to_text
+from zabcheck.search.machine import Machine, Search, find_with, hypothesis_settings, machine_class
+from zabcheck.search.run import schedule_of
+
+REPORT_WIDTH = 100
+
+
+def machine_for(
+    protocol: str,
+    *,
+    mutant: str | None = None,
+    processes: int = 3,
+    properties: Sequence[str] | None = None,
+    runs: int = 500,
+    steps: int = 200,
+    out: str | Path = "reports",
+) -> type[Machine]:
+    """A Hypothesis `RuleBasedStateMachine` that searches `protocol`; its `TestCase` is for unittest and pytest.
+
+    `runs` runs of up to about `steps` steps, judged by `properties` (None: all). A counterexample is written to `out`.
+    ValueError for a protocol, mutant or property that there is not, or for a number below 1.
+    """
+    for name, number in (("processes", processes), ("runs", runs), ("steps", steps)):
+        if number < 1:
+            raise ValueError(f"`{name}`: expected 1 or more, found {number}")
+    chosen = None if properties is None else tuple(properties)
+    search = Search(mutated(protocol, mutant), processes, chosen, runs, steps)
+    machine = machine_class(search)
+
+    class TestCase(unittest.TestCase):
+        settings = hypothesis_settings(search)
+
+        def runTest(self) -> None:  # noqa: N802  # the name that unittest calls
+            __tracebackhide__ = True
+            broken = find_with(machine, self.settings)
+            if broken is None:
+                return
+            schedule = schedule_of(protocol, mutant, processes, broken.choices)
+            replayed, story = counterexample(schedule, broken.property)
+            wrote = "\n".join(f"wrote {file}" for file in save(Path(out), replayed, story))
+            raise self.failureException(f"{broken.property} is violated\n\n{to_text(story, REPORT_WIDTH)}\n{wrote}")
+
+        runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
+
+    TestCase.__name__ = f"{protocol}.TestCase"
+    TestCase.__qualname__ = TestCase.__name__
+    machine.TestCase = TestCase  # type: ignore[assignment]  # in Hypothesis it is a property that makes such a class
+    return machine
+
+
