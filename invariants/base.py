@@ -137,31 +137,39 @@ class Judge:
         record = self.record
         record.deliver(event)
         if record.new_links:
-            self._judge_new()
+            self._judge_links()
         if record.forked:
             for name, on_move in self._on_move:
                 if on_move(event.process):
                     self.broken.setdefault(name, self.count)
 
     def _broadcast(self, event: Broadcast) -> None:
-        self.record.broadcast(event)
-        self._judge_new()
-
-    def _judge_new(self) -> None:
-        links, sents, positions = self.record.take_new()
-        for link in links:
-            sent_before = self.record.sent.get(link.txn)
-            for name, on_link in self._on_link:
-                if on_link(link, sent_before):
-                    self.broken.setdefault(name, self.count)
-        for sent in sents:
+        record = self.record
+        record.broadcast(event)
+        for sent in record.new_sents:
             for name, on_sent in self._on_sent:
                 if on_sent(sent):
                     self.broken.setdefault(name, self.count)
-        for sent in positions:
+        record.new_sents.clear()
+        self._judge_positions()
+
+    def _judge_links(self) -> None:
+        record = self.record
+        for link in record.new_links:
+            sent = record.sent.get(link.txn)
+            for name, on_link in self._on_link:
+                if on_link(link, sent):
+                    self.broken.setdefault(name, self.count)
+        record.new_links.clear()
+        if record.new_positions:
+            self._judge_positions()
+
+    def _judge_positions(self) -> None:
+        for sent in self.record.new_positions:
             for name, on_position in self._on_position:
                 if on_position(sent):
                     self.broken.setdefault(name, self.count)
+        self.record.new_positions.clear()
 
     def finish(self, complete: bool = True) -> list[Verdict]:
         """The verdicts, if the trace ends here. With `complete` False nothing that may yet change is concluded."""

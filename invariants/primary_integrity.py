@@ -58,10 +58,10 @@ class PrimaryIntegrity(Invariant):
         return False
 
     def on_position(self, sent: Sent) -> bool:
-        had = self.record.had(sent)
-        assert had is not None
         if not self._demands_most(sent):
             return False
+        had = self.record.had(sent)
+        assert had is not None
         self.highest_primary = max(self.highest_primary, sent.epoch)
         if had.hash in self.unsorted:
             return False
@@ -78,6 +78,8 @@ class PrimaryIntegrity(Invariant):
 
         They do as long as the primary's sequence grows, which only a `Restore` in between can change.
         """
+        if sent.previous is not None and not self.record.rewound:
+            return False  # the usual case
         had = self.record.had(sent)
         if had is None:
             return False

@@ -68,7 +68,7 @@ class Waiting:
 class Record:
     """Δ and β of a trace, built event by event. Amortised O(1) an event.
 
-    After each call, `new_links`, `new_sents` and `new_positions` hold what is new and not yet taken by `take_new`.
+    After each call, `new_links`, `new_sents` and `new_positions` hold what is new; who reads them empties them.
     """
 
     def __init__(self) -> None:
@@ -80,6 +80,7 @@ class Record:
         self.restores = 0  # snapshots of two transactions or more that were taken over
         self.actors = 0  # actors that delivered something, or took it over
         self.late = False  # a broadcast came after its delivery, or after another broadcast of the same transaction
+        self.rewound = False  # a snapshot was taken over where something had been delivered or restored before
         self.new_links: list[Chain] = []
         self.new_sents: list[Sent] = []
         self.new_positions: list[Sent] = []  # what their primary had delivered is known now
@@ -134,6 +135,7 @@ class Record:
         process = event.process
         if self._incarnation.get(process) != event.incarnation:
             self._begin(process, event.incarnation)
+        self.rewound |= self._at[process] is not EMPTY
         self._leave(process)
         link = self._restored(event)
         if link is None:
@@ -143,12 +145,6 @@ class Record:
         else:
             self._count_restore(link)
             self._at[process] = link
-
-    def take_new(self) -> tuple[list[Chain], list[Sent], list[Sent]]:
-        """The links, broadcasts and positions of primaries that came since the last call."""
-        new = self.new_links, self.new_sents, self.new_positions
-        self.new_links, self.new_sents, self.new_positions = [], [], []
-        return new
 
     def _begin(self, process: int, incarnation: int) -> None:
         """The first event of an incarnation that matters here: it starts with nothing delivered."""

@@ -78,18 +78,25 @@ def loads(data: bytes, name: str = "trace") -> list[Event]:
 def _event(line: bytes, name: str, number: int) -> Event:
     try:
         return _DECODER.decode(line)
-    except msgspec.ValidationError as error:
-        message = str(error)
-        field = _PATH.search(message)
-        if number == 1 and field and field.group(1) == "version":
-            raise TraceError(f"{name}, line 1, field `version`: expected {TRACE_VERSION}") from None
-        where = f", field `{field.group(1)}`" if field and field.group(1) else ""
-        raise TraceError(f"{name}, line {number}{where}: {_PATH.sub('', message)}") from None
-    except RecursionError:
-        raise TraceError(f"{name}, line {number}: nested too deeply") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise TraceError(f"{name}, line {number}{_reason(error, line, number)}") from None
+
+
+def _reason(error: Exception, line: bytes, number: int) -> str:
+    """Which field it is, if one can be named, and what is wrong."""
+    if number == 1 and b'"choices"' in line:
+        return ": expected a trace, this looks like a schedule"
+    if isinstance(error, RecursionError):
+        return ": nested too deeply"
+    if not isinstance(error, msgspec.ValidationError):
         whole = "" if line.endswith(b"\n") else " (the line is cut off)"
-        raise TraceError(f"{name}, line {number}: expected a JSON object, {error}{whole}") from None
+        return f": expected a JSON object, {error}{whole}"
+    message = str(error)
+    field = _PATH.search(message)
+    if number == 1 and field and field.group(1) == "version":
+        return f", field `version`: expected {TRACE_VERSION}"
+    where = f", field `{field.group(1)}`" if field and field.group(1) else ""
+    return f"{where}: {_PATH.sub('', message)}"
 
 
 def _tag(event: Event) -> str:

@@ -9,21 +9,24 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import Enum
+from enum import StrEnum
 from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
 from secrets import randbelow
+from shlex import quote
+from shutil import get_terminal_size
 from time import process_time
-from typing import Annotated, Any, BinaryIO, NamedTuple, ParamSpec
+from typing import Annotated, Any, BinaryIO, NamedTuple, ParamSpec, cast
 
 import msgspec
 import typer
-from msgspec import Struct
+from msgspec import Struct, structs
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
-from invariants import PROPERTIES, TraceError, Verdict, check, select
+from invariants import PROPERTIES, Event, TraceError, Verdict, check, select
 from invariants import trace as trace_format
 from zabcheck.counterexample import counterexample, save
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
@@ -32,9 +35,10 @@ from zabcheck.report import summary as summaries
 from zabcheck.report import terminal
 from zabcheck.report.story import Story
 from zabcheck.report.summary import PropertySummary, Summary
+from zabcheck.report.words import clean
 from zabcheck.search.explain import explain_replay
 from zabcheck.search.goals import GOALS
-from zabcheck.search.run import Replay, collect_garbage_less_often, replay, schedule_of
+from zabcheck.search.run import MAX_STEPS, Replay, collect_garbage_less_often, replay, schedule_of
 from zabcheck.search.tally import Tally
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import ScheduleError
@@ -46,14 +50,13 @@ MAX_PROCESSES = 99
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A property-based model checker for Zab and other primary order atomic broadcast protocols.",
 )
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How results are printed."""
 
     text = "text"
@@ -64,6 +67,9 @@ class BadInput(Exception):
     """The usage or an input is wrong; the message is one line."""
 
 
+USAGE_ERROR = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
+"""The base of it, which is click's; recent versions of typer have a click of their own, and older ones import it."""
+
 Protocols = Annotated[str, typer.Option(help="Which protocol to check; see `zabcheck list`.")]
 Properties = Annotated[
     list[str] | None,
@@ -73,24 +79,49 @@ Formats = Annotated[Format, typer.Option("--format", help="How to print the resu
 P = ParamSpec("P")
 
 
-def command(function: Callable[P, int]) -> Callable[P, None]:
-    """Register a command that returns its exit code; what is wrong with its input is one line on standard error."""
+def command(function: Callable[P, int]) -> Callable[P, int]:
+    """Register a command that returns its exit code."""
 
     @wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            code = function(*args, **kwargs)
-            sys.stdout.flush()
-        except (BadInput, TraceError, ScheduleError) as error:
-            print(f"zabcheck: {error}", file=sys.stderr)
-            code = BAD_INPUT
-        except BrokenPipeError:
-            # The reader of a pipe went away; nothing more can be said to it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = OK
-        raise typer.Exit(code)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> int:
+        # Typer has answers of its own to Ctrl-C and to a broken pipe, so they must not get that far.
+        return guarded(lambda: function(*args, **kwargs))
 
-    return app.command(function.__name__.rstrip("_"))(wrapper)
+    app.command(function.__name__.rstrip("_"))(wrapper)
+    return wrapper
+
+
+def guarded(function: Callable[[], int]) -> int:
+    """The exit code; what is wrong with the input becomes one line on standard error."""
+    try:
+        code = function()
+        sys.stdout.flush()
+        return code
+    except USAGE_ERROR as error:
+        return complain(" ".join(error.format_message().split()))
+    except (BadInput, TraceError, ScheduleError) as error:
+        return complain(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return complain("interrupted", INCONCLUSIVE)
+    except (BrokenPipeError, SystemExit):
+        # The reader of a pipe went away: nothing more can be said to it. (To exit is typer's answer to that.)
+        discard_output()
+        return INCONCLUSIVE
+    except OSError as error:
+        discard_output()
+        return complain(f"standard output: {error.strerror}")
+
+
+def complain(message: str, code: int = BAD_INPUT) -> int:
+    """Say it in one line, whatever a file or a file's name put into it."""
+    ascii_only = not (sys.stderr.encoding or "").lower().startswith("utf")
+    print(f"zabcheck: {clean(message, ascii_only, terminal.LONGEST_PATH)}", file=sys.stderr)
+    return code
+
+
+def discard_output() -> None:
+    """What is still in a buffer would fail again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @command
@@ -100,7 +131,7 @@ def run(
     processes: Annotated[int, typer.Option(min=1, max=MAX_PROCESSES, help="How many processes.")] = 3,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="How many runs.")] = 5000,
-    steps: Annotated[int, typer.Option(min=1, help="At most about so many steps a run.")] = 200,
+    steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
     property: Properties = None,
     out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
     format: Formats = Format.text,
@@ -110,8 +141,7 @@ def run(
 
     with bad_input_for(ValueError):
         checked, kinds = mutated(protocol, mutant), select(property)
-    if out.exists() and not out.is_dir():
-        raise BadInput(f"--out {out}: expected a directory")
+    check_out(out)
     seed = randbelow(2**32) if seed is None else seed
     tally = Tally(kinds)
     start = process_time()
@@ -131,23 +161,38 @@ def run(
     summary = summarise(tally, protocol, mutant, processes, seed, process_time() - start, interrupted)
     if found is None:
         return finish_run(summary, format)
-    replayed, story = counterexample(schedule_of(protocol, mutant, processes, found.choices), found.property)
-    with bad_input_for(OSError, f"--out {out}: "):
+    schedule = schedule_of(protocol, mutant, processes, found.choices, found.property)
+    try:
+        replayed, story = counterexample(schedule, found.property)
+    except KeyboardInterrupt:
+        summary = structs.replace(summary, interrupted=True)
+        replayed, story = counterexample(schedule, found.property, seconds=0)
+    try:
         files = save(out, replayed, story)
+    except OSError as error:
+        finish_run(summary, format, Counterexample(replayed, story, []))
+        raise BadInput(f"--out {out}: {error.strerror}") from None
     return finish_run(summary, format, Counterexample(replayed, story, files))
 
 
 @command
-def replay_(file: Annotated[Path, typer.Argument(help="A saved schedule.")], format: Formats = Format.text) -> int:
+def replay_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A saved schedule.")], format: Formats = Format.text
+) -> int:
     """Execute a saved schedule again; the same everywhere."""
     schedule = schedules.load(read(file, schedules.MAX_BYTES), str(file))
-    with bad_input_for(ValueError, f"{file}, "):
-        replayed = replay(schedule)
+    with bad_input_for(ValueError, f"{file}, field `protocol`: "):
+        mutated(schedule.protocol)
+    with bad_input_for(ValueError, f"{file}, field `mutant`: "):
+        mutated(schedule.protocol, schedule.mutant)
+    with bad_input_for(ValueError, f"{file}, field `violates`: "):
+        select(schedule.violates and [schedule.violates])
+    replayed = replay(schedule)
     story = explain_replay(replayed)
     if format is Format.json:
         print_json(
             "replay",
-            schedule=str(file),
+            schedule=as_text(file),
             steps=replayed.steps,
             sha256=replayed.sha256,
             goals=replayed.goals,
@@ -156,7 +201,7 @@ def replay_(file: Annotated[Path, typer.Argument(help="A saved schedule.")], for
     else:
         console = make_console()
         if story.violation is not None:
-            console.print(terminal.render(story))
+            console.print(terminal.render(story, quote(str(file))))
             console.print()
         console.print(terminal.render_verdicts(replayed.verdicts))
         console.print(f"\n{replayed.steps} steps, trace SHA-256 {replayed.sha256}")
@@ -174,11 +219,11 @@ def check_(
         select(property)
     results = [(name, judge_file(name, property)) for name in traces]
     if format is Format.json:
-        print_json("check", traces=[{"trace": name, "verdicts": verdicts} for name, verdicts in results])
+        print_json("check", traces=[{"trace": as_text(name), "verdicts": verdicts} for name, verdicts in results])
     else:
         console = make_console()
         for name, verdicts in results:
-            console.print(name, style="bold", markup=False)
+            print_path(console, name, style="bold")
             for verdict in verdicts:
                 if verdict.violation is not None:
                     console.print(terminal.render_violation(verdict.violation))
@@ -274,7 +319,7 @@ class Counterexample(NamedTuple):
             "steps": self.replayed.steps,
             "sha256": self.replayed.sha256,
             "schedule": self.replayed.schedule,
-            "files": [str(file) for file in self.files],
+            "files": [as_text(file) for file in self.files],
         }
 
 
@@ -287,9 +332,10 @@ def finish_run(summary: Summary, format: Format, found: Counterexample | None = 
         console.print(summaries.render(summary, GOALS))
         if found is not None:
             console.print()
-            console.print(terminal.render(found.story))
+            saved = quote(str(found.files[0])) if found.files else "FILE"
+            console.print(terminal.render(found.story, saved))
             for file in found.files:
-                console.print(f"wrote {file}", markup=False, soft_wrap=True)
+                print_path(console, f"wrote {file}")
     if found is not None:
         return VIOLATED
     if summary.interrupted or any(each.status != "holds" for each in summary.properties):
@@ -314,13 +360,26 @@ class Output(Struct, frozen=True):
 
 def print_json(name: str, **fields: Any) -> None:
     document = {**msgspec.to_builtins(Output(OUTPUT_VERSION, name)), **msgspec.to_builtins(fields)}
-    print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    # JSON is UTF-8, whatever the terminal's encoding is.
+    sys.stdout.flush()
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
 
 
 def make_console() -> Console:
-    """Standard output; not narrower for a pipe than a page."""
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else TEXT_WIDTH
-    return Console(width=width, highlight=False)
+    """Standard output; not narrower for a pipe than a page. With NO_COLOR it gets no escape at all, not even bold."""
+    width = get_terminal_size((TEXT_WIDTH, 25)).columns
+    return Console(width=width, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
+
+
+def print_path(console: Console, text: str, style: str = "") -> None:
+    """A line that can be copied, so it is not broken; a file's name is cleaned like any other text."""
+    cleaned = clean(text, console.options.ascii_only, terminal.LONGEST_PATH)
+    console.print(Text(cleaned, style), soft_wrap=True)
+
+
+def as_text(path: str | Path) -> str:
+    """A file's name for JSON; bytes of it that are no UTF-8 become escapes."""
+    return str(path).encode(errors="backslashreplace").decode()
 
 
 @contextmanager
@@ -353,8 +412,28 @@ def read(path: Path, limit: int) -> bytes:
 def judge_file(name: str, properties: list[str] | None) -> list[Verdict]:
     """Judge one trace while it is read."""
     shown = "standard input" if name == "-" else name
-    with opened(name) as file:
-        return check(trace_format.load(file, shown), properties)
+    line = 0
+
+    def events(file: BinaryIO) -> Iterator[Event]:
+        nonlocal line
+        with bad_input_for(TraceError):
+            for event in trace_format.load(file, shown):
+                line += 1
+                yield event
+
+    with opened(name) as file, bad_input_for(TraceError, lambda: f"{shown}, line {line}, "):
+        return check(events(file), properties)
+
+
+def check_out(out: Path) -> None:
+    """BadInput if nothing can be written to `out`. It is not created before there is something to write."""
+    for folder in (out, *out.absolute().parents):
+        if folder.exists():
+            if not folder.is_dir():
+                raise BadInput(f"--out {out}: expected a directory, {folder} is a file")
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise BadInput(f"--out {out}: {folder} may not be written")
+            return
 
 
 @contextmanager
@@ -372,17 +451,18 @@ def opened(name: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def bad_input_for(kind: type[Exception], prefix: str = "") -> Iterator[None]:
+def bad_input_for(kind: type[Exception], prefix: Callable[[], str] | str = "") -> Iterator[None]:
     """What a library function raises for an unknown name is the user's input here."""
     try:
         yield
     except kind as error:
-        raise BadInput(f"{prefix}{error}") from None
+        raise BadInput(f"{prefix if isinstance(prefix, str) else prefix()}{error}") from None
 
 
 def main() -> None:
     """The entry point."""
     collect_garbage_less_often()
-    app()
-
-
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # whoever started this process closed it
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lives
+    sys.exit(guarded(lambda: app(sys.argv[1:] or ["--help"], prog_name="zabcheck", standalone_mode=False)))

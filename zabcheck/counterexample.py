@@ -18,9 +18,12 @@ from zabcheck.simulation.schedule import Schedule
 TEXT_WIDTH = 120
 
 
-def counterexample(schedule: Schedule, property_: str) -> tuple[Replay, Story]:
-    """The shortest run that can be made of `schedule` and still breaks `property_`, executed and explained."""
-    replayed = replay(minimise(schedule, property_), [property_])
+def counterexample(schedule: Schedule, property_: str, seconds: float = 60.0) -> tuple[Replay, Story]:
+    """The shortest run that can be made of `schedule` and still breaks `property_`, executed and explained.
+
+    No more than `seconds` of CPU time go into making it shorter.
+    """
+    replayed = replay(minimise(schedule, property_, seconds), [property_])
     return replayed, explain_replay(replayed)
 
 
@@ -33,11 +36,12 @@ def save(out: Path, replayed: Replay, story: Story) -> list[Path]:
     schedule = replayed.schedule
     parts = [schedule.protocol, schedule.mutant, schedule.violates, replayed.sha256[:8]]
     stem = "-".join(part.replace(" ", "-") for part in parts if part)
+    text = to_text(story, TEXT_WIDTH, file=f"{stem}.schedule.json")
     out.mkdir(parents=True, exist_ok=True)
     return [
         _write(out / f"{stem}.schedule.json", schedules.dump(schedule)),
         _write(out / f"{stem}.trace.jsonl", replayed.trace),
-        _write(out / f"{stem}.txt", to_text(story, TEXT_WIDTH).encode()),
+        _write(out / f"{stem}.txt", text.encode()),
     ]
 
 

@@ -11,13 +11,13 @@ report; the schedule is saved, and `zabcheck replay` executes it again.
 import unittest
 from collections.abc import Sequence
 from pathlib import Path
-
+from shlex import quote
 
 from zabcheck.counterexample import counterexample, save
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.report.terminal import to_text
 from zabcheck.search.machine import Machine, Search, find_with, hypothesis_settings, machine_class
-from zabcheck.search.run import schedule_of
+from zabcheck.search.run import MAX_STEPS, schedule_of
 
 REPORT_WIDTH = 100
 
@@ -35,11 +35,13 @@ def machine_for(
     """A Hypothesis `RuleBasedStateMachine` that searches `protocol`; its `TestCase` is for unittest and pytest.
 
     `runs` runs of up to about `steps` steps, judged by `properties` (None: all). A counterexample is written to `out`.
-    ValueError for a protocol, mutant or property that there is not, or for a number below 1.
+    ValueError for a protocol, mutant or property that there is not, or for a number that is not possible.
     """
     for name, number in (("processes", processes), ("runs", runs), ("steps", steps)):
         if number < 1:
             raise ValueError(f"`{name}`: expected 1 or more, found {number}")
+    if steps > MAX_STEPS:
+        raise ValueError(f"`steps`: expected {MAX_STEPS} or less, found {steps}")
     chosen = None if properties is None else tuple(properties)
     search = Search(mutated(protocol, mutant), processes, chosen, runs, steps)
     machine = machine_class(search)
@@ -54,8 +56,10 @@ def machine_for(
                 return
             schedule = schedule_of(protocol, mutant, processes, broken.choices)
             replayed, story = counterexample(schedule, broken.property)
-            wrote = "\n".join(f"wrote {file}" for file in save(Path(out), replayed, story))
-            raise self.failureException(f"{broken.property} is violated\n\n{to_text(story, REPORT_WIDTH)}\n{wrote}")
+            files = save(Path(out), replayed, story)
+            report = to_text(story, REPORT_WIDTH, file=quote(str(files[0])))
+            wrote = "\n".join(f"wrote {file}" for file in files)
+            raise self.failureException(f"{broken.property} is violated\n\n{report}\n{wrote}")
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
 
@@ -63,5 +67,3 @@ def machine_for(
     TestCase.__qualname__ = TestCase.__name__
     machine.TestCase = TestCase  # type: ignore[assignment]  # in Hypothesis it is a property that makes such a class
     return machine
-
-

@@ -75,6 +75,7 @@ def test_l_3_2_a_quorum_of_acknowledgements_commits() -> None:
 
 
 def test_l_3_2_a_transaction_is_committed_once() -> None:
+    """A quorum's acknowledgements are received once; those that come later change nothing."""
     leader = established(1, 2, 3, proposed=ABD)
     for process in (1, 2):
         on_ack(leader, process, Ack(EPOCH, D.zxid))
@@ -95,6 +96,7 @@ def test_l_3_2_the_leader_s_own_acknowledgement_is_one_of_the_quorum() -> None:
 
 
 def test_l_3_2_only_a_leader_counts_and_only_followers_that_it_has() -> None:
+    """The quorum is one of followers: those that acknowledged NEWLEADER."""
     assert on_ack(established(1, 2), 3, Ack(EPOCH, D.zxid)) == []
     assert on_ack(established(1, 2, leader=2), 2, Ack(EPOCH, D.zxid)) == []
 
@@ -120,6 +122,7 @@ def test_f_3_2_a_proposal_is_accepted_durably_then_acknowledged() -> None:
 
 
 def test_f_3_2_proposals_are_accepted_in_the_order_they_come() -> None:
+    """Proposals are appended to h_f in the order of reception."""
     f = following()
     for txn in (D, E):
         on_propose(f, 1, Propose(EPOCH, txn))
@@ -127,6 +130,7 @@ def test_f_3_2_proposals_are_accepted_in_the_order_they_come() -> None:
 
 
 def test_f_3_2_a_proposal_is_accepted_from_the_leader_only() -> None:
+    """Proposals come from the leader that the follower follows, and there is one at a time."""
     assert on_propose(following(), 3, Propose(EPOCH, D)) == []
     assert on_propose(following(leader=None), 1, Propose(EPOCH, D)) == []
 
@@ -139,6 +143,7 @@ def test_f_3_3_a_commit_delivers_everything_up_to_it() -> None:
 
 
 def test_f_3_3_what_follows_the_committed_transaction_waits() -> None:
+    """COMMIT(e', ⟨v,z⟩) commits what precedes z, and z."""
     f = following(history=ABD.append(E))
     assert on_commit(f, 1, Commit(EPOCH, D.zxid)) == [Deliver(2, 0, D)]
     assert on_commit(f, 1, Commit(EPOCH, D.zxid)) == []
@@ -146,6 +151,7 @@ def test_f_3_3_what_follows_the_committed_transaction_waits() -> None:
 
 @pytest.mark.parametrize("f", [synced(), following(leader=3)], ids=["before COMMIT-LD", "of another leader"])
 def test_f_3_3_belongs_to_phase_3(f: object) -> None:
+    """A follower delivers β_e' only after the initial history, which COMMIT-LD commits."""
     assert on_commit(f, 1, Commit(EPOCH, B.zxid)) == []  # type: ignore[arg-type]  # as parametrised
 
 
@@ -157,6 +163,7 @@ def test_l_3_3_a_late_follower_is_proposed_the_epoch_and_all_of_its_history() ->
 
 
 def test_l_3_3_the_late_follower_s_own_history_does_not_matter_any_more() -> None:
+    """I_e' is chosen once; what is proposed again is I_e' ∘ β_e'."""
     leader = established(1, 2)
     on_cepoch(leader, 3, CEpoch(1))
     assert on_ack_e(leader, 3, AckE(9, Chain.of([Txn(Zxid(9, 9), "v")]))) == []

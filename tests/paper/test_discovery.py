@@ -43,6 +43,7 @@ def test_l_1_1_the_first_epoch_is_1() -> None:
 
 
 def test_l_1_1_a_second_cepoch_of_a_follower_makes_no_quorum() -> None:
+    """A quorum consists of different followers."""
     leader = candidate()
     assert on_cepoch(leader, 2, CEpoch(1)) == []
     assert on_cepoch(leader, 2, CEpoch(1)) == []
@@ -50,6 +51,7 @@ def test_l_1_1_a_second_cepoch_of_a_follower_makes_no_quorum() -> None:
 
 
 def test_l_1_1_only_a_prospective_leader_proposes_an_epoch() -> None:
+    """The steps of a leader are for a process whose oracle names itself."""
     f = follower(phase=Phase.DISCOVERY, leader=3)
     assert on_cepoch(f, 1, CEpoch(0)) == []
     assert f.links == {}
@@ -89,6 +91,7 @@ def test_f_1_2_an_earlier_epoch_is_refused() -> None:
 
 @pytest.mark.parametrize("phase", [Phase.ELECTION, Phase.SYNCHRONIZATION, Phase.BROADCAST])
 def test_f_1_2_belongs_to_phase_1(phase: Phase) -> None:
+    """A follower completes phase 1 by its acknowledgement, and does not acknowledge again."""
     f = follower(phase=phase, accepted_epoch=1)
     assert on_newepoch(f, 1, NewEpoch(EPOCH)) == []
     assert (f.phase, f.accepted_epoch) == (phase, 1)
@@ -133,6 +136,7 @@ def test_l_1_2_of_followers_that_are_level_the_lowest_id_provides_the_history(or
 
 
 def test_l_1_2_nobody_has_anything_at_first() -> None:
+    """Every history is ⟨⟩ initially, and so is I_1."""
     leader = proposing(1, 2)
     on_ack_e(leader, 1, AckE(0, EMPTY))
     on_ack_e(leader, 2, AckE(0, EMPTY))

@@ -60,10 +60,12 @@ def test_a_process_in_election_has_nothing_to_give_up() -> None:
 
 
 def test_v_c_a_follower_goes_back_to_election_when_its_leader_closes_the_connection() -> None:
+    """A closed connection is as good as a missed heartbeat."""
     assert gives_up(on_lost(following(), 1, Lost(1)))
 
 
 def test_v_c_a_follower_does_not_care_about_other_connections() -> None:
+    """It follows one leader at a time."""
     assert on_lost(following(), 3, Lost(3)) == []
 
 
@@ -83,6 +85,7 @@ def test_v_b_a_leader_without_a_quorum_of_followers_gives_up(leader: Process) ->
 
 
 def test_v_b_a_leader_that_never_had_a_quorum_waits_for_one() -> None:
+    """Leadership can only be given up by whom a quorum supported."""
     leader = candidate(n=5)
     on_cepoch(leader, 1, CEpoch(0))
     on_cepoch(leader, 3, CEpoch(0))

@@ -35,6 +35,7 @@ def test_l_2_1_the_initial_history_is_proposed_to_all_of_the_quorum() -> None:
 
 
 def test_l_2_1_who_acknowledges_the_epoch_later_gets_it_later() -> None:
+    """Nobody is proposed an initial history that has not promised the epoch."""
     leader = proposing(1, 2, 3)
     on_ack_e(leader, 1, AckE(1, AB))
     on_ack_e(leader, 2, AckE(0, EMPTY))
@@ -68,6 +69,7 @@ def test_f_2_1_what_the_initial_history_does_not_have_is_truncated() -> None:
 
 @pytest.mark.parametrize("history", [EMPTY, Chain.of([A]), AB])
 def test_f_2_1_nothing_is_truncated_if_the_initial_history_goes_on_from_the_old_one(history: Chain) -> None:
+    """To accept what is missing at the end is all that h_f = I_e' takes then."""
     effects = on_newleader(synchronizing(history=history), 1, NewLeader(EPOCH, AB))
     assert not [effect for effect in effects if isinstance(effect, Truncate)]
 
@@ -82,12 +84,14 @@ def test_f_2_1_an_epoch_that_was_not_promised_starts_a_new_iteration(promised: i
 
 @pytest.mark.parametrize("phase", [Phase.ELECTION, Phase.DISCOVERY, Phase.BROADCAST])
 def test_f_2_1_belongs_to_phase_2(phase: Phase) -> None:
+    """The initial history is accepted after the promise, and once."""
     f = follower(phase=phase, accepted_epoch=EPOCH)
     assert on_newleader(f, 1, NewLeader(EPOCH, AB)) == []
     assert f.history == EMPTY
 
 
 def test_f_2_1_nobody_but_the_chosen_leader_sets_the_history() -> None:
+    """NEWLEADER comes from the leader that the follower follows."""
     assert on_newleader(synchronizing(), 3, NewLeader(EPOCH, AB)) == []
 
 
@@ -103,6 +107,7 @@ def test_l_2_2_a_quorum_of_acknowledgements_establishes_the_leader() -> None:
 
 
 def test_l_2_2_an_acknowledgement_counts_once() -> None:
+    """A quorum consists of different followers."""
     leader = announcing(1, 2)
     assert on_ack_ld(leader, 2, AckLd(EPOCH, B.zxid)) == []
     assert on_ack_ld(leader, 2, AckLd(EPOCH, B.zxid)) == []
@@ -110,6 +115,7 @@ def test_l_2_2_an_acknowledgement_counts_once() -> None:
 
 
 def test_l_2_2_an_acknowledgement_is_wanted_from_those_that_got_newleader_only() -> None:
+    """What is acknowledged is NEWLEADER(e', I_e')."""
     leader = announcing(1, 2, links={1: Link.PROPOSED, 2: Link.PROPOSED, 3: Link.ASKED})
     on_ack_ld(leader, 1, AckLd(EPOCH, B.zxid))
     assert on_ack_ld(leader, 3, AckLd(EPOCH, B.zxid)) == []
@@ -132,12 +138,14 @@ def test_f_2_2_what_was_delivered_before_need_not_be_delivered_again() -> None:
 
 
 def test_f_2_2_an_empty_history_is_committed_too() -> None:
+    """With no transaction to deliver, phase 2 is completed all the same."""
     f = synced(history=EMPTY)
     assert on_commit_ld(f, 1, CommitLd(EPOCH, Zxid(0, 0))) == [CommitEpoch(2, 0, EPOCH)]
     assert f.phase is Phase.BROADCAST
 
 
 def test_f_2_2_only_a_follower_does_not_become_ready() -> None:
+    """ready(e') is for the process that leads."""
     f = synced()
     effects = on_commit_ld(f, 1, CommitLd(EPOCH, B.zxid))
     assert not [effect for effect in effects if isinstance(effect, Ready)]
@@ -150,4 +158,5 @@ def test_f_2_2_only_a_follower_does_not_become_ready() -> None:
     ids=["before NEWLEADER", "in discovery", "in broadcast", "of another leader"],
 )
 def test_f_2_2_belongs_to_the_end_of_phase_2(f: object) -> None:
+    """The commit answers the acknowledgement of NEWLEADER, and is taken once."""
     assert on_commit_ld(f, 1, CommitLd(EPOCH, B.zxid)) == []  # type: ignore[arg-type]  # as parametrised

@@ -20,6 +20,7 @@ from zabcheck.simulation.schedule import (
     Reset,
     Settle,
     Snapshot,
+    Split,
     Sync,
     Timeout,
     load,
@@ -141,6 +142,14 @@ def test_what_each_incarnation_delivered_first() -> None:
     assert again.delivered == ((1, 0, (X,)), (2, 0, (X,)), (2, 1, (X,)), (3, 0, (X,)))
     restored = story(*once, Snapshot(2), Sync(2), Crash(2), Recover(2))
     assert restored.delivered == ((1, 0, (X,)), (2, 0, (X,)), (2, 1, (X,)), (3, 0, (X,)))
+
+
+def test_what_was_restored_is_what_the_snapshot_held() -> None:
+    """A leader that commits on its own delivers y alone; its snapshot is of the history that replaced that one."""
+    run = (*EPOCH, Request(1, "x"), Settle(9), Split((1,)), Request(1, "y"), Sync(1), Lead(2, (3,)), Settle(9))
+    back = (Request(2, "z"), Settle(9), Heal(), Elect(1, 2), Settle(9), Snapshot(1), Sync(1), Crash(1), Recover(1))
+    told = explain(schedule_of("zab", "commit-on-own-ack", 3, (*run, *back)))
+    assert (1, 1, (X, Txn(Zxid(2, 1), "z"))) in told.delivered
 
 
 @pytest.mark.parametrize("name", RECORDED)

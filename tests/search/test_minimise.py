@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from tests.search.builders import RECORDED, breaks_alone
+from tests.search.builders import RECORDED, breaks_alone, broken
 from zabcheck.search.minimise import breaks, minimise
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation.schedule import (
@@ -105,6 +105,37 @@ def test_one_that_breaks_nothing_is_refused() -> None:
 def test_what_comes_after_the_violation_is_left_out() -> None:
     longer = structs.replace(noisy(), choices=(*NOISY, Timeout(2), Timeout(3)))
     assert breaks(longer, "total order") == breaks(noisy(), "total order")
+
+
+PASSING: tuple[AnyChoice, ...] = (
+    Lead(1, (2, 3)),
+    Settle(9),
+    Request(1, "x"),
+    Settle(9),
+    Request(1, "y"),
+    Sync(1),
+    Crash(1),
+    Lead(2, (3,)),
+    Settle(9),
+    Request(2, "z"),
+    Settle(9),
+    Recover(1),
+    Elect(1, 2),
+    Settle(9),
+)
+"""Process 1 delivers x, y, z, and the others x, z: they disagree until it has delivered z."""
+
+
+def test_a_violation_that_passes_is_none() -> None:
+    passing = schedule_of("zab", "no-truncation", 3, PASSING)
+    assert broken(passing, ["agreement"]) == []
+    assert breaks(passing, "agreement") is None
+
+
+def test_a_violation_is_found_although_an_earlier_one_passed() -> None:
+    lasting = schedule_of("zab", "no-truncation", 3, (*PASSING, Split((1,)), Request(2, "w"), Settle(9)))
+    assert broken(lasting, ["agreement"]) == ["agreement"]
+    assert breaks_alone(minimise(lasting, "agreement"))
 
 
 def test_without_time_the_violation_is_handed_back_all_the_same() -> None:

@@ -138,6 +138,21 @@ def test_a_follower_that_is_gone_before_its_leader_was_there_is_still_heard() ->
     assert chat.do(Notice(1, 2), Notice(1, 2)) == [True, False]
 
 
+def test_a_connection_that_nobody_used_or_knows_of_leaves_nothing_behind() -> None:
+    chat = Chat()
+    chat.do(Elect(2, 1), Crash(2))
+    assert chat.simulator.connections == {}
+
+
+def test_nothing_is_sent_to_an_end_that_is_closed() -> None:
+    """The sender does not know; the message is lost with no trace."""
+    chat = connected(2)
+    chat.do(Crash(2))
+    before = list(chat.events)
+    chat.say(1, 2, "hello?")
+    assert chat.events == before
+
+
 def test_nothing_is_noticed_that_has_not_happened() -> None:
     chat = connected(2)
     assert chat.do(Notice(1, 2), Notice(2, 1), Notice(1, 3), Notice(3, 1), Notice(1, 1)) == [False] * 5

@@ -50,16 +50,14 @@ STEPS_A_CHOICE = 4
 """How many steps a choice takes on average, coarse ones included: it relates the length of a run to its choices."""
 
 WEIGHTS = {
-    "lead": 5,
     "follow": 9,
+    "lead": 5,
     "drain": 8,
     "receive": 8,
     "sync": 4,
-    "notice": 4,
+    "notice": 2,
     "recover": 6,
     "heal": 3,
-    "request": 20,
-    "settle": 20,
     "elect": 1,
     "timeout": 1,
     "crash": 2,
@@ -69,9 +67,12 @@ WEIGHTS = {
     "split": 2,
     "reset": 1,
     "snapshot": 2,
+    "request": 20,
+    "settle": 20,
 }
 """How often each rule is tried, relative to the others; the sum is below 100. A rule that is not possible gives way to
-the next one, so those that often are not come before `settle`, which always is."""
+the next one that is: so a request, where nobody may broadcast, to `settle`, and that, where nothing waits, to a change
+of leader."""
 
 OPTIONAL = ("notice", "timeout", "crash", "power_loss", "cut", "sever", "split", "reset")
 """The rules that a run may do without: each run draws which of them it has (swarm testing, Groce et al. 2012)."""
@@ -173,6 +174,7 @@ _any = rule(pick=_PICK)
 class Rules(Machine):
     """The rules. Each executes one choice."""
 
+    @precondition(lambda self: self.run.simulator.waiting() or self.unsynced())
     @_any
     def settle(self, pick: int) -> None:
         self.choose(Settle(1 + pick % 6))

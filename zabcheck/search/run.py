@@ -22,6 +22,9 @@ def collect_garbage_less_often() -> None:
     gc.set_threshold(50_000)
 
 
+MAX_STEPS = 5000
+"""The longest run that Hypothesis can drive: it gives up on an example that draws more than some thousand times."""
+
 Observer = Callable[[Any], None]
 
 

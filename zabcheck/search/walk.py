@@ -71,9 +71,8 @@ class Walk:
             state = simulator.states[self._leader]
             if state is not None and simulator.protocol.can_broadcast(state):
                 return Request(self._leader)
-        sync_first = random() < _SYNC_SHARE
-        choice = self._sync() or self._receive() if sync_first else self._receive() or self._sync()
-        return choice or self._elect(1 + int(random() * len(simulator.ids)))
+        first, second = (self._sync, self._receive) if random() < _SYNC_SHARE else (self._receive, self._sync)
+        return first() or second() or self._elect(1 + int(random() * len(simulator.ids)))
 
     def _receive(self) -> Choice | None:
         waiting = self.simulator.waiting()
@@ -83,9 +82,12 @@ class Walk:
         return Receive(process, sender)
 
     def _sync(self) -> Choice | None:
-        disks = self.simulator.disks
-        unsynced = [process for process in self.simulator.ids if disks[process].unsynced]
-        return Sync(unsynced[int(self._random() * len(unsynced))]) if unsynced else None
+        disks, n = self.simulator.disks, len(self.simulator.ids)
+        first = int(self._random() * n)
+        for process in range(first, first + n):
+            if disks[1 + process % n].unsynced:
+                return Sync(1 + process % n)
+        return None
 
     def _other(self, kind: type[Choice]) -> Choice | None:
         simulator, random = self.simulator, self._random

@@ -188,7 +188,11 @@ def load(data: bytes, name: str) -> Schedule:
         raise ScheduleError(f"{name}: expected a schedule of at most {MAX_BYTES} bytes")
     try:
         schedule = _DECODER.decode(data)
-    except msgspec.ValidationError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if data.lstrip().startswith(b'{"event"'):
+            raise ScheduleError(f"{name}: expected a schedule, this looks like a trace") from None
+        if not isinstance(error, msgspec.ValidationError):
+            raise ScheduleError(f"{name}: expected a schedule as one JSON object, {error}") from None
         message = str(error)
         field = _PATH.search(message)
         path = field.group(1) if field else ""
@@ -196,8 +200,6 @@ def load(data: bytes, name: str) -> Schedule:
             raise ScheduleError(f"{name}, field `version`: expected {SCHEDULE_VERSION}") from None
         where = f", field `{path}`" if path else ""
         raise ScheduleError(f"{name}{_line(data, path)}{where}: {_PATH.sub('', message)}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ScheduleError(f"{name}: expected a schedule as one JSON object, {error}") from None
     for index, choice in enumerate(schedule.choices):
         for field_name in choice.__struct_fields__:
             if field_name in ("keep", "rounds", "value"):
@@ -223,6 +225,6 @@ def _line(data: bytes, path: str) -> str:
     try:
         for line in lines:
             msgspec.json.decode(line.strip().removesuffix(b","), type=dict)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
     return f", line {number}" if first.endswith(b"[") and len(lines) == number - 1 else ""
