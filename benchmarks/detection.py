@@ -14,7 +14,7 @@ SEEDS = range(1, 21)
 
 
 def main() -> None:
-    print("mutant | found | first property broken | runs, median | CPU s to the minimised, median (worst) | steps, median")
+    print("mutant | found | property broken | runs, median | CPU s to the minimised, median (worst) | steps, median")
     for name, mutant in CATALOGUE.items():
         found, runs, spent, lengths = [], [], [], []
         for seed in SEEDS:

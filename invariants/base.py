@@ -171,6 +171,18 @@ class Judge:
                     self.broken.setdefault(name, self.count)
         self.record.new_positions.clear()
 
+    def violated(self) -> str | None:
+        """The property that was found broken first and still is; agreement can be repaired by a later delivery.
+
+        O(1) while `broken` is empty; else the cost of the witness.
+        """
+        for name in list(self.broken):
+            [invariant] = [each for each in self.invariants if each.name == name]
+            if invariant.violation() is not None:
+                return name
+            del self.broken[name]
+        return None
+
     def finish(self, complete: bool = True) -> list[Verdict]:
         """The verdicts, if the trace ends here. With `complete` False nothing that may yet change is concluded."""
         verdicts = []

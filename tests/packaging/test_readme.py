@@ -18,9 +18,8 @@ def shown_example() -> str:
 def printed_example(out: Path) -> str:
     """What the command in README prints, from what is violated to the last line before the files."""
     command = [sys.executable, "-m", "zabcheck", "run", "--mutant", "commit-on-own-ack", "--seed", "1", "--out", out]
-    result = subprocess.run(
-        command, env=os.environ | {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}, capture_output=True, text=True, check=False
-    )
+    environment = os.environ | {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 1, result.stderr
     report = re.search(r"^primary integrity is violated\n.*(?=^replay: )", result.stdout, re.DOTALL | re.MULTILINE)
     assert report is not None, result.stdout

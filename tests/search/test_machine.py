@@ -167,11 +167,11 @@ def test_pytest_passes_its_hypothesis_seed_on(tmp_path: Path) -> None:
     def counterexamples(seed: int, **environment: str) -> set[str]:
         for path in tmp_path.glob("zab-*"):
             path.unlink()
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--hypothesis-seed={seed}", module]
+        pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-        result = subprocess.run(
-            command, cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True, check=False
-        )
+        command = [*pytest_, f"--hypothesis-seed={seed}", str(module)]
+        env = os.environ | environment
+        result = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
         assert result.returncode == 1, result.stdout
         return {path.name for path in tmp_path.glob("zab-*")}
 

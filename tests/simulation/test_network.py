@@ -153,6 +153,28 @@ def test_nothing_is_sent_to_an_end_that_is_closed() -> None:
     assert chat.events == before
 
 
+def test_a_leader_notices_that_a_follower_has_connected_anew() -> None:
+    """Its old connection is gone, and the leader may learn so before it hears from the new one, or by that."""
+    chat = connected(2)
+    chat.do(Elect(2, 1))
+    assert chat.simulator.closed() == [(1, 2)]
+    assert chat.do(Notice(1, 2)) == [True]
+    assert chat.do(Notice(1, 2)) == [False]
+
+    chat = connected(2)
+    chat.do(Elect(2, 1))
+    chat.say(2, 1, "again")
+    chat.receive_all(1, 2)
+    assert chat.do(Notice(1, 2)) == [False]
+
+
+def test_a_leader_notices_although_the_new_connection_is_gone_as_well() -> None:
+    chat = connected(2)
+    chat.do(Elect(2, 1), Reset(1, 2), Notice(2, 1))
+    assert chat.do(Notice(1, 2)) == [True]
+    assert chat.simulator.connections == {}
+
+
 def test_nothing_is_noticed_that_has_not_happened() -> None:
     chat = connected(2)
     assert chat.do(Notice(1, 2), Notice(2, 1), Notice(1, 3), Notice(3, 1), Notice(1, 1)) == [False] * 5

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from invariants import Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
+from invariants import EMPTY, Chain, Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.report.story import Change, Message, Moment, Story
 from zabcheck.search.run import Replay, replay
@@ -159,15 +159,15 @@ def _action(choice: Choice, shown: Sequence[Event], messages: Mapping[int, Messa
 
 def _delivered(events: Sequence[Event]) -> list[tuple[int, int, tuple[Txn, ...]]]:
     """The first deliveries of each incarnation; one that restored a snapshot starts with its prefix."""
-    sequences: dict[tuple[int, int], list[Txn]] = {}
-    longest: list[Txn] = []
+    known = {EMPTY.hash: EMPTY}
+    sequences: dict[tuple[int, int], Chain] = {}
     for event in events:
         if isinstance(event, Restore):
-            known = max((s for (p, _), s in sequences.items() if p == event.process), key=len, default=longest)
-            sequences[event.process, event.incarnation] = known[: event.length]
+            sequences[event.process, event.incarnation] = known.get(event.hash, EMPTY)
         elif isinstance(event, Deliver):
-            sequence = sequences.setdefault((event.process, event.incarnation), [])
-            if event.txn not in sequence:
-                sequence.append(event.txn)
-            longest = max(longest, sequence, key=len)
+            sequence = sequences.get((event.process, event.incarnation), EMPTY)
+            if event.txn not in set(sequence):
+                sequence = sequence.append(event.txn)
+                known[sequence.hash] = sequence
+            sequences[event.process, event.incarnation] = sequence
     return [(process, incarnation, tuple(txns)) for (process, incarnation), txns in sorted(sequences.items())]

@@ -21,12 +21,10 @@ def breaks(schedule: Schedule, property_: str) -> tuple[Choice, ...] | None:
     """The fine choices that `schedule` executes until `property_` is broken; None if it stays whole."""
     [kind] = select([property_])
     judge = Judge([kind])
-    simulator = Simulator(
-        mutated(schedule.protocol, schedule.mutant), schedule.processes, dispatch(judge.observers)
-    )
+    simulator = Simulator(mutated(schedule.protocol, schedule.mutant), schedule.processes, dispatch(judge.observers))
     for choice in schedule.choices:
         simulator.execute(choice)
-        if judge.broken:
+        if judge.broken and judge.violated():
             break
     [verdict] = judge.finish()
     return tuple(simulator.executed) if verdict.status == "violated" else None

@@ -65,8 +65,8 @@ class Run:
 
     @property
     def broken(self) -> str | None:
-        """The property that was found broken first, if one was."""
-        return next(iter(self.judge.broken), None)
+        """The property that was found broken first, if one is."""
+        return self.judge.violated() if self.judge.broken else None
 
 
 class Replay(Struct, frozen=True):

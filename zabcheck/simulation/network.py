@@ -3,7 +3,7 @@
 A follower opens a connection to the leader it was told of, whether that one leads or not; the leader's end opens when
 it handles the first message, and only while it leads. Closing an end loses what was on its way to it, not what it has
 sent. The other end goes on as if nothing had happened until it notices, which is a choice of its own. A new connection
-replaces the old one between the same two.
+replaces the old one between the same two; the leader notices that by a choice too, or by the first message of the new.
 
 A cut link holds its messages back; a reset loses them.
 """
@@ -29,7 +29,7 @@ Parcel = tuple[Message, int]
 class Connection:
     """A connection that `follower` opened to `leader`, with a queue each way."""
 
-    __slots__ = ("broken", "follower", "follower_end", "leader", "leader_end", "to_follower", "to_leader")
+    __slots__ = ("broken", "follower", "follower_end", "leader", "leader_end", "supersedes", "to_follower", "to_leader")
 
     def __init__(self, follower: ProcessId, leader: ProcessId) -> None:
         self.follower = follower
@@ -37,6 +37,7 @@ class Connection:
         self.follower_end = End.OPEN
         self.leader_end = End.WAITING
         self.broken = False  # reset on the way: each open end has yet to notice
+        self.supersedes = False  # the leader has yet to notice that the connection before this one is gone
         self.to_leader: deque[Parcel] = deque()
         self.to_follower: deque[Parcel] = deque()
 
@@ -53,6 +54,7 @@ class Connection:
         twin.follower_end = self.follower_end
         twin.leader_end = self.leader_end
         twin.broken = self.broken
+        twin.supersedes = self.supersedes
         twin.to_leader = self.to_leader.copy()
         twin.to_follower = self.to_follower.copy()
         return twin

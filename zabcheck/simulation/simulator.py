@@ -163,7 +163,7 @@ class Simulator:
         for (follower, leader), c in self.connections.items():
             if c.follower_end is _OPEN and (c.leader_end is _CLOSED or c.broken):
                 found.append((follower, leader))
-            if c.leader_end is _OPEN and (c.follower_end is _CLOSED or c.broken):
+            if c.supersedes or (c.leader_end is _OPEN and (c.follower_end is _CLOSED or c.broken)):
                 found.append((leader, follower))
         return found
 
@@ -213,6 +213,7 @@ class Simulator:
         message, number = queue.popleft()
         if following == process:
             connection.leader_end = _OPEN
+            connection.supersedes = False
         if self.network:
             self.show(ReceiveEvent(process, self.incarnations[process], sender, number))
         self._handle(process, sender, message)
@@ -251,11 +252,15 @@ class Simulator:
             self._close_follower_end(connection)
         elif following == process:
             connection = self.connections.get((peer, process))
-            if connection is None or connection.leader_end is not _OPEN:
+            if connection is None:
                 return False
-            if connection.follower_end is not _CLOSED and not connection.broken:
+            if connection.supersedes:
+                connection.supersedes = False
+                self._forget(connection)
+            elif connection.leader_end is _OPEN and (connection.follower_end is _CLOSED or connection.broken):
+                self._close_leader_end(connection)
+            else:
                 return False
-            self._close_leader_end(connection)
         else:
             return False
         self._handle(process, peer, Lost(peer))
@@ -418,9 +423,10 @@ class Simulator:
         self.following[process] = to
         if to != process:
             old = self.connections.pop((process, to), None)
+            new = self.connections[process, to] = Connection(process, to)
             if old is not None:
+                new.supersedes = old.supersedes or old.leader_end is _OPEN
                 self._drop(old.lose())
-            self.connections[process, to] = Connection(process, to)
 
     def _close(self, process: int) -> None:
         """Close every end that `process` holds, and forget what it meant to send once its disk is synced."""
@@ -432,8 +438,12 @@ class Simulator:
         for connection in list(self.connections.values()):
             if connection.follower == process:
                 self._close_follower_end(connection)
-            elif connection.leader == process and connection.leader_end is _OPEN:
-                self._close_leader_end(connection)
+            elif connection.leader == process:
+                connection.supersedes = False
+                if connection.leader_end is _OPEN:
+                    self._close_leader_end(connection)
+                else:
+                    self._forget(connection)
 
     def _close_follower_end(self, connection: Connection) -> None:
         connection.follower_end = _CLOSED
@@ -450,7 +460,7 @@ class Simulator:
     def _forget(self, connection: Connection) -> None:
         """A connection that is closed at both ends, or that nobody will accept any more, is gone."""
         over = connection.leader_end is _CLOSED or (connection.leader_end is End.WAITING and not connection.to_leader)
-        if connection.follower_end is _CLOSED and over:
+        if connection.follower_end is _CLOSED and over and not connection.supersedes:
             self._drop(connection.lose())
             del self.connections[connection.follower, connection.leader]
 
