@@ -31,9 +31,8 @@ def main() -> None:
     long = seconds(run, 1, LONG) / LONG
     distinct = len(run.judge.record.sent)
     print(f"CPU time a step in a run of {LONG:,} steps, relative to runs of 1,000: {long / short:.2f}")
-    print(
-        f"memory after {LONG:,} steps: {(memory() - before) / distinct:,.0f} bytes for each of {distinct:,} transactions"
-    )
+    each = (memory() - before) / distinct
+    print(f"memory after {LONG:,} steps: {each:,.0f} bytes for each of {distinct:,} transactions")
 
 
 def seconds(run: Run, seed: int, steps: int) -> float:

@@ -1,0 +1,56 @@
+"""`zabcheck list`, `--version` and `--help`: what there is."""
+
+import re
+from importlib.metadata import version
+
+import pytest
+
+from invariants import PROPERTIES
+from tests.cli.conftest import Command
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.search.goals import GOALS
+
+GROUPS = {"protocols": PROTOCOLS, "mutants": CATALOGUE, "properties": PROPERTIES, "goals": GOALS}
+
+
+def test_everything_is_listed(zabcheck: Command) -> None:
+    result = zabcheck("list")
+    assert (result.code, result.err) == (0, "")
+    for group, names in GROUPS.items():
+        for name in (group, *names):
+            assert re.search(rf"^{name} ", result.out, re.MULTILINE)
+
+
+def test_everything_is_listed_as_json_with_a_line_and_a_source(zabcheck: Command) -> None:
+    document = zabcheck("list", "--format", "json").json
+    for group, names in GROUPS.items():
+        assert [each["name"] for each in document[group]] == list(names)
+        assert all(each["summary"] and each["source"] for each in document[group])
+
+
+def test_the_version(zabcheck: Command) -> None:
+    assert zabcheck("--version") == (0, f"zabcheck {version('zabcheck')}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_names_the_commands(arguments: list[str], zabcheck: Command) -> None:
+    result = zabcheck(*arguments)
+    assert result.code == 0
+    for name in ("run", "replay", "check", "list"):
+        assert re.search(rf"^\W*{name} ", result.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("run", "--protocol --mutant --processes --seed --runs --steps --property --out --format"),
+        ("replay", "FILE --format"),
+        ("check", "TRACE --property --format"),
+        ("list", "--format"),
+    ],
+)
+def test_each_command_explains_its_options(name: str, words: str, zabcheck: Command) -> None:
+    result = zabcheck(name, "--help")
+    assert (result.code, result.err) == (0, "")
+    assert [word for word in words.split() if word not in result.out] == []

@@ -1,0 +1,185 @@
+"""Where the output goes: narrow and wide terminals, pipes, files, and those that take no more of it."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from tests.cli.command import BROKEN_SCHEDULE, DELIVERED, MUTANT_RUN, TIMEOUT, argv, environment, process, trace_of
+from tests.cli.conftest import Command
+
+ALL = [
+    [*MUTANT_RUN, "--out", "r"],
+    ["replay", "s.json"],
+    ["check", "t.jsonl"],
+    ["list"],
+    ["--help"],
+    ["run", "--help"],
+    ["--version"],
+]
+each_command = pytest.mark.parametrize("arguments", ALL, ids=" ".join)
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_bytes(BROKEN_SCHEDULE)
+    (tmp_path / "t.jsonl").write_bytes(trace_of(DELIVERED))
+
+
+@each_command
+@pytest.mark.parametrize("columns", [80, 160])
+def test_no_line_is_wider_than_the_terminal(
+    arguments: list[str], columns: int, zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert max(map(cell_len, zabcheck(*arguments).out.splitlines())) <= columns
+
+
+def test_a_width_of_zero_is_none(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = zabcheck("list").out
+    monkeypatch.setenv("COLUMNS", "0")
+    assert zabcheck("list").out == wide
+
+
+@each_command
+def test_a_pipe_gets_no_escapes(arguments: list[str], tmp_path: Path) -> None:
+    result = process(*arguments, cwd=tmp_path, variables={"TERM": "xterm-256color"})
+    assert "\x1b" not in result.out + result.err
+
+
+def in_a_terminal(arguments: list[str], cwd: Path, **variables: str) -> bytes:
+    """What a command writes to a terminal."""
+    terminal, end = pty.openpty()
+    child = subprocess.Popen(
+        argv(*arguments), cwd=cwd, env=environment(TERM="xterm-256color", COLUMNS="100", **variables), stdout=end
+    )
+    os.close(end)
+    written = b""
+    try:
+        while part := os.read(terminal, 65536):
+            written += part
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    finally:
+        os.close(terminal)
+    child.wait(TIMEOUT)
+    return written
+
+
+def test_a_terminal_gets_colour_unless_it_is_not_wanted(tmp_path: Path) -> None:
+    for arguments in (["replay", "s.json"], ["list"]):
+        assert b"\x1b[" in in_a_terminal(arguments, tmp_path)
+        assert b"\x1b" not in in_a_terminal(arguments, tmp_path, NO_COLOR="1")
+
+
+@each_command
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+    ],
+    ids=["ascii", "C"],
+)
+def test_a_terminal_without_unicode_gets_ascii(arguments: list[str], variables: dict[str, str], tmp_path: Path) -> None:
+    result = process(*arguments, cwd=tmp_path, variables=variables)
+    assert result.out.isascii()
+    assert result.err == ""
+    assert result.code in (0, 1)
+
+
+def test_json_is_utf8_whatever_the_terminal_is(tmp_path: Path) -> None:
+    results = [
+        process("replay", "s.json", "--format", "json", cwd=tmp_path, variables={"PYTHONIOENCODING": encoding})
+        for encoding in ("ascii", "utf-8", "utf-16")
+    ]
+    assert results[0] == results[1] == results[2]
+    assert "⟨" in results[0].out
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--format", "json"], ["--help"], ["--version"]], ids=" ".join)
+def test_a_pipe_that_nobody_reads_is_no_error(arguments: list[str], tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as pipe:
+        done = subprocess.run(
+            argv(*arguments),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (3, b"")
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--format", "json"], ["--help"], ["--version"]], ids=" ".join)
+def test_a_device_that_is_full_is_said_in_one_line(arguments: list[str], tmp_path: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            argv(*arguments),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, b"zabcheck: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "code"), [("list", ">&-", 0), ("check nope", "2>&-", 2), ("check -", "<&-", 2)]
+)
+def test_what_is_closed_is_no_crash(arguments: str, closed: str, code: int, tmp_path: Path) -> None:
+    command = f'exec "$0" -m zabcheck {arguments} {closed}'
+    done = subprocess.run(
+        ["sh", "-c", command, argv()[0]],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_a_search_and_says_what_was_done_so_far(tmp_path: Path) -> None:
+    """The progress on standard error, which is a terminal here, tells when the search is under way."""
+    terminal, end = pty.openpty()
+    child = subprocess.Popen(
+        argv("run", "--seed", "1", "--runs", "1000000"),
+        cwd=tmp_path,
+        env=environment(TERM="xterm", COLUMNS="160"),
+        stdout=subprocess.PIPE,
+        stderr=end,
+    )
+    os.close(end)
+    shown = b""
+    interrupted = False
+    try:
+        while part := os.read(terminal, 65536):
+            shown += part
+            if not interrupted and re.search(rb"[1-9]\d+ of 1,000,000 runs, [\d,]+ steps", shown):
+                interrupted = True
+                child.send_signal(signal.SIGINT)
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    finally:
+        os.close(terminal)
+    out = child.communicate(timeout=TIMEOUT)[0].decode()
+    assert interrupted
+    assert child.returncode == 3
+    assert b"Traceback" not in shown
+    runs = re.search(r"seed 1: ([\d,]+) runs, [\d,]+ steps", out)
+    assert runs is not None
+    assert 10 <= int(runs[1].replace(",", "")) < 1_000_000
+    assert "interrupted: this is what was done so far" in out
+    assert list(tmp_path.glob("reports")) == []

@@ -1,0 +1,51 @@
+"""`zabcheck replay`: a saved schedule gives the same run again, everywhere."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import CALM_SCHEDULE, process, violation_in
+from tests.cli.conftest import Command, Found
+from zabcheck.search.run import schedule_of
+from zabcheck.simulation import schedule as schedules
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1", "4711"])
+def test_the_verdict_and_the_hash_are_those_of_the_search(found: Found, hash_seed: str) -> None:
+    file = found.file(".schedule.json")
+    said = found.result.json["counterexample"]
+    variables = {"PYTHONHASHSEED": hash_seed}
+    result = process("replay", file, "--format", "json", cwd=found.folder, variables=variables)
+    assert result.code == 1
+    assert (result.json["sha256"], result.json["steps"]) == (said["sha256"], said["steps"])
+    assert violation_in(result.json["verdicts"], said["violation"]["property"]) == said["violation"]
+    assert said["sha256"] in process("replay", file, cwd=found.folder, variables=variables).out
+
+
+def test_the_hash_is_that_of_the_saved_trace(found: Found, zabcheck: Command) -> None:
+    from hashlib import sha256
+
+    result = zabcheck("replay", found.file(".schedule.json"))
+    assert result.out.endswith(f"trace SHA-256 {sha256(found.file('.trace.jsonl').read_bytes()).hexdigest()}\n")
+
+
+def test_a_run_that_breaks_nothing(zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "calm.json").write_bytes(CALM_SCHEDULE)
+    result = zabcheck("replay", "calm.json")
+    assert (result.code, result.err) == (0, "")
+    assert "holds" in result.out
+    assert "is violated" not in result.out
+
+
+def test_a_run_that_exercises_nothing(zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "idle.json").write_bytes(schedules.dump(schedule_of("zab", None, 3, ())))
+    result = zabcheck("replay", "idle.json", "--format", "json")
+    assert result.code == 3
+    assert {verdict["status"] for verdict in result.json["verdicts"]} == {"not exercised"}
+
+
+def test_a_file_whose_name_is_no_text(zabcheck: Command, tmp_path: Path) -> None:
+    name = "bell\a\udcff.json"
+    (tmp_path / name).write_bytes(CALM_SCHEDULE)
+    assert zabcheck("replay", name).code == 0
+    assert zabcheck("replay", name, "--format", "json").json["schedule"] == "bell\a\\udcff.json"

@@ -1,0 +1,129 @@
+"""`zabcheck run`: searches, explains what it finds, and says with its exit code how it went."""
+
+from pathlib import Path
+
+import pytest
+
+from invariants import PROPERTIES
+from tests.cli.command import MUTANT_RUN, Result
+from tests.cli.conftest import Command, Found
+from zabcheck import cli
+from zabcheck.counterexample import counterexample
+from zabcheck.search.goals import GOALS
+
+SOUND_RUN = ("run", "--seed", "1", "--runs", "40")
+
+
+def without_seconds(result: Result) -> dict[str, object]:
+    return {key: value for key, value in result.json.items() if key != "seconds"}
+
+
+def test_a_protocol_without_a_bug_is_left_whole(zabcheck: Command, tmp_path: Path) -> None:
+    result = zabcheck(*SOUND_RUN)
+    assert (result.code, result.err) == (0, "")
+    for name in (*PROPERTIES, *GOALS):
+        assert f"\n{name} " in result.out
+    assert "zab, 3 processes, seed 1: 40 runs, " in result.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_json_result_says_the_same(zabcheck: Command) -> None:
+    result = zabcheck(*SOUND_RUN, "--format", "json")
+    document = result.json
+    assert result.code == 0
+    assert document["counterexample"] is None
+    assert [each["property"] for each in document["properties"]] == list(PROPERTIES)
+    assert {each["status"] for each in document["properties"]} == {"holds"}
+    assert list(document["goals"]) == list(GOALS)
+    assert (document["runs"], document["interrupted"]) == (40, False)
+
+
+def test_a_planted_bug_is_found_and_its_files_are_named(zabcheck: Command, tmp_path: Path) -> None:
+    result = zabcheck(*MUTANT_RUN, "--out", "a/b")
+    assert result.code == 1
+    files = sorted(str(file.relative_to(tmp_path)) for file in (tmp_path / "a/b").iterdir())
+    assert [file.split(".", 1)[1] for file in files] == ["schedule.json", "trace.jsonl", "txt"]
+    for file in files:
+        assert f"wrote {file}\n" in result.out
+    assert f"replay: zabcheck replay {files[0]}" in " ".join(result.out.split())
+    assert "violated" in result.out
+
+
+def test_the_files_are_what_their_names_say(found: Found) -> None:
+    assert found.result.code == 1
+    broken = found.result.json["counterexample"]["violation"]["property"]
+    schedule = found.file(".schedule.json")
+    assert schedule.name.startswith(f"zab-no-truncation-{broken.replace(' ', '-')}-")
+    assert b'"violates":"' + broken.encode() in schedule.read_bytes()
+    assert found.file(".trace.jsonl").read_bytes().startswith(b'{"event":"header"')
+    text = found.file(".txt").read_text(encoding="utf-8")
+    assert text.lstrip().startswith(f"{broken} is violated")
+    assert f"zabcheck replay {schedule.name}" in " ".join(text.split())
+    assert "\x1b" not in text
+    assert {file.stat().st_mode & 0o777 for file in schedule.parent.iterdir()} == {0o644}
+
+
+def test_the_same_seed_gives_the_same_result(zabcheck: Command, found: Found) -> None:
+    again = zabcheck(*MUTANT_RUN, "--out", "found", "--format", "json")
+    assert without_seconds(again) == without_seconds(found.result)
+    sound = [without_seconds(zabcheck(*SOUND_RUN, "--format", "json")) for _ in range(2)]
+    assert sound[0] == sound[1]
+    other = without_seconds(zabcheck("run", "--seed", "2", "--runs", "40", "--format", "json"))
+    assert other["steps"] != sound[0]["steps"]
+
+
+def test_a_seed_that_was_not_given_is_told(zabcheck: Command) -> None:
+    document = zabcheck("run", "--runs", "20", "--format", "json").json
+    again = zabcheck("run", "--runs", "20", "--seed", str(document["seed"]), "--format", "json").json
+    assert again["steps"] == document["steps"]
+
+
+def test_a_property_can_be_judged_alone(zabcheck: Command) -> None:
+    result = zabcheck(*MUTANT_RUN, "--property", "total-order", "--property", "clock", "--format", "json")
+    document = result.json
+    assert result.code == 1
+    assert [each["property"] for each in document["properties"]] == ["total order", "clock"]
+    assert document["counterexample"]["violation"]["property"] == "total order"
+
+
+def test_what_was_not_exercised_is_no_pass(zabcheck: Command) -> None:
+    result = zabcheck("run", "--seed", "1", "--runs", "1", "--steps", "1")
+    assert result.code == 3
+    assert "not exercised" in result.out
+    assert f"not reached: {', '.join(GOALS)}" in " ".join(result.out.split())
+
+
+def test_one_process_is_an_ensemble_too(zabcheck: Command) -> None:
+    result = zabcheck("run", "--seed", "1", "--runs", "20", "--processes", "1", "--property", "integrity")
+    assert result.code == 0
+
+
+def test_what_was_found_is_told_even_if_it_cannot_be_saved(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> list[Path]:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cli, "save", full)
+    result = zabcheck(*MUTANT_RUN, "--out", "a")
+    assert (result.code, result.err) == (2, "zabcheck: --out a: No space left on device\n")
+    assert "is violated" in result.out
+    assert "wrote" not in result.out
+
+
+def test_an_interrupt_while_the_run_is_made_shorter_costs_only_that(
+    zabcheck: Command, found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(schedule: object, property_: str, seconds: float | None = None) -> object:
+        if seconds is None:
+            raise KeyboardInterrupt
+        return counterexample(schedule, property_, seconds)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(cli, "counterexample", interrupted)
+    result = zabcheck(*MUTANT_RUN, "--format", "json")
+    document = result.json
+    assert result.code == 1
+    assert document["interrupted"]
+    assert (
+        document["counterexample"]["violation"]["property"]
+        == found.result.json["counterexample"]["violation"]["property"]
+    )
+    assert all(Path(file).is_file() for file in document["counterexample"]["files"])
