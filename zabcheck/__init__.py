@@ -6,7 +6,7 @@ properties, usable alone. The command is in `zabcheck.cli`.
 
 from typing import TYPE_CHECKING, Any
 
-import invariants as invariants
+from zabcheck import invariants as invariants
 
 if TYPE_CHECKING:
     from zabcheck.testing import machine_for as machine_for

@@ -7,10 +7,14 @@ import unittest
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import zabcheck
-from invariants import PROPERTIES
+from invariants import PROPERTIES, Broadcast
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.protocols.base import Effect, Request
+from zabcheck.protocols.zab.leader import on_request
+from zabcheck.protocols.zab.process import Leader
 from zabcheck.search.machine import Machine, Search, choices_a_run, find, machine_class
 from zabcheck.search.run import Run, schedule_of
 from zabcheck.search.tally import Tally
@@ -134,6 +138,20 @@ def test_the_protocol_survives_ten_thousand_runs_that_reach_every_goal(processes
     counted = tally(processes, 10_000)
     assert counted.runs >= 10_000
     assert all(counted.goals.values()), counted.goals
+
+
+def test_what_only_the_end_of_a_run_shows_is_found() -> None:
+    """Integrity: a delivery is pending until the trace ends without the broadcast."""
+
+    def broadcast_in_secret(leader: Leader, sender: int, m: Request) -> list[Effect]:
+        return [effect for effect in on_request(leader, sender, m) if not isinstance(effect, Broadcast)]
+
+    zab = mutated("zab")
+    counted = Tally(list(PROPERTIES.values()))
+    secret = structs.replace(zab, steps={**zab.steps, Request: broadcast_in_secret})
+    broken = find(Search(secret, runs=200, rng=1, on_run=counted.add))
+    assert broken is not None
+    assert broken.property == counted.violated == "integrity"
 
 
 def run_test_case(machine: type[Machine]) -> unittest.TestResult:

@@ -113,6 +113,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         # In Hypothesis the strategy for rules is private; see the docstring of the module for why it is replaced, and
         # tests/search/test_machine.py for the test that notices if that stops working.
+        assert hasattr(self, "_rules_strategy"), "this version of Hypothesis chooses rules in another way"
         self._rules_strategy: Any = _choose_rule(self)
         self.run = Run(self.search.protocol, self.search.processes, self.kinds)
         self.ids = self.run.simulator.ids

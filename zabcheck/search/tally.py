@@ -20,10 +20,12 @@ class Tally:
         """Count a run that is over."""
         self.runs += 1
         self.steps += run.simulator.steps
+        self.violated = self.violated or run.broken
         for verdict in run.judge.finish():
+            if verdict.status == "violated":
+                self.violated = self.violated or verdict.property  # settled only by the end of the run
             self.judged[verdict.property] += verdict.judged
             if verdict.judged:
                 self.exercised[verdict.property] += 1
-        self.violated = self.violated or run.broken
         for goal in run.goals.reached:
             self.goals[goal] += 1
