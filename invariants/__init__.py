@@ -67,11 +67,12 @@ PROPERTIES: dict[str, type[Invariant]] = {
 def select(names: Iterable[str] | None = None) -> list[type[Invariant]]:
     """The properties of these names, in the order of the paper; all of them for None.
 
-    A hyphen stands for a space. ValueError for a name that is not one of `PROPERTIES`.
+    A hyphen or an underscore stands for a space. ValueError for a name that is not one of `PROPERTIES`.
     """
     if names is None:
         return list(PROPERTIES.values())
-    wanted = [name.replace("-", " ") for name in names]
+    names = [names] if isinstance(names, str) else names
+    wanted = [name.lower().replace("-", " ").replace("_", " ") for name in names]
     for name in wanted:
         if name not in PROPERTIES:
             raise ValueError(f"no property `{name}`; expected one of: {', '.join(PROPERTIES)}")

@@ -40,13 +40,15 @@ class Agreement(Invariant):
         at = self.record.position(process)
         if self.budget < 0 or at is None:
             return False
-        return any(self._incomparable(at, end) for _, end in self.record.ends())
+        ends = self.record.ends()
+        self.budget -= len(ends)
+        return any(self._incomparable(at, end) for _, end in ends)
 
     def _incomparable(self, u: Chain, v: Chain) -> bool:
         self.budget -= 1
         if u.starts_with(v) or v.starts_with(u):
             return False
-        common = _common_length(u, v)
+        common = u.common_prefix(v).length
         own, other = u.after(common), v.after(common)
         self.budget -= len(own) + len(other)
         return not set(own) <= set(other) and not set(other) <= set(own)
@@ -81,18 +83,6 @@ class Agreement(Invariant):
             Deliver(*p, ordered[a]),
             Deliver(*q, ordered[b]),
         )
-
-
-def _common_length(u: Chain, v: Chain) -> int:
-    """The length of the longest common prefix. O(log^2 length)."""
-    low, high = 0, min(u.length, v.length)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if u.prefix(middle).hash == v.prefix(middle).hash:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _masks(record: Record, bit_of: dict[Txn, int]) -> list[tuple[Actor, int]]:

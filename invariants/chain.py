@@ -88,6 +88,17 @@ class Chain:
         """Whether `other` is a prefix of this chain (or equal). O(log length)."""
         return other.length <= self.length and self.prefix(other.length).hash == other.hash
 
+    def common_prefix(self, other: "Chain") -> "Chain":
+        """The longest chain that both start with. O(log^2 length)."""
+        low, high = 0, min(self.length, other.length)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.prefix(middle).hash == other.prefix(middle).hash:
+                low = middle
+            else:
+                high = middle - 1
+        return self.prefix(low)
+
     def after(self, length: int) -> list[Txn]:
         """The transactions behind the first `length`, in order. O(their number)."""
         link, txns = self, []

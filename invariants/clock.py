@@ -39,5 +39,8 @@ class Clock(Invariant):
             return None
         txn, actor, sent = self.least
         return self._violation(
-            f"p{actor[0]} delivered {txn} before p{sent.event.process} broadcast it", Deliver(*actor, txn), sent.event
+            f"p{actor[0]} delivered {txn} before p{sent.event.process} broadcast it (if the lines are not in the order "
+            'of time, as in a merged log, the header has to say "order":"per-process")',
+            Deliver(*actor, txn),
+            sent.event,
         )

@@ -176,7 +176,10 @@ class Accept(Local, frozen=True):
 
 
 class Truncate(Local, frozen=True):
-    """An initial history replaced a history that was not a prefix of it: what followed `zxid` is gone (f.2.1)."""
+    """An initial history replaced one that was not a prefix of it (f.2.1).
+
+    The first `length` transactions, up to `zxid`, were common to both; what the old history had after them is gone.
+    """
 
     zxid: Zxid
     length: Length

@@ -144,8 +144,8 @@ class PrimaryIntegrity(Invariant):
         p, _ = record.least_actor(*record.links_of(a))
         first = min(record.broadcasts(a), key=lambda each: each.primary)
         return self._violation(
-            f"p{sent.event.process}, primary of epoch {sent.epoch}, broadcast {sent.txn} without having delivered "
-            f"{a} of epoch {first.epoch}, which p{p[0]} delivered",
+            f"p{sent.event.process}, primary of epoch {sent.epoch}, broadcast {sent.txn} before it had delivered "
+            f"{a} of epoch {first.epoch}, which p{p[0]} delivers",
             first.event,
             sent.event,
             Deliver(*p, a),

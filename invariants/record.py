@@ -66,7 +66,9 @@ class Waiting:
 
 
 class Record:
-    """Δ and β of a trace, built event by event. Amortised O(1) an event.
+    """Δ and β of a trace, built event by event. Amortised O(1) an event as long as nothing is broken.
+
+    Where the tree has forked, an event costs O(links of its transaction).
 
     After each call, `new_links`, `new_sents` and `new_positions` hold what is new; who reads them empties them.
     """
@@ -92,6 +94,7 @@ class Record:
         self._link_of: dict[Txn, Chain] = {}
         self._more_links: dict[Txn, list[Chain]] = {}  # only where the tree forked
         self._last: dict[Primary, Sent] = {}
+        self._others: dict[tuple[Txn, Primary], None] = {}  # who broadcast what others broadcast after them
         self._awaited: dict[int, list[tuple[Actor, Waiting]]] = {}
         self._arrived: list[Chain] = []  # links that were awaited; empty between two events
         self._had: dict[Sent, Chain] = {}  # where a broadcast came before what its primary had taken over
@@ -117,8 +120,10 @@ class Record:
             self._begin(process, event.incarnation)
         primary = (event.epoch, process, event.incarnation)
         other = self.sent.get(txn)
-        if other is not None and any(sent.primary == primary for sent in self.broadcasts(txn)):
-            return
+        if other is not None:
+            if other.primary == primary or (txn, primary) in self._others:
+                return
+            self._others[txn, other.primary] = None
         if other is not None or txn in self._link_of:
             self.late = True
         at = self._at[process]

@@ -136,7 +136,7 @@ def run(
     out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
-    """Search for a run that breaks a property, and explain the shortest one found."""
+    """Search for a run that breaks a property, minimise it, and explain it."""
     from zabcheck.search.machine import Search, find  # Hypothesis is slow to load, and only this command needs it
 
     with bad_input_for(ValueError):
@@ -188,23 +188,25 @@ def replay_(
     with bad_input_for(ValueError, f"{file}, field `violates`: "):
         select(schedule.violates and [schedule.violates])
     replayed = replay(schedule)
-    story = explain_replay(replayed)
     if format is Format.json:
         print_json(
             "replay",
             schedule=as_text(file),
             steps=replayed.steps,
+            skipped=replayed.skipped,
             sha256=replayed.sha256,
             goals=replayed.goals,
             verdicts=replayed.verdicts,
         )
     else:
         console = make_console()
-        if story.violation is not None:
-            console.print(terminal.render(story, quote(str(file))))
+        if any(verdict.violation is not None for verdict in replayed.verdicts):
+            console.print(terminal.render(explain_replay(replayed), quote(str(file))))
             console.print()
         console.print(terminal.render_verdicts(replayed.verdicts))
         console.print(f"\n{replayed.steps} steps, trace SHA-256 {replayed.sha256}")
+        if replayed.skipped:
+            console.print(f"choices that were not possible when their turn came: {replayed.skipped}")
     return exit_code(replayed.verdicts)
 
 
@@ -256,6 +258,7 @@ def list_(format: Formats = Format.text) -> int:
 
 
 def show_version(value: bool) -> None:
+    """Before anything else is looked at, so that it needs no command."""
     if value:
         print(f"zabcheck {version('zabcheck')}")
         raise typer.Exit
@@ -359,6 +362,7 @@ class Output(Struct, frozen=True):
 
 
 def print_json(name: str, **fields: Any) -> None:
+    """The result of the command `name` as one JSON document."""
     document = {**msgspec.to_builtins(Output(OUTPUT_VERSION, name)), **msgspec.to_builtins(fields)}
     # JSON is UTF-8, whatever the terminal's encoding is.
     sys.stdout.flush()

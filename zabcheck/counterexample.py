@@ -19,7 +19,7 @@ TEXT_WIDTH = 120
 
 
 def counterexample(schedule: Schedule, property_: str, seconds: float = 60.0) -> tuple[Replay, Story]:
-    """The shortest run that can be made of `schedule` and still breaks `property_`, executed and explained.
+    """`schedule` made as short as leaving out choices can make it, executed and explained; `property_` still breaks.
 
     No more than `seconds` of CPU time go into making it shorter.
     """

@@ -13,11 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 
+from invariants import select
 from zabcheck.counterexample import counterexample, save
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.report.terminal import to_text
 from zabcheck.search.machine import Machine, Search, find_with, hypothesis_settings, machine_class
 from zabcheck.search.run import MAX_STEPS, schedule_of
+from zabcheck.search.tally import Tally
 
 REPORT_WIDTH = 100
 
@@ -35,6 +37,7 @@ def machine_for(
     """A Hypothesis `RuleBasedStateMachine` that searches `protocol`; its `TestCase` is for unittest and pytest.
 
     `runs` runs of up to about `steps` steps, judged by `properties` (None: all). A counterexample is written to `out`.
+    The test fails also if a property was exercised by no run: that is no pass.
     ValueError for a protocol, mutant or property that there is not, or for a number that is not possible.
     """
     for name, number in (("processes", processes), ("runs", runs), ("steps", steps)):
@@ -43,7 +46,10 @@ def machine_for(
     if steps > MAX_STEPS:
         raise ValueError(f"`steps`: expected {MAX_STEPS} or less, found {steps}")
     chosen = None if properties is None else tuple(properties)
-    search = Search(mutated(protocol, mutant), processes, chosen, runs, steps)
+    if chosen == ():
+        raise ValueError("`properties`: expected one or more, or None for all")
+    tally = Tally(select(chosen))
+    search = Search(mutated(protocol, mutant), processes, chosen, runs, steps, on_run=tally.add)
     machine = machine_class(search)
 
     class TestCase(unittest.TestCase):
@@ -53,13 +59,16 @@ def machine_for(
             __tracebackhide__ = True
             broken = find_with(machine, self.settings)
             if broken is None:
+                unexercised = [name for name, runs in tally.exercised.items() if not runs]
+                if unexercised:
+                    self.fail(f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}")
                 return
             schedule = schedule_of(protocol, mutant, processes, broken.choices)
             replayed, story = counterexample(schedule, broken.property)
             files = save(Path(out), replayed, story)
             report = to_text(story, REPORT_WIDTH, file=quote(str(files[0])))
             wrote = "\n".join(f"wrote {file}" for file in files)
-            raise self.failureException(f"{broken.property} is violated\n\n{report}\n{wrote}")
+            raise self.failureException(f"{report}\n{wrote}")
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
 

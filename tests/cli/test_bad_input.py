@@ -100,9 +100,12 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
 @pytest.mark.parametrize(
     ("edit", "expected"),
     [
-        (whole(b""), ": expected a schedule as one JSON object, Input data was truncated"),
-        (whole(b"rubbish"), ": expected a schedule as one JSON object, JSON is malformed: invalid character (byte 0)"),
-        (cut(-30), ": expected a schedule as one JSON object, Input data was truncated"),
+        (whole(b""), ", line 1: expected a schedule as one JSON object, Input data was truncated"),
+        (
+            whole(b"rubbish"),
+            ", line 1: expected a schedule as one JSON object, JSON is malformed: invalid character (byte 0)",
+        ),
+        (cut(-30), ", line 7: expected a schedule as one JSON object, Input data was truncated"),
         (replaced(b'"version":1', b'"version":2'), ", field `version`: expected 1"),
         (replaced(b'"zab"', b'"raft"'), ", field `protocol`: no protocol `raft`; expected one of: zab"),
         (
@@ -123,7 +126,7 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
         ),
         (
             replaced(b'"rounds":6', b'"rounds":NaN'),
-            ": expected a schedule as one JSON object, JSON is malformed: invalid character (byte 138)",
+            ", line 3: expected a schedule as one JSON object, JSON is malformed: invalid character (byte 138)",
         ),
         (
             replaced(b'"rounds":6', b'"rounds":6,"x":' + b"[" * 9999),

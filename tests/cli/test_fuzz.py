@@ -37,7 +37,7 @@ TAGS = [
     "settle",
     "cut",
 ]
-REST = [None, True, [], [0], [1, 2], [2, 1], [1, 2, 3], [[]], {}, {"a": 1}, {"zxid": [1, 1], "value": "y"}]
+REST: list[Any] = [None, True, [], [0], [1, 2], [2, 1], [1, 2, 3], [[]], {}, {"a": 1}, {"zxid": [1, 1], "value": "y"}]
 VALUES = st.sampled_from([*NUMBERS, *TEXTS, *TAGS, *REST])
 BYTES = st.sampled_from(
     [b"", b"\x00", b"\xff", b'"', b"\\", b"{", b"}", b"[" * 2000, b",", b"\n", b"NaN", b"-", b"1" * 5000]
@@ -51,7 +51,8 @@ def index(draw: Draw, length: int) -> int:
 
 def change_bytes(draw: Draw, data: bytes) -> bytes:
     start = index(draw, len(data))
-    return data[:start] + draw(BYTES) + data[start + draw(st.sampled_from([0, 0, 1, 2, 40])) :]
+    new: bytes = draw(BYTES)
+    return data[:start] + new + data[start + draw(st.sampled_from([0, 0, 1, 2, 40])) :]
 
 
 def cut_off(draw: Draw, data: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """`zabcheck list`, `--version` and `--help`: what there is."""
 
 import re
+from collections.abc import Iterable
 from importlib.metadata import version
 
 import pytest
@@ -11,7 +12,12 @@ from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.goals import GOALS
 
-GROUPS = {"protocols": PROTOCOLS, "mutants": CATALOGUE, "properties": PROPERTIES, "goals": GOALS}
+GROUPS: dict[str, Iterable[str]] = {
+    "protocols": PROTOCOLS,
+    "mutants": CATALOGUE,
+    "properties": PROPERTIES,
+    "goals": GOALS,
+}
 
 
 def test_everything_is_listed(zabcheck: Command) -> None:

@@ -9,7 +9,7 @@ NAME = "clock"
 def test_a_delivery_before_the_broadcast_is_a_violation() -> None:
     verdict = judge(NAME, [*deliveries(2, A), *broadcasts(1, 1, A)], "global")
     assert witness(verdict) == (Deliver(2, 0, A), Broadcast(1, 0, 1, A))
-    assert summary(verdict) == "p2 delivered a⟨1,1⟩ before p1 broadcast it"
+    assert summary(verdict).startswith("p2 delivered a⟨1,1⟩ before p1 broadcast it (if the lines are not in the order")
 
 
 def test_a_delivery_after_the_broadcast_is_right() -> None:

@@ -13,7 +13,7 @@ def test_a_primary_that_lacks_what_was_delivered_is_a_violation() -> None:
     verdict = judge(NAME, [*broadcasts(1, 1, A), *deliveries(1, A), *broadcasts(2, 2, D)])
     assert witness(verdict) == (Broadcast(1, 0, 1, A), Broadcast(2, 0, 2, D), Deliver(1, 0, A))
     assert summary(verdict) == (
-        "p2, primary of epoch 2, broadcast d⟨2,1⟩ without having delivered a⟨1,1⟩ of epoch 1, which p1 delivered"
+        "p2, primary of epoch 2, broadcast d⟨2,1⟩ before it had delivered a⟨1,1⟩ of epoch 1, which p1 delivers"
     )
 
 

@@ -17,7 +17,18 @@ def shown_example() -> str:
 
 def printed_example(out: Path) -> str:
     """What the command in README prints, from what is violated to the last line before the files."""
-    command = [sys.executable, "-m", "zabcheck", "run", "--mutant", "commit-on-own-ack", "--seed", "1", "--out", out]
+    command = [
+        sys.executable,
+        "-m",
+        "zabcheck",
+        "run",
+        "--mutant",
+        "commit-on-own-ack",
+        "--seed",
+        "1",
+        "--out",
+        str(out),
+    ]
     environment = os.environ | {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 1, result.stderr

@@ -58,7 +58,7 @@ def proposing(*asked: int, **fields: Any) -> Leader:
 def announcing(*proposed: int, **fields: Any) -> Leader:
     """A leader that has sent NEWLEADER to the followers `proposed`, and waits for their ACK-LDs."""
     links = dict.fromkeys(proposed, Link.PROPOSED)
-    return proposing(**{"phase": Phase.SYNCHRONIZATION, "links": links, "proposed": AB, **fields})
+    return proposing(**{"phase": Phase.SYNCHRONIZATION, "links": links, "proposed": AB, "initial": B.zxid, **fields})
 
 
 def established(*members: int, history: Chain = AB, **fields: Any) -> Leader:

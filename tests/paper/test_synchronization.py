@@ -64,7 +64,7 @@ def test_f_2_1_what_the_initial_history_does_not_have_is_truncated() -> None:
     f = synchronizing(history=Chain.of([A, C]))
     effects = on_newleader(f, 1, NewLeader(EPOCH, AB))
     assert f.history == AB
-    assert Truncate(2, 0, B.zxid, 2) in effects
+    assert Truncate(2, 0, A.zxid, 1) in effects
 
 
 @pytest.mark.parametrize("history", [EMPTY, Chain.of([A]), AB])

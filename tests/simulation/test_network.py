@@ -138,6 +138,31 @@ def test_a_follower_that_is_gone_before_its_leader_was_there_is_still_heard() ->
     assert chat.do(Notice(1, 2), Notice(1, 2)) == [True, False]
 
 
+def test_what_waits_for_a_process_that_crashes_is_lost() -> None:
+    """Buffers are volatile."""
+    chat = Chat()
+    chat.do(Elect(2, 1))
+    chat.say(2, 1, "hello")
+    chat.do(Crash(1), Recover(1), Elect(1, 1))
+    assert chat.receive_all(1, 2) == []
+    assert chat.do(Notice(2, 1)) == [True]
+    assert chat.simulator.connections == {}
+
+
+def test_a_process_reads_nothing_of_an_iteration_that_it_has_heard_a_later_one_of() -> None:
+    """A buffer holds messages of one iteration only."""
+    chat = Chat()
+    chat.do(Elect(2, 1))
+    chat.say(2, 1, "old")
+    chat.do(Elect(2, 2), Elect(1, 2))
+    chat.say(1, 2, "hello")
+    chat.receive_all(2, 1)
+    chat.say(2, 1, "new")
+    assert chat.receive_all(1, 2) == ["new"]
+    chat.do(Elect(1, 1))
+    assert chat.receive_all(1, 2) == []
+
+
 def test_a_connection_that_nobody_used_or_knows_of_leaves_nothing_behind() -> None:
     chat = Chat()
     chat.do(Elect(2, 1), Crash(2))

@@ -104,7 +104,7 @@ def test_what_only_a_crashed_leader_had_is_truncated() -> None:
         *(Deliver(process, 0, Z) for process in (2, 3)),
         RecoverEvent(1, 1),
         Promise(1, 1, 2),
-        Truncate(1, 1, Z.zxid, 2),
+        Truncate(1, 1, X.zxid, 1),
         Adopt(1, 1, 2, Z.zxid, 2, history.append(Z).hash),
         CommitEpoch(1, 1, 2),
         Deliver(1, 1, X),

@@ -141,9 +141,22 @@ def test_what_is_no_process_may_be_any_number() -> None:
     assert load(dump(Schedule(1, "zab", 1, (Crash(1, 9), Settle(9), PowerLoss(9)))), "run.json").processes == 1
 
 
-@pytest.mark.parametrize("data", [b"", b"[", b"null", b"[]", b"7", b"{]", dump(TWO)[:-3], dump(TWO) + b"x"])
-def test_what_is_no_json_object_is_reported(data: bytes) -> None:
-    assert error(data).startswith(": ")
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (b"", ", line 1"),
+        (b"[", ""),
+        (b"null", ""),
+        (b"[]", ""),
+        (b"7", ""),
+        (b"{]", ", line 1"),
+        (dump(TWO)[:-3], ", line 4"),
+        (dump(TWO) + b"x", ", line 5"),
+        (dump(TWO).replace(b"]", b"}"), ", line 4"),
+    ],
+)
+def test_what_is_no_json_object_is_reported(data: bytes, line: str) -> None:
+    assert error(data).startswith(f"{line}: expected ") or not line
 
 
 def test_what_is_no_text_is_reported() -> None:

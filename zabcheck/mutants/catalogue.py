@@ -101,7 +101,7 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "the leader broadcasts before a quorum has acknowledged NEWLEADER (steps l.2.2, f.3.1)",
             _DERIVED,
-            ("primary integrity", "agreement", "total order"),
+            ("primary integrity",),
             "one change of leader",
             {Request: broadcast_early},
             {"can_broadcast": may_broadcast_early},

@@ -104,7 +104,10 @@ class GiveUp(Struct, frozen=True, gc=False):
 
 Effect = Send | Persist | Connect | GiveUp | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
-"""A step: (the process, the sender or the process itself, the message or stimulus) -> effects."""
+"""A step: (the process, the sender or the process itself, the message or stimulus) -> effects.
+
+A local stimulus that is answered with no effects counts as not enabled: it has to leave the process as it was.
+"""
 
 
 class Protocol(Struct, frozen=True):
@@ -114,6 +117,7 @@ class Protocol(Struct, frozen=True):
     `abandon(process)` forgets what belongs to the current iteration, and is called for every `GiveUp`.
     `can_broadcast(process)` tells whether a `Request` can be taken.
     `describe(process)` gives the variables that a report shows, by their names; a sequence as a tuple of its entries.
+    `legend` explains the names of those variables, a few words each.
     `show(message)` gives the name of a message and its fields in the paper's notation.
     """
 
@@ -126,3 +130,4 @@ class Protocol(Struct, frozen=True):
     can_broadcast: Callable[[Any], bool]
     describe: Callable[[Any], dict[str, str | tuple[str, ...]]]
     show: Callable[[Message], tuple[str, str]]
+    legend: tuple[str, ...] = ()

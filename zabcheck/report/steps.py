@@ -37,7 +37,9 @@ def draw_steps(pen: Pen, story: Story) -> Iterator[Text]:
     entries = _join_network(pen, [entry for moment in story.moments for entry in _entries(pen, moment, labels)])
     processes = sorted({entry.process for entry in entries if entry.process is not None})
     yield Text()
-    yield from pen.flow([pen.write("Steps", BOLD), *(pen.write(sign, DIM) for sign in LEGEND)], pen.width)
+    yield from pen.flow(
+        [pen.write("Steps", BOLD), *(pen.write(sign, DIM) for sign in (*LEGEND, *story.legend))], pen.width
+    )
     width = (pen.width + 3) // len(processes) - 3 if processes else 0
     if width >= NARROWEST_COLUMN:
         yield from _columns(pen, entries, processes, width)

@@ -63,6 +63,8 @@ class Story(Struct, frozen=True):
     moments: tuple[Moment, ...]
     delivered: tuple[tuple[int, int, tuple[Txn, ...]], ...]
     """(process, incarnation, first deliveries), each incarnation that delivered or restored something."""
+    legend: tuple[str, ...] = ()
+    """What the variables of a process are."""
 
     def step_of(self, event: Event) -> int | None:
         """The step that showed this event first."""

@@ -99,8 +99,10 @@ def _witness(pen: Pen, violation: Violation | None, story: Story | None = None) 
 
 def _replay(pen: Pen, story: Story, file: str) -> Iterator[RenderableType]:
     yield Text()
-    about = f"({len(story.moments)} steps, trace SHA-256 {story.sha256[:16]}…)"
-    yield Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH), pen.write(f"   {about}"))
+    yield pen.write(f"{len(story.moments)} steps, trace SHA-256 {story.sha256[:16]}…")
+    command = Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH))
+    command.overflow, command.no_wrap = "ignore", True  # to be copied whole
+    yield command
 
 
 def _verdicts(pen: Pen, verdicts: Iterable[Verdict]) -> Table:

@@ -95,6 +95,7 @@ def name(process: int, incarnation: int = 0) -> str:
 
 
 def names(processes: Iterable[int]) -> str:
+    """Several processes, as in "p1 p3"."""
     return " ".join(map(name, processes))
 
 

@@ -73,6 +73,7 @@ def explain_replay(replayed: Replay) -> Story:
         violation=violation,
         moments=tuple(moments),
         delivered=tuple(_delivered(replayed.events)),
+        legend=protocol.legend,
     )
 
 

@@ -13,7 +13,6 @@ from invariants import (
     Accept,
     Adopt,
     Broadcast,
-    CommitEpoch,
     Crash,
     Deliver,
     Establish,
@@ -35,7 +34,7 @@ GOALS: dict[str, str] = {
     "late joiner": "a follower joined an epoch in which there had been broadcasts",
     "tail lost": "a crash lost writes that were not synced",
     "power loss": "an epoch was established after all processes had been down",
-    "two leaders": "an epoch was established while the leader of an earlier one was still in place",
+    "two leaders": "a primary broadcast although a later epoch was established",
     "repeated delivery": "a recovered process delivered again what it had delivered before",
     "restored snapshot": "a recovered process went on from its snapshot",
 }
@@ -43,7 +42,10 @@ GOALS: dict[str, str] = {
 
 
 class Goals:
-    """Watches one run; `reached` names the goals that it has reached, in that order. O(processes) an event."""
+    """Watches one run; `reached` names the goals that it has reached, in that order.
+
+    O(processes) an event, O(transactions since the last epoch) for one that begins another.
+    """
 
     def __init__(self, processes: int) -> None:
         self.processes = processes
@@ -52,7 +54,6 @@ class Goals:
             Accept: self._accept,
             Adopt: self._adopt,
             Broadcast: self._broadcast,
-            CommitEpoch: self._commit_epoch,
             Crash: self._crash,
             Deliver: self._deliver,
             Establish: self._establish,
@@ -62,14 +63,14 @@ class Goals:
             Truncate: self._truncate,
         }
         self._established: dict[int, int] = {}  # epoch -> leader
-        self._leaders: dict[int, int] = {}  # process -> the epoch that it leads, as far as it knows
         self._down: set[int] = set()
         self._all_down = False
         self._promised: dict[int, int] = {}
         self._last: dict[int, Zxid] = {}  # process -> the last zxid of its durable history
         self._holders: dict[Txn, set[int]] = {}
         self._adopted = 0  # the highest epoch whose initial history is known
-        self._broadcasts: dict[int, int] = {}  # epoch -> how many
+        self._newest_epoch = 0  # that was established
+        self._partial = False  # whether something was on too few disks when the last initial history was chosen
         self._last_broadcast: dict[int, Zxid] = {}  # process -> its last
         self._delivered: dict[int, Zxid] = {}  # process -> the highest ever
         self._position: dict[int, Zxid] = {}  # the last that its incarnation delivered or restored
@@ -83,7 +84,6 @@ class Goals:
 
     def _promise(self, event: Promise) -> None:
         self._promised[event.process] = event.epoch
-        self._leaders.pop(event.process, None)
 
     def _accept(self, event: Accept) -> None:
         self._last[event.process] = event.txn.zxid
@@ -95,36 +95,37 @@ class Goals:
             newest = max(self._delivered.values(), default=NO_ZXID)
             members = [p for p, epoch in self._promised.items() if epoch == event.epoch]
             holders = [p for p in members if self._last.get(p, NO_ZXID) >= newest]
+            self._partial = any(not self._quorum(len(holders)) for holders in self._holders.values())
             if newest != NO_ZXID and len(members) > 1 and len(holders) == 1 and event.zxid >= newest:
                 self._reach("single survivor")
         self._last[event.process] = event.zxid
+        if event.zxid.epoch == event.epoch:
+            self._reach("late joiner")
+        for txn, copies in self._holders.items():
+            if txn.zxid <= event.zxid:
+                copies.add(event.process)
 
     def _truncate(self, event: Truncate) -> None:
         self._reach("truncation")
 
     def _establish(self, event: Establish) -> None:
         self._established[event.epoch] = event.process
+        self._newest_epoch = max(self._newest_epoch, event.epoch)
         if len(self._established) >= 3:
             self._reach("three epochs")
-        if any(len(holders) > 0 and not self._quorum(len(holders)) for holders in self._holders.values()):
+        if self._partial:
             self._reach("partial replication")
         self._holders.clear()
         if self._all_down:
             self._reach("power loss")
-        if any(leader != event.process for leader in self._leaders):
-            self._reach("two leaders")
-        self._leaders[event.process] = event.epoch
 
     def _broadcast(self, event: Broadcast) -> None:
         before = self._last_broadcast.get(event.process, NO_ZXID)
         if before.epoch == event.epoch and self._position.get(event.process, NO_ZXID) < before:
             self._reach("several outstanding")
         self._last_broadcast[event.process] = event.txn.zxid
-        self._broadcasts[event.epoch] = self._broadcasts.get(event.epoch, 0) + 1
-
-    def _commit_epoch(self, event: CommitEpoch) -> None:
-        if self._broadcasts.get(event.epoch) and self._established.get(event.epoch) != event.process:
-            self._reach("late joiner")
+        if event.epoch < self._newest_epoch:
+            self._reach("two leaders")
 
     def _deliver(self, event: Deliver) -> None:
         process, zxid = event.process, event.txn.zxid
@@ -142,7 +143,6 @@ class Goals:
     def _crash(self, event: Crash) -> None:
         if event.lost:
             self._reach("tail lost")
-        self._leaders.pop(event.process, None)
         self._down.add(event.process)
         if len(self._down) == self.processes:
             self._all_down = True

@@ -168,6 +168,8 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
 
 _NUMBER = st.integers(0, sum(WEIGHTS.values()) - 1)
 _PICK = st.integers(0, 99)
+_ROUNDS = (1, 2, 3, 4, 4, 4)
+"""How long to settle: never long enough to take a leader that was just named through two phases."""
 _any = rule(pick=_PICK)
 """Every rule takes one draw, and finds all that it needs in it: a draw costs more than the step that it decides."""
 
@@ -178,7 +180,7 @@ class Rules(Machine):
     @precondition(lambda self: self.run.simulator.waiting() or self.unsynced())
     @_any
     def settle(self, pick: int) -> None:
-        self.choose(Settle(1 + pick % 6))
+        self.choose(Settle(_one(_ROUNDS, pick)))
 
     @precondition(lambda self: self.primaries())
     @_any

@@ -54,10 +54,13 @@ def _both(first: Observer, second: Observer) -> Observer:
 class Run:
     """A run that is judged while it goes on. Its events are not kept: `replay` shows them again."""
 
-    def __init__(self, protocol: Protocol, processes: int, properties: Sequence[type[Invariant]]) -> None:
+    def __init__(
+        self, protocol: Protocol, processes: int, properties: Sequence[type[Invariant]], *, remember: bool = True
+    ) -> None:
         self.judge = Judge(properties)
         self.goals = Goals(processes)
-        self.simulator = Simulator(protocol, processes, dispatch(self.judge.observers, self.goals.observers))
+        show = dispatch(self.judge.observers, self.goals.observers)
+        self.simulator = Simulator(protocol, processes, show, remember=remember)
 
     def execute(self, choice: Choice) -> int:
         """The number of steps that `choice` took."""
@@ -77,6 +80,8 @@ class Replay(Struct, frozen=True):
     verdicts: list[Verdict]
     goals: list[str]
     steps: int
+    skipped: int
+    """How many choices were not possible when their turn came."""
 
     @property
     def trace(self) -> bytes:
@@ -111,10 +116,9 @@ def replay(schedule: Schedule, properties: Iterable[str] | None = None) -> Repla
 
     protocol = mutated(schedule.protocol, schedule.mutant)
     simulator = Simulator(protocol, schedule.processes, show, network=True)
-    for choice in schedule.choices:
-        simulator.execute(choice)
+    skipped = sum(not simulator.execute(choice) for choice in schedule.choices)
     events.append(End(len(events) - 1))
-    return Replay(schedule, events, judge.finish(), list(goals.reached), simulator.steps)
+    return Replay(schedule, events, judge.finish(), list(goals.reached), simulator.steps, skipped)
 
 
 def schedule_of(

@@ -1,4 +1,4 @@
-"""A random walk over fine choices: the plain way to drive the simulator, without Hypothesis' overhead.
+"""A random walk over choices: the plain way to drive the simulator, without Hypothesis' overhead.
 
 Most steps let the protocol go on: a message that waits is handled, a disk is synced, a client asks. Now and then
 comes something else: a fault, its repair, or an answer of the oracle. Each kind has a weight.
@@ -14,6 +14,7 @@ from zabcheck.simulation.schedule import (
     Elect,
     Heal,
     Notice,
+    PowerLoss,
     Receive,
     Recover,
     Request,
@@ -32,6 +33,7 @@ DEFAULT_FAULTS: Mapping[type[Choice], int] = {
     Snapshot: 12,
     Timeout: 2,
     Crash: 3,
+    PowerLoss: 1,
     Cut: 3,
     Reset: 3,
 }
@@ -68,9 +70,10 @@ class Walk:
     def _progress(self) -> Choice:
         simulator, random = self.simulator, self._random
         if random() < _REQUEST_SHARE:
-            state = simulator.states[self._leader]
+            process = self._leader if random() >= _CHANGE_OF_MIND else 1 + int(random() * len(simulator.ids))
+            state = simulator.states[process]
             if state is not None and simulator.protocol.can_broadcast(state):
-                return Request(self._leader)
+                return Request(process)
         first, second = (self._sync, self._receive) if random() < _SYNC_SHARE else (self._receive, self._sync)
         return first() or second() or self._elect(1 + int(random() * len(simulator.ids)))
 
@@ -104,6 +107,8 @@ class Walk:
             return Heal()
         if kind is Crash:
             return Crash(process, int(random() * (1 + len(simulator.disks[process].unsynced))))
+        if kind is PowerLoss:
+            return PowerLoss(int(random() * n))
         if kind is Cut or kind is Reset:
             return kind(process, 1 + int(random() * n))
         return kind(process)  # the other kinds take a process only

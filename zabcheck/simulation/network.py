@@ -1,7 +1,8 @@
 """The channels of DSN 2011, II: one connection for each iteration, FIFO, and nothing but prefixes arrive.
 
 A follower opens a connection to the leader it was told of, whether that one leads or not; the leader's end opens when
-it handles the first message, and only while it leads. Closing an end loses what was on its way to it, not what it has
+it handles the first message, and only while it leads. Until then the connection is lost if that process crashes, or
+hears from a later iteration of the follower. Closing an end loses what was on its way to it, not what it has
 sent. The other end goes on as if nothing had happened until it notices, which is a choice of its own. A new connection
 replaces the old one between the same two; the leader notices that by a choice too, or by the first message of the new.
 

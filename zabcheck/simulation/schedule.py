@@ -192,7 +192,9 @@ def load(data: bytes, name: str) -> Schedule:
         if data.lstrip().startswith(b'{"event"'):
             raise ScheduleError(f"{name}: expected a schedule, this looks like a trace") from None
         if not isinstance(error, msgspec.ValidationError):
-            raise ScheduleError(f"{name}: expected a schedule as one JSON object, {error}") from None
+            raise ScheduleError(
+                f"{name}{_place(data, error)}: expected a schedule as one JSON object, {error}"
+            ) from None
         message = str(error)
         field = _PATH.search(message)
         path = field.group(1) if field else ""
@@ -213,6 +215,16 @@ def load(data: bytes, name: str) -> Schedule:
                         f"{schedule.processes}, found {process}"
                     )
     return schedule
+
+
+def _place(data: bytes, error: Exception) -> str:
+    """The line where the JSON goes wrong, if the error tells: that of the byte, or the last if more was expected."""
+    byte = re.search(r"\(byte (\d+)\)$", str(error))
+    if byte is None and "truncated" not in str(error):
+        return ""
+    before = data[: int(byte.group(1))] if byte else data.rstrip()
+    lines = before.count(b"\n") + 1
+    return f", line {lines}"
 
 
 def _line(data: bytes, path: str) -> str:

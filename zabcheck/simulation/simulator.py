@@ -69,16 +69,24 @@ class Simulator:
     """One run of `protocol` with processes 1 to `processes`, all up at first.
 
     `show` is called with each event. With `network` True it is also shown what is for drawing only: messages, cuts,
-    the oracle's answers.
+    the oracle's answers. `executed` holds the fine choices that were enabled, in order; with `remember` False it stays
+    empty, and the memory needed does not grow with the steps.
     """
 
     def __init__(
-        self, protocol: Protocol, processes: int, show: Callable[[Event], None], *, network: bool = False
+        self,
+        protocol: Protocol,
+        processes: int,
+        show: Callable[[Event], None],
+        *,
+        network: bool = False,
+        remember: bool = True,
     ) -> None:
         assert processes >= 1
         self.protocol = protocol
         self.show = show
         self.network = network
+        self.remember = remember
         self.ids = range(1, processes + 1)
         self.quorums = Quorums(processes)
         self.steps = 0
@@ -131,7 +139,8 @@ class Simulator:
             if not fine(choice):
                 return 0
             self.steps += 1
-            self.executed.append(choice)
+            if self.remember:
+                self.executed.append(choice)
             return 1
         before = self.steps
         self._coarse[type(choice)](choice)
@@ -210,6 +219,8 @@ class Simulator:
             return False
         if not queue or (sender, process) in self.cuts:
             return False
+        if following == sender:
+            self._outdate(sender, process)
         message, number = queue.popleft()
         if following == process:
             connection.leader_end = _OPEN
@@ -279,6 +290,9 @@ class Simulator:
         lost = disk.crash(choice.keep)
         self.show(CrashEvent(process, self.incarnations[process], lost))
         self._close(process)
+        for connection in list(self.connections.values()):
+            if connection.leader == process and connection.leader_end is End.WAITING:
+                self._close_leader_end(connection)  # nobody is there to accept it any more
         self.states[process] = None
         return True
 
@@ -456,6 +470,13 @@ class Simulator:
         self._drop(list(connection.to_leader))
         connection.to_leader.clear()
         self._forget(connection)
+
+    def _outdate(self, sender: int, process: int) -> None:
+        """`process` hears from an iteration of `sender` that leads: one in which it followed is over, unread."""
+        old = self.connections.get((sender, process))
+        if old is not None and old.leader_end is End.WAITING:
+            self._drop(old.lose())
+            self._forget(old)
 
     def _forget(self, connection: Connection) -> None:
         """A connection that is closed at both ends, or that nobody will accept any more, is gone."""

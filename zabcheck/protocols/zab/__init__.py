@@ -73,4 +73,12 @@ ZAB = Protocol(
     can_broadcast=leader.can_broadcast,
     describe=describe,
     show=show,
+    legend=(
+        "f.p accepted epoch",
+        "f.a current epoch",
+        "h_f history",
+        "⟨epoch,counter⟩",
+        "⊥ none",
+        "a leader is its own follower: what it sends to itself is not shown",
+    ),
 )

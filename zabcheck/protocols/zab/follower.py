@@ -37,8 +37,9 @@ def on_newepoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
     """Step f.1.2: promise e', then answer ACK-E(f.a, h_f).
 
     The promise is durable before it is sent: a crash between the two must not forget it. A follower that promised e'
-    in an earlier iteration may rejoin its leader, but its answer does not count for phase 1 again: the paper lets it
-    acknowledge only e' > f.p (ZooKeeper's follower sends -1 for its epoch then).
+    in an earlier iteration, to whomever, may join a leader of e', but its answer does not count for phase 1: the paper
+    lets it acknowledge only e' > f.p (ZooKeeper's follower sends -1 for its epoch then). That answer need not wait for
+    the disk: it promises nothing, and ACK-LD comes behind f.p in the write order.
     """
     if sender != f.leader or f.phase is not Phase.DISCOVERY:
         return []  # left over from an abandoned iteration
@@ -75,7 +76,8 @@ def accept_initial_history(f: Follower, m: NewLeader, history: Chain) -> list[Ef
     old, f.history, f.current_epoch = f.history, history, m.epoch
     effects: list[Effect] = [Persist(current_epoch=m.epoch, history=history)]
     if not history.starts_with(old):
-        effects.append(Truncate(f.id, f.incarnation, history.zxid, history.length))
+        kept = history.common_prefix(old)
+        effects.append(Truncate(f.id, f.incarnation, kept.zxid, kept.length))
     effects.append(Adopt(f.id, f.incarnation, m.epoch, history.zxid, history.length, history.hash))
     assert f.leader is not None
     effects.append(Send(f.leader, AckLd(m.epoch, m.history.zxid)))
@@ -121,7 +123,11 @@ def on_propose(f: Follower, sender: ProcessId, m: Propose) -> list[Effect]:
 
 
 def on_commit(f: Follower, sender: ProcessId, m: Commit) -> list[Effect]:
-    """Step f.3.3: deliver what is not yet delivered up to z, in the order of the history."""
+    """Step f.3.3: deliver what is not yet delivered up to z, in the order of the history.
+
+    The history includes writes that this follower has not synced. That is safe: a quorum has synced them, and a
+    snapshot comes behind them in the write order.
+    """
     if sender != f.leader or f.phase is not Phase.BROADCAST:
         return []
     return deliver_up_to(f, m.zxid)

@@ -62,7 +62,11 @@ def on_ack_e(
     m: AckE,
     choose: Callable[[Mapping[ProcessId, AckE]], Chain] = latest_history,
 ) -> list[Effect]:
-    """Steps l.1.2 and l.2.1: with ACK-Es of a quorum, choose I_e', then propose it with NEWLEADER(e', I_e')."""
+    """Steps l.1.2 and l.2.1: with ACK-Es of a quorum, choose I_e', then propose it with NEWLEADER(e', I_e').
+
+    An ACK-E that does not count, before there is an I_e', tells of a promise whose answer will never come: to go on
+    waiting for a quorum could be for ever, so the leader drops the iteration and can propose a later epoch.
+    """
     if not l.leads or l.links.get(sender) is not Link.ASKED:
         return []
     l.links = {**l.links, sender: Link.DISCOVERED}
@@ -70,9 +74,12 @@ def on_ack_e(
         return propose_history(l, [sender])
     if m.counts:
         l.acks_e = {**l.acks_e, sender: m}
+    elif sender not in l.acks_e:
+        return [GiveUp("a promise of e' was made, and its answer lost")]
     if not l.quorums.contains(l.acks_e):
         return []
     l.proposed = choose(l.acks_e)
+    l.initial = l.proposed.zxid
     return propose_history(l, [follower for follower, link in l.links.items() if link is Link.DISCOVERED])
 
 
@@ -94,15 +101,16 @@ def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd) -> list[Effect]:
     """
     if not l.leads or l.links.get(sender) is not Link.PROPOSED:
         return []
-    l.links = {**l.links, sender: Link.SYNCED}
     l.acks = {**l.acks, sender: m.zxid}
+    # The sender is not SYNCED yet: what its ACK-LD helps to commit, its own COMMIT-LD will tell it.
+    commits = commit_acknowledged(l, l.quorums.contains) if l.established else []
+    l.links = {**l.links, sender: Link.SYNCED}
     if l.established:
-        return [*commit_acknowledged(l, l.quorums.contains), Send(sender, CommitLd(l.new_epoch, l.committed))]
+        return [*commits, Send(sender, CommitLd(l.new_epoch, l.committed))]
     if not l.quorums.contains(l.acks):
         return []
-    assert l.proposed is not None
     l.established = True
-    l.committed = l.proposed.zxid
+    l.committed = l.initial
     effects: list[Effect] = [Establish(l.id, l.incarnation, l.new_epoch)]
     effects += [Send(f, CommitLd(l.new_epoch, l.committed)) for f, link in l.links.items() if link is Link.SYNCED]
     return effects

@@ -76,6 +76,8 @@ class Process(Struct, gc=False):
     """The connected followers."""
     proposed: Chain | None = None
     """I_e' ∘ β_e', once I_e' is chosen (step l.1.2)."""
+    initial: Zxid = NO_ZXID
+    """The last zxid of I_e'."""
     established: bool = False
     acks: Mapping[ProcessId, Zxid] = {}
     """The highest zxid that each follower acknowledged, by ACK or by ACK-LD."""
@@ -127,6 +129,7 @@ def abandon(f: Process) -> None:
     f.links = {}
     f.acks = {}
     f.proposed = None
+    f.initial = NO_ZXID
     f.established = False
     f.committed = NO_ZXID
     f.instance = 0

@@ -1,0 +1,106 @@
+"""docs/output.md and docs/traces.md say what is so."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from msgspec import Struct
+
+from invariants import Txn, Zxid, chain_hash
+from invariants.events import EVENTS, End, Header
+from tests.cli.command import BROKEN_SCHEDULE, DELIVERED, ROOT, trace_of
+from tests.cli.conftest import Command, Found
+from zabcheck.simulation.schedule import AnyChoice
+
+OUTPUT = (ROOT / "docs/output.md").read_text(encoding="utf-8")
+TRACES = (ROOT / "docs/traces.md").read_text(encoding="utf-8")
+EXAMPLES: dict[str, Any] = {
+    example["command"]: example for example in map(msgspec.json.decode, re.findall(r"```json\n(.*?)```", OUTPUT, re.S))
+}
+ELSEWHERE = ("witness", "choices")
+"""Described by a table: what is in them is of many kinds."""
+
+
+def shape(value: Any, path: str = "") -> Iterator[str]:
+    """Each field, with the way to it."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield f"{path}.{key}"
+            yield from () if key in ELSEWHERE else shape(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from shape(inner, f"{path}[]")
+
+
+def test_the_form_of_run_is_the_documented_one(found: Found, zabcheck: Command) -> None:
+    assert list(dict.fromkeys(shape(found.result.json))) == list(dict.fromkeys(shape(EXAMPLES["run"])))
+    sound = zabcheck("run", "--seed", "1", "--runs", "5", "--format", "json").json
+    assert list(sound) == list(EXAMPLES["run"])
+
+
+@pytest.mark.parametrize("command", ["replay", "check"])
+def test_the_form_of_verdicts_is_the_documented_one(command: str, zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "replay").write_bytes(BROKEN_SCHEDULE)
+    (tmp_path / "check").write_bytes(trace_of(DELIVERED))
+    violation = set(shape(EXAMPLES["run"]["counterexample"]["violation"]))
+    prefix = ".verdicts[].violation" if command == "replay" else ".traces[].verdicts[].violation"
+    documented = {*shape(EXAMPLES[command]), *(f"{prefix}{each}" for each in violation)}
+    assert set(shape(zabcheck(command, command, "--format", "json").json)) == documented
+
+
+def test_the_form_of_list_is_the_documented_one(zabcheck: Command) -> None:
+    assert set(shape(zabcheck("list", "--format", "json").json)) == set(shape(EXAMPLES["list"]))
+
+
+def test_every_field_is_explained() -> None:
+    explained = set(re.findall(r"`(\w+)`", OUTPUT))
+    for command, example in EXAMPLES.items():
+        fields = {way.rpartition(".")[2] for way in shape(example) if not way.startswith(".goals.")}
+        assert fields - explained == set(), command
+
+
+def documented_kinds(text: str, title: str) -> dict[str, tuple[str, ...]]:
+    """Of the tables that begin with `title`: each kind with its fields."""
+    kinds = {}
+    for table in re.findall(rf"^\| `{title}` \| fields .*\n\|---.*\n((?:\|.*\n)+)", text, re.MULTILINE):
+        for row in table.splitlines():
+            _, kind, fields, *_ = row.split("|")
+            kinds[kind.strip(" `")] = tuple(re.findall(r"`(\w+)`", fields))
+    return kinds
+
+
+def kinds_of(structs: tuple[type[Struct], ...]) -> dict[str, tuple[str, ...]]:
+    return {str(struct.__struct_config__.tag): struct.__struct_fields__ for struct in structs}
+
+
+def test_every_event_is_documented_with_its_fields() -> None:
+    assert documented_kinds(TRACES, "event") == kinds_of((Header, End, *EVENTS))
+
+
+def test_every_choice_is_documented_with_its_fields() -> None:
+    assert documented_kinds(OUTPUT, "choice") == kinds_of(get_args(AnyChoice))
+
+
+def test_the_example_of_a_trace_is_judged_as_the_text_says(zabcheck: Command, tmp_path: Path) -> None:
+    [example] = re.findall(r"```jsonl\n(.*?)```", TRACES, re.S)
+    (tmp_path / "example.jsonl").write_text(example, encoding="utf-8")
+    result = zabcheck("check", "example.jsonl")
+    assert (result.code, result.err) == (0, "")
+    assert "not exercised" in result.out
+    assert "holds" in result.out
+    lines = example.splitlines(keepends=True)
+    restored = [line.replace("7015883147504543856", "7") for line in lines]
+    (tmp_path / "example.jsonl").write_text("".join(restored), encoding="utf-8")
+    assert "integrity is violated" in zabcheck("check", "example.jsonl").out
+    (tmp_path / "example.jsonl").write_text("".join(lines[:-1]), encoding="utf-8")
+    assert zabcheck("check", "example.jsonl").code == 3
+
+
+def test_the_hashes_in_the_text_are_right() -> None:
+    first = chain_hash(0, Txn(Zxid(1, 1), "a"))
+    second = chain_hash(first, Txn(Zxid(1, 2), "b"))
+    for hash_ in (first, second):
+        assert str(hash_) in TRACES

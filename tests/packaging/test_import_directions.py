@@ -1,0 +1,118 @@
+"""Imports go down only: what is checked knows nothing of what checks it."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in ("invariants", "zabcheck")
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
+"""Each module of ours and its file."""
+
+
+def is_in(name: str, *packages: str) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """The full names of what a module imports, wherever in it, for type checking only or not."""
+    path = MODULES[module]
+    return frozenset(_imported(module, path, ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def _imported(module: str, path: Path, tree: ast.AST) -> Iterator[str]:
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            source = ".".join(part for part in (above, node.module) if part)
+            yield source
+            yield from (f"{source}.{alias.name}" for alias in node.names)
+
+
+def importers(*packages: str) -> set[str]:
+    """The modules of ours that import something of `packages`."""
+    return {module for module in MODULES if any(is_in(name, *packages) for name in imports(module))}
+
+
+def test_an_import_is_seen_wherever_it_is() -> None:
+    source = """
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    import a.b as c
+class D:
+    def e(self):
+        from . import f
+        from ..g import h
+"""
+    found = set(_imported("x.y.z", Path("z.py"), ast.parse(source)))
+    assert found == {"typing", "typing.TYPE_CHECKING", "a.b", "x.y", "x.y.f", "x.g", "x.g.h"}
+
+
+@pytest.mark.parametrize(
+    ("package", "above"),
+    [
+        ("invariants", ["zabcheck"]),
+        ("zabcheck.protocols", ["simulation", "search", "report", "mutants", "cli", "counterexample", "testing"]),
+        ("zabcheck.simulation", ["search", "report", "mutants", "cli", "counterexample", "testing"]),
+        ("zabcheck.mutants", ["simulation", "search", "report", "cli", "counterexample", "testing"]),
+        ("zabcheck.report", ["protocols", "simulation", "mutants", "search", "cli", "counterexample", "testing"]),
+        ("zabcheck.search", ["cli", "counterexample", "testing"]),
+    ],
+)
+def test_nothing_imports_what_stands_above_it(package: str, above: list[str]) -> None:
+    forbidden = [name if name == "zabcheck" else f"zabcheck.{name}" for name in above]
+    assert {module for module in importers(*forbidden) if is_in(module, package)} == set()
+
+
+def test_the_invariants_need_msgspec_and_nothing_else() -> None:
+    allowed = {*sys.stdlib_module_names, "msgspec", "invariants"}
+    needed = {name.partition(".")[0] for module in MODULES if is_in(module, "invariants") for name in imports(module)}
+    assert needed - allowed == set()
+
+
+@pytest.mark.parametrize(
+    ("library", "where"),
+    [
+        ("hypothesis", ["zabcheck.search.machine", "zabcheck.testing"]),
+        ("rich", ["zabcheck.report", "zabcheck.cli"]),
+        ("networkx", ["zabcheck.report", "zabcheck.cli"]),
+        ("typer", ["zabcheck.cli"]),
+        ("pyspark", ["zabcheck.campaign"]),
+        ("pyarrow", ["zabcheck.campaign", "invariants.columns"]),
+    ],
+)
+def test_a_library_stays_where_it_is_needed(library: str, where: list[str]) -> None:
+    assert {module for module in importers(library) if not is_in(module, *where)} == set()
+
+
+def test_nothing_is_imported_that_is_not_required() -> None:
+    allowed = {*sys.stdlib_module_names, "hypothesis", "msgspec", "rich", "typer", "invariants", "zabcheck"}
+    assert {name for module in MODULES for name in imports(module) if name.partition(".")[0] not in allowed} == set()
+
+
+@pytest.mark.parametrize("module", ["zabcheck", "zabcheck.cli", "zabcheck.invariants", "invariants"])
+def test_hypothesis_is_loaded_only_when_it_is_used(module: str) -> None:
+    """It takes longer to load than most commands take to run."""
+    command = f"import sys, {module}; sys.exit('hypothesis' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", command], cwd=ROOT, timeout=60, check=False).returncode == 0
+
+
+def test_the_machine_can_be_had_from_the_package() -> None:
+    import zabcheck
+    from zabcheck.testing import machine_for
+
+    assert zabcheck.machine_for is machine_for
+    with pytest.raises(AttributeError, match="no attribute 'machine'"):
+        zabcheck.machine  # noqa: B018

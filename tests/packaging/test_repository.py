@@ -1,0 +1,92 @@
+"""What holds for every file of the repository."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+FOLDERS = ("zabcheck", "invariants", "tests", "benchmarks", "docs", ".ci")
+FILES = [
+    *(path for path in sorted(ROOT.iterdir()) if path.is_file()),
+    *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.is_file()),
+]
+"""The files that are, or are meant to be, under version control."""
+
+OF_ONE_MACHINE = ("/work/", "/root/", "/home/", "index-url", "pypi.org/simple", "trusted-host")
+
+
+def test_no_file_is_bound_to_one_machine() -> None:
+    found = []
+    for path in FILES:
+        if "__pycache__" not in path.parts and path != Path(__file__):
+            text = path.read_bytes().decode("utf-8")
+            found += [(str(path.relative_to(ROOT)), word) for word in OF_ONE_MACHINE if word in text]
+    assert found == []
+
+
+def without_docstring(path: Path) -> Iterator[str]:
+    """The public functions and classes of a module that do not say what they are, or the module itself.
+
+    A class that is alone in its module is described by the module's docstring.
+    """
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    if text.strip() and not ast.get_docstring(tree):
+        yield "module"
+    definitions = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    public = [node for node in definitions if not node.name.startswith("_")]
+    for node in public:
+        alone = len(public) == 1 and isinstance(node, ast.ClassDef)
+        if not alone and not ast.get_docstring(node):
+            yield node.name
+
+
+@pytest.mark.parametrize("package", ["invariants", "zabcheck"])
+def test_what_is_public_says_what_it_is(package: str) -> None:
+    paths = sorted((ROOT / package).rglob("*.py"))
+    assert [(str(path.relative_to(ROOT)), name) for path in paths for name in without_docstring(path)] == []
+
+
+def required() -> list[Requirement]:
+    optional = [each for group in PROJECT["optional-dependencies"].values() for each in group]
+    return [Requirement(each) for each in (*PROJECT["dependencies"], *optional)]
+
+
+def constraints() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = [re.fullmatch(r"([\w.-]+)==([\w.]+)", line) for line in lines if line and not line.startswith("#")]
+    assert all(pinned)
+    return {canonicalize_name(match[1]): match[2] for match in pinned if match}
+
+
+def test_the_pinned_versions_are_among_those_that_are_allowed() -> None:
+    pinned = constraints()
+    for requirement in required():
+        assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), requirement
+
+
+def test_what_the_dependencies_need_in_turn_is_pinned_too() -> None:
+    """As far as the pinned versions are installed here, so that they can be asked."""
+    pinned = constraints()
+    installed = {canonicalize_name(each.name): each for each in distributions()}
+    waiting = [canonicalize_name(requirement.name) for requirement in required()]
+    needed = set(waiting)
+    while waiting:
+        name = waiting.pop()
+        if name not in installed or installed[name].version != pinned.get(name):
+            continue
+        for each in map(Requirement, installed[name].requires or ()):
+            required_here = each.marker is None or each.marker.evaluate({"extra": ""})
+            if required_here and canonicalize_name(each.name) not in needed:
+                needed.add(canonicalize_name(each.name))
+                waiting.append(canonicalize_name(each.name))
+    assert sorted(needed - set(pinned)) == []

@@ -1,0 +1,97 @@
+"""The wheel holds the two packages and nothing else, and works where nothing of this folder is."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT = 300
+NOT_SOURCES = (".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "reports", "build", "dist", "*.egg-info")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy of the sources, without the network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    shutil.copytree(ROOT, folder / "sources", ignore=shutil.ignore_patterns(*NOT_SOURCES))
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder / "dist"), "."]
+    done = subprocess.run(build, cwd=folder / "sources", capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [file] = (folder / "dist").iterdir()
+    return file
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel in it; what the wheel requires it borrows from this one. Its scripts."""
+    folder = tmp_path_factory.mktemp("environment")
+    create = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
+    subprocess.run(create, timeout=TIMEOUT, check=True)
+    paths = sysconfig.get_paths(vars={"base": str(folder), "platbase": str(folder)})
+    install = [sys.executable, "-m", "pip", "--python", str(folder), "install", "--quiet", "--no-deps", "--no-index"]
+    environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    subprocess.run([*install, str(wheel)], env=environment, timeout=TIMEOUT, check=True)
+    borrowed = Path(paths["purelib"]) / "borrowed.pth"
+    borrowed.write_text(sysconfig.get_path("purelib") + "\n")
+    return Path(paths["scripts"])
+
+
+def run(installed: Path, *command: str) -> str:
+    """What a command of the fresh environment prints."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(installed / command[0]), *command[1:]],
+        cwd=installed,
+        env={**environment, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_holds_the_two_packages_and_nothing_else(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+    top = {name.partition("/")[0] for name in names}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"zabcheck", "invariants"}
+    assert len(top) == 3
+    assert {"zabcheck/py.typed", "invariants/py.typed"} <= set(names)
+    sources = {str(path.relative_to(ROOT)) for top in ("zabcheck", "invariants") for path in (ROOT / top).rglob("*.py")}
+    assert {name for name in names if name.endswith(".py")} == sources
+
+
+def test_it_is_under_the_licence(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith("licenses/LICENSE")]
+        assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_properties_are_the_same_under_both_names(installed: Path) -> None:
+    """Another project on the package index is called `invariants` too."""
+    code = """
+import invariants, zabcheck, zabcheck.invariants
+print(invariants.__file__, zabcheck.__file__, sep="\\n")
+assert zabcheck.invariants.check is invariants.check
+assert all(getattr(zabcheck.invariants, name) is getattr(invariants, name) for name in invariants.__all__)
+"""
+    for file in run(installed, "python", "-c", code).splitlines():
+        assert Path(file).is_relative_to(installed.parent)
+
+
+def test_the_command_is_there(installed: Path) -> None:
+    assert "no-truncation" in run(installed, "zabcheck", "list")
+    assert run(installed, "python", "-m", "zabcheck", "--version").startswith("zabcheck ")
+
+
+def test_the_command_searches(installed: Path, tmp_path: Path) -> None:
+    printed = run(installed, "zabcheck", "run", "--seed", "1", "--runs", "40", "--out", str(tmp_path))
+    assert "seed 1: 40 runs" in printed
