@@ -14,6 +14,7 @@ The properties are stated in the docstrings of their modules, with their source,
 
 from collections.abc import Iterable
 
+from invariants import trace
 from invariants.agreement import Agreement
 from invariants.base import Invariant, Judge, Status, Verdict, Violation, judge_events
 from invariants.chain import EMPTY, Chain, chain_hash
@@ -86,7 +87,8 @@ def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> l
     with a header has to have an `End`, or nothing but a certain violation is concluded. Amortised O(1) an event,
     memory O(distinct transactions + processes).
 
-    ValueError for an unknown property; TraceError if a process's events are out of order or the end miscounts them.
+    ValueError for an unknown property; TypeError for what is no event; TraceError if a process's events are out of
+    order or the end miscounts them.
     """
     return judge_events(events, select(properties))
 
@@ -141,4 +143,5 @@ __all__ = [
     "chain_hash",
     "check",
     "select",
+    "trace",
 ]

@@ -228,6 +228,8 @@ def judge_events(events: Iterable[Event], properties: Sequence[type[Invariant]])
             if event.count != judge.count:
                 raise TraceError(f"field `count`: expected {judge.count}, the number of events, found {event.count}")
             complete = event.complete
-        else:
+        elif isinstance(event, Event):
             judge.observe(event)
+        else:
+            raise TypeError(f"expected an event (`invariants.trace.load` reads them from a file), found {event!r:.60}")
     return judge.finish(complete)

@@ -106,11 +106,10 @@ class Record:
         if self._incarnation.get(process) != event.incarnation:
             self._begin(process, event.incarnation)
         at = self._at[process]
-        if type(at) is Waiting:
+        if isinstance(at, Waiting):
             at.done[txn] = None
             return
-        after = self._step(at, txn)  # type: ignore[arg-type]  # not Waiting, so a Chain
-        self._at[process] = after
+        self._at[process] = self._step(at, txn)
         while self._arrived:
             self._resume(self._arrived.pop())
 

@@ -205,6 +205,8 @@ def replay_(
             console.print()
         console.print(terminal.render_verdicts(replayed.verdicts))
         console.print(f"\n{replayed.steps} steps, trace SHA-256 {replayed.sha256}")
+        if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
+            console.print(f"the schedule is said to violate {schedule.violates}; it does not")
         if replayed.skipped:
             console.print(f"choices that were not possible when their turn came: {replayed.skipped}")
     return exit_code(replayed.verdicts)
@@ -231,6 +233,8 @@ def check_(
                     console.print(terminal.render_violation(verdict.violation))
                     console.print()
             console.print(terminal.render_verdicts(verdicts))
+            if any(verdict.status == "inconclusive" for verdict in verdicts):
+                console.print("the trace does not end with a complete `end`: what could yet change is not concluded")
     codes = [exit_code(verdicts) for _, verdicts in results]
     return VIOLATED if VIOLATED in codes else max(codes)
 

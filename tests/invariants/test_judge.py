@@ -86,6 +86,12 @@ def correct_run(transactions: int, processes: int = 5, incarnations: int = 1) ->
 # Choosing properties.
 
 
+def test_what_is_no_event_is_refused() -> None:
+    for wrong in ("abc", [{"event": "deliver"}]):
+        with pytest.raises(TypeError, match="expected an event"):
+            check(wrong)  # type: ignore[arg-type]  # that is the point
+
+
 def test_all_properties_come_in_the_order_of_the_paper() -> None:
     assert [kind.name for kind in select()] == list(PROPERTIES)
     assert list(PROPERTIES)[:6] == [
