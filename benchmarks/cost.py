@@ -18,6 +18,12 @@ LONG = 1_000_000
 
 
 def main() -> None:
+    before = memory()
+    run = Run(ZAB, 3, select(SIX), remember=False)
+    long = seconds(run, 1, LONG) / LONG
+    distinct = len(run.judge.record.sent)
+    each = (memory() - before) / distinct
+    del run
     print(f"steps a CPU second, 3 processes, default faults, median of {REPEATS} walks of 200,000 steps:")
     print(f"  six properties and goals: {median(walked(seed, 200_000) for seed in range(REPEATS)):,.0f}")
     print(f"  six properties:           {median(plain(seed, 200_000, True) for seed in range(REPEATS)):,.0f}")
@@ -26,12 +32,7 @@ def main() -> None:
     for outstanding in (1, 10, 100, 1000):
         print(f"  {outstanding:5}: {median(fault_free(outstanding) for _ in range(REPEATS)):,.0f}")
     short = median(1 / walked(seed, 1000) for seed in range(200))
-    before = memory()
-    run = Run(ZAB, 3, select(SIX), remember=False)
-    long = seconds(run, 1, LONG) / LONG
-    distinct = len(run.judge.record.sent)
     print(f"CPU time a step in a run of {LONG:,} steps, relative to runs of 1,000: {long / short:.2f}")
-    each = (memory() - before) / distinct
     print(f"memory after {LONG:,} steps: {each:,.0f} bytes for each of {distinct:,} transactions")
 
 

@@ -30,7 +30,7 @@ DEFAULT_FAULTS: Mapping[type[Choice], int] = {
     Notice: 20,
     Recover: 16,
     Heal: 6,
-    Snapshot: 12,
+    Snapshot: 20,
     Timeout: 2,
     Crash: 3,
     PowerLoss: 1,
@@ -75,7 +75,7 @@ class Walk:
             if state is not None and simulator.protocol.can_broadcast(state):
                 return Request(process)
         first, second = (self._sync, self._receive) if random() < _SYNC_SHARE else (self._receive, self._sync)
-        return first() or second() or self._elect(1 + int(random() * len(simulator.ids)))
+        return first() or second() or self._recover() or self._elect(1 + int(random() * len(simulator.ids)))
 
     def _receive(self) -> Choice | None:
         waiting = self.simulator.waiting()
@@ -102,7 +102,7 @@ class Walk:
             closed = simulator.closed()
             return Notice(*closed[int(random() * len(closed))]) if closed else None
         if kind is Recover:
-            return next((Recover(p) for p in simulator.ids if not simulator.is_up(p)), None)
+            return self._recover()
         if kind is Heal:
             return Heal()
         if kind is Crash:
@@ -112,6 +112,12 @@ class Walk:
         if kind is Cut or kind is Reset:
             return kind(process, 1 + int(random() * n))
         return kind(process)  # the other kinds take a process only
+
+    def _recover(self) -> Choice | None:
+        for process in self.simulator.ids:
+            if not self.simulator.is_up(process):
+                return Recover(process)
+        return None
 
     def _elect(self, process: int) -> Choice:
         """Mostly the leader that others were told, and for a process that has none."""
