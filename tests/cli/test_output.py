@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from rich.cells import cell_len
@@ -102,36 +103,31 @@ def test_json_is_utf8_whatever_the_terminal_is(tmp_path: Path) -> None:
     assert "⟨" in results[0].out
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["list", "--format", "json"], ["--help"], ["--version"]], ids=" ".join)
-def test_a_pipe_that_nobody_reads_is_no_error(arguments: list[str], tmp_path: Path) -> None:
+def written_to(stdout: BinaryIO, arguments: list[str], cwd: Path) -> tuple[int, bytes]:
+    """The exit code and the standard error of a command whose output goes to `stdout`."""
+    command, env, error = argv(*arguments), environment(), subprocess.PIPE
+    done = subprocess.run(command, cwd=cwd, env=env, stdout=stdout, stderr=error, timeout=TIMEOUT, check=False)
+    return done.returncode, done.stderr
+
+
+PRINTING = pytest.mark.parametrize(
+    "arguments", [["list"], ["list", "--format", "json"], ["--help"], ["--version"]], ids=" ".join
+)
+
+
+@PRINTING
+def test_what_nobody_reads_is_no_verdict_and_no_traceback(arguments: list[str], tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as pipe:
-        done = subprocess.run(
-            argv(*arguments),
-            cwd=tmp_path,
-            env=environment(),
-            stdout=pipe,
-            stderr=subprocess.PIPE,
-            timeout=TIMEOUT,
-            check=False,
-        )
-    assert (done.returncode, done.stderr) == (3, b"")
+        assert written_to(pipe, arguments, tmp_path) == (3, b"")
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["list", "--format", "json"], ["--help"], ["--version"]], ids=" ".join)
+@PRINTING
 def test_a_device_that_is_full_is_said_in_one_line(arguments: list[str], tmp_path: Path) -> None:
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            argv(*arguments),
-            cwd=tmp_path,
-            env=environment(),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            timeout=TIMEOUT,
-            check=False,
-        )
-    assert (done.returncode, done.stderr) == (2, b"zabcheck: standard output: No space left on device\n")
+        error = b"zabcheck: standard output: No space left on device\n"
+        assert written_to(full, arguments, tmp_path) == (2, error)
 
 
 @pytest.mark.parametrize(

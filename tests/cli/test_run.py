@@ -115,7 +115,7 @@ def test_an_interrupt_while_the_run_is_made_shorter_costs_only_that(
     def interrupted(schedule: object, property_: str, seconds: float | None = None) -> object:
         if seconds is None:
             raise KeyboardInterrupt
-        return counterexample(schedule, property_, seconds)  # type: ignore[arg-type]
+        return counterexample(schedule, property_, seconds)  # type: ignore[arg-type]  # passed on as it came
 
     monkeypatch.setattr(cli, "counterexample", interrupted)
     result = zabcheck(*MUTANT_RUN, "--format", "json")

@@ -151,10 +151,10 @@ def test_finding_a_position_takes_logarithmic_time(long_chain: Chain) -> None:
 
     for length in [0, 1, 2**19 - 1, 2**19, 777_777, LONG - 1]:
         Counting.steps = 0
-        found = Chain.prefix(Counting(long_chain), length)  # type: ignore[arg-type]
+        found = Chain.prefix(Counting(long_chain), length)  # type: ignore[arg-type]  # counts look-ups
         assert found.length == length
         assert Counting.steps <= 120
         Counting.steps = 0
-        found = Chain.up_to(Counting(long_chain), Zxid(1, length))  # type: ignore[arg-type]
+        found = Chain.up_to(Counting(long_chain), Zxid(1, length))  # type: ignore[arg-type]  # counts look-ups
         assert found.length == length
         assert Counting.steps <= 120

@@ -33,7 +33,7 @@ def test_a_transaction_is_its_value_and_its_zxid() -> None:
 def test_a_broadcast_later_in_the_file_will_do(order: str) -> None:
     """Some process *has* broadcast it: the statement says nothing of the order of the file."""
     events = [*deliveries(2, A), *broadcasts(1, 1, A)]
-    assert judge(NAME, events, order).status == "holds"  # type: ignore[arg-type]
+    assert judge(NAME, events, order).status == "holds"  # type: ignore[arg-type]  # as parametrised
 
 
 def test_the_witness_is_the_least_by_zxid_then_process() -> None:

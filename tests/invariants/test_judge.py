@@ -165,7 +165,7 @@ def test_a_fork_says_what_a_judge_says_that_saw_the_same() -> None:
     for seed in range(1500):
         events, other = random_trace(seed).events, random_trace(seed + 5000).events
         at = Random(seed).randint(0, len(events))
-        highest = 1 + max((event.incarnation for event in events), default=0)  # type: ignore[attr-defined]
+        highest = 1 + max((event.incarnation for event in events), default=0)  # type: ignore[attr-defined]  # all local
         other = [_later(event, highest) for event in other]
         original = judging(events[:at])
         fork = original.fork()
@@ -250,7 +250,7 @@ def test_operations_grow_no_faster_than_the_trace(end: str) -> None:
     for transactions in (1000, 2000):
         events = correct_run(transactions, incarnations=2)
         if end == "judging":
-            counts.append(operations(lambda events=events: judging(events)))  # type: ignore[misc]
+            counts.append(operations(lambda events=events: judging(events)))  # type: ignore[misc]  # bound now
         else:
             counts.append(operations(judging(events).finish))
     assert counts[1] <= 2.2 * counts[0]

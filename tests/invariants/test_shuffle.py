@@ -38,5 +38,5 @@ def test_a_log_after_another_is_a_merge_too() -> None:
         events = random_trace(seed).events
         expected = findings(events)
         for sign in (1, -1):
-            in_a_row = sorted(events, key=lambda event: sign * event.process)  # type: ignore[attr-defined]
+            in_a_row = sorted(events, key=lambda event: sign * event.process)  # type: ignore[attr-defined]  # all local
             assert findings(in_a_row) == expected, f"seed {seed}"

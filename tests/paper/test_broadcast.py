@@ -62,7 +62,7 @@ def test_l_3_1_several_proposals_may_be_outstanding() -> None:
 def test_l_3_1_nobody_broadcasts_before_ready_was_called(leader: object) -> None:
     """A primary broadcasts only once the layer below has signalled that recovery is over (III)."""
     assert not can_broadcast(leader)  # type: ignore[arg-type]  # as parametrised
-    assert on_request(leader, 1, Request("v")) == []  # type: ignore[arg-type]
+    assert on_request(leader, 1, Request("v")) == []  # type: ignore[arg-type]  # as parametrised
 
 
 def test_l_3_2_a_quorum_of_acknowledgements_commits() -> None:

@@ -144,7 +144,7 @@ class Machine(RuleBasedStateMachine):
 
 @st.composite
 def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine) -> tuple[Any, dict[str, Any]]:
-    """A rule by weight, and its arguments; instead of one whose precondition fails, the next that has none.
+    """A rule by weight, and its arguments; instead of one whose precondition fails, the next one that is possible.
 
     Whatever the state, the same number of integers is drawn from the same ranges. So an example that Hypothesis
     varies, by copying a part of it elsewhere, stays meaningful from there on.

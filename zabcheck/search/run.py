@@ -125,4 +125,5 @@ def schedule_of(
     protocol: str, mutant: str | None, processes: int, choices: Iterable[Choice], violates: str | None = None
 ) -> Schedule:
     """A schedule of these choices, in the current version of the format."""
-    return Schedule(1, protocol, processes, tuple(choices), mutant, violates=violates)  # type: ignore[arg-type]  # any choice is one of AnyChoice
+    known = tuple(choices)
+    return Schedule(1, protocol, processes, known, mutant, violates=violates)  # type: ignore[arg-type]  # all are AnyChoice
