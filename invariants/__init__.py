@@ -22,11 +22,13 @@ from invariants.clock import Clock
 from invariants.events import (
     NO_ZXID,
     Accept,
+    AckEpoch,
     Adopt,
     AnyEvent,
     Broadcast,
     ClientAck,
     CommitEpoch,
+    Corrupt,
     Crash,
     Cut,
     Deliver,
@@ -39,7 +41,10 @@ from invariants.events import (
     Halt,
     Header,
     Heal,
+    Hold,
     Local,
+    Mend,
+    Pause,
     Promise,
     Ready,
     Receive,
@@ -47,9 +52,12 @@ from invariants.events import (
     Restore,
     Send,
     Stabilised,
+    Stall,
+    State,
     TraceError,
     Truncate,
     Txn,
+    Wake,
     Zxid,
 )
 from invariants.global_primary_order import GlobalPrimaryOrder
@@ -62,22 +70,30 @@ PROPERTIES: dict[str, type[Invariant]] = {
     kind.name: kind
     for kind in (Integrity, TotalOrder, Agreement, LocalPrimaryOrder, GlobalPrimaryOrder, PrimaryIntegrity, Clock)
 }
-"""Every property by name, in the order of the paper."""
+"""Every property by name, in the order of the papers."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    group: tuple(name for name, kind in PROPERTIES.items() if kind.group == group)
+    for group in dict.fromkeys(kind.group for kind in PROPERTIES.values())
+}
+"""The properties that belong together, by the name of their group."""
 
 
 def select(names: Iterable[str] | None = None) -> list[type[Invariant]]:
-    """The properties of these names, in the order of the paper; all of them for None.
+    """The properties of these names, in the order of the papers; all of them for None.
 
-    A hyphen or an underscore stands for a space. ValueError for a name that is not one of `PROPERTIES`.
+    The name of a group stands for each property in it, a hyphen or an underscore for a space. ValueError for a name
+    that is in neither `PROPERTIES` nor `GROUPS`.
     """
     if names is None:
         return list(PROPERTIES.values())
     names = [names] if isinstance(names, str) else names
     wanted = [name.lower().replace("-", " ").replace("_", " ") for name in names]
     for name in wanted:
-        if name not in PROPERTIES:
-            raise ValueError(f"no property `{name}`; expected one of: {', '.join(PROPERTIES)}")
-    return [kind for name, kind in PROPERTIES.items() if name in wanted]
+        if name not in PROPERTIES and name not in GROUPS:
+            known = f"{', '.join(PROPERTIES)}; or a group: {', '.join(GROUPS)}"
+            raise ValueError(f"no property `{name}`; expected one of: {known}")
+    return [kind for name, kind in PROPERTIES.items() if name in wanted or kind.group in wanted]
 
 
 def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> list[Verdict]:
@@ -95,9 +111,11 @@ def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> l
 
 __all__ = [
     "EMPTY",
+    "GROUPS",
     "NO_ZXID",
     "PROPERTIES",
     "Accept",
+    "AckEpoch",
     "Adopt",
     "Agreement",
     "AnyEvent",
@@ -106,6 +124,7 @@ __all__ = [
     "ClientAck",
     "Clock",
     "CommitEpoch",
+    "Corrupt",
     "Crash",
     "Cut",
     "Deliver",
@@ -119,11 +138,14 @@ __all__ = [
     "Halt",
     "Header",
     "Heal",
+    "Hold",
     "Integrity",
     "Invariant",
     "Judge",
     "Local",
     "LocalPrimaryOrder",
+    "Mend",
+    "Pause",
     "PrimaryIntegrity",
     "Promise",
     "Ready",
@@ -132,6 +154,8 @@ __all__ = [
     "Restore",
     "Send",
     "Stabilised",
+    "Stall",
+    "State",
     "Status",
     "TotalOrder",
     "TraceError",
@@ -139,6 +163,7 @@ __all__ = [
     "Txn",
     "Verdict",
     "Violation",
+    "Wake",
     "Zxid",
     "chain_hash",
     "check",

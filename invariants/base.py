@@ -41,13 +41,15 @@ class Verdict(Struct, frozen=True):
 class Invariant(ABC):
     """One property of the paper, judged incrementally. A subclass per property; see the modules beside this one.
 
-    The hooks return True as soon as the property is known to be broken. They are called after the record took the
-    event in, and only for what is new in it.
+    A subclass overrides the hooks that it needs, and may observe events by itself (`observers`). All of these return
+    True as soon as the property is known to be broken. The hooks are called after the record took the event in, and
+    only for what is new in it; the observers after that, for every event of their kind.
     """
 
     name: ClassVar[str]
     statement: ClassVar[str]
     source: ClassVar[str]
+    group: ClassVar[str] = "core"
 
     def __init__(self, record: Record, order: str) -> None:
         self.record = record
@@ -71,6 +73,10 @@ class Invariant(ABC):
     def on_move(self, process: int) -> bool:
         """Called for each delivery once the delivered sequences have forked."""
         return False
+
+    def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
+        """The kinds of event that this property looks at by itself, and what it does with one."""
+        return {}
 
     @abstractmethod
     def judged(self) -> int:
@@ -121,6 +127,22 @@ class Judge:
         self._on_sent: list[tuple[str, Callable[[Sent], bool]]] = self._hooks("on_sent")
         self._on_position: list[tuple[str, Callable[[Sent], bool]]] = self._hooks("on_position")
         self._on_move: list[tuple[str, Callable[[int], bool]]] = self._hooks("on_move")
+        for invariant in self.invariants:
+            for kind, looks in invariant.observers().items():
+                self.observers[kind] = self._observer(invariant.name, looks, self.observers.get(kind))
+
+    def _observer(
+        self, name: str, looks: Callable[[Any], bool], before: Callable[[Any], None] | None
+    ) -> Callable[[Any], None]:
+        """Do what is done `before`, then let a property look at the event."""
+
+        def observer(event: Event) -> None:
+            if before is not None:
+                before(event)
+            if looks(event):
+                self.broken.setdefault(name, self.count)
+
+        return observer
 
     def _hooks(self, hook: str) -> list[tuple[str, Any]]:
         default = getattr(Invariant, hook)

@@ -5,9 +5,11 @@ A trace is a `Header`, then events, then an `End`. On disk it is JSON Lines (see
 Three groups of events:
 
 - what the properties of DSN 2011, III judge: `Broadcast` (abcast), `Deliver` (abdeliver), `Ready`, and the life of
-  a process (`Crash`, `Recover`, `Restore`, `Halt`); `ClientAck`, `FinalRead` and `Stabilised` where somebody saw them;
-- protocol events, for the invariants of VI-B: `Promise`, `Adopt`, `Accept`, `Truncate`, `Establish`, `CommitEpoch`;
-- environment events, for drawing only: `Send`, `Receive`, `Drop`, `Cut`, `Heal`, `Elect`.
+  a process (`Crash`, `Recover`, `Restore`, `Halt`); `State`, `ClientAck`, `FinalRead` and `Stabilised` where somebody
+  saw them;
+- protocol events, for the invariants of VI-B: `Promise`, `AckEpoch`, `Adopt`, `Accept`, `Truncate`, `Establish`,
+  `CommitEpoch`;
+- environment events, for drawing only: `Send`, `Receive`, `Drop`, what happened to links and disks, `Elect`.
 
 Only the order of each process's own events matters to the properties, so logs of several machines can be merged
 in any way. A process that recovers goes on under the next incarnation number, and each incarnation is judged as a
@@ -143,10 +145,24 @@ class FinalRead(Local, frozen=True, tag="final_read"):
     txns: tuple[Txn, ...]
 
 
-class Stabilised(Event, frozen=True):
-    """From here on the environment keeps the conditions of claim 7 (DSN 2011, VI-D) for this leader and quorum."""
+class State(Local, frozen=True):
+    """The application's state after the first `length` transactions, the last of them at `zxid`, has this digest.
 
-    leader: ProcessId
+    How it is computed is the application's business, as long as every process does it in the same way.
+    """
+
+    zxid: Zxid
+    length: Length
+    digest: ChainHash
+
+
+class Stabilised(Local, frozen=True):
+    """From here to the end the environment keeps the conditions of claim 7 (DSN 2011, VI-D).
+
+    The members of `quorum` are up, `process` is one of them, all their oracles name it, messages between them are
+    timely, clients ask it to broadcast, and the trace goes on for long enough.
+    """
+
     quorum: tuple[ProcessId, ...]
 
 
@@ -157,6 +173,19 @@ class Promise(Local, frozen=True):
     """f.p := epoch is durable (step f.1.2)."""
 
     epoch: Epoch
+
+
+class AckEpoch(Local, frozen=True, tag="ack_epoch"):
+    """The follower answers NEWEPOCH(epoch) with ACK-E(f.a, h_f) (step f.1.2); h_f has `length` transactions.
+
+    So it provides its history, up to `zxid`, as the initial history of `epoch`.
+    """
+
+    epoch: Epoch
+    current_epoch: Epoch
+    zxid: Zxid
+    length: Length
+    hash: ChainHash
 
 
 class Adopt(Local, frozen=True):
@@ -229,8 +258,44 @@ class Cut(Event, frozen=True):
     receiver: ProcessId
 
 
+class Mend(Event, frozen=True):
+    """The link from `sender` to `receiver` works again."""
+
+    sender: ProcessId
+    receiver: ProcessId
+
+
+class Stall(Event, frozen=True):
+    """The connection between the two brings no more messages from `sender` to `receiver`; a new one would."""
+
+    sender: ProcessId
+    receiver: ProcessId
+
+
+class Hold(Event, frozen=True):
+    """The link from `sender` to `receiver` stops at the next message of this kind, and behind it."""
+
+    sender: ProcessId
+    receiver: ProcessId
+    kind: str
+
+
 class Heal(Event, frozen=True):
-    """Every link works again."""
+    """Every link works again: nothing is cut, stalled or held any more."""
+
+
+class Pause(Local, frozen=True):
+    """The process stands still; it keeps its state, and its connections stay open."""
+
+
+class Wake(Local, frozen=True):
+    """The process goes on after a pause."""
+
+
+class Corrupt(Local, frozen=True):
+    """A record on the disk of the process was altered: the transaction at this zxid."""
+
+    zxid: Zxid
 
 
 class Elect(Local, frozen=True):
@@ -265,9 +330,21 @@ class End(Event, frozen=True):
     complete: bool = True
 
 
-PROPERTY_EVENTS = (Broadcast, Deliver, Ready, Crash, Recover, Restore, Halt, ClientAck, FinalRead, Stabilised)
-PROTOCOL_EVENTS = (Promise, Adopt, Accept, Truncate, Establish, CommitEpoch)
-ENVIRONMENT_EVENTS = (Send, Receive, Drop, Cut, Heal, Elect)
+PROPERTY_EVENTS = (
+    Broadcast,
+    Deliver,
+    Ready,
+    Crash,
+    Recover,
+    Restore,
+    Halt,
+    State,
+    ClientAck,
+    FinalRead,
+    Stabilised,
+)
+PROTOCOL_EVENTS = (Promise, AckEpoch, Adopt, Accept, Truncate, Establish, CommitEpoch)
+ENVIRONMENT_EVENTS = (Send, Receive, Drop, Cut, Mend, Stall, Hold, Heal, Pause, Wake, Corrupt, Elect)
 EVENTS = PROPERTY_EVENTS + PROTOCOL_EVENTS + ENVIRONMENT_EVENTS
 
 AnyEvent = (
@@ -278,10 +355,12 @@ AnyEvent = (
     | Recover
     | Restore
     | Halt
+    | State
     | ClientAck
     | FinalRead
     | Stabilised
     | Promise
+    | AckEpoch
     | Adopt
     | Accept
     | Truncate
@@ -291,7 +370,13 @@ AnyEvent = (
     | Receive
     | Drop
     | Cut
+    | Mend
+    | Stall
+    | Hold
     | Heal
+    | Pause
+    | Wake
+    | Corrupt
     | Elect
 )
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from invariants import trace
+from invariants import GROUPS, PROPERTIES, trace
 from tests.cli.command import CALM_SCHEDULE, DELIVERED, SENT, trace_of
 from tests.cli.conftest import Command
+from zabcheck.mutants.catalogue import CATALOGUE
 
 TRACE = trace_of([*SENT, *DELIVERED])
 Edit = Callable[[bytes], bytes]
@@ -110,13 +111,12 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
         (replaced(b'"zab"', b'"raft"'), ", field `protocol`: no protocol `raft`; expected one of: zab"),
         (
             replaced(b'"mutant":null', b'"mutant":"x"'),
-            ", field `mutant`: no mutant `x` of protocol `zab`; expected one of: commit-on-own-ack, "
-            "accept-equal-epoch, broadcast-before-established, history-by-zxid-only, no-truncation",
+            f", field `mutant`: no mutant `x` of protocol `zab`; expected one of: {', '.join(CATALOGUE)}",
         ),
         (
             replaced(b'"violates":null', b'"violates":"x"'),
-            ", field `violates`: no property `x`; expected one of: integrity, total order, agreement, "
-            "local primary order, global primary order, primary integrity, clock",
+            f", field `violates`: no property `x`; expected one of: {', '.join(PROPERTIES)}; "
+            f"or a group: {', '.join(GROUPS)}",
         ),
         (replaced(b'"settle"', b'"settles"'), ", line 3, field `choices[1].choice`: Invalid value 'settles'"),
         (replaced(b'"rounds":6', b'"rounds":-1'), ", line 3, field `choices[1].rounds`: Expected `int` >= 0"),

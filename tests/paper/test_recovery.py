@@ -8,6 +8,7 @@ from tests.invariants.builders import A, B, C
 from tests.paper.builders import AB, EPOCH, following, synced, up, written
 from zabcheck.protocols.base import Started, TakeSnapshot
 from zabcheck.protocols.quorums import Quorums
+from zabcheck.protocols.switches import LETTER
 from zabcheck.protocols.zab.follower import on_commit_ld
 from zabcheck.protocols.zab.messages import CommitLd
 from zabcheck.protocols.zab.process import Process, on_started, on_take_snapshot, start
@@ -16,7 +17,7 @@ DURABLE: Mapping[str, Any] = {"accepted_epoch": 2, "current_epoch": 1, "history"
 
 
 def recovered(durable: Mapping[str, Any]) -> Process:
-    return start(2, 1, Quorums(3), durable)
+    return start(2, 1, Quorums(3), durable, LETTER)
 
 
 def test_everything_is_bottom_at_first() -> None:

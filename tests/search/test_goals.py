@@ -17,6 +17,7 @@ from invariants import (
     Truncate,
 )
 from tests.invariants.builders import A, B, D, broadcasts, deliveries, restore
+from zabcheck.protocols.quorums import Quorums
 from zabcheck.search.goals import GOALS, Goals
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as choices
@@ -71,7 +72,7 @@ NEAR_MISSES: list[tuple[str, str, list[Event]]] = [
 
 
 def reached(events: Sequence[Event], processes: int = 3) -> list[str]:
-    goals = Goals(processes)
+    goals = Goals(Quorums(processes))
     for event in events:
         if type(event) in goals.observers:
             goals.observers[type(event)](event)

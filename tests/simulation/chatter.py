@@ -24,6 +24,7 @@ from zabcheck.protocols.base import (
     TimedOut,
 )
 from zabcheck.protocols.quorums import Quorums
+from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.schedule import Choice, Elect, Receive
 from zabcheck.simulation.schedule import Request as RequestChoice
 from zabcheck.simulation.simulator import Simulator
@@ -40,7 +41,7 @@ class Talker(Struct):
     leader: int | None = None
 
 
-def _start(process: int, incarnation: int, quorums: Quorums, durable: Mapping[str, Any]) -> Talker:
+def _start(process: int, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches) -> Talker:
     return Talker(process, **durable)
 
 

@@ -84,7 +84,7 @@ def test_a_line_is_a_choice() -> None:
         b'{"version":1,"protocol":"zab","processes":3,"choices":[',
         b'  {"choice":"elect","process":1,"leader":2},',
         b'  {"choice":"crash","process":3,"keep":1}',
-        b'],"mutant":null,"quorums":"majority","violates":null}',
+        b'],"mutant":null,"quorums":"majority","violates":null,"switches":{}}',
     ]
 
 
@@ -103,7 +103,7 @@ def test_defaults_may_be_left_out_and_the_order_is_free() -> None:
         (b'"processes":3', b'"processes":0', ", field `processes`: Expected `int` >= 1"),
         (b'"processes":3', b'"processes":1001', ", field `processes`: Expected `int` <= 1000"),
         (b'"processes":3', b'"processes":3.5', ", field `processes`: Expected `int`, got `float`"),
-        (b'"quorums":"majority"', b'"quorums":"most"', ", field `quorums`: Invalid enum value 'most'"),
+        (b'"majority"', b'"sets 1,2"', ", field `quorums`: the quorums {p1} and {p2} do not intersect"),
         (b'"version":1', b'"version":1,"x":0', ": Object contains unknown field `x`"),
         (b'"crash"', b'"crush"', ", line 3, field `choices[1].choice`: Invalid value 'crush'"),
         (b'"choice":"crash",', b"", ", line 3, field `choices[1]`: Object missing required field `choice`"),

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from invariants import Event
 from zabcheck.protocols.quorums import Quorums
+from zabcheck.protocols.switches import Switches
 
 ProcessId = int
 
@@ -113,7 +114,8 @@ A local stimulus that is answered with no effects counts as not enabled: it has 
 class Protocol(Struct, frozen=True):
     """A protocol as a table of steps. A mutant is the same table with one entry replaced.
 
-    `start(process, incarnation, quorums, durable)` makes a process from what its disk kept (nothing, at first).
+    `start(process, incarnation, quorums, durable, switches)` makes a process from what its disk kept (nothing, at
+    first).
     `abandon(process)` forgets what belongs to the current iteration, and is called for every `GiveUp`.
     `can_broadcast(process)` tells whether a `Request` can be taken.
     `describe(process)` gives the variables that a report shows, by their names; a sequence as a tuple of its entries.
@@ -125,7 +127,7 @@ class Protocol(Struct, frozen=True):
     summary: str
     source: str
     steps: Mapping[type[Message] | type[Stimulus], Step]
-    start: Callable[[ProcessId, int, Quorums, Mapping[str, Any]], Any]
+    start: Callable[[ProcessId, int, Quorums, Mapping[str, Any], Switches], Any]
     abandon: Callable[[Any], None]
     can_broadcast: Callable[[Any], bool]
     describe: Callable[[Any], dict[str, str | tuple[str, ...]]]

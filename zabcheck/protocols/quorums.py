@@ -1,19 +1,98 @@
-"""Quorum systems (DSN 2011, definition II.1): sets of processes of which any two intersect."""
+"""Quorum systems (DSN 2011, definition II.1): sets of processes of which any two intersect.
 
-from collections.abc import Collection
+A quorum system has a name, by which a schedule, a trace and the command line call it:
+
+    majority                  more than half of the processes
+    weights 3,1,1,1           more than half of the weight; one weight a process, from process 1 on
+    sets 1+2,2+3,1+3          these sets, and what contains one of them
+
+ZooKeeper has the first two.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from itertools import combinations
 
 from msgspec import Struct
 
+MAJORITY = "majority"
+_NAME = re.compile(r"weights (?P<weights>\d{1,9}(,\d{1,9})*)|sets (?P<sets>\d{1,9}([+,]\d{1,9})*)", re.ASCII)
 
-class Quorums(Struct, frozen=True, gc=False):
+
+class Quorums(Struct, frozen=True):
     """The majorities of processes 1 to `size`; `size` is 1 or more."""
 
     size: int
 
     @property
     def name(self) -> str:
-        return "majority"
+        return MAJORITY
 
     def contains(self, members: Collection[int]) -> bool:
-        """Whether these processes (each named once) include a quorum. O(1)."""
+        """Whether these processes (each named once) include a quorum. O(1); O(members) or O(sets) in the others."""
         return len(members) * 2 > self.size
+
+
+class Weighted(Quorums, frozen=True):
+    """The sets that have more than half of the weight. Any two intersect, as no weight is negative."""
+
+    weights: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return "weights " + ",".join(map(str, self.weights))
+
+    def contains(self, members: Collection[int]) -> bool:
+        return 2 * sum(self.weights[member - 1] for member in members) > sum(self.weights)
+
+
+class Family(Quorums, frozen=True):
+    """The sets that contain one of `sets`, of which any two have to intersect."""
+
+    sets: tuple[tuple[int, ...], ...]
+
+    @property
+    def name(self) -> str:
+        return "sets " + ",".join("+".join(map(str, each)) for each in self.sets)
+
+    def contains(self, members: Collection[int]) -> bool:
+        return any(all(process in members for process in each) for each in self.sets)
+
+
+def quorums_of(name: str, size: int) -> Quorums:
+    """The quorum system of this name over processes 1 to `size`.
+
+    ValueError if the name is none, does not fit the number of processes, or if two quorums do not intersect: it names
+    them. O(sets^2).
+    """
+    if name == MAJORITY:
+        return Quorums(size)
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"expected `majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`, found `{name}`")
+    if match["weights"]:
+        return _weighted([int(weight) for weight in match["weights"].split(",")], size)
+    return _family([[int(process) for process in each.split("+")] for each in match["sets"].split(",")], size)
+
+
+def _weighted(weights: Sequence[int], size: int) -> Weighted:
+    if len(weights) != size:
+        raise ValueError(f"expected {size} weights, one for each process, found {len(weights)}")
+    if not any(weights):
+        raise ValueError("expected a weight above 0: without one there is no quorum")
+    return Weighted(size, tuple(weights))
+
+
+def _family(sets: Sequence[Sequence[int]], size: int) -> Family:
+    for each in sets:
+        for process in each:
+            if not 1 <= process <= size:
+                raise ValueError(f"expected processes from 1 to {size} in a quorum, found {process}")
+    for one, other in combinations(sets, 2):
+        if not set(one) & set(other):
+            raise ValueError(f"the quorums {_braced(one)} and {_braced(other)} do not intersect")
+    return Family(size, tuple(tuple(sorted(set(each))) for each in sets))
+
+
+def _braced(members: Sequence[int]) -> str:
+    return "{" + ", ".join(f"p{process}" for process in sorted(set(members))) + "}"

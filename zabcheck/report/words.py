@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from invariants import (
     Accept,
+    AckEpoch,
     Adopt,
     Broadcast,
     ClientAck,
@@ -24,6 +25,7 @@ from invariants import (
     Recover,
     Restore,
     Stabilised,
+    State,
     Truncate,
 )
 
@@ -116,12 +118,16 @@ def said(event: Event) -> str:
             return f"loses {event.lost} unsynced write" + ("" if event.lost == 1 else "s") if event.lost else "crashes"
         case Recover():
             return "recovers"
+        case State():
+            return f"has state {event.digest:x} after {event.zxid}"
         case ClientAck():
             return f"tells a client that {event.txn} is done"
         case FinalRead():
             return f"reads {len(event.txns)} transactions at the end"
         case Promise():
             return f"promises epoch {event.epoch}"
+        case AckEpoch():
+            return f"provides its history up to {event.zxid} for epoch {event.epoch}"
         case Adopt():
             return f"accepts the initial history of epoch {event.epoch}, up to {event.zxid}"
         case Accept():
@@ -133,7 +139,7 @@ def said(event: Event) -> str:
         case CommitEpoch():
             return f"learns that epoch {event.epoch} is committed"
         case Stabilised():
-            return f"from here on {name(event.leader)} leads {names(event.quorum)} undisturbed"
+            return f"leads {names(event.quorum)} undisturbed from here on"
         case _:
             return type(event).__name__.lower()
 

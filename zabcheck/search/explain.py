@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from invariants import EMPTY, Chain, Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
-from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.report.story import Change, Message, Moment, Story
-from zabcheck.search.run import Replay, replay
+from zabcheck.search.run import Replay, replay, simulate
 from zabcheck.simulation import schedule as choices
 from zabcheck.simulation.schedule import Choice, Schedule
 from zabcheck.simulation.simulator import Simulator
@@ -27,8 +27,7 @@ def explain_replay(replayed: Replay) -> Story:
         if isinstance(event, Send):
             messages[event.message] = Message(event.process, event.to, f"{event.kind}({event.text})")
 
-    protocol = mutated(schedule.protocol, schedule.mutant)
-    simulator = Simulator(protocol, schedule.processes, show, network=True)
+    simulator = simulate(schedule, show, network=True)
     before = _states(simulator, {})
     shown.clear()
     moments: list[Moment] = []
@@ -73,7 +72,7 @@ def explain_replay(replayed: Replay) -> Story:
         violation=violation,
         moments=tuple(moments),
         delivered=tuple(_delivered(replayed.events)),
-        legend=protocol.legend,
+        legend=simulator.protocol.legend,
     )
 
 
@@ -89,7 +88,7 @@ def _by_schedule(replayed: Replay) -> list[Verdict]:
 
 def _fine(schedule: Schedule) -> Sequence[Choice]:
     """The fine choices that `schedule` executes."""
-    simulator = Simulator(mutated(schedule.protocol, schedule.mutant), schedule.processes, lambda _: None)
+    simulator = simulate(schedule, lambda _: None)
     for choice in schedule.choices:
         simulator.execute(choice)
     return simulator.executed

@@ -24,6 +24,7 @@ from invariants import (
     Txn,
     Zxid,
 )
+from zabcheck.protocols.quorums import Quorums
 
 GOALS: dict[str, str] = {
     "three epochs": "leaders of three epochs were established",
@@ -47,8 +48,8 @@ class Goals:
     O(processes) an event, O(transactions since the last epoch) for one that begins another.
     """
 
-    def __init__(self, processes: int) -> None:
-        self.processes = processes
+    def __init__(self, quorums: Quorums) -> None:
+        self.quorums = quorums
         self.reached: dict[str, None] = {}
         self.observers: dict[type[Event], Callable[[Any], None]] = {
             Accept: self._accept,
@@ -79,9 +80,6 @@ class Goals:
         assert goal in GOALS
         self.reached[goal] = None
 
-    def _quorum(self, members: int) -> bool:
-        return members * 2 > self.processes
-
     def _promise(self, event: Promise) -> None:
         self._promised[event.process] = event.epoch
 
@@ -95,7 +93,7 @@ class Goals:
             newest = max(self._delivered.values(), default=NO_ZXID)
             members = [p for p, epoch in self._promised.items() if epoch == event.epoch]
             holders = [p for p in members if self._last.get(p, NO_ZXID) >= newest]
-            self._partial = any(not self._quorum(len(holders)) for holders in self._holders.values())
+            self._partial = any(not self.quorums.contains(holders) for holders in self._holders.values())
             if newest != NO_ZXID and len(members) > 1 and len(holders) == 1 and event.zxid >= newest:
                 self._reach("single survivor")
         self._last[event.process] = event.zxid
@@ -144,7 +142,7 @@ class Goals:
         if event.lost:
             self._reach("tail lost")
         self._down.add(event.process)
-        if len(self._down) == self.processes:
+        if len(self._down) == self.quorums.size:
             self._all_down = True
 
     def _recover(self, event: Recover) -> None:

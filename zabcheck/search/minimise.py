@@ -11,17 +11,15 @@ from time import process_time
 from msgspec import structs
 
 from invariants import Judge, select
-from zabcheck.mutants.catalogue import mutated
-from zabcheck.search.run import dispatch
+from zabcheck.search.run import dispatch, simulate
 from zabcheck.simulation.schedule import Choice, Crash, Schedule
-from zabcheck.simulation.simulator import Simulator
 
 
 def breaks(schedule: Schedule, property_: str) -> tuple[Choice, ...] | None:
     """The fine choices that `schedule` executes until `property_` is broken; None if it stays whole."""
     [kind] = select([property_])
     judge = Judge([kind])
-    simulator = Simulator(mutated(schedule.protocol, schedule.mutant), schedule.processes, dispatch(judge.observers))
+    simulator = simulate(schedule, dispatch(judge.observers))
     for choice in schedule.choices:
         simulator.execute(choice)
         if judge.broken and judge.violated():

@@ -12,6 +12,8 @@ from invariants import End, Event, Header, Invariant, Judge, Verdict, select
 from invariants import trace as trace_format
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.quorums import MAJORITY, Quorums, quorums_of
+from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.goals import Goals
 from zabcheck.simulation.schedule import Choice, Schedule
 from zabcheck.simulation.simulator import Simulator
@@ -55,12 +57,20 @@ class Run:
     """A run that is judged while it goes on. Its events are not kept: `replay` shows them again."""
 
     def __init__(
-        self, protocol: Protocol, processes: int, properties: Sequence[type[Invariant]], *, remember: bool = True
+        self,
+        protocol: Protocol,
+        processes: int,
+        properties: Sequence[type[Invariant]],
+        *,
+        quorums: Quorums | None = None,
+        switches: Switches = LETTER,
+        remember: bool = True,
     ) -> None:
         self.judge = Judge(properties)
-        self.goals = Goals(processes)
+        quorums = Quorums(processes) if quorums is None else quorums
+        self.goals = Goals(quorums)
         show = dispatch(self.judge.observers, self.goals.observers)
-        self.simulator = Simulator(protocol, processes, show, remember=remember)
+        self.simulator = Simulator(protocol, processes, show, quorums=quorums, switches=switches, remember=remember)
 
     def execute(self, choice: Choice) -> int:
         """The number of steps that `choice` took."""
@@ -100,11 +110,26 @@ def header(schedule: Schedule) -> Header:
     return Header(1, schedule.processes, schedule.protocol, schedule.quorums, schedule=builtins)
 
 
+def simulate(schedule: Schedule, show: Callable[[Event], None], *, network: bool = False) -> Simulator:
+    """A simulator as `schedule` wants it, with none of its choices executed.
+
+    ValueError if it names a protocol, mutant or quorum system that there is not.
+    """
+    return Simulator(
+        mutated(schedule.protocol, schedule.mutant),
+        schedule.processes,
+        show,
+        quorums=quorums_of(schedule.quorums, schedule.processes),
+        switches=schedule.switches,
+        network=network,
+    )
+
+
 def replay(schedule: Schedule, properties: Iterable[str] | None = None) -> Replay:
     """Execute a schedule and judge what it shows. ValueError if it names a protocol or mutant that there is not."""
     kinds = select(properties)
     judge = Judge(kinds)
-    goals = Goals(schedule.processes)
+    goals = Goals(quorums_of(schedule.quorums, schedule.processes))
     events: list[Event] = [header(schedule)]
 
     def show(event: Event) -> None:
@@ -114,16 +139,22 @@ def replay(schedule: Schedule, properties: Iterable[str] | None = None) -> Repla
         if observer is not None:
             observer(event)
 
-    protocol = mutated(schedule.protocol, schedule.mutant)
-    simulator = Simulator(protocol, schedule.processes, show, network=True)
+    simulator = simulate(schedule, show, network=True)
     skipped = sum(not simulator.execute(choice) for choice in schedule.choices)
     events.append(End(len(events) - 1))
     return Replay(schedule, events, judge.finish(), list(goals.reached), simulator.steps, skipped)
 
 
 def schedule_of(
-    protocol: str, mutant: str | None, processes: int, choices: Iterable[Choice], violates: str | None = None
+    protocol: str,
+    mutant: str | None,
+    processes: int,
+    choices: Iterable[Choice],
+    violates: str | None = None,
+    *,
+    quorums: str = MAJORITY,
+    switches: Switches = LETTER,
 ) -> Schedule:
     """A schedule of these choices, in the current version of the format."""
     known = tuple(choices)
-    return Schedule(1, protocol, processes, known, mutant, violates=violates)  # type: ignore[arg-type]  # all are AnyChoice
+    return Schedule(1, protocol, processes, known, mutant, quorums, violates, switches)  # type: ignore[arg-type]  # all are AnyChoice

@@ -13,6 +13,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from zabcheck.protocols.quorums import MAJORITY, quorums_of
+from zabcheck.protocols.switches import LETTER, Switches
+
 SCHEDULE_VERSION = 1
 MAX_BYTES = 64 * 1024 * 1024
 """The largest schedule that is read."""
@@ -152,7 +155,7 @@ AnyChoice = FineChoice | Lead | Drain | Settle | Split | Sever | PowerLoss
 
 
 class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
-    """A run, to be executed again: the protocol, the processes, and the choices.
+    """A run, to be executed again: the protocol, the processes, the switches, and the choices.
 
     `mutant` names the mutant of the protocol that ran; `violates` the property that broke, if one did.
     """
@@ -162,8 +165,9 @@ class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
     processes: Annotated[int, Meta(ge=1, le=1000)]
     choices: tuple[AnyChoice, ...]
     mutant: str | None = None
-    quorums: Literal["majority"] = "majority"
+    quorums: str = MAJORITY
     violates: str | None = None
+    switches: Switches = LETTER
 
 
 class ScheduleError(ValueError):
@@ -177,7 +181,12 @@ _PATH = re.compile(r" - at `\$\.?(.*)`$")
 def dump(schedule: Schedule) -> bytes:
     """The JSON form: a header, then one choice a line."""
     head, _, _ = msgspec.json.encode(msgspec.structs.replace(schedule, choices=())).partition(b'"choices":[')
-    rest = {"mutant": schedule.mutant, "quorums": schedule.quorums, "violates": schedule.violates}
+    rest = {
+        "mutant": schedule.mutant,
+        "quorums": schedule.quorums,
+        "violates": schedule.violates,
+        "switches": schedule.switches,
+    }
     choices = b",\n  ".join(msgspec.json.encode(choice) for choice in schedule.choices)
     return head + b'"choices":[\n  ' + choices + b"\n]," + msgspec.json.encode(rest)[1:] + b"\n"
 
@@ -202,6 +211,10 @@ def load(data: bytes, name: str) -> Schedule:
             raise ScheduleError(f"{name}, field `version`: expected {SCHEDULE_VERSION}") from None
         where = f", field `{path}`" if path else ""
         raise ScheduleError(f"{name}{_line(data, path)}{where}: {_PATH.sub('', message)}") from None
+    try:
+        quorums_of(schedule.quorums, schedule.processes)
+    except ValueError as error:
+        raise ScheduleError(f"{name}, field `quorums`: {error}") from None
     for index, choice in enumerate(schedule.choices):
         for field_name in choice.__struct_fields__:
             if field_name in ("keep", "rounds", "value"):

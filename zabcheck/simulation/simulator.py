@@ -36,6 +36,7 @@ from zabcheck.protocols.base import (
 )
 from zabcheck.protocols.base import Request as RequestStimulus
 from zabcheck.protocols.quorums import Quorums
+from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation.disk import Disk, Write
 from zabcheck.simulation.network import Connection, End, Parcel
 from zabcheck.simulation.schedule import (
@@ -79,16 +80,20 @@ class Simulator:
         processes: int,
         show: Callable[[Event], None],
         *,
+        quorums: Quorums | None = None,
+        switches: Switches = LETTER,
         network: bool = False,
         remember: bool = True,
     ) -> None:
         assert processes >= 1
+        assert quorums is None or quorums.size == processes
         self.protocol = protocol
         self.show = show
         self.network = network
         self.remember = remember
         self.ids = range(1, processes + 1)
-        self.quorums = Quorums(processes)
+        self.quorums = Quorums(processes) if quorums is None else quorums
+        self.switches = switches
         self.steps = 0
         self.executed: list[Choice] = []
         self.messages = 0
@@ -377,7 +382,9 @@ class Simulator:
 
     def _start(self, process: int) -> None:
         durable = self.disks[process].durable
-        self.states[process] = self.protocol.start(process, self.incarnations[process], self.quorums, durable)
+        self.states[process] = self.protocol.start(
+            process, self.incarnations[process], self.quorums, durable, self.switches
+        )
         self._handle(process, process, Started())
 
     def _handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:

@@ -139,7 +139,7 @@ def broadcast(l: Leader, value: str) -> list[Effect]:
     assert l.proposed is not None
     last = l.proposed.zxid
     counter = last.counter + 1 if last.epoch == l.new_epoch else 1
-    if counter > l.counter_limit:
+    if counter > l.switches.counter_limit:
         return [GiveUp("the counter would overflow")]
     txn = Txn(Zxid(l.new_epoch, counter), value)
     l.proposed = l.proposed.append(txn)

@@ -16,10 +16,8 @@ from msgspec import Struct
 from invariants import EMPTY, NO_ZXID, Chain, Restore, Zxid
 from zabcheck.protocols.base import Effect, Persist, ProcessId, Started, TakeSnapshot
 from zabcheck.protocols.quorums import Quorums
+from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.protocols.zab.messages import AckE
-
-COUNTER_LIMIT = 2**32 - 1
-"""The highest counter of an epoch: ZooKeeper packs it into 32 bits."""
 
 
 class Phase(Enum):
@@ -46,6 +44,7 @@ class Process(Struct, gc=False):
     id: ProcessId
     incarnation: int
     quorums: Quorums
+    switches: Switches = LETTER
 
     # Durable (table 1).
     accepted_epoch: int = 0
@@ -87,7 +86,6 @@ class Process(Struct, gc=False):
     # Of the application at the primary.
     instance: int = 0
     """The epoch of the last ready(e), while it may broadcast (DSN 2011, III)."""
-    counter_limit: int = COUNTER_LIMIT
 
     @property
     def leads(self) -> bool:
@@ -98,9 +96,11 @@ Follower = Process
 Leader = Process
 
 
-def start(process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any]) -> Process:
+def start(
+    process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
+) -> Process:
     """A process as it comes up, in ELECTION, with its durable variables; all else starts anew."""
-    return Process(process, incarnation, quorums, **durable)
+    return Process(process, incarnation, quorums, switches, **durable)
 
 
 def on_started(f: Process, sender: ProcessId, m: Started) -> list[Effect]:
