@@ -24,7 +24,9 @@ def main() -> None:
             if broken is None:
                 print(f"  {name}: not found with seed {seed} in {tally.runs} runs", flush=True)
                 continue
-            replayed, _ = counterexample(schedule_of(mutant.protocol, name, 3, broken.choices), broken.property)
+            replayed, _ = counterexample(
+                schedule_of(mutant.protocol, name, 3, broken.choices, switches=broken.switches), broken.property
+            )
             spent.append(process_time() - start)
             found.append(broken.property)
             runs.append(tally.runs)

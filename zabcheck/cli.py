@@ -31,6 +31,8 @@ from invariants import trace as trace_format
 from zabcheck.counterexample import counterexample, save
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.quorums import MAJORITY, quorums_of
+from zabcheck.protocols.switches import switches_of
 from zabcheck.report import summary as summaries
 from zabcheck.report import terminal
 from zabcheck.report.story import Story
@@ -132,6 +134,11 @@ def run(
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="How many runs.")] = 5000,
     steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
+    quorums: Annotated[str, typer.Option(help="`majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`.")] = MAJORITY,
+    switch: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Fix a switch that each run would draw (may be repeated)."),
+    ] = None,
     property: Properties = None,
     out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
     format: Formats = Format.text,
@@ -141,6 +148,10 @@ def run(
 
     with bad_input_for(ValueError):
         checked, kinds = mutated(protocol, mutant), select(property)
+    with bad_input_for(ValueError, "--quorums: "):
+        family = quorums_of(quorums, processes)
+    with bad_input_for(ValueError, "--switch: "):
+        fixed = switches_of(switch or ())
     check_out(out)
     seed = randbelow(2**32) if seed is None else seed
     tally = Tally(kinds)
@@ -153,7 +164,7 @@ def run(
             advance(f"{tally.steps:,} steps")
 
         names = tuple(kind.name for kind in kinds)
-        search = Search(checked, processes, names, runs, steps, seed, on_run)
+        search = Search(checked, processes, names, runs, steps, seed, on_run, family, fixed)
         try:
             found = find(search)
         except KeyboardInterrupt:
@@ -161,7 +172,9 @@ def run(
     summary = summarise(tally, protocol, mutant, processes, seed, process_time() - start, interrupted)
     if found is None:
         return finish_run(summary, format)
-    schedule = schedule_of(protocol, mutant, processes, found.choices, found.property)
+    schedule = schedule_of(
+        protocol, mutant, processes, found.choices, found.property, quorums=quorums, switches=found.switches
+    )
     try:
         replayed, story = counterexample(schedule, found.property)
     except KeyboardInterrupt:

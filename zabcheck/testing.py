@@ -16,6 +16,7 @@ from shlex import quote
 from invariants import select
 from zabcheck.counterexample import counterexample, save
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.quorums import MAJORITY, quorums_of
 from zabcheck.report.terminal import to_text
 from zabcheck.search.machine import Machine, Search, find_with, hypothesis_settings, machine_class
 from zabcheck.search.run import MAX_STEPS, schedule_of
@@ -32,13 +33,15 @@ def machine_for(
     properties: Sequence[str] | None = None,
     runs: int = 500,
     steps: int = 200,
+    quorums: str = MAJORITY,
     out: str | Path = "reports",
 ) -> type[Machine]:
     """A Hypothesis `RuleBasedStateMachine` that searches `protocol`; its `TestCase` is for unittest and pytest.
 
     `runs` runs of up to about `steps` steps, judged by `properties` (None: all). A counterexample is written to `out`.
+    `quorums` names the quorum system: "majority", "weights 3,1,1" or "sets 1+2,2+3,1+3".
     The test fails also if a property was exercised by no run: that is no pass.
-    ValueError for a protocol, mutant or property that there is not, or for a number that is not possible.
+    ValueError for a protocol, mutant, property or quorum system that there is not, or a number that is not possible.
     """
     for name, number in (("processes", processes), ("runs", runs), ("steps", steps)):
         if number < 1:
@@ -49,7 +52,8 @@ def machine_for(
     if chosen == ():
         raise ValueError("`properties`: expected one or more, or None for all")
     tally = Tally(select(chosen))
-    search = Search(mutated(protocol, mutant), processes, chosen, runs, steps, on_run=tally.add)
+    family = quorums_of(quorums, processes)
+    search = Search(mutated(protocol, mutant), processes, chosen, runs, steps, on_run=tally.add, quorums=family)
     machine = machine_class(search)
 
     class TestCase(unittest.TestCase):
@@ -63,7 +67,9 @@ def machine_for(
                 if unexercised:
                     self.fail(f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}")
                 return
-            schedule = schedule_of(protocol, mutant, processes, broken.choices)
+            schedule = schedule_of(
+                protocol, mutant, processes, broken.choices, quorums=quorums, switches=broken.switches
+            )
             replayed, story = counterexample(schedule, broken.property)
             files = save(Path(out), replayed, story)
             report = to_text(story, REPORT_WIDTH, file=quote(str(files[0])))

@@ -19,6 +19,7 @@ from tests.paper.builders import (
 )
 from zabcheck.protocols.base import Request
 from zabcheck.protocols.zab.follower import on_commit, on_commit_ld, on_newepoch, on_newleader, on_propose
+from zabcheck.protocols.zab.histories import Whole
 from zabcheck.protocols.zab.leader import can_broadcast, on_ack, on_ack_e, on_ack_ld, on_cepoch, on_request
 from zabcheck.protocols.zab.messages import (
     Ack,
@@ -158,7 +159,7 @@ def test_f_3_3_belongs_to_phase_3(f: object) -> None:
 def test_l_3_3_a_late_follower_is_proposed_the_epoch_and_all_of_its_history() -> None:
     """A CEPOCH in phase 3 is answered with NEWEPOCH(e') and NEWLEADER(e', I_e' ∘ β_e')."""
     leader = established(1, 2, proposed=ABD)
-    assert sent(on_cepoch(leader, 3, CEpoch(1))) == [(3, NewEpoch(EPOCH)), (3, NewLeader(EPOCH, ABD))]
+    assert sent(on_cepoch(leader, 3, CEpoch(1))) == [(3, NewEpoch(EPOCH)), (3, NewLeader(EPOCH, Whole(ABD)))]
     assert leader.new_epoch == EPOCH
 
 
@@ -166,7 +167,7 @@ def test_l_3_3_the_late_follower_s_own_history_does_not_matter_any_more() -> Non
     """I_e' is chosen once; what is proposed again is I_e' ∘ β_e'."""
     leader = established(1, 2)
     on_cepoch(leader, 3, CEpoch(1))
-    assert on_ack_e(leader, 3, AckE(9, Chain.of([Txn(Zxid(9, 9), "v")]))) == []
+    assert on_ack_e(leader, 3, AckE(9, Whole(Chain.of([Txn(Zxid(9, 9), "v")])))) == []
     assert leader.proposed == AB
 
 

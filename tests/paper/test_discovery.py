@@ -7,7 +7,8 @@ from tests.invariants.builders import A, B
 from tests.paper.builders import AB, EPOCH, at_once, candidate, follower, gives_up, proposing, sent, txn, up, written
 from zabcheck.protocols.base import Connect, Elected, Send
 from zabcheck.protocols.zab.follower import on_elected, on_newepoch
-from zabcheck.protocols.zab.leader import latest_history, on_ack_e, on_cepoch
+from zabcheck.protocols.zab.histories import Whole
+from zabcheck.protocols.zab.leader import latest_follower, on_ack_e, on_cepoch
 from zabcheck.protocols.zab.messages import AckE, CEpoch, NewEpoch, NewLeader
 from zabcheck.protocols.zab.process import Phase
 
@@ -61,7 +62,7 @@ def test_f_1_2_a_later_epoch_is_promised_and_acknowledged_with_the_history() -> 
     """If f.p < e', then f.p becomes e' and the follower acknowledges with f.a and h_f; its phase 1 is over."""
     f = follower(phase=Phase.DISCOVERY, accepted_epoch=1, current_epoch=1, history=AB)
     effects = on_newepoch(f, 1, NewEpoch(EPOCH))
-    assert sent(effects) == [(1, AckE(1, AB))]
+    assert sent(effects) == [(1, AckE(1, Whole(AB)))]
     assert Promise(2, 0, EPOCH) in effects
     assert (f.accepted_epoch, f.current_epoch, f.phase) == (EPOCH, 1, Phase.SYNCHRONIZATION)
 
@@ -79,7 +80,7 @@ def test_f_1_2_an_epoch_is_not_promised_twice() -> None:
     effects = on_newepoch(f, 3, NewEpoch(EPOCH))
     assert not [effect for effect in effects if isinstance(effect, Promise)]
     assert written(effects) == []
-    assert sent(effects) == [(3, AckE(0, EMPTY, counts=False))]
+    assert sent(effects) == [(3, AckE(0, Whole(EMPTY), counts=False))]
 
 
 def test_f_1_2_an_earlier_epoch_is_refused() -> None:
@@ -105,25 +106,26 @@ def test_f_1_2_nobody_but_the_chosen_leader_is_answered() -> None:
 def test_l_1_2_the_history_of_the_latest_epoch_is_chosen() -> None:
     """Of a quorum's histories the one of the highest f.a becomes I_e', even if others are longer."""
     leader = proposing(1, 2)
-    assert on_ack_e(leader, 1, AckE(1, Chain.of([A, B]))) == []
+    assert on_ack_e(leader, 1, AckE(1, Whole(Chain.of([A, B])))) == []
     assert leader.proposed is None
     newest = Chain.of([A, txn(2, 1)])
-    assert sent(on_ack_e(leader, 2, AckE(2, newest))) == [(1, NewLeader(EPOCH, newest)), (2, NewLeader(EPOCH, newest))]
+    proposal = NewLeader(EPOCH, Whole(newest))
+    assert sent(on_ack_e(leader, 2, AckE(2, Whole(newest)))) == [(1, proposal), (2, proposal)]
     assert leader.proposed == newest
 
 
 def test_l_1_2_within_an_epoch_the_highest_zxid_is_chosen() -> None:
     """f'.a = f.a and f'.zxid precedes f.zxid."""
     leader = proposing(1, 2)
-    on_ack_e(leader, 1, AckE(1, AB))
-    on_ack_e(leader, 2, AckE(1, Chain.of([A])))
+    on_ack_e(leader, 1, AckE(1, Whole(AB)))
+    on_ack_e(leader, 2, AckE(1, Whole(Chain.of([A]))))
     assert leader.proposed == AB
 
 
 def test_l_1_2_a_later_epoch_counts_for_more_than_a_later_zxid() -> None:
     """The initial history of a later epoch may have dropped what an earlier epoch never committed."""
-    acks = {1: AckE(1, Chain.of([A, B])), 2: AckE(2, Chain.of([A])), 3: AckE(2, EMPTY)}
-    assert latest_history(acks) == Chain.of([A])
+    acks = {1: AckE(1, Whole(Chain.of([A, B]))), 2: AckE(2, Whole(Chain.of([A]))), 3: AckE(2, Whole(EMPTY))}
+    assert latest_follower(acks) == 2
 
 
 @pytest.mark.parametrize("order", [(1, 3), (3, 1)])
@@ -131,15 +133,15 @@ def test_l_1_2_of_followers_that_are_level_the_lowest_id_provides_the_history(or
     """With "precedes" alone neither of two level followers could be chosen."""
     left, right = Chain.of([A, B]), Chain.of([txn(1, 1), B])
     assert left.zxid == right.zxid
-    acks = {1: AckE(1, left), 3: AckE(1, right)}
-    assert latest_history({process: acks[process] for process in order}) == left
+    acks = {1: AckE(1, Whole(left)), 3: AckE(1, Whole(right))}
+    assert latest_follower({process: acks[process] for process in order}) == 1
 
 
 def test_l_1_2_nobody_has_anything_at_first() -> None:
     """Every history is ⟨⟩ initially, and so is I_1."""
     leader = proposing(1, 2)
-    on_ack_e(leader, 1, AckE(0, EMPTY))
-    on_ack_e(leader, 2, AckE(0, EMPTY))
+    on_ack_e(leader, 1, AckE(0, Whole(EMPTY)))
+    on_ack_e(leader, 2, AckE(0, Whole(EMPTY)))
     assert leader.proposed is not None
     assert leader.proposed.zxid == NO_ZXID
 
@@ -147,7 +149,7 @@ def test_l_1_2_nobody_has_anything_at_first() -> None:
 def test_l_1_2_an_ack_e_is_wanted_from_those_that_were_asked_only() -> None:
     """One ACK-E for one NEWEPOCH."""
     leader = proposing(1, 2)
-    on_ack_e(leader, 2, AckE(1, AB))
-    for stranger, ack in ((2, AckE(1, AB)), (3, AckE(1, AB))):
+    on_ack_e(leader, 2, AckE(1, Whole(AB)))
+    for stranger, ack in ((2, AckE(1, Whole(AB))), (3, AckE(1, Whole(AB)))):
         assert on_ack_e(leader, stranger, ack) == []
     assert leader.proposed is None

@@ -18,6 +18,7 @@ from tests.paper.builders import (
 )
 from zabcheck.protocols.base import GiveUp, Request
 from zabcheck.protocols.zab.follower import on_commit, on_commit_ld, on_newleader, on_propose
+from zabcheck.protocols.zab.histories import Whole
 from zabcheck.protocols.zab.leader import on_ack, on_ack_e, on_ack_ld, on_cepoch, on_request
 from zabcheck.protocols.zab.messages import (
     Ack,
@@ -59,7 +60,7 @@ def test_a_late_joiner_gets_each_transaction_once() -> None:
     joining = sent(on_cepoch(leader, 3, CEpoch(0)))
     on_request(leader, 1, Request("e"))
     after = on_request(leader, 1, Request("f"))
-    assert joining[-1] == (3, NewLeader(EPOCH, AB.append(D)))
+    assert joining[-1] == (3, NewLeader(EPOCH, Whole(AB.append(D))))
     assert [m.txn.zxid.counter for to, m in sent(after) if to == 3 and isinstance(m, Propose)] == [3]
 
 
@@ -88,7 +89,7 @@ def test_an_acknowledgement_of_newleader_acknowledges_what_it_covers() -> None:
 
 def test_a_late_joiner_accepts_proposals_before_it_delivers_anything() -> None:
     f = synchronizing()
-    on_newleader(f, 1, NewLeader(EPOCH, AB))
+    on_newleader(f, 1, NewLeader(EPOCH, Whole(AB)))
     assert sent(on_propose(f, 1, Propose(EPOCH, D))) == [(1, Ack(EPOCH, D.zxid))]
     assert on_commit(f, 1, Commit(EPOCH, D.zxid)) == []
     assert on_commit_ld(f, 1, CommitLd(EPOCH, D.zxid)) == [
@@ -128,9 +129,9 @@ def test_a_cepoch_while_the_epoch_is_being_promised_is_answered_with_that_epoch(
 
 def test_a_cepoch_while_the_history_is_being_taken_over_is_answered_with_both() -> None:
     leader = announcing(1, 2)
-    assert sent(on_cepoch(leader, 3, CEpoch(0))) == [(3, NewEpoch(EPOCH)), (3, NewLeader(EPOCH, AB))]
+    assert sent(on_cepoch(leader, 3, CEpoch(0))) == [(3, NewEpoch(EPOCH)), (3, NewLeader(EPOCH, Whole(AB)))]
     assert not leader.established
-    assert on_ack_e(leader, 3, AckE(0, EMPTY)) == []
+    assert on_ack_e(leader, 3, AckE(0, Whole(EMPTY))) == []
     on_ack_ld(leader, 3, AckLd(EPOCH, B.zxid))
     on_ack_ld(leader, 2, AckLd(EPOCH, B.zxid))
     assert leader.established
@@ -149,30 +150,30 @@ def test_a_cepoch_opens_a_new_iteration_of_a_follower_that_the_leader_had() -> N
 def test_an_old_promise_does_not_help_to_complete_phase_1() -> None:
     """Its answer was lost and will not come again; instead of waiting for it, the leader starts anew."""
     leader = proposing(1, 2, 3)
-    on_ack_e(leader, 1, AckE(1, AB))
-    assert [type(effect) for effect in on_ack_e(leader, 2, AckE(1, AB, counts=False))] == [GiveUp]
+    on_ack_e(leader, 1, AckE(1, Whole(AB)))
+    assert [type(effect) for effect in on_ack_e(leader, 2, AckE(1, Whole(AB), counts=False))] == [GiveUp]
     assert leader.proposed is None
 
 
 def test_a_follower_whose_answer_counted_may_come_back_before_phase_1_ends() -> None:
     leader = proposing(1, 2, 3, n=5)
-    on_ack_e(leader, 1, AckE(1, AB))
-    on_ack_e(leader, 2, AckE(1, AB))
+    on_ack_e(leader, 1, AckE(1, Whole(AB)))
+    on_ack_e(leader, 2, AckE(1, Whole(AB)))
     on_cepoch(leader, 2, CEpoch(EPOCH))
-    assert on_ack_e(leader, 2, AckE(1, AB, counts=False)) == []
-    assert [to for to, _ in sent(on_ack_e(leader, 3, AckE(0, EMPTY)))] == [1, 2, 3]
+    assert on_ack_e(leader, 2, AckE(1, Whole(AB), counts=False)) == []
+    assert [to for to, _ in sent(on_ack_e(leader, 3, AckE(0, Whole(EMPTY))))] == [1, 2, 3]
 
 
 def test_an_old_promise_does_not_offer_a_history() -> None:
     leader = proposing(1, 2, 3)
-    on_ack_e(leader, 2, AckE(9, AB.append(D), counts=False))
-    on_ack_e(leader, 1, AckE(1, AB))
-    on_ack_e(leader, 3, AckE(0, EMPTY))
+    on_ack_e(leader, 2, AckE(9, Whole(AB.append(D)), counts=False))
+    on_ack_e(leader, 1, AckE(1, Whole(AB)))
+    on_ack_e(leader, 3, AckE(0, Whole(EMPTY)))
     assert leader.proposed == AB
 
 
 def test_who_promised_before_may_still_be_synchronised() -> None:
     f = synchronizing(current_epoch=EPOCH, history=AB.append(D))
-    [(_, ack)] = sent(on_newleader(f, 1, NewLeader(EPOCH, AB.append(D))))
+    [(_, ack)] = sent(on_newleader(f, 1, NewLeader(EPOCH, Whole(AB.append(D)))))
     assert ack == AckLd(EPOCH, D.zxid)
     assert f.phase is Phase.SYNCHRONIZATION

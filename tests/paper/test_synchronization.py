@@ -19,6 +19,7 @@ from tests.paper.builders import (
     written,
 )
 from zabcheck.protocols.zab.follower import on_commit_ld, on_newleader
+from zabcheck.protocols.zab.histories import Whole
 from zabcheck.protocols.zab.leader import on_ack_e, on_ack_ld
 from zabcheck.protocols.zab.messages import AckE, AckLd, CommitLd, NewLeader
 from zabcheck.protocols.zab.process import Link, Phase
@@ -27,26 +28,26 @@ from zabcheck.protocols.zab.process import Link, Phase
 def test_l_2_1_the_initial_history_is_proposed_to_all_of_the_quorum() -> None:
     """NEWLEADER(e', I_e') goes to every follower in Q: each that acknowledged e'."""
     leader = proposing(1, 2, 3, 4, n=5)
-    on_ack_e(leader, 4, AckE(1, AB))
-    on_ack_e(leader, 1, AckE(0, EMPTY))
-    effects = on_ack_e(leader, 2, AckE(0, EMPTY))
-    assert sent(effects) == [(f, NewLeader(EPOCH, AB)) for f in (1, 2, 4)]
+    on_ack_e(leader, 4, AckE(1, Whole(AB)))
+    on_ack_e(leader, 1, AckE(0, Whole(EMPTY)))
+    effects = on_ack_e(leader, 2, AckE(0, Whole(EMPTY)))
+    assert sent(effects) == [(f, NewLeader(EPOCH, Whole(AB))) for f in (1, 2, 4)]
     assert leader.links[3] is Link.ASKED
 
 
 def test_l_2_1_who_acknowledges_the_epoch_later_gets_it_later() -> None:
     """Nobody is proposed an initial history that has not promised the epoch."""
     leader = proposing(1, 2, 3)
-    on_ack_e(leader, 1, AckE(1, AB))
-    on_ack_e(leader, 2, AckE(0, EMPTY))
-    assert sent(on_ack_e(leader, 3, AckE(9, EMPTY))) == [(3, NewLeader(EPOCH, AB))]
+    on_ack_e(leader, 1, AckE(1, Whole(AB)))
+    on_ack_e(leader, 2, AckE(0, Whole(EMPTY)))
+    assert sent(on_ack_e(leader, 3, AckE(9, Whole(EMPTY)))) == [(3, NewLeader(EPOCH, Whole(AB)))]
     assert leader.proposed == AB
 
 
 def test_f_2_1_the_epoch_and_its_initial_history_are_accepted_and_acknowledged() -> None:
     """If f.p = e': f.a becomes e', each transaction of I_e' is accepted, and h_f becomes I_e'; then comes the ACK."""
     f = synchronizing(history=Chain.of([A]))
-    effects = on_newleader(f, 1, NewLeader(EPOCH, AB))
+    effects = on_newleader(f, 1, NewLeader(EPOCH, Whole(AB)))
     assert (f.current_epoch, f.history) == (EPOCH, AB)
     assert sent(effects) == [(1, AckLd(EPOCH, B.zxid))]
     assert Adopt(2, 0, EPOCH, B.zxid, 2, AB.hash) in effects
@@ -54,7 +55,7 @@ def test_f_2_1_the_epoch_and_its_initial_history_are_accepted_and_acknowledged()
 
 def test_f_2_1_is_atomic_and_durable_before_it_is_acknowledged() -> None:
     """f.a and h_f are set in one write: after a crash the follower has both or neither."""
-    effects = on_newleader(synchronizing(), 1, NewLeader(EPOCH, AB))
+    effects = on_newleader(synchronizing(), 1, NewLeader(EPOCH, Whole(AB)))
     assert at_once(effects) == []
     assert written(effects) == [{"current_epoch": EPOCH, "history": AB}]
 
@@ -62,7 +63,7 @@ def test_f_2_1_is_atomic_and_durable_before_it_is_acknowledged() -> None:
 def test_f_2_1_what_the_initial_history_does_not_have_is_truncated() -> None:
     """h_f becomes I_e', whatever it was."""
     f = synchronizing(history=Chain.of([A, C]))
-    effects = on_newleader(f, 1, NewLeader(EPOCH, AB))
+    effects = on_newleader(f, 1, NewLeader(EPOCH, Whole(AB)))
     assert f.history == AB
     assert Truncate(2, 0, A.zxid, 1) in effects
 
@@ -70,7 +71,7 @@ def test_f_2_1_what_the_initial_history_does_not_have_is_truncated() -> None:
 @pytest.mark.parametrize("history", [EMPTY, Chain.of([A]), AB])
 def test_f_2_1_nothing_is_truncated_if_the_initial_history_goes_on_from_the_old_one(history: Chain) -> None:
     """To accept what is missing at the end is all that h_f = I_e' takes then."""
-    effects = on_newleader(synchronizing(history=history), 1, NewLeader(EPOCH, AB))
+    effects = on_newleader(synchronizing(history=history), 1, NewLeader(EPOCH, Whole(AB)))
     assert not [effect for effect in effects if isinstance(effect, Truncate)]
 
 
@@ -78,7 +79,7 @@ def test_f_2_1_nothing_is_truncated_if_the_initial_history_goes_on_from_the_old_
 def test_f_2_1_an_epoch_that_was_not_promised_starts_a_new_iteration(promised: int) -> None:
     """If f.p ≠ e', the follower starts a new iteration."""
     f = synchronizing(accepted_epoch=promised)
-    assert gives_up(on_newleader(f, 1, NewLeader(EPOCH, AB)))
+    assert gives_up(on_newleader(f, 1, NewLeader(EPOCH, Whole(AB))))
     assert (f.current_epoch, f.history) == (1, EMPTY)
 
 
@@ -86,13 +87,13 @@ def test_f_2_1_an_epoch_that_was_not_promised_starts_a_new_iteration(promised: i
 def test_f_2_1_belongs_to_phase_2(phase: Phase) -> None:
     """The initial history is accepted after the promise, and once."""
     f = follower(phase=phase, accepted_epoch=EPOCH)
-    assert on_newleader(f, 1, NewLeader(EPOCH, AB)) == []
+    assert on_newleader(f, 1, NewLeader(EPOCH, Whole(AB))) == []
     assert f.history == EMPTY
 
 
 def test_f_2_1_nobody_but_the_chosen_leader_sets_the_history() -> None:
     """NEWLEADER comes from the leader that the follower follows."""
-    assert on_newleader(synchronizing(), 3, NewLeader(EPOCH, AB)) == []
+    assert on_newleader(synchronizing(), 3, NewLeader(EPOCH, Whole(AB))) == []
 
 
 def test_l_2_2_a_quorum_of_acknowledgements_establishes_the_leader() -> None:

@@ -13,6 +13,7 @@ import zabcheck
 from invariants import PROPERTIES, Broadcast
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import Effect, Request
+from zabcheck.protocols.switches import LETTER
 from zabcheck.protocols.zab.leader import on_request
 from zabcheck.protocols.zab.process import Leader
 from zabcheck.search.machine import Machine, Search, choices_a_run, find, machine_class
@@ -104,8 +105,11 @@ def test_no_rule_completes_an_epoch_alone() -> None:
     """From the start of a run, no single rule gets a leader established, whatever it draws."""
     machine: type[Machine] = machine_class(Search(mutated("zab")))
     for rule in machine().rules:
+        if rule.function.__name__ == "stabilise":
+            continue  # that is what it is for, and it comes last
         for pick in range(100):
             fresh = machine()
+            fresh.begin(LETTER)
             if all(condition(fresh) for condition in rule.preconditions):
                 rule.function(fresh, pick=pick)
                 assert not any(state is not None and state.established for state in fresh.run.simulator.states)

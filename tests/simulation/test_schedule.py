@@ -8,6 +8,7 @@ import pytest
 from zabcheck.simulation import schedule
 from zabcheck.simulation.schedule import (
     AnyChoice,
+    Corrupt,
     Crash,
     Cut,
     Drain,
@@ -26,6 +27,7 @@ from zabcheck.simulation.schedule import (
     Sever,
     Snapshot,
     Split,
+    Stabilise,
     Sync,
     Timeout,
     dump,
@@ -44,6 +46,10 @@ EVERY_KIND: tuple[AnyChoice, ...] = (
     Crash(1, 3),
     Recover(1),
     Snapshot(1),
+    Snapshot(1, cut=True),
+    Corrupt(1),
+    Corrupt(1, 3),
+    Stabilise(1, (1, 2)),
     Cut(1, 2),
     Heal(),
     Reset(1, 2),

@@ -13,7 +13,12 @@ from msgspec import Struct, structs
 from invariants import Chain
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Effect, Message, ProcessId, Protocol, Request, Send, Stimulus
-from zabcheck.protocols.zab.follower import accept_initial_history, on_newepoch, on_newleader
+from zabcheck.protocols.zab.follower import (
+    accept_initial_history,
+    on_newepoch,
+    on_newleader,
+)
+from zabcheck.protocols.zab.histories import carry, received
 from zabcheck.protocols.zab.leader import broadcast, can_broadcast, on_ack, on_ack_e, on_request
 from zabcheck.protocols.zab.messages import Ack, AckE, NewEpoch, NewLeader
 from zabcheck.protocols.zab.process import Follower, Leader, Phase
@@ -45,7 +50,7 @@ def accept_equal_epoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effe
     """Step f.1.2, but e' = f.p is acknowledged as a new promise, whoever proposes it."""
     if sender == f.leader and f.phase is Phase.DISCOVERY and m.epoch == f.accepted_epoch:
         f.phase = Phase.SYNCHRONIZATION
-        return [Send(sender, AckE(f.current_epoch, f.history))]
+        return [Send(sender, AckE(f.current_epoch, carry(f.history, f.base, m.lasts)))]
     return on_newepoch(f, sender, m)
 
 
@@ -59,17 +64,16 @@ def broadcast_early(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
     return broadcast(l, m.value) if may_broadcast_early(l) else on_request(l, sender, m)
 
 
-def history_of_highest_zxid(acks: Mapping[ProcessId, AckE]) -> Chain:
+def follower_of_highest_zxid(acks: Mapping[ProcessId, AckE]) -> ProcessId:
     """Step l.1.2, but f.a is not looked at."""
-    best = max(sorted(acks), key=lambda f: (acks[f].history.zxid, -f))
-    return acks[best].history
+    return max(acks, key=lambda f: (acks[f].history.zxid, -f))
 
 
 def keep_private_transactions(f: Follower, sender: ProcessId, m: NewLeader) -> list[Effect]:
     """Step f.2.1, but what the follower has and I_e' does not is kept, in its place."""
     if sender != f.leader or f.phase is not Phase.SYNCHRONIZATION or m.epoch != f.accepted_epoch:
         return on_newleader(f, sender, m)
-    merged = sorted({*f.history, *m.history})
+    merged = sorted({*f.history, *received(f.history, m.history)})
     return accept_initial_history(f, m, Chain.of(merged))
 
 
@@ -113,7 +117,7 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             ("primary integrity", "total order", "agreement", "global primary order"),
             "an epoch whose broadcasts only its leader has, and a longer old history elsewhere",
-            {AckE: partial(on_ack_e, choose=history_of_highest_zxid)},
+            {AckE: partial(on_ack_e, choose=follower_of_highest_zxid)},
         ),
         Mutant(
             "no-truncation",

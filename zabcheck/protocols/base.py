@@ -7,6 +7,8 @@ every interleaving can be tried.
 The state of a process is made of immutable values; a step rebinds fields and never changes what they held. So a
 process is copied by copying its fields.
 
+A step that returns `invariants.Halt` among its effects stops the process for good.
+
 Effects are performed in order. What follows a `Persist` is withheld until the simulator has synced that write: an
 answer never leaves before what it promises is durable.
 """
@@ -35,7 +37,12 @@ class Stimulus(Struct, frozen=True, gc=False):
 
 
 class Started(Stimulus, frozen=True):
-    """The process is up, for the first time or after a crash, with what its disk kept."""
+    """The process is up, for the first time or after a crash, with what its disk kept.
+
+    With `intact` False the digest of a record does not match what is in it.
+    """
+
+    intact: bool = True
 
 
 class Elected(Stimulus, frozen=True):
@@ -61,7 +68,12 @@ class Request(Stimulus, frozen=True):
 
 
 class TakeSnapshot(Stimulus, frozen=True):
-    """The application writes down the state that its deliveries so far have led to."""
+    """The application writes down the state that its deliveries so far have led to.
+
+    With `cut`, what the log holds of them may go.
+    """
+
+    cut: bool = False
 
 
 # What a step can want done. An `invariants.Event` among the effects is shown to the outside.

@@ -3,12 +3,16 @@
 They belong to the schedule. A search draws them anew for each run, as bugs differ in the grain that shows them.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
+import msgspec
 from msgspec import Meta, Struct
 
 COUNTER_LIMIT = 2**32 - 1
 """The highest counter of an epoch: ZooKeeper packs it into 32 bits."""
+
+_LONGEST_NUMBER = 20
 
 
 class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -32,3 +36,28 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
 LETTER = Switches()
 """The letter of the paper."""
+
+
+def switches_of(settings: Iterable[str]) -> dict[str, Any]:
+    """The values of switches that are set by text, as in "histories=missing".
+
+    ValueError, with what is expected, for a name or value that there is not.
+    """
+    values: dict[str, Any] = {}
+    for setting in settings:
+        name, _, text = setting.partition("=")
+        if name not in Switches.__struct_fields__:
+            raise ValueError(f"no switch `{name}`; expected one of: {', '.join(Switches.__struct_fields__)}")
+        value = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER else text
+        try:
+            msgspec.convert({name: value}, Switches)
+        except msgspec.ValidationError:
+            raise ValueError(f"{name}: expected {_expected(name)}, found `{text}`") from None
+        values[name] = value
+    return values
+
+
+def _expected(name: str) -> str:
+    if name == "counter_limit":
+        return f"a number from 1 to {COUNTER_LIMIT}"
+    return " or ".join(get_args(get_type_hints(Switches)[name]))

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from invariants import EMPTY, Chain, Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
+from invariants import EMPTY, Chain, Corrupt, Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.report.story import Change, Message, Moment, Story
+from zabcheck.report.words import names
 from zabcheck.search.run import Replay, replay, simulate
 from zabcheck.simulation import schedule as choices
 from zabcheck.simulation.schedule import Choice, Schedule
 from zabcheck.simulation.simulator import Simulator
+
+State = Mapping[str, str | tuple[str, ...]]
 
 
 def explain(schedule: Schedule, properties: Sequence[str] | None = None) -> Story:
@@ -21,19 +24,16 @@ def explain_replay(replayed: Replay) -> Story:
     schedule = replayed.schedule
     shown: list[Event] = []
     messages: dict[int, Message] = {}
+    moments: list[Moment] = []
+    before: dict[int, State] = {}
 
     def show(event: Event) -> None:
         shown.append(event)
         if isinstance(event, Send):
             messages[event.message] = Message(event.process, event.to, f"{event.kind}({event.text})")
 
-    simulator = simulate(schedule, show, network=True)
-    before = _states(simulator, {})
-    shown.clear()
-    moments: list[Moment] = []
-    for choice in _fine(schedule):
-        if not simulator.execute(choice):
-            continue
+    def on_step(choice: Choice) -> None:
+        nonlocal before
         after = _states(simulator, before)
         sent: dict[str, tuple[int, ...]] = {}
         for event in shown:
@@ -58,6 +58,13 @@ def explain_replay(replayed: Replay) -> Story:
         )
         before = after
         shown.clear()
+
+    simulator = simulate(schedule, show, network=True)
+    before = _states(simulator, {})
+    shown.clear()
+    simulator.on_step = on_step
+    for each in schedule.choices:
+        simulator.execute(each)
     violation = next((v.violation for v in _by_schedule(replayed) if v.violation is not None), None)
     mutant = CATALOGUE.get(schedule.mutant) if schedule.mutant else None
     return Story(
@@ -84,17 +91,6 @@ def _by_schedule(replayed: Replay) -> list[Verdict]:
         return verdict.property != replayed.schedule.violates, float("inf") if detected is None else detected
 
     return sorted(replayed.verdicts, key=rank)
-
-
-def _fine(schedule: Schedule) -> Sequence[Choice]:
-    """The fine choices that `schedule` executes."""
-    simulator = simulate(schedule, lambda _: None)
-    for choice in schedule.choices:
-        simulator.execute(choice)
-    return simulator.executed
-
-
-State = Mapping[str, str | tuple[str, ...]]
 
 
 def _states(simulator: Simulator, before: Mapping[int, State]) -> dict[int, State]:
@@ -141,12 +137,17 @@ def _action(choice: Choice, shown: Sequence[Event], messages: Mapping[int, Messa
             return "time-out"
         case choices.Notice():
             return f"notices: p{choice.peer} closed"
+        case choices.Lead():
+            return f"oracles: p{choice.leader} leads {names(choice.followers)}".rstrip()
+        case choices.Corrupt():
+            [zxid] = [event.zxid for event in shown if isinstance(event, Corrupt)]
+            return f"disk: the record of {zxid} is altered"
         case choices.Crash():
             return "crash" + (f", first {choice.keep} unsynced kept" if choice.keep else "")
         case choices.Recover():
             return "recover"
         case choices.Snapshot():
-            return "snapshot"
+            return "snapshot" + (", log cut below it" if choice.cut else "")
         case choices.Cut():
             return f"cut p{choice.sender} → p{choice.receiver}"
         case choices.Heal():

@@ -11,9 +11,10 @@ Hypothesis is used here has reasons:
   sequence behind an example knows nothing of. So Hypothesis' own shrinking, which may take five minutes, is off.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import msgspec
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
@@ -21,9 +22,12 @@ from msgspec import Struct
 
 from invariants import Invariant, select
 from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.quorums import Quorums
+from zabcheck.protocols.switches import Switches
 from zabcheck.search.run import Run
 from zabcheck.simulation.schedule import (
     Choice,
+    Corrupt,
     Crash,
     Cut,
     Drain,
@@ -40,9 +44,11 @@ from zabcheck.simulation.schedule import (
     Sever,
     Snapshot,
     Split,
+    Stabilise,
     Sync,
     Timeout,
 )
+from zabcheck.simulation.stabilise import least
 
 T = TypeVar("T")
 
@@ -67,6 +73,7 @@ WEIGHTS = {
     "split": 2,
     "reset": 1,
     "snapshot": 2,
+    "corrupt": 1,
     "request": 20,
     "settle": 20,
 }
@@ -74,24 +81,26 @@ WEIGHTS = {
 the next one that is: so a request, where nobody may broadcast, to `settle`, and that, where nothing waits, to a change
 of leader."""
 
-OPTIONAL = ("notice", "timeout", "crash", "power_loss", "cut", "sever", "split", "reset")
+OPTIONAL = ("notice", "timeout", "crash", "corrupt", "power_loss", "cut", "sever", "split", "reset")
 """The rules that a run may do without: each run draws which of them it has (swarm testing, Groce et al. 2012)."""
 
 
 class PropertyBroken(Exception):
-    """A run broke a property; `choices` are the fine choices that it executed."""
+    """A run broke a property; `choices` are the fine choices that it executed, `switches` those that it had."""
 
-    def __init__(self, property_: str, choices: Sequence[Choice]) -> None:
+    def __init__(self, property_: str, run: Run) -> None:
         super().__init__(property_)
         self.property = property_
-        self.choices = tuple(choices)
+        self.choices = tuple(run.simulator.executed)
+        self.switches = run.simulator.switches
 
 
 class Search(Struct, frozen=True):
     """What to search, and how far.
 
     `runs` runs of up to `steps` steps each. `on_run` is called with each run when it ends. `rng` is the seed; None
-    leaves it to Hypothesis, that is to `pytest --hypothesis-seed`, or to chance.
+    leaves it to Hypothesis, that is to `pytest --hypothesis-seed`, or to chance. Each run draws its switches, but for
+    those in `fixed`.
     """
 
     protocol: Protocol
@@ -101,6 +110,8 @@ class Search(Struct, frozen=True):
     steps: int = 200
     rng: int | None = None
     on_run: Callable[[Run], None] = lambda _: None
+    quorums: Quorums | None = None
+    fixed: Mapping[str, Any] = {}
 
 
 class Machine(RuleBasedStateMachine):
@@ -115,27 +126,32 @@ class Machine(RuleBasedStateMachine):
         # tests/search/test_machine.py for the test that notices if that stops working.
         assert hasattr(self, "_rules_strategy"), "this version of Hypothesis chooses rules in another way"
         self._rules_strategy: Any = _choose_rule(self)
-        self.run = Run(self.search.protocol, self.search.processes, self.kinds)
-        self.ids = self.run.simulator.ids
+        self.run: Run
         self.enabled: list[Any] | None = None  # each rule as often as it weighs
         self.rest: Any = None
+        self.last: Any = None
         self.left = choices_a_run(self.search)
+
+    def begin(self, switches: Switches) -> None:
+        search = self.search
+        self.run = Run(search.protocol, search.processes, self.kinds, quorums=search.quorums, switches=switches)
+        self.ids = self.run.simulator.ids
 
     def choose(self, choice: Choice) -> None:
         """Execute `choice`; the end of the run if it broke a property."""
         self.run.execute(choice)
         if self.run.broken is not None:
             self.search.on_run(self.run)
-            raise PropertyBroken(self.run.broken, self.run.simulator.executed)
+            raise PropertyBroken(self.run.broken, self.run)
 
     def teardown(self) -> None:
         if self.run.broken is not None or self.left:
             return  # counted already, or cut off by Hypothesis
         self.search.on_run(self.run)
-        # Integrity is settled only by the end of the run.
+        # Integrity and convergence are settled only by the end of the run.
         for verdict in self.run.judge.finish():
             if verdict.status == "violated":
-                raise PropertyBroken(verdict.property, self.run.simulator.executed)
+                raise PropertyBroken(verdict.property, self.run)
 
     @property
     def over(self) -> bool:
@@ -150,20 +166,45 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     varies, by copying a part of it elsewhere, stays meaningful from there on.
     """
     if machine.enabled is None:
+        machine.begin(_draw_switches(draw, machine.search.fixed))
         left_out = [name for name in OPTIONAL if draw(st.booleans())]
         rules = {each.function.__name__: each for each in machine.rules}
-        machine.rest = rules["rest"]
+        machine.rest, machine.last = rules["rest"], rules["stabilise"]
         left = {name: weight for name, weight in WEIGHTS.items() if name not in left_out}
         machine.enabled = [rules[name] for name, weight in left.items() for _ in range(weight)]
     machine.left -= 1
     number = draw(_NUMBER) % len(machine.enabled)
     arguments = {"pick": draw(_PICK)}
+    if not machine.left:
+        return machine.last, arguments
     if machine.over:
         return machine.rest, arguments
     for chosen in machine.enabled[number:] + machine.enabled[:number]:
         if all(condition(machine) for condition in chosen.preconditions):
             return chosen, arguments
     raise AssertionError("some rules have no precondition")
+
+
+SWITCHES: Mapping[str, Sequence[tuple[int, Any]]] = {
+    "histories": ((40, "missing"),),
+    "sync": ((15, "atomic"),),
+    "elections": ((15, "together"),),
+    "application": ((40, "key-value"),),
+    "counter_limit": ((3, 1), (3, 2), (4, 3)),
+}
+"""How many runs of a hundred have a switch set to something else than the letter of the paper says."""
+
+
+def _draw_switches(draw: Callable[[st.SearchStrategy[Any]], Any], fixed: Mapping[str, Any]) -> Switches:
+    """One draw a switch, fixed or not, so that fixing one leaves the others as they are."""
+    drawn: dict[str, Any] = {}
+    for switch, shares in SWITCHES.items():
+        number = draw(_PICK)
+        for share, value in shares:
+            if 0 <= number < share:
+                drawn[switch] = value
+            number -= share
+    return msgspec.convert({**drawn, **fixed}, Switches)
 
 
 _NUMBER = st.integers(0, sum(WEIGHTS.values()) - 1)
@@ -187,7 +228,7 @@ class Rules(Machine):
     def request(self, pick: int) -> None:
         self.choose(Request(_one(self.primaries(), pick)))
 
-    @precondition(lambda self: self.leaders() and len(self.leaders()) < len(self.ids))
+    @precondition(lambda self: not self.together and self.leaders() and len(self.leaders()) < len(self.ids))
     @_any
     def follow(self, pick: int) -> None:
         """An oracle changes its mind: to another leader than before, if there is one."""
@@ -233,6 +274,7 @@ class Rules(Machine):
     def heal(self, pick: int) -> None:
         self.choose(Heal())
 
+    @precondition(lambda self: not self.together)
     @_any
     def elect(self, pick: int) -> None:
         self.choose(Elect(*self.two(pick)))
@@ -244,6 +286,12 @@ class Rules(Machine):
     @_any
     def crash(self, pick: int) -> None:
         self.choose(Crash(_one(self.ids, pick), pick // len(self.ids) % 4))
+
+    @precondition(lambda self: any(disk.log for disk in self.run.simulator.disks))
+    @_any
+    def corrupt(self, pick: int) -> None:
+        written = [process for process in self.ids if self.run.simulator.disks[process].log]
+        self.choose(Corrupt(_one(written, pick), pick // len(self.ids) % 4))
 
     @_any
     def power_loss(self, pick: int) -> None:
@@ -267,13 +315,30 @@ class Rules(Machine):
 
     @_any
     def snapshot(self, pick: int) -> None:
-        self.choose(Snapshot(_one(self.ids, pick)))
+        self.choose(Snapshot(_one(self.ids, pick), cut=pick // len(self.ids) % 2 == 1))
+
+    @_any
+    def stabilise(self, pick: int) -> None:
+        """Every run ends with it: from whatever state it has reached, the protocol has to get going again."""
+        simulator = self.run.simulator
+        able = [process for process in self.ids if not simulator.halted[process]]
+        if able:
+            leader = _one(able, pick)
+            first = pick // len(able) % len(able)
+            quorum = least(simulator.quorums, leader, able[first:] + able[:first])
+            if quorum is not None:
+                self.choose(Stabilise(leader, quorum))
 
     @_any
     def rest(self, pick: int) -> None:
         """The run has had its steps."""
 
     # What the rules choose from.
+
+    @property
+    def together(self) -> bool:
+        """Whether an election is one choice."""
+        return self.run.simulator.switches.elections == "together"
 
     def leaders(self) -> list[int]:
         """The processes that lead, as far as they know."""

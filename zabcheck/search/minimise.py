@@ -1,8 +1,8 @@
 """From a schedule that breaks a property to a 1-minimal one: no single choice can be left out.
 
 Because a choice that is not enabled is skipped, any sub-sequence can be tried. The passes drop processes, then runs of
-choices from long to short (delta debugging, Zeller and Hildebrandt 2002), and then simplify what is left, until none
-of it helps any more. The property that breaks stays the same.
+choices from long to short (delta debugging, Zeller and Hildebrandt 2002), and then simplify what is left, and set the
+switches back to the letter of the paper, until none of it helps any more. The property that breaks stays the same.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,8 +11,11 @@ from time import process_time
 from msgspec import structs
 
 from invariants import Judge, select
+from zabcheck.protocols.quorums import MAJORITY, Quorums
+from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.run import dispatch, simulate
-from zabcheck.simulation.schedule import Choice, Crash, Schedule
+from zabcheck.simulation.schedule import Choice, Crash, Lead, Schedule, Snapshot, Stabilise, Sync
+from zabcheck.simulation.stabilise import least
 
 
 def breaks(schedule: Schedule, property_: str) -> tuple[Choice, ...] | None:
@@ -48,15 +51,33 @@ def minimise(schedule: Schedule, property_: str, seconds: float = 60.0) -> Sched
         before = best
         best = _drop_choices(best, property_, deadline)
         best = _simplify(best, property_, deadline)
+        best = _throw_switches(best, property_, deadline)
         if best == before or process_time() > deadline:
             return best
 
 
 def _with_fewer_processes(schedule: Schedule) -> Iterator[Schedule]:
-    """The schedule on 1, 2, … processes, without what the others did."""
+    """The schedule on 1, 2, … processes, without what the others did.
+
+    Only where the majority is what counts: weights and families are about certain processes.
+    """
+    if schedule.quorums != MAJORITY:
+        return
     for processes in range(1, schedule.processes):
-        kept = [choice for choice in schedule.choices if _highest(choice) <= processes]
-        yield structs.replace(schedule, processes=processes, choices=tuple(kept))
+        kept = [_among(choice, processes) for choice in schedule.choices]
+        choices = tuple(choice for choice in kept if choice is not None and _highest(choice) <= processes)
+        yield structs.replace(schedule, processes=processes, choices=choices)
+
+
+def _among(choice: Choice, processes: int) -> Choice | None:
+    """The choice without the processes that are gone, where it is about several; None if nothing of it is left."""
+    if isinstance(choice, Lead):
+        return Lead(choice.leader, tuple(each for each in choice.followers if each <= processes))
+    if isinstance(choice, Stabilise):
+        left = [each for each in choice.quorum if each <= processes]
+        quorum = least(Quorums(processes), choice.leader, left)
+        return None if quorum is None else Stabilise(choice.leader, quorum)
+    return choice
 
 
 def _highest(choice: Choice) -> int:
@@ -108,7 +129,35 @@ def _simplify(schedule: Schedule, property_: str, deadline: float) -> Schedule:
 
 
 def _plainer(choice: Choice) -> Sequence[Choice]:
-    """A crash is plainer if it loses everything that was not synced."""
-    if isinstance(choice, Crash) and choice.keep:
-        return [Crash(choice.process)]
+    """A crash is plainer if it loses everything that was not synced; an election, if fewer take part in it."""
+    match choice:
+        case Crash() if choice.keep:
+            return [Crash(choice.process)]
+        case Snapshot() if choice.cut:
+            return [Snapshot(choice.process)]
+        case Lead():
+            return [
+                Lead(choice.leader, tuple(each for each in choice.followers if each != left_out))
+                for left_out in choice.followers
+            ]
     return []
+
+
+def _throw_switches(schedule: Schedule, property_: str, deadline: float) -> Schedule:
+    """Set each switch back to the letter of the paper if the property still breaks, even in more steps.
+
+    A run to the letter is the easier one to understand.
+    """
+    for switch in Switches.__struct_fields__:
+        if getattr(schedule.switches, switch) == getattr(LETTER, switch) or process_time() > deadline:
+            continue
+        switches = structs.replace(schedule.switches, **{switch: getattr(LETTER, switch)})
+        candidate = structs.replace(schedule, switches=switches)
+        if switch == "sync":
+            syncs = [Sync(process) for process in range(1, schedule.processes + 1)]
+            apart = tuple(each for choice in schedule.choices for each in (choice, *syncs))
+            candidate = structs.replace(candidate, choices=apart)
+        found = breaks(candidate, property_)
+        if found is not None:
+            schedule = _drop_choices(structs.replace(candidate, choices=found), property_, deadline)
+    return schedule

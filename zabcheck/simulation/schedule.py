@@ -78,6 +78,13 @@ class Crash(Choice, frozen=True):
     keep: _Count = 0
 
 
+class Corrupt(Choice, frozen=True):
+    """On the disk of `process`, the transaction `record` records before the last one of its log is altered."""
+
+    process: _Id
+    record: _Count = 0
+
+
 class Recover(Choice, frozen=True):
     """`process` starts again from its disk."""
 
@@ -85,9 +92,10 @@ class Recover(Choice, frozen=True):
 
 
 class Snapshot(Choice, frozen=True):
-    """The application at `process` writes a snapshot."""
+    """The application at `process` writes a snapshot; with `cut`, the log is cut below it."""
 
     process: _Id
+    cut: bool = False
 
 
 class Cut(Choice, frozen=True):
@@ -99,6 +107,21 @@ class Cut(Choice, frozen=True):
 
 class Heal(Choice, frozen=True):
     """No link is cut any more."""
+
+
+class Stabilise(Choice, frozen=True):
+    """From here on the environment keeps the conditions of claim 7 (DSN 2011, VI-D), and nothing else happens.
+
+    Every link works, the processes of `quorum` are up and all choose `leader`, one of them; each handles what waits
+    for it and syncs, round by round; clients ask the leader to broadcast. `quorum` is one of which no follower can be
+    left out: of a larger one, a follower that has promised a later epoch than the one that the others agree on could
+    be refused for ever.
+
+    It is one choice, that cannot be taken apart, but each thing that happens in it is a step.
+    """
+
+    leader: _Id
+    quorum: tuple[_Id, ...]
 
 
 class Reset(Choice, frozen=True):
@@ -150,7 +173,22 @@ class PowerLoss(Choice, frozen=True):
     keep: _Count = 0
 
 
-FineChoice = Elect | Receive | Sync | Request | Timeout | Notice | Crash | Recover | Snapshot | Cut | Heal | Reset
+FineChoice = (
+    Elect
+    | Receive
+    | Sync
+    | Request
+    | Timeout
+    | Notice
+    | Crash
+    | Corrupt
+    | Recover
+    | Snapshot
+    | Cut
+    | Heal
+    | Reset
+    | Stabilise
+)
 AnyChoice = FineChoice | Lead | Drain | Settle | Split | Sever | PowerLoss
 
 
@@ -217,7 +255,7 @@ def load(data: bytes, name: str) -> Schedule:
         raise ScheduleError(f"{name}, field `quorums`: {error}") from None
     for index, choice in enumerate(schedule.choices):
         for field_name in choice.__struct_fields__:
-            if field_name in ("keep", "rounds", "value"):
+            if field_name in ("keep", "record", "rounds", "value", "cut"):
                 continue
             value = getattr(choice, field_name)
             for process in value if isinstance(value, tuple) else (value,):

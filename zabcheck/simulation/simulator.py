@@ -6,11 +6,12 @@ random source, and no set is iterated.
 A step is one fine choice that was enabled. A choice that is not enabled does nothing and counts nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
-from invariants import Accept, Adopt, Event, Promise, Truncate
+from invariants import Accept, Adopt, Event, Halt, Promise, Stabilised, Truncate
+from invariants import Corrupt as CorruptEvent
 from invariants import Crash as CrashEvent
 from invariants import Cut as CutEvent
 from invariants import Drop as DropEvent
@@ -37,10 +38,13 @@ from zabcheck.protocols.base import (
 from zabcheck.protocols.base import Request as RequestStimulus
 from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import LETTER, Switches
+from zabcheck.simulation import stabilise
+from zabcheck.simulation.application import Application
 from zabcheck.simulation.disk import Disk, Write
 from zabcheck.simulation.network import Connection, End, Parcel
 from zabcheck.simulation.schedule import (
     Choice,
+    Corrupt,
     Crash,
     Cut,
     Drain,
@@ -57,6 +61,7 @@ from zabcheck.simulation.schedule import (
     Sever,
     Snapshot,
     Split,
+    Stabilise,
     Sync,
     Timeout,
 )
@@ -71,7 +76,7 @@ class Simulator:
 
     `show` is called with each event. With `network` True it is also shown what is for drawing only: messages, cuts,
     the oracle's answers. `executed` holds the fine choices that were enabled, in order; with `remember` False it stays
-    empty, and the memory needed does not grow with the steps.
+    empty, and the memory needed does not grow with the steps. `on_step` is called after each step with its fine choice.
     """
 
     def __init__(
@@ -84,17 +89,21 @@ class Simulator:
         switches: Switches = LETTER,
         network: bool = False,
         remember: bool = True,
+        on_step: Callable[[Choice], None] | None = None,
     ) -> None:
         assert processes >= 1
         assert quorums is None or quorums.size == processes
         self.protocol = protocol
-        self.show = show
+        self.application = Application(show) if switches.application == "key-value" else None
+        self.show = show if self.application is None else self.application.observe
+        self.on_step = on_step
         self.network = network
         self.remember = remember
         self.ids = range(1, processes + 1)
         self.quorums = Quorums(processes) if quorums is None else quorums
         self.switches = switches
         self.steps = 0
+        self.stable = False  # the environment promised not to disturb any more
         self.executed: list[Choice] = []
         self.messages = 0
         self.requests = 0
@@ -105,21 +114,26 @@ class Simulator:
         self.following = [NOBODY] * (processes + 1)
         self.disks = [Disk() for _ in range(processes + 1)]
         self.states: list[Any] = [None] * (processes + 1)  # None: down
+        self.halted = [False] * (processes + 1)
         self._steps = dict(protocol.steps)
         self._fine = self._fine_table()
         self._coarse = self._coarse_table()
         for process in self.ids:
+            if self.application is not None:
+                self.application.start(process)
             self._start(process)
 
     def _fine_table(self) -> dict[type[Choice], Callable[[Any], bool]]:
+        together = self.switches.elections == "together"
         return {
-            Elect: self._elect,
+            Lead if together else Elect: self._lead_at_once if together else self._elect,
             Receive: self._receive,
             Sync: self._sync,
             Request: self._request,
             Timeout: self._timeout,
             Notice: self._notice,
             Crash: self._crash,
+            Corrupt: self._corrupt,
             Recover: self._recover,
             Snapshot: self._snapshot,
             Cut: self._cut,
@@ -129,23 +143,27 @@ class Simulator:
 
     def _coarse_table(self) -> dict[type[Choice], Callable[[Any], None]]:
         return {
+            Elect: lambda _: None,  # where elections are one choice
             Lead: self._lead,
             Drain: self._drain,
             Settle: self._settle,
             Split: self._split,
             Sever: self._sever,
             PowerLoss: self._power_loss,
+            Stabilise: self._stabilise,
         }
 
     def execute(self, choice: Choice) -> int:
         """Do what `choice` says, as far as it is enabled; the number of steps that it took."""
         fine = self._fine.get(type(choice))
         if fine is not None:
-            if not fine(choice):
+            if self.stable or not fine(choice):
                 return 0
             self.steps += 1
             if self.remember:
                 self.executed.append(choice)
+            if self.on_step is not None:
+                self.on_step(choice)
             return 1
         before = self.steps
         self._coarse[type(choice)](choice)
@@ -190,6 +208,9 @@ class Simulator:
         for name, value in vars(self).items():
             setattr(twin, name, value.copy() if isinstance(value, list | set) else value)
         twin.show = show
+        if self.application is not None:
+            twin.application = self.application.fork(show)
+            twin.show = twin.application.observe
         twin.connections = {key: connection.copy() for key, connection in self.connections.items()}
         twin.disks = [disk.copy() for disk in self.disks]
         twin.states = [copy(state) for state in self.states]
@@ -251,6 +272,8 @@ class Simulator:
         if value is None:
             self.requests += 1
             value = f"v{self.requests}"
+            if self.application is not None:
+                value = self.application.change(choice.process, self.requests)
         return self._handle(choice.process, choice.process, RequestStimulus(value))
 
     def _timeout(self, choice: Timeout) -> bool:
@@ -294,16 +317,21 @@ class Simulator:
                     self.show(effect)
         lost = disk.crash(choice.keep)
         self.show(CrashEvent(process, self.incarnations[process], lost))
-        self._close(process)
-        for connection in list(self.connections.values()):
-            if connection.leader == process and connection.leader_end is End.WAITING:
-                self._close_leader_end(connection)  # nobody is there to accept it any more
-        self.states[process] = None
+        self._stop(process)
+        return True
+
+    def _corrupt(self, choice: Corrupt) -> bool:
+        process = choice.process
+        place = self.disks[process].alter(choice.record)
+        if place is None:
+            return False
+        if self.network:
+            self.show(CorruptEvent(process, self.incarnations[process], place.zxid))
         return True
 
     def _recover(self, choice: Recover) -> bool:
         process = choice.process
-        if self.states[process] is not None:
+        if self.states[process] is not None or self.halted[process]:
             return False
         self.incarnations[process] += 1
         self.show(RecoverEvent(process, self.incarnations[process]))
@@ -311,7 +339,12 @@ class Simulator:
         return True
 
     def _snapshot(self, choice: Snapshot) -> bool:
-        return self.states[choice.process] is not None and self._handle(choice.process, choice.process, TakeSnapshot())
+        process = choice.process
+        if self.states[process] is None or not self._handle(process, process, TakeSnapshot(choice.cut)):
+            return False
+        if self.application is not None:
+            self.application.snapshot(process)
+        return True
 
     def _cut(self, choice: Cut) -> bool:
         link = choice.sender, choice.receiver
@@ -337,6 +370,12 @@ class Simulator:
                 self._drop(connection.lose())
                 return True
         return False
+
+    def _lead_at_once(self, choice: Lead) -> bool:
+        """An election as one choice."""
+        elected = [self._elect(Elect(choice.leader, choice.leader))]
+        elected += [self._elect(Elect(p, choice.leader)) for p in choice.followers if p != choice.leader]
+        return any(elected)
 
     # Coarse choices: they execute fine ones.
 
@@ -378,14 +417,37 @@ class Simulator:
         for process in self.ids:
             self.execute(Crash(process, choice.keep))
 
+    def _stabilise(self, choice: Stabilise) -> None:
+        leader, quorum = choice.leader, sorted(set(choice.quorum))
+        if self.stable or not stabilise.is_least(self.quorums, leader, quorum) or any(self.halted[p] for p in quorum):
+            return
+        remember, self.remember = self.remember, False
+        self._execute_all(stabilise.calm(quorum))
+        if all(self.is_up(process) for process in quorum):
+            self.show(Stabilised(leader, self.incarnations[leader], tuple(quorum)))
+            self._execute_all(stabilise.choose(leader, quorum, self.switches.elections == "together"))
+            for _ in range(stabilise.ROUNDS_TO_LEAD):
+                self._execute_all(stabilise.a_round(quorum, self.waiting()))
+            self._execute_all(stabilise.ask(leader, self.switches.counter_limit))
+            for _ in range(stabilise.ROUNDS_TO_DELIVER):
+                self._execute_all(stabilise.a_round(quorum, self.waiting()))
+        self.stable = True
+        self.remember = remember
+        if remember:
+            self.executed.append(choice)
+
+    def _execute_all(self, choices: Iterable[Choice]) -> None:
+        for choice in choices:
+            self.execute(choice)
+
     # What a process wants done.
 
     def _start(self, process: int) -> None:
-        durable = self.disks[process].durable
+        durable, intact = self.disks[process].read()
         self.states[process] = self.protocol.start(
             process, self.incarnations[process], self.quorums, durable, self.switches
         )
-        self._handle(process, process, Started())
+        self._handle(process, process, Started(intact))
 
     def _handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:
         """Let the process take its step; whether that had any effect."""
@@ -406,6 +468,9 @@ class Simulator:
                 else:
                     self._send(process, effect.to, effect.message)
             elif isinstance(effect, Persist):
+                if self.switches.sync == "atomic":
+                    self.disks[process].write(effect.fields)
+                    continue
                 # What follows waits for the disk.
                 self.disks[process].unsynced.append(Write(effect.fields, effects[index + 1 :]))
                 return
@@ -414,6 +479,12 @@ class Simulator:
             elif isinstance(effect, GiveUp):
                 self.protocol.abandon(self.states[process])
                 self._close(process)
+            elif isinstance(effect, Halt):
+                self.show(effect)
+                self.disks[process].crash(0)
+                self._stop(process)
+                self.halted[process] = True
+                return
             else:
                 self.show(effect)
 
@@ -449,10 +520,20 @@ class Simulator:
                 new.supersedes = old.supersedes or old.leader_end is _OPEN
                 self._drop(old.lose())
 
+    def _stop(self, process: int) -> None:
+        """The process is no more; its disk is."""
+        self._close(process)
+        for connection in list(self.connections.values()):
+            if connection.leader == process and connection.leader_end is End.WAITING:
+                self._close_leader_end(connection)  # nobody is there to accept it any more
+        self.states[process] = None
+
     def _close(self, process: int) -> None:
         """Close every end that `process` holds, and forget what it meant to send once its disk is synced."""
         for write in self.disks[process].unsynced:
             write.withheld = [effect for effect in write.withheld if type(effect) is not Send]
+        if self.application is not None:
+            self.application.lose_leadership(process)
         if self.following[process] == NOBODY:
             return
         self.following[process] = NOBODY

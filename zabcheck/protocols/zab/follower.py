@@ -4,8 +4,9 @@ The follower trusts its channel (FIFO, one iteration): it drops duplicates, igno
 and has no other guard. Sanity checks that stop the process (LADIS 2008, 3) would hide the bugs they guard against.
 """
 
-from invariants import EMPTY, Accept, Adopt, Chain, CommitEpoch, Deliver, Promise, Ready, Truncate, Zxid
+from invariants import EMPTY, Accept, Adopt, Chain, CommitEpoch, Deliver, Promise, Ready, Restore, Truncate, Zxid
 from zabcheck.protocols.base import Connect, Effect, Elected, GiveUp, Lost, Persist, ProcessId, Send, TimedOut
+from zabcheck.protocols.zab.histories import Whole, carry, lasts_of, received
 from zabcheck.protocols.zab.messages import (
     Ack,
     AckE,
@@ -30,7 +31,12 @@ def on_elected(f: Follower, sender: ProcessId, m: Elected) -> list[Effect]:
     abandon(f)
     f.leader = m.leader
     f.phase = Phase.DISCOVERY
-    return [Connect(m.leader), Send(m.leader, CEpoch(f.accepted_epoch))]
+    return [Connect(m.leader), Send(m.leader, CEpoch(f.accepted_epoch, lasts(f)))]
+
+
+def lasts(f: Follower) -> tuple[Zxid, ...] | None:
+    """What the other side has to know in order to send only what is missing; None if it shall send all."""
+    return lasts_of(f.history) if f.switches.histories == "missing" else None
 
 
 def on_newepoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
@@ -47,12 +53,12 @@ def on_newepoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
         return [GiveUp("NEWEPOCH is older than f.p")]
     f.phase = Phase.SYNCHRONIZATION
     if m.epoch == f.accepted_epoch:
-        return [Send(sender, AckE(f.current_epoch, f.history, counts=False))]
+        return [Send(sender, AckE(f.current_epoch, carry(f.history, f.base, m.lasts), counts=False))]
     f.accepted_epoch = m.epoch
     return [
         Persist(accepted_epoch=m.epoch),
         Promise(f.id, f.incarnation, m.epoch),
-        Send(sender, AckE(f.current_epoch, f.history)),
+        Send(sender, AckE(f.current_epoch, carry(f.history, f.base, m.lasts))),
     ]
 
 
@@ -68,13 +74,21 @@ def on_newleader(f: Follower, sender: ProcessId, m: NewLeader) -> list[Effect]:
         return []
     if m.epoch != f.accepted_epoch:
         return [GiveUp("NEWLEADER is not of the epoch promised")]
-    return accept_initial_history(f, m, m.history)
+    return accept_initial_history(f, m, received(f.history, m.history))
 
 
 def accept_initial_history(f: Follower, m: NewLeader, history: Chain) -> list[Effect]:
-    """The atomic part of step f.2.1, with `history` as I_e'."""
+    """The atomic part of step f.2.1, with `history` as I_e'.
+
+    A snapshot that comes with it, because the leader's log was cut below it, is written with it.
+    """
     old, f.history, f.current_epoch = f.history, history, m.epoch
     effects: list[Effect] = [Persist(current_epoch=m.epoch, history=history)]
+    if isinstance(m.history, Whole) and m.history.base != f.base:
+        f.base = m.history.base
+        if f.snapshot.length < f.base.length or not f.snapshot.starts_with(f.base):
+            f.snapshot = f.base
+        effects = [Persist(current_epoch=m.epoch, history=history, snapshot=f.snapshot, base=f.base)]
     if not history.starts_with(old):
         kept = history.common_prefix(old)
         effects.append(Truncate(f.id, f.incarnation, kept.zxid, kept.length))
@@ -89,7 +103,7 @@ def on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
 
     COMMIT-LD carries how far the leader has committed: for a late joiner, part of NEWLEADER may not be. What this
     incarnation has delivered before is not delivered again; that changes nothing, as only first deliveries count
-    (definition VI.4).
+    (definition VI.4). What only a snapshot stands for is taken over from that.
     """
     if sender != f.leader or f.phase is not Phase.SYNCHRONIZATION or f.current_epoch != m.epoch:
         return []
@@ -97,6 +111,9 @@ def on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
     effects: list[Effect] = [CommitEpoch(f.id, f.incarnation, m.epoch)]
     if not f.history.starts_with(f.delivered):
         f.delivered = EMPTY  # the initial history is another one: all of it is news
+    if f.delivered.length < f.base.length:
+        f.delivered = f.base  # the log does not go back so far: the application takes the snapshot over
+        effects.append(Restore(f.id, f.incarnation, f.base.zxid, f.base.length, f.base.hash))
     effects += deliver_up_to(f, m.zxid)
     if f.leads:
         f.instance = m.epoch

@@ -7,9 +7,10 @@ NEWLEADER, or after it.
 
 from collections.abc import Callable, Collection, Mapping
 
-from invariants import Broadcast, Chain, Establish, Txn, Zxid
+from invariants import EMPTY, Broadcast, Establish, Txn, Zxid
 from zabcheck.protocols.base import Effect, GiveUp, Lost, ProcessId, Request, Send
-from zabcheck.protocols.zab.follower import on_lost_leader
+from zabcheck.protocols.zab.follower import lasts, on_lost_leader
+from zabcheck.protocols.zab.histories import Whole, carry, received
 from zabcheck.protocols.zab.messages import (
     Ack,
     AckE,
@@ -35,8 +36,9 @@ def on_cepoch(l: Leader, sender: ProcessId, m: CEpoch) -> list[Effect]:
     if not l.leads:
         return []
     l.links = {**l.links, sender: Link.ASKED}
+    l.lasts = {**l.lasts, sender: m.lasts}
     if l.new_epoch:
-        effects: list[Effect] = [Send(sender, NewEpoch(l.new_epoch))]
+        effects: list[Effect] = [Send(sender, NewEpoch(l.new_epoch, lasts(l)))]
         if l.proposed is not None:
             effects += propose_history(l, [sender])
         return effects
@@ -44,23 +46,22 @@ def on_cepoch(l: Leader, sender: ProcessId, m: CEpoch) -> list[Effect]:
     if not l.quorums.contains(l.promises):
         return []
     l.new_epoch = max(l.promises.values()) + 1
-    return [Send(follower, NewEpoch(l.new_epoch)) for follower in l.promises]
+    return [Send(follower, NewEpoch(l.new_epoch, lasts(l))) for follower in l.promises]
 
 
-def latest_history(acks: Mapping[ProcessId, AckE]) -> Chain:
-    """The history of the follower f with the highest (f.a, f.zxid); ties go to the lowest id.
+def latest_follower(acks: Mapping[ProcessId, AckE]) -> ProcessId:
+    """The follower f with the highest (f.a, f.zxid); ties go to the lowest id.
 
     Step l.1.2 says "f'.zxid ≺ f.zxid"; equality has to do too, or two followers that are level could not be chosen.
     """
-    best = max(sorted(acks), key=lambda f: (acks[f].current_epoch, acks[f].history.zxid, -f))
-    return acks[best].history
+    return max(acks, key=lambda f: (acks[f].current_epoch, acks[f].history.zxid, -f))
 
 
 def on_ack_e(
     l: Leader,
     sender: ProcessId,
     m: AckE,
-    choose: Callable[[Mapping[ProcessId, AckE]], Chain] = latest_history,
+    choose: Callable[[Mapping[ProcessId, AckE]], ProcessId] = latest_follower,
 ) -> list[Effect]:
     """Steps l.1.2 and l.2.1: with ACK-Es of a quorum, choose I_e', then propose it with NEWLEADER(e', I_e').
 
@@ -78,7 +79,9 @@ def on_ack_e(
         return [GiveUp("a promise of e' was made, and its answer lost")]
     if not l.quorums.contains(l.acks_e):
         return []
-    l.proposed = choose(l.acks_e)
+    best = l.acks_e[choose(l.acks_e)].history
+    l.proposed = received(l.history, best)
+    l.proposed_base = best.base if isinstance(best, Whole) else EMPTY
     l.initial = l.proposed.zxid
     return propose_history(l, [follower for follower, link in l.links.items() if link is Link.DISCOVERED])
 
@@ -90,7 +93,10 @@ def propose_history(l: Leader, followers: Collection[ProcessId]) -> list[Effect]
     """Step l.2.1, and its repetition for late joiners in step l.3.3: NEWLEADER(e', I_e' ∘ β_e')."""
     assert l.proposed is not None
     l.links = {**l.links, **dict.fromkeys(followers, Link.PROPOSED)}
-    return [Send(follower, NewLeader(l.new_epoch, l.proposed)) for follower in followers]
+    base = max(l.base, l.proposed_base, key=len)  # its own log may have been cut since, or further
+    return [
+        Send(follower, NewLeader(l.new_epoch, carry(l.proposed, base, l.lasts.get(follower)))) for follower in followers
+    ]
 
 
 def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd) -> list[Effect]:
@@ -131,14 +137,15 @@ def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
     return broadcast(l, m.value)
 
 
-def broadcast(l: Leader, value: str) -> list[Effect]:
+def broadcast(l: Leader, value: str, counter: int | None = None) -> list[Effect]:
     """abcast(⟨value, z⟩) with the next z of e', and PROPOSE to every follower that was sent NEWLEADER.
 
-    Counters start at 1. One that would overflow forces a new epoch.
+    Counters start at 1. One that would overflow forces a new epoch. (A mutant chooses `counter` itself.)
     """
     assert l.proposed is not None
     last = l.proposed.zxid
-    counter = last.counter + 1 if last.epoch == l.new_epoch else 1
+    if counter is None:
+        counter = last.counter + 1 if last.epoch == l.new_epoch else 1
     if counter > l.switches.counter_limit:
         return [GiveUp("the counter would overflow")]
     txn = Txn(Zxid(l.new_epoch, counter), value)

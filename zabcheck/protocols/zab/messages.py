@@ -1,19 +1,25 @@
 """The messages of Zab (DSN 2011, IV), in the order of the phases."""
 
-from invariants import Chain, Txn, Zxid
+from invariants import Txn, Zxid
 from zabcheck.protocols.base import Message
+from zabcheck.protocols.zab.histories import Carried
 
 
 class CEpoch(Message, frozen=True):
-    """CEPOCH(f.p): the last promise of a follower (step f.1.1)."""
+    """CEPOCH(f.p): the last promise of a follower (step f.1.1).
+
+    `lasts`: where only what is missing is sent, the last zxid that the follower has of each epoch.
+    """
 
     epoch: int
+    lasts: tuple[Zxid, ...] | None = None
 
 
 class NewEpoch(Message, frozen=True):
-    """NEWEPOCH(e'): the leader proposes an epoch (step l.1.1)."""
+    """NEWEPOCH(e'): the leader proposes an epoch (step l.1.1); `lasts` as in CEPOCH."""
 
     epoch: int
+    lasts: tuple[Zxid, ...] | None = None
 
 
 class AckE(Message, frozen=True):
@@ -23,7 +29,7 @@ class AckE(Message, frozen=True):
     """
 
     current_epoch: int
-    history: Chain
+    history: Carried
     counts: bool = True
 
 
@@ -31,7 +37,7 @@ class NewLeader(Message, frozen=True):
     """NEWLEADER(e', I_e'): the initial history of the epoch (step l.2.1)."""
 
     epoch: int
-    history: Chain
+    history: Carried
 
 
 class AckLd(Message, frozen=True):

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from invariants import EMPTY, NO_ZXID, Chain, Restore, Zxid
+from invariants import EMPTY, NO_ZXID, Chain, Halt, Restore, Zxid
 from zabcheck.protocols.base import Effect, Persist, ProcessId, Started, TakeSnapshot
 from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import LETTER, Switches
@@ -55,6 +55,8 @@ class Process(Struct, gc=False):
     """h_f."""
     snapshot: Chain = EMPTY
     """The delivered prefix whose effect the application wrote down."""
+    base: Chain = EMPTY
+    """The prefix of h_f that the log no longer has: the snapshot stands for it."""
 
     # Of the incarnation.
     delivered: Chain = EMPTY
@@ -71,10 +73,14 @@ class Process(Struct, gc=False):
     """The epochs of the CEPOCHs that came before e' was chosen."""
     acks_e: Mapping[ProcessId, AckE] = {}
     """The ACK-Es that count."""
+    lasts: Mapping[ProcessId, tuple[Zxid, ...] | None] = {}
+    """What each follower said in CEPOCH that it has."""
     links: Mapping[ProcessId, Link] = {}
     """The connected followers."""
     proposed: Chain | None = None
     """I_e' ∘ β_e', once I_e' is chosen (step l.1.2)."""
+    proposed_base: Chain = EMPTY
+    """The prefix of it that a snapshot stands for."""
     initial: Zxid = NO_ZXID
     """The last zxid of I_e'."""
     established: bool = False
@@ -104,7 +110,17 @@ def start(
 
 
 def on_started(f: Process, sender: ProcessId, m: Started) -> list[Effect]:
-    """Recovery: the application starts from its snapshot, if it has one; the rest is delivered to it again."""
+    """Recovery: the application starts from its snapshot, if it has one; the rest is delivered to it again.
+
+    LADIS 2008, 2: corruption is detected by digests, and stops the process.
+    """
+    if not m.intact:
+        return [Halt(f.id, f.incarnation, "the digest of a record in its log does not match")]
+    return restore_snapshot(f)
+
+
+def restore_snapshot(f: Process) -> list[Effect]:
+    """The application takes its own snapshot over."""
     f.delivered = f.snapshot
     if not f.snapshot:
         return []
@@ -112,11 +128,20 @@ def on_started(f: Process, sender: ProcessId, m: Started) -> list[Effect]:
 
 
 def on_take_snapshot(f: Process, sender: ProcessId, m: TakeSnapshot) -> list[Effect]:
-    """The application writes its state down; it reflects what was delivered so far and nothing else."""
-    if f.delivered.length <= f.snapshot.length:
+    """The application writes its state down; it reflects what was delivered so far and nothing else.
+
+    With `cut` the log drops what the snapshot stands for. That it was delivered means that it is never truncated.
+    """
+    news = f.delivered.length > f.snapshot.length
+    cut = m.cut and f.delivered.length > f.base.length and f.history.starts_with(f.delivered)
+    if not news and not cut:
         return []
-    f.snapshot = f.delivered
-    return [Persist(snapshot=f.snapshot)]
+    if news:
+        f.snapshot = f.delivered
+    if not cut:
+        return [Persist(snapshot=f.snapshot)]
+    f.base = f.snapshot
+    return [Persist(snapshot=f.snapshot, base=f.base)]
 
 
 def abandon(f: Process) -> None:
@@ -126,9 +151,11 @@ def abandon(f: Process) -> None:
     f.new_epoch = 0
     f.promises = {}
     f.acks_e = {}
+    f.lasts = {}
     f.links = {}
     f.acks = {}
     f.proposed = None
+    f.proposed_base = EMPTY
     f.initial = NO_ZXID
     f.established = False
     f.committed = NO_ZXID

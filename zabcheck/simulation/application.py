@@ -1,0 +1,134 @@
+"""A small replicated key-value state on top of the broadcast, as ZooKeeper is one (LADIS 2008, 2).
+
+A client asks for a path to be set. The primary knows the state that its request will meet, that is what it has
+delivered and what it has broadcast since, and turns the request into a change that depends on nothing: path, value,
+and the version that results. A process applies what it delivers, in that order, and shows a digest of its state.
+
+    /a=v7@3         set /a to v7, which is version 3 of it
+"""
+
+import re
+from collections.abc import Callable
+from hashlib import blake2b
+
+from invariants import NO_ZXID, Broadcast, Crash, Deliver, Event, Recover, Restore, State, Txn, Zxid
+
+PATHS = ("/a", "/b", "/c")
+_CHANGE = re.compile(r"(?P<path>/[^=]*)=(?P<value>[^@]*)@(?P<version>\d{1,9})", re.ASCII)
+
+
+class Values:
+    """What one process has applied: path -> (value, version). Immutable; replicas share it."""
+
+    __slots__ = ("_latest", "digest", "entries", "length", "zxid")
+
+    def __init__(self, entries: dict[str, tuple[str, int]], digest: int, length: int, zxid: Zxid) -> None:
+        self.entries = entries
+        self.digest = digest
+        self.length = length
+        self.zxid = zxid
+        self._latest: tuple[Txn, Values] | None = None
+
+    def apply(self, txn: Txn) -> "Values":
+        """The state after `txn`. A value that is no change is taken as a path with nothing in it. O(paths)."""
+        latest = self._latest
+        if latest is not None and latest[0] is txn:
+            return latest[1]
+        change = _CHANGE.fullmatch(txn.value)
+        path, entry = txn.value, ("", self.version(txn.value) + 1)
+        if change is not None:
+            path, entry = change["path"], (change["value"], int(change["version"]))
+        # The digest of a state is that of its entries, each on its own, joined by exclusive or.
+        digest = self.digest ^ _digest(path, self.entries.get(path)) ^ _digest(path, entry)
+        after = Values({**self.entries, path: entry}, digest, self.length + 1, txn.zxid)
+        self._latest = txn, after
+        return after
+
+    def version(self, path: str) -> int:
+        """0 for a path that there is not."""
+        return self.entries.get(path, ("", 0))[1]
+
+
+NOTHING = Values({}, 0, 0, NO_ZXID)
+
+
+def _digest(path: str, entry: tuple[str, int] | None) -> int:
+    if entry is None:
+        return 0
+    data = f"{path}={entry[0]}@{entry[1]}".encode()
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1
+
+
+class Application:
+    """The state of each process, kept by what the process shows; what it shows itself goes to `show` as well."""
+
+    def __init__(self, show: Callable[[Event], None]) -> None:
+        self.show = show
+        self.states: dict[int, Values] = {}  # none: taken over from a snapshot that nobody here wrote
+        self.ahead: dict[int, Values] = {}  # with what a primary has broadcast since it first did
+        self.snapshots: dict[tuple[int, Zxid], Values] = {}
+
+    def observe(self, event: Event) -> None:
+        """Show `event`, and what it means for the state."""
+        self.show(event)
+        if isinstance(event, Deliver):
+            self._deliver(event)
+        elif isinstance(event, Broadcast):
+            ahead = self._ahead(event.process)
+            self.ahead[event.process] = ahead.apply(event.txn)
+        elif isinstance(event, Restore):
+            self._restore(event)
+        elif isinstance(event, Recover | Crash):
+            self.states.pop(event.process, None)
+            self.ahead.pop(event.process, None)
+            if isinstance(event, Recover):
+                self.states[event.process] = NOTHING
+
+    def change(self, process: int, number: int) -> str:
+        """The change that the primary `process` makes of the client's request with this number."""
+        path = PATHS[number % len(PATHS)]
+        return f"{path}=v{number}@{self._ahead(process).version(path) + 1}"
+
+    def start(self, process: int) -> None:
+        """The process is up for the first time."""
+        self.states[process] = NOTHING
+
+    def snapshot(self, process: int) -> None:
+        """The process writes its state down."""
+        state = self.states.get(process)
+        if state is not None:
+            self.snapshots[process, state.zxid] = state
+
+    def lose_leadership(self, process: int) -> None:
+        """What the process has broadcast may never be delivered: it starts again from what it has applied."""
+        self.ahead.pop(process, None)
+
+    def fork(self, show: Callable[[Event], None]) -> "Application":
+        """An independent copy. O(processes + snapshots)."""
+        twin = Application(show)
+        twin.states = self.states.copy()
+        twin.ahead = self.ahead.copy()
+        twin.snapshots = self.snapshots.copy()
+        return twin
+
+    def _ahead(self, process: int) -> Values:
+        ahead = self.ahead.get(process)
+        return self.states.get(process, NOTHING) if ahead is None else ahead
+
+    def _deliver(self, event: Deliver) -> None:
+        before = self.states.get(event.process)
+        if before is None:
+            return
+        after = self.states[event.process] = before.apply(event.txn)
+        self.show(State(event.process, event.incarnation, after.zxid, after.length, after.digest))
+
+    def _restore(self, event: Restore) -> None:
+        """Its own snapshot, or one that another process wrote at that point."""
+        own = self.snapshots.get((event.process, event.zxid))
+        others = (state for (_, zxid), state in self.snapshots.items() if zxid == event.zxid)
+        state = own if own is not None else next(others, None)
+        self.states.pop(event.process, None)
+        if state is None:
+            return
+        self.states[event.process] = self.snapshots[event.process, event.zxid] = state
+        self.show(State(event.process, event.incarnation, state.zxid, state.length, state.digest))
