@@ -127,3 +127,52 @@ def test_an_interrupt_while_the_run_is_made_shorter_costs_only_that(
         == found.result.json["counterexample"]["violation"]["property"]
     )
     assert all(Path(file).is_file() for file in document["counterexample"]["files"])
+
+
+# Quorum systems and switches.
+
+
+@pytest.mark.parametrize("quorums", ["weights 2,1,1", "sets 1+2,2+3,1+3", "weights 1,0,0"])
+def test_another_quorum_system_is_searched_and_saved(quorums: str, zabcheck: Command, tmp_path: Path) -> None:
+    assert zabcheck(*SOUND_RUN, "--quorums", quorums, "--property", "integrity").code == 0
+    result = zabcheck(*MUTANT_RUN, "--quorums", quorums, "--out", "found", "--format", "json")
+    if result.code == 1:
+        saved = result.json["counterexample"]["schedule"]
+        assert saved["quorums"] == quorums
+        [file] = (tmp_path / "found").glob("*.schedule.json")
+        assert zabcheck("replay", str(file)).code == 1
+
+
+@pytest.mark.parametrize(
+    ("quorums", "message"),
+    [
+        ("sets 1,2+3", "--quorums: the quorums {p1} and {p2, p3} do not intersect"),
+        ("weights 1,1", "--quorums: expected 3 weights, one for each process, found 2"),
+        ("most", "--quorums: expected `majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`, found `most`"),
+    ],
+)
+def test_a_family_that_is_no_quorum_system_is_refused(quorums: str, message: str, zabcheck: Command) -> None:
+    result = zabcheck(*SOUND_RUN, "--quorums", quorums)
+    assert (result.code, result.out, result.err) == (2, "", f"zabcheck: {message}\n")
+
+
+def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
+    """With one counter an epoch nothing can be outstanding behind something else."""
+    for limit, several in ((1, False), (3, True)):
+        result = zabcheck(*SOUND_RUN, "--switch", f"counter_limit={limit}", "--format", "json")
+        assert (result.json["goals"]["several outstanding"] > 0) == several
+
+
+@pytest.mark.parametrize(
+    ("switch", "message"),
+    [
+        ("histories=some", "--switch: histories: expected full or missing, found `some`"),
+        ("sync", "--switch: sync: expected separate or atomic, found ``"),
+        ("counter_limit=0", "--switch: counter_limit: expected a number from 1 to 4294967295, found `0`"),
+        ("counter_limit=x", "--switch: counter_limit: expected a number from 1 to 4294967295, found `x`"),
+        ("x=1", "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit"),
+    ],
+)
+def test_a_switch_that_there_is_not_is_refused(switch: str, message: str, zabcheck: Command) -> None:
+    result = zabcheck(*SOUND_RUN, "--switch", switch)
+    assert (result.code, result.out, result.err) == (2, "", f"zabcheck: {message}\n")

@@ -8,10 +8,12 @@ from invariants import (
     NO_ZXID,
     Accept,
     Adopt,
+    Corrupt,
     Crash,
     Deliver,
     Establish,
     Event,
+    Halt,
     Promise,
     Recover,
     Truncate,
@@ -35,11 +37,14 @@ REACHED: list[tuple[str, list[Event]]] = [
     ("truncation", [Truncate(1, 0, A.zxid, 1)]),
     ("single survivor", [*DELIVERED_BY_1, *PROMISED_BY_2_AND_3, FROM_2]),
     ("late joiner", [Establish(1, 0, 1), *broadcasts(1, 1, A), Adopt(2, 0, 1, A.zxid, 1, 7)]),
+    ("loaded late joiner", [*broadcasts(1, 1, A, B), *deliveries(1, A), Adopt(2, 0, 1, A.zxid, 1, 7)]),
     ("tail lost", [Crash(1, 0, 1)]),
     ("power loss", [*DOWN, Recover(1, 1), Recover(2, 1), Establish(2, 1, 2)]),
     ("two leaders", [Establish(1, 0, 1), Establish(2, 0, 2), *broadcasts(1, 1, A)]),
     ("repeated delivery", [*deliveries(1, A), Crash(1, 0), Recover(1, 1), *deliveries(1, A, incarnation=1)]),
     ("restored snapshot", [Recover(1, 1), restore(1, A, incarnation=1)]),
+    ("received snapshot", [restore(1, A)]),
+    ("altered record", [Halt(1, 1, "altered")]),
 ]
 
 NEAR_MISSES: list[tuple[str, str, list[Event]]] = [
@@ -67,6 +72,15 @@ NEAR_MISSES: list[tuple[str, str, list[Event]]] = [
     ("two leaders", "the newest one", [Establish(1, 0, 1), Establish(2, 0, 2), *broadcasts(2, 2, D)]),
     ("repeated delivery", "without a crash", deliveries(1, A, A)),
     ("repeated delivery", "by another", [*deliveries(2, A), Recover(1, 1), Deliver(1, 1, A)]),
+    ("received snapshot", "its own", [Recover(1, 1), restore(1, A, incarnation=1)]),
+    ("restored snapshot", "that of another", [restore(1, A)]),
+    (
+        "loaded late joiner",
+        "all was delivered",
+        [*broadcasts(1, 1, A), *deliveries(1, A), Adopt(2, 0, 1, A.zxid, 1, 7)],
+    ),
+    ("loaded late joiner", "joins a new epoch", [*broadcasts(1, 1, A), FROM_2]),
+    ("altered record", "nobody has read it", [Corrupt(1, 0, A.zxid), Crash(1, 0)]),
     ("restored snapshot", "without one", [Recover(1, 1), *deliveries(1, A, incarnation=1)]),
 ]
 

@@ -17,6 +17,7 @@ from invariants import (
     Deliver,
     Establish,
     Event,
+    Halt,
     Promise,
     Recover,
     Restore,
@@ -33,11 +34,14 @@ GOALS: dict[str, str] = {
     "truncation": "an initial history replaced one that was not a prefix of it",
     "single survivor": "what was delivered was recovered from the only process of those that promised that had it",
     "late joiner": "a follower joined an epoch in which there had been broadcasts",
+    "loaded late joiner": "a follower joined an epoch while a broadcast of it had been delivered by nobody",
     "tail lost": "a crash lost writes that were not synced",
     "power loss": "an epoch was established after all processes had been down",
     "two leaders": "a primary broadcast although a later epoch was established",
     "repeated delivery": "a recovered process delivered again what it had delivered before",
     "restored snapshot": "a recovered process went on from its snapshot",
+    "received snapshot": "a process took over the snapshot of another, whose log no longer went back far enough",
+    "altered record": "a process found a record altered, and halted",
 }
 """Each goal with what it means, in a line."""
 
@@ -58,6 +62,7 @@ class Goals:
             Crash: self._crash,
             Deliver: self._deliver,
             Establish: self._establish,
+            Halt: self._halt,
             Promise: self._promise,
             Recover: self._recover,
             Restore: self._restore,
@@ -65,6 +70,7 @@ class Goals:
         }
         self._established: dict[int, int] = {}  # epoch -> leader
         self._down: set[int] = set()
+        self._fresh: set[int] = set()  # recovered, and nothing delivered or taken over since
         self._all_down = False
         self._promised: dict[int, int] = {}
         self._last: dict[int, Zxid] = {}  # process -> the last zxid of its durable history
@@ -99,6 +105,8 @@ class Goals:
         self._last[event.process] = event.zxid
         if event.zxid.epoch == event.epoch:
             self._reach("late joiner")
+            if max(self._delivered.values(), default=NO_ZXID) < max(self._last_broadcast.values(), default=NO_ZXID):
+                self._reach("loaded late joiner")
         for txn, copies in self._holders.items():
             if txn.zxid <= event.zxid:
                 copies.add(event.process)
@@ -127,6 +135,7 @@ class Goals:
 
     def _deliver(self, event: Deliver) -> None:
         process, zxid = event.process, event.txn.zxid
+        self._fresh.discard(process)
         self._position[process] = zxid
         known = self._delivered.get(process)
         if known is None or known < zxid:
@@ -135,7 +144,9 @@ class Goals:
             self._reach("repeated delivery")
 
     def _restore(self, event: Restore) -> None:
-        self._reach("restored snapshot")
+        own = event.process in self._fresh
+        self._reach("restored snapshot" if own else "received snapshot")
+        self._fresh.discard(event.process)
         self._position[event.process] = event.zxid
 
     def _crash(self, event: Crash) -> None:
@@ -145,6 +156,10 @@ class Goals:
         if len(self._down) == self.quorums.size:
             self._all_down = True
 
+    def _halt(self, event: Halt) -> None:
+        self._reach("altered record")
+
     def _recover(self, event: Recover) -> None:
+        self._fresh.add(event.process)
         self._down.discard(event.process)
         self._position.pop(event.process, None)

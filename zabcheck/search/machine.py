@@ -285,7 +285,9 @@ class Rules(Machine):
 
     @_any
     def crash(self, pick: int) -> None:
-        self.choose(Crash(_one(self.ids, pick), pick // len(self.ids) % 4))
+        # Half of the crashes hit a process that has something to lose, if there is one.
+        candidates = (pick % 2 and self.unsynced()) or self.ids
+        self.choose(Crash(_one(candidates, pick // 2), pick // 2 // len(candidates) % 4))
 
     @precondition(lambda self: any(disk.log for disk in self.run.simulator.disks))
     @_any
@@ -351,7 +353,8 @@ class Rules(Machine):
         return [process for process in self.ids if states[process] is not None and can_broadcast(states[process])]
 
     def down(self) -> list[int]:
-        return [process for process in self.ids if not self.run.simulator.is_up(process)]
+        simulator = self.run.simulator
+        return [process for process in self.ids if not simulator.is_up(process) and not simulator.halted[process]]
 
     def unsynced(self) -> list[int]:
         return [process for process in self.ids if self.run.simulator.disks[process].unsynced]

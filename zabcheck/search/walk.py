@@ -9,6 +9,7 @@ from random import Random
 
 from zabcheck.simulation.schedule import (
     Choice,
+    Corrupt,
     Crash,
     Cut,
     Elect,
@@ -37,7 +38,10 @@ DEFAULT_FAULTS: Mapping[type[Choice], int] = {
     Cut: 3,
     Reset: 3,
 }
-"""How many of `_TRIES` tries go to each kind of choice that is not the protocol's own progress."""
+"""How many of `_TRIES` tries go to each kind of choice that is not the protocol's own progress.
+
+No record is altered by default: a process that has halted never comes back, so every walk would end.
+"""
 
 NO_FAULTS: Mapping[type[Choice], int] = {}
 
@@ -45,6 +49,9 @@ _TRIES = 1000
 _REQUEST_SHARE = 0.2
 _SYNC_SHARE = 0.35
 _CHANGE_OF_MIND = 0.1
+_CUT_SHARE = 0.3
+_RECORDS = 4
+"""How far from the end of a log a record may be altered."""
 
 
 class Walk:
@@ -107,6 +114,10 @@ class Walk:
             return Heal()
         if kind is Crash:
             return Crash(process, int(random() * (1 + len(simulator.disks[process].unsynced))))
+        if kind is Corrupt:
+            return Corrupt(process, int(random() * _RECORDS))
+        if kind is Snapshot:
+            return Snapshot(process, cut=random() < _CUT_SHARE)
         if kind is PowerLoss:
             return PowerLoss(int(random() * n))
         if kind is Cut or kind is Reset:
@@ -115,7 +126,7 @@ class Walk:
 
     def _recover(self) -> Choice | None:
         for process in self.simulator.ids:
-            if not self.simulator.is_up(process):
+            if not self.simulator.is_up(process) and not self.simulator.halted[process]:
                 return Recover(process)
         return None
 
