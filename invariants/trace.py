@@ -6,16 +6,20 @@
     {"event":"end","count":2}
 
 Every line is validated; what is wrong is reported as file, line, field, and what was expected.
+
+The logs of several processes need not be merged into one file first: `merge` reads them side by side, as one trace.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
 from io import BytesIO
 from typing import BinaryIO
 
 import msgspec
+from msgspec.structs import replace
 
-from invariants.events import TRACE_VERSION, AnyEvent, End, Event, Header, Local, TraceError
+from invariants.events import TRACE_VERSION, AnyEvent, Broadcast, End, Event, Header, Local, Restore, TraceError
 
 MAX_LINE = 16 * 1024 * 1024
 """The longest line that is read, in bytes. A longer one is no event, and must not fill the memory."""
@@ -75,6 +79,148 @@ def loads(data: bytes, name: str = "trace") -> list[Event]:
     return list(load(BytesIO(data), name))
 
 
+class Reader:
+    """A trace file while it is read: its events (see `load`), and where the one that came last stands."""
+
+    def __init__(self, source: BinaryIO, name: str) -> None:
+        self.source = source
+        self.name = name
+        self.line = 0
+
+    def __iter__(self) -> Iterator[Event]:
+        for event in load(self.source, self.name):
+            self.line += 1
+            yield event
+
+    def find(self, events: Iterable[Event]) -> dict[Event, int]:
+        """For each of `events` the line where it stands first, read from here on; without those that stand nowhere.
+
+        O(size of the file) time, O(events) memory. TraceError as from `load`.
+        """
+        wanted = set(events)
+        kinds = {type(event) for event in wanted}
+        lines: dict[Event, int] = {}
+        for event in self if wanted else ():
+            # A header cannot be hashed: it may hold a schedule.
+            if type(event) in kinds and event in wanted:
+                lines[event] = self.line
+                wanted.remove(event)
+                if not wanted:
+                    break
+        return lines
+
+
+class Merged:
+    """Several files, each with some of the processes, read as the one trace that they are; see `merge`.
+
+    `name` and `line` tell where the event that came last stands.
+    """
+
+    def __init__(self, readers: Iterable[Reader]) -> None:
+        self.readers = list(readers)
+        self._at = self.readers[0] if self.readers else None
+        self._home: dict[int, tuple[Reader, int]] = {}  # process: where its first event stands
+
+    @property
+    def name(self) -> str:
+        return self._at.name if self._at else "nothing"
+
+    @property
+    def line(self) -> int:
+        return self._at.line if self._at else 0
+
+    def __iter__(self) -> Iterator[Event]:
+        sources = [iter(reader) for reader in self.readers]
+        yield _common_header([(reader, next(events)) for reader, events in zip(self.readers, sources, strict=True)])
+        queue: list[_Turn] = []
+        for index, events in enumerate(sources):
+            self._take(queue, index, events, (0, 0))
+        count, complete = 0, True
+        while queue:
+            progress, _, _, index, event = heappop(queue)
+            reader = self.readers[index]
+            if isinstance(event, End):
+                complete &= event.complete
+                continue
+            self._at = reader
+            count += 1
+            yield event
+            self._take(queue, index, sources[index], progress)
+        yield End(count, complete)
+
+    def _take(self, queue: "list[_Turn]", index: int, events: Iterator[Event], progress: tuple[int, int]) -> None:
+        """Let the next event of a file wait for its turn. A file that is cut off has an end that is not complete."""
+        event = next(events, _CUT_OFF)
+        process = 0
+        if isinstance(event, Local):
+            process = event.process
+            self._settle(self.readers[index], process)
+        heappush(queue, (max(progress, _progress(event)), _rank(event), process, index, event))
+
+    def _settle(self, reader: Reader, process: int) -> None:
+        home, line = self._home.setdefault(process, (reader, reader.line))
+        if home is not reader:
+            raise TraceError(
+                f"{reader.name}, line {reader.line}, field `process`: expected all events of process {process} in one "
+                f"file, found some in {home.name}, line {line}"
+            )
+
+
+_CUT_OFF = End(0, complete=False)
+_Turn = tuple[tuple[int, int], int, int, int, Event]
+"""The event that a file shows next, behind what tells whose turn it is: progress, rank, process, file."""
+
+
+def merge(sources: Iterable[tuple[BinaryIO, str]]) -> Iterator[Event]:
+    """The one trace of several files, as `load` gives one; each file comes with its name.
+
+    Each is a trace of its own, with header and end, of order "per-process"; their headers agree, and the events of one
+    process are in one file. TraceError otherwise. The trace is complete if each file is.
+
+    The verdicts and their witnesses are the same for every order that keeps the order within each file. This one lets
+    the file come next that is behind the others, by the highest zxid that it has shown; for one zxid the broadcast
+    comes first, and a snapshot last. So what follows a broadcast or completes a snapshot seldom comes before it: the
+    judge need not keep it waiting, and sees a violation early. The order of `sources` does not change it, unless events
+    that belong to no process tie. One event a file is held in memory, and O(log files) is the cost of one.
+    """
+    return iter(Merged(Reader(source, name) for source, name in sources))
+
+
+def _progress(event: Event) -> tuple[int, int]:
+    """The zxid that an event is about; (0, 0) if it is about none."""
+    txn = getattr(event, "txn", None)
+    zxid = getattr(event, "zxid", None) if txn is None else txn.zxid
+    return (0, 0) if zxid is None else (zxid.epoch, zxid.counter)
+
+
+def _rank(event: Event) -> int:
+    """Of the events about one zxid: which comes first."""
+    return 0 if isinstance(event, Broadcast) else 2 if isinstance(event, Restore) else 1
+
+
+def _common_header(found: Sequence[tuple[Reader, Event]]) -> Header:
+    """The header of all files together. TraceError for the first that is not like the others."""
+    if not found:
+        raise TraceError("expected a trace at least, found nothing to merge")
+    first, common = found[0]
+    assert isinstance(common, Header)
+    for reader, header in found:
+        assert isinstance(header, Header)
+        if header.order != "per-process":
+            raise TraceError(
+                f"{reader.name}, line 1, field `order`: expected `per-process` in a file that is merged with others, "
+                f"found `{header.order}`"
+            )
+        for field in ("version", "processes", "protocol", "quorums"):
+            expected, value = getattr(common, field), getattr(header, field)
+            if value != expected:
+                raise TraceError(
+                    f"{reader.name}, line 1, field `{field}`: expected `{expected}` as in {first.name}, line 1, "
+                    f"found `{value}`"
+                )
+    return replace(common, schedule=None)
+
+
 def _event(line: bytes, name: str, number: int) -> Event:
     try:
         return _DECODER.decode(line)
@@ -103,4 +249,4 @@ def _tag(event: Event) -> str:
     return str(event.__struct_config__.tag)
 
 
-__all__ = ["MAX_LINE", "dump", "load", "loads"]
+__all__ = ["MAX_LINE", "Merged", "Reader", "dump", "load", "loads", "merge"]

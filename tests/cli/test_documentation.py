@@ -48,6 +48,8 @@ def test_the_form_of_verdicts_is_the_documented_one(command: str, zabcheck: Comm
     violation = set(shape(EXAMPLES["run"]["counterexample"]["violation"]))
     prefix = ".verdicts[].violation" if command == "replay" else ".traces[].verdicts[].violation"
     documented = {*shape(EXAMPLES[command]), *(f"{prefix}{each}" for each in violation)}
+    if command == "check":
+        documented |= {f".traces[].verdicts[].found_at[].{field}" for field in ("trace", "line")}
     assert set(shape(zabcheck(command, command, "--format", "json").json)) == documented
 
 

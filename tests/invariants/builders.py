@@ -67,6 +67,15 @@ def summary(verdict: Verdict) -> str:
     return verdict.violation.summary
 
 
+def split(events: Sequence[Event]) -> dict[int, list[Event]]:
+    """The events of each process, in their order; such as belong to no process are left out."""
+    logs: dict[int, list[Event]] = {}
+    for event in events:
+        if isinstance(event, Local):
+            logs.setdefault(event.process, []).append(event)
+    return logs
+
+
 def merge(rng: Random, events: Sequence[Event]) -> list[Event]:
     """The events in another order that keeps each process's own; any such order, even one that no clock would give."""
     queues: dict[int, list[Event]] = {}

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from invariants import Event, Verdict, check
 from tests.invariants.builders import merge, whole
+from tests.invariants.recorded import RECORDED
 from tests.invariants.traces import random_trace
 
 BLOCK = 250
@@ -31,6 +32,15 @@ def test_no_merge_of_the_logs_changes_a_verdict_or_a_witness(seeds: range) -> No
         rng = Random(seed)
         for _ in range(4):
             assert findings(merge(rng, events)) == expected, f"seed {seed}"
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_no_merge_of_what_a_simulator_showed_changes_a_verdict_or_a_witness(name: str) -> None:
+    events = RECORDED[name]()
+    expected = findings(events)
+    rng = Random(name)
+    for _ in range(100):
+        assert findings(merge(rng, events)) == expected
 
 
 def test_a_log_after_another_is_a_merge_too() -> None:

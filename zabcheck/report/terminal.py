@@ -10,9 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from invariants import Verdict, Violation
+from invariants import Event, Verdict, Violation
 from zabcheck.report.deliveries import Delivered, draw_delivered
-from zabcheck.report.pen import BOLD, DIM, RED, Drawing, Pen, labels_of, text_of
+from zabcheck.report.pen import BOLD, DIM, RED, Drawing, Pen, labels_of, padded, text_of
 from zabcheck.report.steps import draw_steps
 from zabcheck.report.story import Story
 from zabcheck.report.words import sentence
@@ -35,11 +35,19 @@ def render(story: Story, file: str = "FILE", ascii_only: bool | None = None) -> 
     return Group(*(Drawing(part, ascii_only) for part in parts))
 
 
-def render_violation(violation: Violation, delivered: Delivered = (), ascii_only: bool | None = None) -> RenderableType:
-    """What went wrong, where only a trace is known; with `delivered`, also who delivered what."""
+def render_violation(
+    violation: Violation,
+    delivered: Delivered = (),
+    ascii_only: bool | None = None,
+    places: Mapping[Event, str] | None = None,
+) -> RenderableType:
+    """What went wrong, where only a trace is known; with `delivered`, also who delivered what.
+
+    `places` tells where events of the witness stand in the trace.
+    """
     return Group(
         Drawing(lambda pen: _heading(pen, violation), ascii_only),
-        Drawing(lambda pen: _witness(pen, violation), ascii_only),
+        Drawing(lambda pen: _witness(pen, violation, places=places or {}), ascii_only),
         Drawing(lambda pen: draw_delivered(pen, delivered, violation), ascii_only),
     )
 
@@ -83,15 +91,22 @@ def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) 
     yield table
 
 
-def _witness(pen: Pen, violation: Violation | None, story: Story | None = None) -> Iterator[RenderableType]:
+def _witness(
+    pen: Pen, violation: Violation | None, story: Story | None = None, places: Mapping[Event, str] | None = None
+) -> Iterator[RenderableType]:
     if violation is None:
         return
     yield Text()
     yield pen.write("Witness", BOLD)
-    for event, label in labels_of(violation).items():
+    labels = labels_of(violation)
+    wheres = [pen.write(f"{place}  ", longest=LONGEST_PATH) for place in (places or {}).values()]
+    width = max((where.cell_len for where in wheres), default=0)
+    for event, label in labels.items():
         step = None if story is None else story.step_of(event)
-        where = "" if step is None else f"step {step:<4}"
-        yield Text.assemble(pen.mark(label), "  ", pen.write(where), pen.write(sentence(event)))
+        where = pen.write("" if step is None else f"step {step:<4}")
+        if places:
+            where = padded(pen.write(places.get(event, ""), longest=LONGEST_PATH), width)
+        yield Text.assemble(pen.mark(label), "  ", where, pen.write(sentence(event)))
 
 
 # The last line, and what has no counterexample.
