@@ -19,12 +19,16 @@ from typing import BinaryIO
 import msgspec
 from msgspec.structs import replace
 
+from invariants.diagnosis import foreign, with_alternatives
 from invariants.events import TRACE_VERSION, AnyEvent, Broadcast, End, Event, Header, Local, Restore, TraceError
 
 MAX_LINE = 16 * 1024 * 1024
 """The longest line that is read, in bytes. A longer one is no event, and must not fill the memory."""
 
-_DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(AnyEvent | Header | End)
+Line = AnyEvent | Header | End
+"""What a line of a trace can be."""
+
+_DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Line)
 _encode = msgspec.json.Encoder().encode
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
 
@@ -234,6 +238,12 @@ def _reason(error: Exception, line: bytes, number: int) -> str:
         return ": expected a trace, this looks like a schedule"
     if isinstance(error, RecursionError):
         return ": nested too deeply"
+    if number == 1 and (found := foreign(line)):
+        return f": expected {found}"
+    if not line.strip():
+        return ": expected a JSON object, found a blank line: leave it out"
+    if b"\r" in line.rstrip(b"\r\n"):
+        return ": expected a line feed at the end of each line, found a carriage return alone"
     if not isinstance(error, msgspec.ValidationError):
         whole = "" if line.endswith(b"\n") else " (the line is cut off)"
         return f": expected a JSON object, {error}{whole}"
@@ -241,8 +251,9 @@ def _reason(error: Exception, line: bytes, number: int) -> str:
     field = _PATH.search(message)
     if number == 1 and field and field.group(1) == "version":
         return f", field `version`: expected {TRACE_VERSION}"
-    where = f", field `{field.group(1)}`" if field and field.group(1) else ""
-    return f"{where}: {_PATH.sub('', message)}"
+    path = field.group(1) if field else ""
+    where = f", field `{path}`" if path else ""
+    return f"{where}: {with_alternatives(_PATH.sub('', message), path, Line)}"
 
 
 def _tag(event: Event) -> str:

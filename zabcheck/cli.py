@@ -28,7 +28,7 @@ from rich.text import Text
 
 from invariants import PROPERTIES, Event, TraceError, Verdict, check, select
 from invariants import trace as trace_format
-from zabcheck.counterexample import counterexample, save
+from zabcheck.counterexample import counterexample, save, write
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.quorums import MAJORITY, quorums_of
@@ -191,7 +191,9 @@ def run(
 
 @command
 def replay_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A saved schedule.")], format: Formats = Format.text
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A saved schedule.")],
+    trace: Annotated[Path | None, typer.Option(metavar="OUT", help="Write the trace of the run to this file.")] = None,
+    format: Formats = Format.text,
 ) -> int:
     """Execute a saved schedule again; the same everywhere."""
     schedule = schedules.load(read(file, schedules.MAX_BYTES), str(file))
@@ -201,7 +203,14 @@ def replay_(
         mutated(schedule.protocol, schedule.mutant)
     with bad_input_for(ValueError, f"{file}, field `violates`: "):
         select(schedule.violates and [schedule.violates])
+    if trace is not None:
+        check_trace(trace, file)
     replayed = replay(schedule)
+    if trace is not None:
+        try:
+            write(trace, replayed.trace)
+        except OSError as error:
+            raise BadInput(f"--trace {trace}: {error.strerror}") from None
     if format is Format.json:
         print_json(
             "replay",
@@ -209,6 +218,7 @@ def replay_(
             steps=replayed.steps,
             skipped=replayed.skipped,
             sha256=replayed.sha256,
+            trace=trace and as_text(trace),
             goals=replayed.goals,
             verdicts=replayed.verdicts,
         )
@@ -223,6 +233,8 @@ def replay_(
             console.print(f"the schedule is said to violate {schedule.violates}; it does not")
         if replayed.skipped:
             console.print(f"choices that were not possible when their turn came: {replayed.skipped}")
+        if trace is not None:
+            print_path(console, f"wrote {trace}")
     return exit_code(replayed.verdicts)
 
 
@@ -527,6 +539,14 @@ def check_out(out: Path) -> None:
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise BadInput(f"--out {out}: {folder} may not be written")
             return
+
+
+def check_trace(trace: Path, schedule: Path) -> None:
+    """BadInput if `trace` is not to be replaced: a device, a folder, the schedule itself."""
+    if str(trace) == STDIN or (trace.exists() and not trace.is_file()):
+        raise BadInput(f"--trace {trace}: expected the name of a file")
+    if trace.exists() and schedule.exists() and trace.samefile(schedule):
+        raise BadInput(f"--trace {trace}: expected another file than the schedule")
 
 
 @contextmanager

@@ -39,14 +39,14 @@ def save(out: Path, replayed: Replay, story: Story) -> list[Path]:
     text = to_text(story, TEXT_WIDTH, file=f"{stem}.schedule.json")
     out.mkdir(parents=True, exist_ok=True)
     return [
-        _write(out / f"{stem}.schedule.json", schedules.dump(schedule)),
-        _write(out / f"{stem}.trace.jsonl", replayed.trace),
-        _write(out / f"{stem}.txt", text.encode()),
+        write(out / f"{stem}.schedule.json", schedules.dump(schedule)),
+        write(out / f"{stem}.trace.jsonl", replayed.trace),
+        write(out / f"{stem}.txt", text.encode()),
     ]
 
 
-def _write(path: Path, content: bytes) -> Path:
-    """Write beside, then rename: a reader never sees half a file."""
+def write(path: Path, content: bytes) -> Path:
+    """Write a file whole or not at all: beside, then renamed. OSError if that cannot be."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

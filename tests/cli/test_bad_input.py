@@ -1,16 +1,23 @@
 """Bad input is one line on standard error that says where it is wrong; nothing else is printed, nothing is written."""
 
+import bz2
+import gzip
+import lzma
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from invariants import GROUPS, PROPERTIES, trace
+from invariants import GROUPS, PROPERTIES, AnyEvent, trace
 from tests.cli.command import CALM_SCHEDULE, DELIVERED, SENT, trace_of
 from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.simulation.schedule import AnyChoice
 
 TRACE = trace_of([*SENT, *DELIVERED])
+TAGS = [*(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)), "header", "end"]
+BLANK = "expected a JSON object, found a blank line: leave it out"
 Edit = Callable[[bytes], bytes]
 
 
@@ -50,14 +57,28 @@ def message(zabcheck: Command, *arguments: str | Path) -> str:
     [
         (whole(b""), ", line 1: expected a header, the file is empty"),
         (whole(b"rubbish\n"), ", line 1: expected a JSON object, JSON is malformed: invalid character (byte 0)"),
-        (whole(b"\n"), ", line 1: expected a JSON object, Input data was truncated"),
+        (whole(b"\n"), f", line 1: {BLANK}"),
+        (replaced(b"}\n", b"}\n\n"), f", line 2: {BLANK}"),
+        (replaced(b"}\n", b"}\n \r\n"), f", line 2: {BLANK}"),
+        (lambda data: data + b"\n", f", line 9: {BLANK}"),
         (whole(b"\0\n"), ", line 1: expected a JSON object, JSON is malformed: invalid character (byte 0)"),
         (whole(b"[]\n"), ", line 1: Expected `object`, got `array`"),
         (lambda data: data.split(b"\n", 1)[1], ", line 1, field `event`: expected `header`, found `broadcast`"),
         (cut(-9), ", line 8: expected a JSON object, Input data was truncated (the line is cut off)"),
         (replaced(b'"version":1', b'"version":2'), ", line 1, field `version`: expected 1"),
         (replaced(b'"processes":3', b'"processes":0'), ", line 1, field `processes`: Expected `int` >= 1"),
-        (replaced(b'"deliver"', b'"delivers"'), ", line 4, field `event`: Invalid value 'delivers'"),
+        (
+            replaced(b'"deliver"', b'"delivers"'),
+            f", line 4, field `event`: Invalid value 'delivers'; expected one of: {', '.join(TAGS)}",
+        ),
+        (
+            replaced(b'"order":"global"', b'"order":"none"'),
+            ", line 1, field `order`: Invalid value 'none'; expected one of: global, per-process",
+        ),
+        (
+            lambda data: data.replace(b"\n", b"\r"),
+            ", line 1: expected a line feed at the end of each line, found a carriage return alone",
+        ),
         (replaced(b'"process":2', b'"process":4'), ", line 4, field `process`: expected 1 to 3, found 4"),
         (replaced(b'"process":2', b'"process":2,"x":0'), ", line 4: Object contains unknown field `x`"),
         (replaced(b'"epoch":1', b'"epoch":"1"'), ", line 2, field `epoch`: Expected `int`, got `str`"),
@@ -101,7 +122,8 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
 @pytest.mark.parametrize(
     ("edit", "expected"),
     [
-        (whole(b""), ", line 1: expected a schedule as one JSON object, Input data was truncated"),
+        (whole(b""), ", line 1: expected a schedule, the file is empty"),
+        (whole(b" \r\n"), ", line 1: expected a schedule, the file is empty"),
         (
             whole(b"rubbish"),
             ", line 1: expected a schedule as one JSON object, JSON is malformed: invalid character (byte 0)",
@@ -118,7 +140,19 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
             f", field `violates`: no property `x`; expected one of: {', '.join(PROPERTIES)}; "
             f"or a group: {', '.join(GROUPS)}",
         ),
-        (replaced(b'"settle"', b'"settles"'), ", line 3, field `choices[1].choice`: Invalid value 'settles'"),
+        (
+            replaced(b'"settle"', b'"settles"'),
+            ", line 3, field `choices[1].choice`: Invalid value 'settles'; expected one of: "
+            f"{', '.join(str(kind.__struct_config__.tag) for kind in get_args(AnyChoice))}",
+        ),
+        (
+            replaced(b'"switches":{}', b'"switches":{"sync":"never"}'),
+            ", field `switches.sync`: Invalid value 'never'; expected one of: atomic, separate",
+        ),
+        (
+            lambda data: data.replace(b"\n", b"\r\n").replace(b'"rounds":6', b'"rounds":-1', 1),
+            ", line 3, field `choices[1].rounds`: Expected `int` >= 0",
+        ),
         (replaced(b'"rounds":6', b'"rounds":-1'), ", line 3, field `choices[1].rounds`: Expected `int` >= 0"),
         (
             replaced(b'"rounds":6', b'"rounds":' + b"9" * 30),
@@ -151,6 +185,39 @@ def test_what_is_wrong_in_a_schedule(edit: Edit, expected: str | None, zabcheck:
 
 
 # Files.
+
+
+@pytest.mark.parametrize(("command", "original"), [("check", TRACE), ("replay", CALM_SCHEDULE)])
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (
+            lambda data: b"\xef\xbb\xbf" + data,
+            "UTF-8 without a byte order mark, found one: leave the first three bytes",
+        ),
+        (lambda data: data.decode().encode("utf-16"), "UTF-8, this looks like UTF-16: convert it"),
+        (gzip.compress, "text, this is compressed with gzip: decompress it first (gunzip)"),
+        (bz2.compress, "text, this is compressed with bzip2: decompress it first (bunzip2)"),
+        (lzma.compress, "text, this is compressed with xz: decompress it first (unxz)"),
+    ],
+    ids=["bom", "utf-16", "gzip", "bzip2", "xz"],
+)
+def test_what_is_no_plain_text_is_called_by_its_name(
+    command: str, original: bytes, edit: Edit, expected: str, zabcheck: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(edit(original))
+    where = "file, line 1: " if command == "check" else "file: "
+    assert message(zabcheck, command, "file").startswith(f"{where}expected {expected}")
+
+
+@pytest.mark.parametrize(("command", "original"), [("check", TRACE), ("replay", CALM_SCHEDULE)])
+def test_a_carriage_return_before_the_line_feed_does_no_harm(
+    command: str, original: bytes, zabcheck: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(original)
+    expected = zabcheck(command, "file")
+    (tmp_path / "file").write_bytes(original.replace(b"\n", b"\r\n"))
+    assert zabcheck(command, "file") == expected
 
 
 @pytest.mark.parametrize("command", ["check", "replay"])
@@ -220,12 +287,20 @@ def test_a_long_line_is_found_wherever_it_is(
         ("--x", "No such option: --x"),
         ("check", "Missing argument 'TRACE...'"),
         ("replay", "Missing argument 'FILE'"),
+        ("replay s.json --trace", "Option '--trace' requires an argument"),
+        ("replay s.json --trace nowhere/x", "--trace nowhere/x: No such file or directory"),
+        ("replay s.json --trace t.jsonl/x", "--trace t.jsonl/x: Not a directory"),
+        ("replay s.json --trace .", "--trace .: expected the name of a file"),
+        ("replay s.json --trace -", "--trace -: expected the name of a file"),
+        ("replay s.json --trace /dev/null", "--trace /dev/null: expected the name of a file"),
+        ("replay s.json --trace ./s.json", "--trace s.json: expected another file than the schedule"),
         ("run --out t.jsonl", "--out t.jsonl: expected a directory, "),
         ("run --out t.jsonl/x/y", "--out t.jsonl/x/y: expected a directory, "),
     ],
 )
 def test_what_is_wrong_in_the_usage(arguments: str, expected: str, zabcheck: Command, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_bytes(TRACE)
+    (tmp_path / "s.json").write_bytes(CALM_SCHEDULE)
     assert message(zabcheck, *arguments.split()).startswith(expected)
 
 

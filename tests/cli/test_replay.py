@@ -1,5 +1,6 @@
 """`zabcheck replay`: a saved schedule gives the same run again, everywhere."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,36 @@ def test_the_verdict_and_the_hash_are_those_of_the_search(found: Found, hash_see
 
 
 def test_the_hash_is_that_of_the_saved_trace(found: Found, zabcheck: Command) -> None:
-    from hashlib import sha256
-
     result = zabcheck("replay", found.file(".schedule.json"))
     assert result.out.endswith(f"trace SHA-256 {sha256(found.file('.trace.jsonl').read_bytes()).hexdigest()}\n")
+
+
+def test_the_trace_can_be_written(found: Found, zabcheck: Command, tmp_path: Path) -> None:
+    saved = found.file(".trace.jsonl").read_bytes()
+    for _ in range(2):  # the second time it is replaced
+        result = zabcheck("replay", found.file(".schedule.json"), "--trace", "t.jsonl")
+        assert result.out.endswith("\nwrote t.jsonl\n")
+        assert (tmp_path / "t.jsonl").read_bytes() == saved
+        assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
+    result = zabcheck("replay", found.file(".schedule.json"), "--trace", "t.jsonl", "--format", "json")
+    assert result.json["trace"] == "t.jsonl"
+    assert sha256(saved).hexdigest() == result.json["sha256"]
+    assert zabcheck("replay", found.file(".schedule.json"), "--format", "json").json["trace"] is None
+
+
+def test_a_trace_that_cannot_be_written_leaves_nothing_behind(
+    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "calm.json").write_bytes(CALM_SCHEDULE)
+    (tmp_path / "t.jsonl").write_bytes(b"old")
+    monkeypatch.setattr("os.replace", full)
+    result = zabcheck("replay", "calm.json", "--trace", "t.jsonl")
+    assert result == (2, "", "zabcheck: --trace t.jsonl: No space left on device\n")
+    assert (tmp_path / "t.jsonl").read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["calm.json", "t.jsonl"]
 
 
 def test_a_run_that_breaks_nothing(zabcheck: Command, tmp_path: Path) -> None:

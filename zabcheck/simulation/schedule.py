@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from invariants.diagnosis import foreign, with_alternatives
 from zabcheck.protocols.quorums import MAJORITY, quorums_of
 from zabcheck.protocols.switches import LETTER, Switches
 
@@ -238,6 +239,10 @@ def load(data: bytes, name: str) -> Schedule:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if data.lstrip().startswith(b'{"event"'):
             raise ScheduleError(f"{name}: expected a schedule, this looks like a trace") from None
+        if found := foreign(data):
+            raise ScheduleError(f"{name}: expected {found}") from None
+        if not data.strip():
+            raise ScheduleError(f"{name}, line 1: expected a schedule, the file is empty") from None
         if not isinstance(error, msgspec.ValidationError):
             raise ScheduleError(
                 f"{name}{_place(data, error)}: expected a schedule as one JSON object, {error}"
@@ -248,7 +253,8 @@ def load(data: bytes, name: str) -> Schedule:
         if path == "version":
             raise ScheduleError(f"{name}, field `version`: expected {SCHEDULE_VERSION}") from None
         where = f", field `{path}`" if path else ""
-        raise ScheduleError(f"{name}{_line(data, path)}{where}: {_PATH.sub('', message)}") from None
+        said = with_alternatives(_PATH.sub("", message), path, Schedule)
+        raise ScheduleError(f"{name}{_line(data, path)}{where}: {said}") from None
     try:
         quorums_of(schedule.quorums, schedule.processes)
     except ValueError as error:
@@ -290,4 +296,4 @@ def _line(data: bytes, path: str) -> str:
             msgspec.json.decode(line.strip().removesuffix(b","), type=dict)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    return f", line {number}" if first.endswith(b"[") and len(lines) == number - 1 else ""
+    return f", line {number}" if first.rstrip().endswith(b"[") and len(lines) == number - 1 else ""

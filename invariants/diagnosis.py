@@ -1,0 +1,66 @@
+"""What somebody should be told whose file cannot be read: what it is, and what a field may be.
+
+For the readers of traces and of schedules, which are given the error of the JSON decoder.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import inspect
+
+_STARTS = {
+    b"\xef\xbb\xbf": "UTF-8 without a byte order mark, found one: leave the first three bytes out",
+    b"\xff\xfe": "UTF-8, this looks like UTF-16: convert it",
+    b"\xfe\xff": "UTF-8, this looks like UTF-16: convert it",
+    b"\x1f\x8b": "text, this is compressed with gzip: decompress it first (gunzip)",
+    b"\x28\xb5\x2f\xfd": "text, this is compressed with zstd: decompress it first (unzstd)",
+    b"\xfd7zXZ\x00": "text, this is compressed with xz: decompress it first (unxz)",
+    b"BZh": "text, this is compressed with bzip2: decompress it first (bunzip2)",
+    b"PK\x03\x04": "text, this is a zip archive: extract it first (unzip)",
+}
+_INVALID = re.compile(r"Invalid (?:enum )?value (.*)", re.DOTALL)
+_STEP = re.compile(r"\[[^]]*]|(\w+)")
+
+
+def foreign(start: bytes) -> str | None:
+    """What a file was expected to be that begins with `start`, if that shows that it is something else."""
+    return next((said for magic, said in _STARTS.items() if start.startswith(magic)), None)
+
+
+def with_alternatives(message: str, path: str, known: Any) -> str:
+    """The decoder's `message` about the field at `path` of the type `known`; if there is a choice, with what it is of.
+
+    >>> from typing import Literal
+    >>> with_alternatives("Invalid enum value 'x'", "", Literal["a", "b"])
+    "Invalid value 'x'; expected one of: a, b"
+    """
+    invalid = _INVALID.fullmatch(message)
+    if invalid is None:
+        return message
+    kinds = [inspect.type_info(known)]
+    for step in _STEP.finditer(path):
+        kinds = [inner for kind in kinds for inner in _inner(kind, step[1])]
+    values = list(dict.fromkeys(str(value) for kind in kinds for value in _values(kind)))
+    return f"Invalid value {invalid[1]}; expected one of: {', '.join(values)}" if values else message
+
+
+def _inner(kind: inspect.Type, field: str | None) -> Iterator[inspect.Type]:
+    """What a value of this type holds in a field; None stands for any item of an array."""
+    if isinstance(kind, inspect.UnionType):
+        for each in kind.types:
+            yield from _inner(each, field)
+    elif isinstance(kind, inspect.VarTupleType) and field is None:
+        yield kind.item_type
+    elif isinstance(kind, inspect.StructType):
+        if field is not None and field == kind.tag_field:
+            yield inspect.LiteralType((kind.tag,))
+        yield from (each.type for each in kind.fields if each.encode_name == field)
+
+
+def _values(kind: inspect.Type) -> Iterator[Any]:
+    if isinstance(kind, inspect.UnionType):
+        for each in kind.types:
+            yield from _values(each)
+    elif isinstance(kind, inspect.LiteralType):
+        yield from kind.values
