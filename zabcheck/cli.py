@@ -28,6 +28,7 @@ from rich.text import Text
 
 from invariants import PROPERTIES, Event, TraceError, Verdict, check, select
 from invariants import trace as trace_format
+from zabcheck import schema as schemas
 from zabcheck.counterexample import counterexample, save, write
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols import PROTOCOLS
@@ -64,6 +65,13 @@ class Format(StrEnum):
 
     text = "text"
     json = "json"
+
+
+class Schemas(StrEnum):
+    """What there is a JSON Schema of."""
+
+    trace = "trace"
+    schedule = "schedule"
 
 
 class BadInput(Exception):
@@ -283,6 +291,14 @@ def list_(format: Formats = Format.text) -> int:
         )
     else:
         make_console().print(terminal.render_catalogue(groups))
+    return OK
+
+
+@command
+def schema(what: Annotated[Schemas, typer.Argument(metavar="trace|schedule", help="Of which file.")]) -> int:
+    """Print the JSON Schema of a line of a trace, or of a schedule."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(schemas.as_file(what))
     return OK
 
 
