@@ -215,10 +215,8 @@ def replay_(
         check_trace(trace, file)
     replayed = replay(schedule)
     if trace is not None:
-        try:
+        with bad_path("--trace", trace):
             write(trace, replayed.trace)
-        except OSError as error:
-            raise BadInput(f"--trace {trace}: {error.strerror}") from None
     if format is Format.json:
         print_json(
             "replay",
@@ -548,21 +546,30 @@ def places_of(wanted: set[Event], readers: dict[str, trace_format.Reader]) -> di
 
 def check_out(out: Path) -> None:
     """BadInput if nothing can be written to `out`. It is not created before there is something to write."""
-    for folder in (out, *out.absolute().parents):
-        if folder.exists():
-            if not folder.is_dir():
-                raise BadInput(f"--out {out}: expected a directory, {folder} is a file")
-            if not os.access(folder, os.W_OK | os.X_OK):
-                raise BadInput(f"--out {out}: {folder} may not be written")
-            return
+    with bad_path("--out", out):
+        folder = next(each for each in (out, *out.absolute().parents) if each.exists())
+        if not folder.is_dir():
+            raise BadInput(f"--out {out}: expected a directory, {folder} is a file")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise BadInput(f"--out {out}: {folder} may not be written")
 
 
 def check_trace(trace: Path, schedule: Path) -> None:
     """BadInput if `trace` is not to be replaced: a device, a folder, the schedule itself."""
-    if str(trace) == STDIN or (trace.exists() and not trace.is_file()):
-        raise BadInput(f"--trace {trace}: expected the name of a file")
-    if trace.exists() and schedule.exists() and trace.samefile(schedule):
-        raise BadInput(f"--trace {trace}: expected another file than the schedule")
+    with bad_path("--trace", trace):
+        if str(trace) == STDIN or (trace.exists() and not trace.is_file()):
+            raise BadInput(f"--trace {trace}: expected the name of a file")
+        if trace.exists() and schedule.exists() and trace.samefile(schedule):
+            raise BadInput(f"--trace {trace}: expected another file than the schedule")
+
+
+@contextmanager
+def bad_path(option: str, path: Path) -> Iterator[None]:
+    """What the system says against a path that an option names is the user's input."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(f"{option} {path}: {error.strerror}") from None
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
@@ -18,6 +19,7 @@ from zabcheck.simulation.schedule import AnyChoice
 TRACE = trace_of([*SENT, *DELIVERED])
 TAGS = [*(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)), "header", "end"]
 BLANK = "expected a JSON object, found a blank line: leave it out"
+LONG = "x" * 300
 Edit = Callable[[bytes], bytes]
 
 
@@ -292,15 +294,18 @@ def test_a_long_line_is_found_wherever_it_is(
         ("replay s.json --trace t.jsonl/x", "--trace t.jsonl/x: Not a directory"),
         ("replay s.json --trace .", "--trace .: expected the name of a file"),
         ("replay s.json --trace -", "--trace -: expected the name of a file"),
-        ("replay s.json --trace /dev/null", "--trace /dev/null: expected the name of a file"),
+        ("replay s.json --trace pipe", "--trace pipe: expected the name of a file"),
+        (f"replay s.json --trace {LONG}", f"--trace {LONG}: File name too long"),
         ("replay s.json --trace ./s.json", "--trace s.json: expected another file than the schedule"),
         ("run --out t.jsonl", "--out t.jsonl: expected a directory, "),
+        (f"run --out {LONG}", f"--out {LONG}: File name too long"),
         ("run --out t.jsonl/x/y", "--out t.jsonl/x/y: expected a directory, "),
     ],
 )
 def test_what_is_wrong_in_the_usage(arguments: str, expected: str, zabcheck: Command, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_bytes(TRACE)
     (tmp_path / "s.json").write_bytes(CALM_SCHEDULE)
+    os.mkfifo(tmp_path / "pipe")
     assert message(zabcheck, *arguments.split()).startswith(expected)
 
 

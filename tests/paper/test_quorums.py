@@ -4,7 +4,7 @@ from itertools import chain, combinations
 
 import pytest
 
-from zabcheck.protocols.quorums import Quorums, quorums_of
+from zabcheck.protocols.quorums import MAX_SETS, Quorums, quorums_of
 
 SIZES = range(1, 6)
 
@@ -71,6 +71,18 @@ def test_what_is_no_quorum_system_is_refused(name: str, size: int, message: str)
     with pytest.raises(ValueError, match=r"quorum|weight") as caught:
         quorums_of(name, size)
     assert str(caught.value) == message
+
+
+def test_a_set_that_is_named_again_counts_once() -> None:
+    quorums = quorums_of("sets " + ",".join(["1+2", "2+1", "1+2+2"] * 30_000), 3)
+    assert quorums.name == "sets 1+2"
+
+
+def test_so_many_sets_that_comparing_them_would_take_long_are_refused() -> None:
+    many = ",".join(f"1+{process}" for process in range(2, MAX_SETS + 2))
+    assert quorums_of(f"sets {many}", 9999).contains([1, 7])
+    with pytest.raises(ValueError, match=f"^expected at most {MAX_SETS} sets, found {MAX_SETS + 1}$"):
+        quorums_of(f"sets {many},1", 9999)
 
 
 @pytest.mark.parametrize("name", ["", "Majority", "weights", "weights 1,-1", "weights ١,1", "sets", "sets 1++2", "x"])

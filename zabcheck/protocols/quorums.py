@@ -16,6 +16,9 @@ from itertools import combinations
 from msgspec import Struct
 
 MAJORITY = "majority"
+MAX_SETS = 2000
+"""The most sets that a quorum system can be given by: each is compared with each other."""
+
 _NAME = re.compile(r"weights (?P<weights>\d{1,9}(,\d{1,9})*)|sets (?P<sets>\d{1,9}([+,]\d{1,9})*)", re.ASCII)
 
 
@@ -88,10 +91,18 @@ def _family(sets: Sequence[Sequence[int]], size: int) -> Family:
         for process in each:
             if not 1 <= process <= size:
                 raise ValueError(f"expected processes from 1 to {size} in a quorum, found {process}")
-    for one, other in combinations(sets, 2):
-        if not set(one) & set(other):
+    distinct = tuple(dict.fromkeys(tuple(sorted(set(each))) for each in sets))
+    if len(distinct) > MAX_SETS:
+        raise ValueError(f"expected at most {MAX_SETS} sets, found {len(distinct)}")
+    for (one, mask), (other, mask_of_other) in combinations([(each, _mask(each)) for each in distinct], 2):
+        if not mask & mask_of_other:
             raise ValueError(f"the quorums {_braced(one)} and {_braced(other)} do not intersect")
-    return Family(size, tuple(tuple(sorted(set(each))) for each in sets))
+    return Family(size, distinct)
+
+
+def _mask(members: Sequence[int]) -> int:
+    """A set of processes as one integer: thousands of pairs are compared."""
+    return sum(1 << process for process in members)
 
 
 def _braced(members: Sequence[int]) -> str:

@@ -1,0 +1,429 @@
+"""Random input of every kind for the command: case NUMBER of a kind is the same everywhere.
+
+Each case ends in a verdict, or in one line that says what is wrong, within a bound of CPU time.
+"""
+
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from random import Random
+from time import process_time
+from typing import Any, get_args
+
+import msgspec
+import typer
+from msgspec import inspect
+
+from invariants import GROUPS, PROPERTIES, End, Event, Header, trace
+from invariants.events import Local
+from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, trace_of
+from tests.invariants.builders import split
+from tests.invariants.traces import random_trace
+from zabcheck import cli
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.run import replay
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.schedule import AnyChoice
+
+SECONDS = 20
+"""CPU time that a case may take; the slowest take a tenth of it."""
+
+SCHEDULES = [CALM_SCHEDULE, BROKEN_SCHEDULE]
+TRACES = [replay(schedules.load(data, "schedule")).trace for data in SCHEDULES]
+TRACES += [trace_of(random_trace(seed).events, "per-process", 9) for seed in range(4)]
+
+NUMBERS = [-1, 0, 1, 2, 3, 4, 7, 999, 1000, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64, 10**25, 0.5, 1.0, 1e300]
+TEXTS = ["", "x", "é☃\x00\x1b", "x" * 999, "per-process", "total order", "no-truncation", "weights 1,1,1", "sets 1+2"]
+TAGS = [
+    "header",
+    "end",
+    "restore",
+    "recover",
+    "crash",
+    "deliver",
+    "broadcast",
+    "lead",
+    "split",
+    "heal",
+    "settle",
+    "cut",
+]
+REST: list[Any] = [None, True, [], [0], [1, 2], [2, 1], [1, 2, 3], [[]], {}, {"a": 1}, {"zxid": [1, 1], "value": "y"}]
+VALUES = [*NUMBERS, *TEXTS, *TAGS, *REST]
+BYTES = [b"", b"\x00", b"\xff", b'"', b"\\", b"{", b"}", b"[" * 2000, b",", b"\n", b"\r", b"\r\n", b"\n\n", b"NaN"]
+BYTES += [b"-", b"1" * 5000, b"\\ud800", b"1.0", b"1e9"]
+STARTS = [b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b\x08", b"PK\x03\x04", b"\n", b"\r\n", b" "]
+
+# The command, called.
+
+_command = typer.main.get_command(cli.app)
+
+
+class Hang(BaseException):
+    """The case took too long; no handler in the program takes it for an error of its own."""
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """No more than SECONDS of CPU time."""
+
+    def stop(*_: object) -> None:
+        raise Hang(f"more than {SECONDS} seconds of CPU time")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def call(arguments: Sequence[str], stdin: bytes = b"") -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of the command, within this process."""
+    out, err = (TextIOWrapper(BytesIO(), "utf-8") for _ in range(2))
+    before, sys.stdin = sys.stdin, TextIOWrapper(BytesIO(stdin), "utf-8")
+    try:
+        with limited(), redirect_stdout(out), redirect_stderr(err):
+            code = cli.guarded(lambda: _command(arguments, prog_name="zabcheck", standalone_mode=False))
+    finally:
+        sys.stdin = before
+    out.flush()
+    err.flush()
+    return code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()  # type: ignore[attr-defined]  # BytesIO
+
+
+def answers(arguments: Sequence[str], starts: Sequence[str] = ("",), stdin: bytes = b"") -> int:
+    """The command ends by itself, with a verdict or with one line; its exit code."""
+    code, out, err = call(arguments, stdin)
+    if code == cli.BAD_INPUT:
+        assert out == ""
+        assert err.startswith(tuple(f"zabcheck: {start}" for start in starts))
+        assert err[:-1].isprintable()
+        assert err.endswith("\n")
+        assert len(err) < 6000
+    else:
+        assert code in (cli.OK, cli.VIOLATED, cli.INCONCLUSIVE)
+        assert err == ""
+        assert out != ""
+    return code
+
+
+# Changes.
+
+
+def change_bytes(rng: Random, data: bytes) -> bytes:
+    start = rng.randrange(len(data) + 1)
+    return data[:start] + rng.choice(BYTES) + data[start + rng.choice([0, 0, 1, 2, 40]) :]
+
+
+def change_start(rng: Random, data: bytes) -> bytes:
+    return rng.choice(STARTS) + data
+
+
+def cut_off(rng: Random, data: bytes) -> bytes:
+    return data[: rng.randrange(len(data) + 1)]
+
+
+def change_lines(rng: Random, data: bytes) -> bytes:
+    """Leave a line out, repeat one, or let two change places."""
+    lines = data.splitlines(keepends=True) or [b""]
+    first, second = rng.randrange(len(lines)), rng.randrange(len(lines))
+    match rng.choice(["drop", "repeat", "swap"]):
+        case "drop":
+            del lines[first]
+        case "repeat":
+            lines.insert(second, lines[first])
+        case _:
+            lines[first], lines[second] = lines[second], lines[first]
+    return b"".join(lines)
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each container in a JSON value with each of its keys or indices."""
+    if isinstance(value, dict | list):
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places(value[key])
+
+
+def change_value(rng: Random, value: Any) -> None:
+    """Replace, leave out or add something somewhere in a JSON value."""
+    found = list(places(value))
+    if not found:
+        return
+    container, key = rng.choice(found)
+    match rng.choice(["replace", "replace", "drop", "add"]):
+        case "replace":
+            container[key] = rng.choice(VALUES)
+        case "drop":
+            del container[key]
+        case _ if isinstance(container, dict):
+            container[rng.choice(["x", "process", "txn", "keep"])] = rng.choice(VALUES)
+        case _:
+            container.insert(key, rng.choice(VALUES))
+
+
+def change_fields(rng: Random, data: bytes) -> bytes:
+    """Change the JSON of the whole file if it is one document, of one line otherwise."""
+    for whole in (True, False):
+        parts = [data] if whole else data.splitlines(keepends=True) or [b""]
+        at = rng.randrange(len(parts))
+        try:
+            document = msgspec.json.decode(parts[at])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+        change_value(rng, document)
+        parts[at] = msgspec.json.encode(document) + b"\n"
+        return b"".join(parts)
+    return data
+
+
+def change_digit(rng: Random, data: bytes) -> bytes:
+    """Which leaves most files well formed."""
+    digits = [match.start() for match in re.finditer(rb"(?<=[:,[])\d(?!\d)", data)]
+    at = rng.choice(digits or [0])
+    return data[:at] + rng.choice([b"0", b"1", b"1", b"2", b"2", b"3", b"4", b"9"]) + data[at + 1 :]
+
+
+def counted(data: bytes) -> bytes:
+    """A trace with the right number of events in its last line."""
+    return re.sub(rb'"count":\d+', b'"count":%d' % (data.count(b"\n") - 2), data)
+
+
+ROUGH = [change_fields, change_fields, change_fields, change_lines, change_bytes, cut_off, change_start]
+
+
+def changed(rng: Random, data: bytes) -> bytes:
+    """Either still well formed, mostly, or anything."""
+    if rng.random() < 0.5:
+        for _ in range(rng.choice([1, 2, 3, 5])):
+            data = rng.choice([change_lines, change_digit])(rng, data)
+        return counted(data)
+    for _ in range(rng.choice([1, 1, 1, 2, 3, 4])):
+        data = rng.choice(ROUGH)(rng, data)
+    return data
+
+
+# Files.
+
+
+def formats(rng: Random) -> list[str]:
+    return rng.choice([[], [], ["--format", "json"]])
+
+
+def check_one(rng: Random, folder: Path) -> int:
+    """A trace."""
+    (folder / "file").write_bytes(changed(rng, rng.choice(TRACES)))
+    return answers(["check", "file", *formats(rng)], ["file"])
+
+
+def check_merged(rng: Random, folder: Path) -> int:
+    """The traces of several processes."""
+    [header, *events, _] = trace.loads(rng.choice(TRACES))
+    assert isinstance(header, Header)
+    header = Header(1, header.processes, header.protocol, header.quorums, "per-process")
+    names = []
+    for process, log in split([event for event in events if isinstance(event, Local)]).items():
+        lines: list[Event] = [header, *log, End(len(log))]
+        data = b"".join(trace.dump(lines))
+        (folder / f"p{process}").write_bytes(changed(rng, data) if rng.random() < 0.4 else data)
+        names.append(f"p{process}")
+    rng.shuffle(names)
+    return answers(["check", "--merge", *names, *formats(rng)], names or ["Missing"])
+
+
+def replay_one(rng: Random, folder: Path) -> int:
+    """A schedule."""
+    (folder / "file").write_bytes(changed(rng, rng.choice(SCHEDULES)))
+    return answers(["replay", "file", *formats(rng)], ["file"])
+
+
+# Configurations.
+
+CHOICES = [inspect.type_info(kind) for kind in get_args(AnyChoice)]
+SWITCHES = inspect.type_info(Switches)
+
+
+def number(rng: Random) -> str:
+    return str(rng.choice([0, 1, 1, 1, 2, 2, 3, 3, 4, 999, 10**9, 10**30, -1]))
+
+
+def quorums(rng: Random) -> str:
+    """The name of a quorum system, or almost."""
+    name = rng.choice(["majority", "weights", "weights ", "weights ", "sets ", "sets ", "Sets ", ""])
+    if name.endswith(" "):
+        length = rng.choice([1, 2, 3, 3, 3, 5, 9, rng.choice([1000, 20_000])])
+        between = "," if name == "weights " else rng.choice([",", "+", "+", "++"])
+        parts = [between.join(number(rng) for _ in range(rng.choice([1, 2, 2, 3]))) for _ in range(length)]
+        if rng.random() < 0.5:
+            parts = [rng.choice(["1", "2", "1+2", "2+3", "1+3"]) for _ in range(length)]
+        name += ",".join(parts)
+    if rng.random() < 0.2:
+        at = rng.randrange(len(name) + 1)
+        name = name[:at] + rng.choice(["", " ", ",", "+", "é", "\n", "1", "٣", "\x00"]) + name[at + rng.randrange(2) :]
+    return name
+
+
+def json_value(rng: Random, kind: inspect.Type, processes: int) -> Any:
+    """What a field of a choice or a switch may be, with numbers that are often those of processes."""
+    match kind:
+        case inspect.IntType():
+            top = kind.le or 2**31 - 1
+            return rng.choice([rng.randint(1, max(1, processes))] * 9 + [0, 1, 7, 1000, top, top + 1])
+        case inspect.VarTupleType():
+            return [json_value(rng, kind.item_type, processes) for _ in range(rng.choice([0, 1, 2, 3, 3]))]
+        case inspect.LiteralType():
+            return rng.choice([*kind.values, *kind.values, "x"])
+        case inspect.StructType():
+            tagged = {} if kind.tag_field is None else {kind.tag_field: kind.tag}
+            kept = [field for field in kind.fields if field.required or rng.random() < 0.5]
+            return tagged | {field.encode_name: json_value(rng, field.type, processes) for field in kept}
+        case _:
+            return rng.choice([None, "x", "y"])
+
+
+def configured_schedule(rng: Random) -> dict[str, Any]:
+    """A schedule of random choices and switches, under names of which most are known."""
+    processes = rng.choice([1, 2, 3, 3, 3, 3, 4, 5, rng.choice([0, 99, 1000, 1001])])
+    calm = msgspec.json.decode(CALM_SCHEDULE)["choices"] if processes >= 3 else []
+    choices = [json_value(rng, rng.choice(CHOICES), processes) for _ in range(rng.choice([0, 0, 1, 3, 10]))]
+    broken = msgspec.json.decode(BROKEN_SCHEDULE)
+    document: dict[str, Any] = {
+        "version": 1,
+        "protocol": rng.choice(["zab"] * 20 + ["raft", ""]),
+        "processes": processes,
+        "choices": rng.choice([calm, choices, calm + choices, broken["choices"]]),
+    }
+    if document["choices"] is broken["choices"]:
+        document |= {"processes": broken["processes"], "mutant": broken["mutant"]}
+    if rng.random() < 0.4:
+        document["mutant"] = rng.choice([*CATALOGUE, *CATALOGUE, None, "x"])
+    if rng.random() < 0.5:
+        document["quorums"] = quorums(rng)
+    if rng.random() < 0.5:
+        document["switches"] = json_value(rng, SWITCHES, processes)
+    if rng.random() < 0.5:
+        document["violates"] = rng.choice([*PROPERTIES, *PROPERTIES, *GROUPS, None, "x", ""])
+    return document
+
+
+def replay_configured(rng: Random, folder: Path) -> int:
+    """A schedule that is well formed, and says things that few would."""
+    (folder / "file").write_bytes(msgspec.json.encode(configured_schedule(rng)))
+    return answers(["replay", "file", *formats(rng)], ["file"])
+
+
+NAMES = [*PROPERTIES, *GROUPS, *(name.upper().replace(" ", "-") for name in PROPERTIES), "x", "", "é", "total  order"]
+WORDS = ["", "x", "0", "-1", "1e3", "9" * 30, "é", "\x1b[2J", "a\nb", "--", "-", "[bold]", "'", "%s", "x" * 5000]
+# No number of runs that is right and large: such a search takes as long as it was told to.
+VALUES_OF: dict[str, list[str]] = {
+    "--protocol": ["zab", "zab", "raft"],
+    "--mutant": [*CATALOGUE, "none"],
+    "--processes": ["1", "2", "3", "5", "99", "100", "0"],
+    "--seed": ["0", "1", "2", str(2**32), "-1"],
+    "--runs": ["1", "2", "0", "-1"],
+    "--steps": ["1", "3", "9", "0", "5001"],
+    "--property": NAMES,
+    "--out": ["out", "out/a/b", "t.jsonl", "t.jsonl/x", "."],
+    "--format": ["text", "json", "xml", "JSON"],
+    "--trace": ["trace", "nowhere/trace", ".", "s.json", "t.jsonl/x", "-"],
+}
+FLAGS = ["--merge", "--help", "-h", "--version", "--no-merge", "--x"]
+FILES = ["t.jsonl", "p1.jsonl", "p2.jsonl", "s.json", "nowhere", ".", "-"]
+OPTIONS = {
+    "run": ["--protocol", "--mutant", "--processes", "--seed", "--runs", "--steps", "--property", "--out", "--format"],
+    "replay": ["--trace", "--format"],
+    "check": ["--property", "--property", "--format", "--merge"],
+    "list": ["--format"],
+    "schema": [],
+}
+FILES_OF = {"replay": ["s.json"], "check": ["t.jsonl"], "schema": ["trace"]}
+
+
+def value_of(rng: Random, option: str) -> str:
+    if option == "--runs":
+        return rng.choice([*VALUES_OF[option], *(word for word in WORDS if not word.isdigit())])
+    return rng.choice(VALUES_OF[option] if rng.random() < 0.85 else WORDS)
+
+
+def arguments(rng: Random) -> list[str]:
+    """A command line; most are right in most of their parts."""
+    command = rng.choice([*OPTIONS, "check", "check", "replay"])
+    words = [*FILES_OF.get(command, [])]
+    if rng.random() < 0.4 and command != "run":
+        words = [rng.choice([*FILES, "trace", "schedule"]) for _ in range(rng.choice([0, 1, 2, 3]))]
+    for _ in range(rng.choice([0, 1, 1, 2, 3])):
+        option = rng.choice(OPTIONS[command] or ["--format"])
+        if rng.random() < 0.07:
+            option = rng.choice([*VALUES_OF, *FLAGS])
+        value = [value_of(rng, option)] if option in VALUES_OF else []
+        at = rng.randrange(len(words) + 1)
+        words[at:at] = [f"{option}={value[0]}"] if value and rng.random() < 0.2 else [option, *value]
+    if rng.random() < 0.07:
+        words.insert(rng.randrange(len(words) + 1), rng.choice([*WORDS, *FLAGS, *VALUES_OF]))
+    # First, so that what was drawn takes the place of it.
+    short = ["--runs", "1", "--steps", "3", "--seed", "1"] if command == "run" else []
+    return [rng.choice([command] * 30 + ["x", ""]), *short, *words]
+
+
+def write_files(folder: Path) -> None:
+    """What the command lines name; some of them write over it."""
+    (folder / "t.jsonl").write_bytes(TRACES[1])
+    (folder / "s.json").write_bytes(CALM_SCHEDULE)
+    for process, log in split(random_trace(1).events).items():
+        (folder / f"p{process}.jsonl").write_bytes(trace_of(log, "per-process", 9))
+
+
+def command_line(rng: Random, folder: Path) -> int:
+    words = arguments(rng)
+    if not (folder / "s.json").exists() or any(word.startswith(("--trace", "--out")) for word in words):
+        write_files(folder)
+    return answers(words, stdin=rng.choice([*TRACES, *SCHEDULES, b""]))
+
+
+KINDS: dict[str, Callable[[Random, Path], int]] = {
+    "check": check_one,
+    "merge": check_merged,
+    "replay": replay_one,
+    "configuration": replay_configured,
+    "arguments": command_line,
+}
+
+
+def fuzz(kind: str, numbers: range, folder: Path) -> list[int]:
+    """The exit codes of these cases; the current folder has to be `folder`."""
+    codes = []
+    for case in numbers:
+        try:
+            codes.append(KINDS[kind](Random(f"{kind} {case}"), folder))
+        except (Exception, Hang) as error:
+            raise AssertionError(f"{kind}, case {case}: {type(error).__name__} {error}") from error
+    return codes
+
+
+def main() -> None:
+    """How much CPU time the cases of each kind take: `python -m tests.cli.fuzzing 1000`."""
+    import os
+    import tempfile
+    from collections import Counter
+
+    for kind in KINDS:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            codes, slowest, start = Counter[int](), (0.0, 0), process_time()
+            for case in range(int(sys.argv[1])):
+                before = process_time()
+                codes.update(fuzz(kind, range(case, case + 1), Path(folder)))
+                slowest = max(slowest, (process_time() - before, case))
+            print(kind, f"{process_time() - start:.1f} s, slowest {slowest[0]:.2f} s in {slowest[1]},", dict(codes))
+            os.chdir("/")
+
+
+if __name__ == "__main__":
+    main()
