@@ -1,0 +1,115 @@
+"""The emitters of docs/traces.md work without zabcheck, and what is shown of their logs is real."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from invariants import End, Header, Recover, Txn, Zxid, chain_hash, trace
+from invariants.trace import Line
+from tests.cli.command import ROOT, TIMEOUT
+from tests.cli.conftest import Command
+
+DOCUMENT = ROOT / "docs/traces.md"
+TEXT = DOCUMENT.read_text(encoding="utf-8")
+EMITTER, USE = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+LOGS: dict[str, str] = dict(re.findall(r"```jsonl (\S+)\n(.*?)```", TEXT, re.DOTALL))
+[(COMMAND, PRINTED)] = re.findall(r"`zabcheck (check --merge [^`]*)`[^`]*```text\n(.*?)\n```", TEXT, re.DOTALL)
+USE_OF_JAVA = """
+public class Main {
+    public static void main(String[] arguments) throws Exception {
+        Tracer tracer = new Tracer("java.jsonl", 2, 1, 3);
+        tracer.ready(1);
+        for (String value : new String[] {"a", "", "\\"\\\\\\n\\0\\u2028", "\\u2603\\ud83d\\ude00"}) {
+            tracer.broadcast(1, (1L << 32) + 7, value);
+            tracer.deliver(0xffffffffffffffffL, value);
+        }
+        tracer.end(true);
+    }
+}
+"""
+
+
+def printed(zabcheck: Command) -> str:
+    """What the command prints, as the text shows it."""
+    result = zabcheck(*COMMAND.split())
+    assert (result.code, result.err) == (1, "")
+    return "\n".join(line.rstrip() for line in result.out.rstrip().splitlines())
+
+
+def emitter() -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(EMITTER, names)
+    return names
+
+
+def test_every_line_that_is_shown_is_a_line_of_a_trace() -> None:
+    blocks = re.findall(r"```jsonl.*?\n(.*?)```", TEXT, re.DOTALL)
+    assert len(blocks) == 4
+    for line in "".join(blocks).splitlines():
+        msgspec.json.decode(line, type=Line)
+
+
+def test_the_emitter_needs_nothing_and_writes_the_logs_that_are_shown(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", EMITTER + USE], cwd=tmp_path, timeout=TIMEOUT, check=False)
+    assert done.returncode == 0
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == LOGS
+
+
+def test_the_verdict_that_is_shown_is_real(zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    for name, log in LOGS.items():
+        (tmp_path / name).write_text(log, encoding="utf-8")
+    assert COMMAND.split()[2:5] == list(LOGS)
+    assert printed(zabcheck) == PRINTED
+
+
+def test_a_delivery_before_the_broadcast_repairs_it(zabcheck: Command, tmp_path: Path) -> None:
+    """So the violation is the one that the text tells of."""
+    for name, log in LOGS.items():
+        lines = log.splitlines(keepends=True)
+        if name == "p3.jsonl":
+            lines[1:4] = [lines[3], lines[1], lines[2]]
+        (tmp_path / name).write_text("".join(lines), encoding="utf-8")
+    assert zabcheck(*COMMAND.split()).code == 0
+
+
+def test_the_hash_of_the_emitter_is_ours() -> None:
+    ours = theirs = 0
+    for epoch, counter, value in [(1, 1, "a"), (1, 2, "b"), (2**32 - 1, 0, "é☃ x"), (3, 3, "")]:
+        ours = chain_hash(ours, Txn(Zxid(epoch, counter), value))
+        theirs = emitter()["chain_hash"](theirs, epoch, counter, value)
+        assert theirs == ours
+
+
+def test_a_process_that_comes_back_goes_on_in_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "p"
+    tracer = emitter()["Tracer"]
+    for _ in range(3):
+        tracer(path, 1, 3).log("deliver", txn={"zxid": [1, 1], "value": "é"})
+        assert trace.loads(path.read_bytes())[0] == Header(1, 3, "mine", order="per-process")
+        path.write_bytes(path.read_bytes() + b'{"event":"deli')  # what a crash cut off
+    tracer(path, 1, 3).end()
+    events = trace.loads(path.read_bytes())
+    assert [event for event in events if isinstance(event, Recover)] == [Recover(1, life) for life in (1, 2, 3)]
+    assert events[-1] == End(6)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("javac") is None, reason="there is no Java here")
+def test_the_emitter_in_java_writes_what_is_read(tmp_path: Path) -> None:
+    [source] = re.findall(r"```java\n(.*?)```", TEXT, re.DOTALL)
+    (tmp_path / "Tracer.java").write_text(source, encoding="utf-8")
+    (tmp_path / "Main.java").write_text(USE_OF_JAVA, encoding="utf-8")
+    for command in (["javac", "-Xlint:all", "-Werror", "Main.java"], ["java", "Main"]):
+        subprocess.run(command, cwd=tmp_path, timeout=TIMEOUT, check=True)
+    events = trace.loads((tmp_path / "java.jsonl").read_bytes())
+    assert len(events) == 11
+    values = [event.txn.value for event in events if hasattr(event, "txn")]
+    assert values[::2] == values[1::2] == ["a", "", '"\\\n\0\u2028', "☃😀"]
+    assert {event.txn.zxid for event in events[3::2] if hasattr(event, "txn")} == {Zxid(2**32 - 1, 2**32 - 1)}
