@@ -1,7 +1,6 @@
 """The emitters of docs/traces.md work without zabcheck, and what is shown of their logs is real."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,19 +19,6 @@ TEXT = DOCUMENT.read_text(encoding="utf-8")
 EMITTER, USE = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 LOGS: dict[str, str] = dict(re.findall(r"```jsonl (\S+)\n(.*?)```", TEXT, re.DOTALL))
 [(COMMAND, PRINTED)] = re.findall(r"`zabcheck (check --merge [^`]*)`[^`]*```text\n(.*?)\n```", TEXT, re.DOTALL)
-USE_OF_JAVA = """
-public class Main {
-    public static void main(String[] arguments) throws Exception {
-        Tracer tracer = new Tracer("java.jsonl", 2, 1, 3);
-        tracer.ready(1);
-        for (String value : new String[] {"a", "", "\\"\\\\\\n\\0\\u2028", "\\u2603\\ud83d\\ude00"}) {
-            tracer.broadcast(1, (1L << 32) + 7, value);
-            tracer.deliver(0xffffffffffffffffL, value);
-        }
-        tracer.end(true);
-    }
-}
-"""
 
 
 def printed(zabcheck: Command) -> str:
@@ -98,18 +84,3 @@ def test_a_process_that_comes_back_goes_on_in_its_file(tmp_path: Path) -> None:
     events = trace.loads(path.read_bytes())
     assert [event for event in events if isinstance(event, Recover)] == [Recover(1, life) for life in (1, 2, 3)]
     assert events[-1] == End(6)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("javac") is None, reason="there is no Java here")
-def test_the_emitter_in_java_writes_what_is_read(tmp_path: Path) -> None:
-    [source] = re.findall(r"```java\n(.*?)```", TEXT, re.DOTALL)
-    (tmp_path / "Tracer.java").write_text(source, encoding="utf-8")
-    (tmp_path / "Main.java").write_text(USE_OF_JAVA, encoding="utf-8")
-    for command in (["javac", "-Xlint:all", "-Werror", "Main.java"], ["java", "Main"]):
-        subprocess.run(command, cwd=tmp_path, timeout=TIMEOUT, check=True)
-    events = trace.loads((tmp_path / "java.jsonl").read_bytes())
-    assert len(events) == 11
-    values = [event.txn.value for event in events if hasattr(event, "txn")]
-    assert values[::2] == values[1::2] == ["a", "", '"\\\n\0\u2028', "☃😀"]
-    assert {event.txn.zxid for event in events[3::2] if hasattr(event, "txn")} == {Zxid(2**32 - 1, 2**32 - 1)}
