@@ -178,7 +178,8 @@ class Promise(Local, frozen=True):
 class AckEpoch(Local, frozen=True, tag="ack_epoch"):
     """The follower answers NEWEPOCH(epoch) with ACK-E(f.a, h_f) (step f.1.2); h_f has `length` transactions.
 
-    So it provides its history, up to `zxid`, as the initial history of `epoch`.
+    So it provides its history, up to `zxid`, as the initial history of `epoch`. An answer that does not count for
+    phase 1, because the promise is an old one, provides nothing: it is no such event.
     """
 
     epoch: Epoch

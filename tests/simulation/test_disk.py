@@ -2,7 +2,7 @@
 
 import pytest
 
-from invariants import Accept, Adopt, Broadcast, Event, Promise, Send, Txn, Zxid
+from invariants import NO_ZXID, Accept, AckEpoch, Adopt, Broadcast, Event, Promise, Send, Txn, Zxid
 from invariants import Crash as CrashEvent
 from invariants import Recover as RecoverEvent
 from tests.simulation.chatter import connected
@@ -122,17 +122,27 @@ def test_a_disk_of_a_process_that_is_down_has_nothing_to_sync() -> None:
 # The same in Zab.
 
 
-def test_a_promise_shows_when_it_is_durable() -> None:
+PROMISED: list[Event] = [Promise(2, 0, 1), AckEpoch(2, 0, 1, 0, NO_ZXID, 0, 0)]
+"""By p2, which has nothing; the promise and the answer."""
+
+
+def test_a_promise_shows_when_it_is_durable_and_so_does_its_answer() -> None:
     simulator, events = zab(Lead(1, (2,)), Receive(1, 2), Receive(2, 1))
     assert events == []
     simulator.execute(Sync(2))
-    assert events == [Promise(2, 0, 1)]
+    assert events == PROMISED
+
+
+@pytest.mark.parametrize("end", [Timeout(2), Elect(2, 3)])
+def test_an_answer_that_an_abandoned_iteration_withheld_does_not_show(end: Choice) -> None:
+    _, events = zab(Lead(1, (2,)), Receive(1, 2), Receive(2, 1), end, Sync(2))
+    assert events == PROMISED[:1]
 
 
 @pytest.mark.parametrize("keep", [0, 1])
 def test_a_write_that_survives_a_crash_shows_although_nobody_was_told(keep: int) -> None:
     simulator, events = zab(Lead(1, (2,)), Receive(1, 2), Receive(2, 1), Crash(2, keep), Recover(2), network=True)
-    shown = [event for event in events if isinstance(event, Promise | CrashEvent | RecoverEvent)]
+    shown = [event for event in events if isinstance(event, Promise | AckEpoch | CrashEvent | RecoverEvent)]
     assert shown == [*([Promise(2, 0, 1)] if keep else []), CrashEvent(2, 0, 1 - keep), RecoverEvent(2, 1)]
     assert simulator.states[2].accepted_epoch == keep
     assert [event.kind for event in events if isinstance(event, Send) and event.process == 2] == ["CEPOCH"]

@@ -6,6 +6,7 @@ from invariants import (
     EMPTY,
     NO_ZXID,
     Accept,
+    AckEpoch,
     Adopt,
     Broadcast,
     Chain,
@@ -47,13 +48,24 @@ def events_of(choices: Sequence[Choice], since: int = 0) -> list[Event]:
     return events[start:]
 
 
+def promised(process: int, incarnation: int, epoch: int, current: int, *txns: Txn) -> list[Event]:
+    """The promise of `epoch`, answered with f.a, `current`, and a history of these transactions."""
+    h = Chain.of(txns)
+    return [
+        Promise(process, incarnation, epoch),
+        AckEpoch(process, incarnation, epoch, current, h.zxid, h.length, h.hash),
+    ]
+
+
 EPOCH_1: list[Choice] = [Lead(1, (2, 3)), Settle(9)]
 
 
 def test_an_epoch_without_a_fault() -> None:
     """Two rounds of messages lead to the established epoch, one more to each delivery."""
     assert events_of([*EPOCH_1, Request(1, "x"), Settle(9)]) == [
-        *(Promise(process, 0, 1) for process in (1, 2, 3)),
+        *promised(1, 0, 1, 0),
+        *promised(2, 0, 1, 0),
+        *promised(3, 0, 1, 0),
         *(Adopt(process, 0, 1, NO_ZXID, 0, EMPTY.hash) for process in (1, 2, 3)),
         Establish(1, 0, 1),
         CommitEpoch(1, 0, 1),
@@ -75,7 +87,7 @@ def test_a_follower_joins_while_transactions_are_outstanding() -> None:
     history = Chain.of([X, Y])
     assert events_of([*before, *joins, *answered], since=len(before)) == [
         Broadcast(1, 0, 1, z),
-        Promise(3, 0, 1),
+        *promised(3, 0, 1, 0),
         Adopt(3, 0, 1, Y.zxid, 2, history.hash),
         CommitEpoch(3, 0, 1),
         Deliver(3, 0, X),
@@ -93,7 +105,8 @@ def test_what_only_a_crashed_leader_had_is_truncated() -> None:
     history = Chain.of([X])
     assert events_of([*before, *anew, *back], since=len(before) - 1) == [
         CrashEvent(1, 0),
-        *(Promise(process, 0, 2) for process in (2, 3)),
+        *promised(2, 0, 2, 1, X),
+        *promised(3, 0, 2, 1, X),
         *(Adopt(process, 0, 2, X.zxid, 1, history.hash) for process in (2, 3)),
         Establish(2, 0, 2),
         CommitEpoch(2, 0, 2),
@@ -103,7 +116,7 @@ def test_what_only_a_crashed_leader_had_is_truncated() -> None:
         *(Accept(process, 0, 2, Z) for process in (2, 3)),
         *(Deliver(process, 0, Z) for process in (2, 3)),
         RecoverEvent(1, 1),
-        Promise(1, 1, 2),
+        *promised(1, 1, 2, 1, X, Y),
         Truncate(1, 1, X.zxid, 1),
         Adopt(1, 1, 2, Z.zxid, 2, history.append(Z).hash),
         CommitEpoch(1, 1, 2),

@@ -12,13 +12,9 @@ from msgspec import Struct, structs
 
 from invariants import Chain
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.protocols.base import Effect, Message, ProcessId, Protocol, Request, Send, Stimulus
-from zabcheck.protocols.zab.follower import (
-    accept_initial_history,
-    on_newepoch,
-    on_newleader,
-)
-from zabcheck.protocols.zab.histories import carry, received
+from zabcheck.protocols.base import Effect, Message, ProcessId, Protocol, Request, Stimulus
+from zabcheck.protocols.zab.follower import accept_initial_history, on_newepoch, on_newleader, provide_history
+from zabcheck.protocols.zab.histories import received
 from zabcheck.protocols.zab.leader import broadcast, can_broadcast, on_ack, on_ack_e, on_request
 from zabcheck.protocols.zab.messages import Ack, AckE, NewEpoch, NewLeader
 from zabcheck.protocols.zab.process import Follower, Leader, Phase
@@ -50,7 +46,7 @@ def accept_equal_epoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effe
     """Step f.1.2, but e' = f.p is acknowledged as a new promise, whoever proposes it."""
     if sender == f.leader and f.phase is Phase.DISCOVERY and m.epoch == f.accepted_epoch:
         f.phase = Phase.SYNCHRONIZATION
-        return [Send(sender, AckE(f.current_epoch, carry(f.history, f.base, m.lasts)))]
+        return provide_history(f, sender, m)
     return on_newepoch(f, sender, m)
 
 

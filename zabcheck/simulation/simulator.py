@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
-from invariants import Accept, Adopt, Event, Halt, Promise, Stabilised, Truncate
+from invariants import Accept, AckEpoch, Adopt, Event, Halt, Promise, Stabilised, Truncate
 from invariants import Corrupt as CorruptEvent
 from invariants import Crash as CrashEvent
 from invariants import Cut as CutEvent
@@ -68,6 +68,8 @@ from zabcheck.simulation.schedule import (
 
 NOBODY = 0
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
+_ANSWERS = (Send, AckEpoch)
+"""What is not done any more once its connection is closed: messages, and the event that tells of one."""
 _OPEN, _CLOSED = End.OPEN, End.CLOSED
 
 
@@ -531,7 +533,7 @@ class Simulator:
     def _close(self, process: int) -> None:
         """Close every end that `process` holds, and forget what it meant to send once its disk is synced."""
         for write in self.disks[process].unsynced:
-            write.withheld = [effect for effect in write.withheld if type(effect) is not Send]
+            write.withheld = [effect for effect in write.withheld if type(effect) not in _ANSWERS]
         if self.application is not None:
             self.application.lose_leadership(process)
         if self.following[process] == NOBODY:

@@ -4,7 +4,7 @@ The follower trusts its channel (FIFO, one iteration): it drops duplicates, igno
 and has no other guard. Sanity checks that stop the process (LADIS 2008, 3) would hide the bugs they guard against.
 """
 
-from invariants import EMPTY, Accept, Adopt, Chain, CommitEpoch, Deliver, Promise, Ready, Restore, Truncate, Zxid
+from invariants import EMPTY, Accept, AckEpoch, Adopt, Chain, CommitEpoch, Deliver, Promise, Ready, Restore, Truncate, Zxid
 from zabcheck.protocols.base import Connect, Effect, Elected, GiveUp, Lost, Persist, ProcessId, Send, TimedOut
 from zabcheck.protocols.zab.histories import Whole, carry, lasts_of, received
 from zabcheck.protocols.zab.messages import (
@@ -45,7 +45,8 @@ def on_newepoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
     The promise is durable before it is sent: a crash between the two must not forget it. A follower that promised e'
     in an earlier iteration, to whomever, may join a leader of e', but its answer does not count for phase 1: the paper
     lets it acknowledge only e' > f.p (ZooKeeper's follower sends -1 for its epoch then). That answer need not wait for
-    the disk: it promises nothing, and ACK-LD comes behind f.p in the write order.
+    the disk: it promises nothing, and ACK-LD comes behind f.p in the write order. It provides no initial history
+    either, so it shows no `AckEpoch`: its h_f may hold writes that a crash would lose, and nobody chooses it.
     """
     if sender != f.leader or f.phase is not Phase.DISCOVERY:
         return []  # left over from an abandoned iteration
@@ -58,7 +59,16 @@ def on_newepoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
     return [
         Persist(accepted_epoch=m.epoch),
         Promise(f.id, f.incarnation, m.epoch),
-        Send(sender, AckE(f.current_epoch, carry(f.history, f.base, m.lasts))),
+        *provide_history(f, sender, m),
+    ]
+
+
+def provide_history(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
+    """The answer of step f.1.2 that counts: ACK-E(f.a, h_f), by which f provides h_f as the initial history of e'."""
+    h = f.history
+    return [
+        AckEpoch(f.id, f.incarnation, m.epoch, f.current_epoch, h.zxid, h.length, h.hash),
+        Send(sender, AckE(f.current_epoch, carry(h, f.base, m.lasts))),
     ]
 
 
