@@ -19,6 +19,8 @@ from invariants.agreement import Agreement
 from invariants.base import Invariant, Judge, Status, Verdict, Violation, judge_events
 from invariants.chain import EMPTY, Chain, chain_hash
 from invariants.clock import Clock
+from invariants.convergence import Convergence
+from invariants.epoch_uniqueness import EpochUniqueness
 from invariants.events import (
     NO_ZXID,
     Accept,
@@ -62,13 +64,39 @@ from invariants.events import (
 )
 from invariants.global_primary_order import GlobalPrimaryOrder
 from invariants.integrity import Integrity
+from invariants.invariant_1 import Invariant1
+from invariants.invariant_2 import Invariant2
+from invariants.invariant_3 import Invariant3
+from invariants.invariant_4 import Invariant4
+from invariants.invariant_5 import Invariant5
 from invariants.local_primary_order import LocalPrimaryOrder
 from invariants.primary_integrity import PrimaryIntegrity
+from invariants.reliable_delivery import ReliableDelivery
+from invariants.state import SameState
 from invariants.total_order import TotalOrder
+from invariants.zxid_uniqueness import ZxidUniqueness
 
 PROPERTIES: dict[str, type[Invariant]] = {
     kind.name: kind
-    for kind in (Integrity, TotalOrder, Agreement, LocalPrimaryOrder, GlobalPrimaryOrder, PrimaryIntegrity, Clock)
+    for kind in (
+        Integrity,
+        TotalOrder,
+        Agreement,
+        LocalPrimaryOrder,
+        GlobalPrimaryOrder,
+        PrimaryIntegrity,
+        Clock,
+        Invariant1,
+        Invariant2,
+        Invariant3,
+        Invariant4,
+        Invariant5,
+        EpochUniqueness,
+        ZxidUniqueness,
+        Convergence,
+        ReliableDelivery,
+        SameState,
+    )
 }
 """Every property by name, in the order of the papers."""
 
@@ -124,6 +152,7 @@ __all__ = [
     "ClientAck",
     "Clock",
     "CommitEpoch",
+    "Convergence",
     "Corrupt",
     "Crash",
     "Cut",
@@ -131,6 +160,7 @@ __all__ = [
     "Drop",
     "Elect",
     "End",
+    "EpochUniqueness",
     "Establish",
     "Event",
     "FinalRead",
@@ -141,6 +171,11 @@ __all__ = [
     "Hold",
     "Integrity",
     "Invariant",
+    "Invariant1",
+    "Invariant2",
+    "Invariant3",
+    "Invariant4",
+    "Invariant5",
     "Judge",
     "Local",
     "LocalPrimaryOrder",
@@ -151,7 +186,9 @@ __all__ = [
     "Ready",
     "Receive",
     "Recover",
+    "ReliableDelivery",
     "Restore",
+    "SameState",
     "Send",
     "Stabilised",
     "Stall",
@@ -165,6 +202,7 @@ __all__ = [
     "Violation",
     "Wake",
     "Zxid",
+    "ZxidUniqueness",
     "chain_hash",
     "check",
     "select",

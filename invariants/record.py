@@ -284,6 +284,10 @@ class Record:
         """What the primary had delivered when it broadcast `sent`, if that is on record."""
         return self._had.get(sent) if sent.delivered is None else sent.delivered
 
+    def incarnation(self, process: int) -> int:
+        """The last incarnation in which `process` delivered, broadcast or restored something; -1 if none did."""
+        return self._incarnation.get(process, -1)
+
     def position(self, process: int) -> Chain | None:
         """What the current incarnation of `process` has delivered, if that is on record."""
         at = self._at.get(process)

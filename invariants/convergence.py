@@ -1,0 +1,69 @@
+"""Convergence (DSN 2011, VI-D, claim 7).
+
+    Suppose that a quorum Q of followers is up, the followers in Q elect the same process ℓ and ℓ is up, and messages
+    between a follower in Q and ℓ are received in a timely fashion. If ℓ proposes a transaction ⟨e,⟨v,z⟩⟩, then
+    ⟨e,⟨v,z⟩⟩ is eventually committed.
+
+"Eventually" is judged on a trace that goes on long enough after a `Stabilised`, which tells that the rest of the trace
+keeps the conditions, and that clients ask ℓ to broadcast. So from there on in its own order ℓ broadcasts something;
+and when the trace ends, everything that it broadcast after it is delivered by every member of Q (see
+`invariants.stabilised` for what counts).
+
+Witness: the `Stabilised` and the `Broadcast` that a member lacks, least by (zxid, value, leader); if there is none, the
+`Stabilised` of the least leader that broadcast nothing. Exercised by: a `Stabilised` that counts.
+Cost: O(1) an event, O(log n) at the end for each broadcast after a `Stabilised` and member of its quorum.
+"""
+
+from itertools import islice
+
+from invariants.base import Violation
+from invariants.events import Stabilised
+from invariants.record import Record, Sent
+from invariants.stabilised import Liveness
+
+
+class Convergence(Liveness):
+    name = "convergence"
+    statement = (
+        "Suppose that a quorum Q of followers is up, the followers in Q elect the same process ℓ and ℓ is up, and "
+        "messages between a follower in Q and ℓ are received in a timely fashion. If ℓ proposes a transaction "
+        "⟨e,⟨v,z⟩⟩, then ⟨e,⟨v,z⟩⟩ is eventually committed."
+    )
+    source = "DSN 2011, VI-D, claim 7"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.sents: list[Sent] = []  # of all leaders
+        self.start: dict[int, int] = {}  # by leader: how many of these came before its `Stabilised`
+
+    def on_sent(self, sent: Sent) -> bool:
+        if self.stabilised:
+            self.sents.append(sent)
+        return False
+
+    def on_stabilised(self, event: Stabilised) -> bool:
+        self.start[event.process] = len(self.sents)
+        return super().on_stabilised(event)
+
+    def violation(self) -> Violation | None:
+        lacking: list[tuple[Sent, Stabilised, int]] = []
+        idle: list[Stabilised] = []
+        for event in self.counting():
+            sents = [
+                sent
+                for sent in islice(self.sents, self.start[event.process], None)
+                if sent.event.process == event.process and sent.event.incarnation == event.incarnation
+            ]
+            if not sents:
+                idle.append(event)
+            lacking += [(sent, event, member) for sent in sents for member in self.lacking(event, sent.txn)]
+        if lacking:
+            sent, event, member = min(lacking, key=lambda each: (each[0].txn, each[1].process, each[0].epoch, each[2]))
+            return self._violation(
+                f"p{member} never delivered {sent.txn}, which p{event.process} broadcast while it led undisturbed",
+                event,
+                sent.event,
+            )
+        if idle:
+            return self._violation(f"p{idle[0].process} led undisturbed, and never broadcast anything", idle[0])
+        return None

@@ -1,0 +1,189 @@
+"""Invariant 4 (DSN 2011, VI-B).
+
+    The initial history I_e of an epoch e is the history of some follower, and the messages ACK-E and NEWLEADER do not
+    alter, reorder, or lose transactions.
+
+Two halves, one for each message:
+
+- what an `AckEpoch` tells is the durable history of its process: what its last `Adopt` told, and each `Accept` after
+  that appended (in the beginning: nothing). A process answers once its promise is durable, and a disk has one write
+  order, so everything in that history is durable too, and has been shown before;
+- what an `Adopt` of epoch e tells is I_e ∘ β, where I_e is what some `AckEpoch` of e told, and β is a prefix of what a
+  primary of e broadcast, in that order: a follower that joins late is sent NEWLEADER with what was broadcast before.
+
+Which of several histories the leader had to choose is not asked here; the properties that would break by it tell.
+
+Detection: the first half needs the process's own events only. For the second, in merged logs the `AckEpoch` and the
+broadcasts of others may come later in the file, so what nothing matches yet is settled at the end. A trace with no
+`AckEpoch` at all (they are as optional as other protocol events) says nothing about it.
+
+Witness: an `AckEpoch` that tells something else, least by (epoch, zxid, process, incarnation), first in its process;
+if there is none, the least such `Adopt`, then by length and hash. Exercised by: an `AckEpoch`.
+Cost: O(1) an event, for processes that accept the same transactions after each other share the hash; for an `Adopt`
+that nothing is known to match, O(candidates for I_e × broadcasts of e) in all. Memory O(distinct transactions).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from invariants.base import Invariant, Violation
+from invariants.chain import chain_hash
+from invariants.events import NO_ZXID, Accept, AckEpoch, Adopt, Event, Txn, Zxid
+from invariants.record import Record, Sent
+
+
+class History:
+    """A history as far as a trace tells it, and the last one that it was continued to."""
+
+    __slots__ = ("continued", "hash", "length", "txn", "zxid")
+
+    def __init__(self, zxid: Zxid, length: int, hash_: int, txn: Txn | None = None) -> None:
+        self.zxid = zxid
+        self.length = length
+        self.hash = hash_
+        self.txn = txn
+        self.continued: History | None = None
+
+    def tells(self, event: AckEpoch | Adopt) -> bool:
+        """Whether this is what `event` tells."""
+        return self.hash == event.hash and self.length == event.length and self.zxid == event.zxid
+
+
+class Invariant4(Invariant):
+    name = "invariant 4"
+    statement = (
+        "The initial history I_e of an epoch e is the history of some follower, and the messages ACK-E and NEWLEADER "
+        "do not alter, reorder, or lose transactions."
+    )
+    source = "DSN 2011, VI-B"
+    group = "protocol"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.empty = History(NO_ZXID, 0, 0)
+        self.acks = 0
+        self.adopts = 0
+        self.known: dict[int, History] = {0: self.empty}  # by hash
+        self.durable: dict[int, History] = {}  # by process
+        self.provided: dict[int, tuple[History, ...]] = {}  # by epoch: the candidates for its initial history
+        self.first: dict[int, tuple[Sent, ...]] = {}  # by epoch: the first broadcast of each primary
+        self.next: dict[Sent, Sent] = {}  # in β
+        self.matched: set[tuple[int, Zxid, int, int]] = set()  # epoch and history: I_e ∘ a prefix of β_e, as far as
+        self.ends: dict[tuple[History, Sent], tuple[Sent, History]] = {}  # these have been followed
+        self.unmatched: dict[Adopt, None] = {}
+        self.least: tuple[AckEpoch, History] | None = None
+
+    def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
+        return {Adopt: self._adopt, Accept: self._accept, AckEpoch: self._ack_epoch}
+
+    def on_sent(self, sent: Sent) -> bool:
+        if sent.previous is None:
+            self.first[sent.epoch] = (*self.first.get(sent.epoch, ()), sent)
+        else:
+            self.next[sent.previous] = sent
+        return False
+
+    def _accept(self, event: Accept) -> bool:
+        at = self.durable.get(event.process, self.empty)
+        continued = at.continued
+        if continued is None or continued.txn is not event.txn:
+            continued = self._continued(at, event.txn)
+        self.durable[event.process] = continued
+        return False
+
+    def _continued(self, at: History, txn: Txn) -> History:
+        """`at` with `txn` after it."""
+        continued = at.continued
+        if continued is None or continued.txn != txn:
+            hash_ = chain_hash(at.hash, txn)
+            continued = self.known.get(hash_)
+            if continued is None or continued.length != at.length + 1 or continued.zxid != txn.zxid:
+                continued = self.known[hash_] = History(txn.zxid, at.length + 1, hash_)
+            continued.txn = txn
+            at.continued = continued
+        return continued
+
+    def _told(self, event: AckEpoch | Adopt) -> History:
+        known = self.known.get(event.hash)
+        if known is None or not known.tells(event):
+            known = self.known[event.hash] = History(event.zxid, event.length, event.hash)
+        return known
+
+    def _ack_epoch(self, event: AckEpoch) -> bool:
+        self.acks += 1
+        candidates = self.provided.get(event.epoch, ())
+        if not any(initial.tells(event) for initial in candidates):
+            told = self._told(event)
+            self.provided[event.epoch] = (*candidates, told)
+            self.matched.add((event.epoch, told.zxid, told.length, told.hash))
+        durable = self.durable.get(event.process, self.empty)
+        if durable.tells(event):
+            return False
+        if self.least is None or _rank(event) < _rank(self.least[0]):
+            self.least = event, durable
+        return True
+
+    def _adopt(self, event: Adopt) -> bool:
+        self.adopts += 1
+        self.durable[event.process] = self._told(event)
+        if self._matches(event):
+            return False
+        self.unmatched[event] = None
+        return self.acks > 0 and self.order == "global"
+
+    def _matches(self, event: Adopt) -> bool:
+        """Whether the history adopted is I_e ∘ a prefix of β_e, for some candidates for these."""
+        history = event.epoch, event.zxid, event.length, event.hash
+        if history in self.matched:
+            return True
+        for initial in self.provided.get(event.epoch, ()):
+            for first in self.first.get(event.epoch, ()):
+                self._follow(event.epoch, initial, first, event.length)
+        return history in self.matched
+
+    def _follow(self, epoch: int, initial: History, first: Sent, length: int) -> None:
+        """Add `initial` ∘ each prefix of the β that begins with `first`, up to a length, to what can be adopted."""
+        sent, at = self.ends.get((initial, first), (None, initial))
+        while at.length < length:
+            following = first if sent is None else self.next.get(sent)
+            if following is None:
+                return
+            sent, at = following, self._continued(at, following.txn)
+            self.matched.add((epoch, at.zxid, at.length, at.hash))
+            self.ends[initial, first] = sent, at
+
+    def judged(self) -> int:
+        return self.acks + self.adopts if self.acks else 0
+
+    def inconclusive(self) -> bool:
+        return self.least is None
+
+    def violation(self) -> Violation | None:
+        if self.least is not None:
+            ack, durable = self.least
+            return self._violation(
+                f"p{ack.process} provided {_described(ack)} for epoch {ack.epoch}, but has accepted "
+                f"{_described(durable)}",
+                ack,
+            )
+        if not self.acks:
+            return None
+        wrong = [event for event in self.unmatched if not self._matches(event)]
+        if not wrong:
+            return None
+        adopt = min(wrong, key=lambda event: (*_rank(event), event.length, event.hash))
+        return self._violation(
+            f"p{adopt.process} adopted {_described(adopt)} for epoch {adopt.epoch}, which is no history that a "
+            "follower provided for it, nor one with what was broadcast in it",
+            adopt,
+        )
+
+
+def _rank(event: AckEpoch | Adopt) -> tuple[Any, ...]:
+    return event.epoch, event.zxid, event.process, event.incarnation
+
+
+def _described(history: History | AckEpoch | Adopt) -> str:
+    if not history.length:
+        return "an empty history"
+    return f"a history of length {history.length} up to {history.zxid} with hash {history.hash}"

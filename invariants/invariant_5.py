@@ -1,0 +1,205 @@
+"""Invariant 5 (DSN 2011, VI-B).
+
+    Let D_f be the sequence of transactions that a follower f delivers in the broadcast phase of epoch f.e. Then
+    D_f ⊑ β_{f.e}.
+
+β_e is what a primary of e broadcast, in that order. The phase begins with `CommitEpoch` and ends with the next one,
+with an `Adopt`, a `Restore`, or the incarnation. With `CommitEpoch` the follower delivers the initial history, which
+is of phase 2; a follower that joined late has adopted some of β_e with it, and may deliver that in phase 3. Both are
+told by the zxid of the last `Adopt`, and so is where D_f begins: D_f and β_e are looked at above that zxid. A phase
+whose epoch is not the one last adopted is left alone. What a phase has delivered already does not count again.
+
+Detection: what the follower delivered last in its phase has a successor in β_e, which comes next. In merged logs that
+may be broadcast later in the file; from the first delivery that is not the successor on, a phase is kept, and settled
+at the end.
+
+Witness: `CommitEpoch`, and the first delivery with which D_f is a prefix of no primary's β_e any more; least by
+(epoch, zxid, value, process, incarnation) of the delivery, the first phase in its process.
+Exercised by: a delivery above the adopted zxid. Cost: O(1) an event; what is kept of a phase takes its length.
+Memory O(distinct transactions + processes), as long as nothing is kept.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from invariants.base import Invariant, Violation
+from invariants.events import Adopt, CommitEpoch, Crash, Deliver, Event, Halt, Local, Recover, Restore, Txn, Zxid
+from invariants.record import Record, Sent
+
+
+class Phase:
+    """The broadcast phase of a follower, and what it delivered in it above the zxid that it had adopted."""
+
+    __slots__ = ("begin", "last", "rest", "zxid")
+
+    def __init__(self, begin: CommitEpoch, zxid: Zxid) -> None:
+        self.begin = begin
+        self.zxid = zxid
+        self.last: Sent | None = None  # up to here it is as in β
+        self.rest: list[Txn] = []  # in order, from the first on that was not known to be
+
+    def copy(self) -> "Phase":
+        twin = Phase(self.begin, self.zxid)
+        twin.last = self.last
+        twin.rest = self.rest.copy()
+        return twin
+
+
+class Invariant5(Invariant):
+    name = "invariant 5"
+    statement = (
+        "Let D_f be the sequence of transactions that a follower f delivers in the broadcast phase of epoch f.e. Then "
+        "D_f ⊑ β_{f.e}."
+    )
+    source = "DSN 2011, VI-B"
+    group = "protocol"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.deliveries = 0
+        self.adopted: dict[int, Adopt] = {}  # by process: the last
+        self.phases: dict[int, Phase] = {}  # by process
+        self.kept: list[Phase] = []  # that are over, and yet to be settled
+        self.first: dict[int, tuple[Sent, ...]] = {}  # by epoch: the first broadcast of each primary
+        self.next: dict[Sent, Sent] = {}  # in β
+        self.place: dict[Sent, int] = {}  # in β
+        self.descends = False  # whether zxids descend within some β
+
+    def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
+        return {
+            Adopt: self._adopt,
+            CommitEpoch: self._commit_epoch,
+            Deliver: self._deliver,
+            Restore: self._end,
+            Crash: self._end,
+            Recover: self._end,
+            Halt: self._end,
+        }
+
+    def on_sent(self, sent: Sent) -> bool:
+        before = sent.previous
+        if before is None:
+            self.first[sent.epoch] = (*self.first.get(sent.epoch, ()), sent)
+            self.place[sent] = 0
+        else:
+            self.next[before] = sent
+            self.place[sent] = self.place[before] + 1
+            self.descends |= not before.txn.zxid < sent.txn.zxid
+        return False
+
+    def _adopt(self, event: Adopt) -> bool:
+        self.adopted[event.process] = event
+        return self._end(event)
+
+    def _commit_epoch(self, event: CommitEpoch) -> bool:
+        self._end(event)
+        adopted = self.adopted.get(event.process)
+        if adopted is not None and adopted.epoch == event.epoch:
+            self.phases[event.process] = Phase(event, adopted.zxid)
+        return False
+
+    def _end(self, event: Local) -> bool:
+        phase = self.phases.pop(event.process, None)
+        if phase is not None and phase.rest:
+            self.kept.append(phase)
+        return False
+
+    def _deliver(self, event: Deliver) -> bool:
+        phase = self.phases.get(event.process)
+        if phase is None:
+            return False
+        txn = event.txn
+        if phase.last is not None and not phase.rest and not self.descends:
+            following = self.next.get(phase.last)
+            if following is not None and following.txn is txn and phase.begin.incarnation == event.incarnation:
+                phase.last = following  # the usual case
+                self.deliveries += 1
+                return False
+        if phase.begin.incarnation != event.incarnation:
+            return self._end(event)
+        return phase.zxid < txn.zxid and self._deviates(phase, txn)
+
+    def _deviates(self, phase: Phase, txn: Txn) -> bool:
+        """A delivery above the adopted zxid: whether it is not what comes next, as far as that is known."""
+        self.deliveries += 1
+        if not phase.rest:
+            following = [sent for sent in self._following(phase) if sent.txn == txn]
+            if len(following) == 1:
+                [phase.last] = following
+                return False
+            if self._is_repeat(phase, txn):
+                return False
+        phase.rest.append(txn)
+        return self.order == "global"
+
+    def _following(self, phase: Phase) -> list[Sent]:
+        """What may come next: after the last, or first of each primary."""
+        if phase.last is None:
+            firsts = [self._above(sent, phase.zxid) for sent in self.first.get(phase.begin.epoch, ())]
+            return [sent for sent in firsts if sent is not None]
+        sent = self._above(self.next.get(phase.last), phase.zxid)
+        return [] if sent is None else [sent]
+
+    def _above(self, sent: Sent | None, zxid: Zxid) -> Sent | None:
+        """`sent`, or else the next after it in β, with a zxid above `zxid`."""
+        while sent is not None and not zxid < sent.txn.zxid:
+            sent = self.next.get(sent)
+        return sent
+
+    def _is_repeat(self, phase: Phase, txn: Txn) -> bool:
+        last = phase.last
+        return last is not None and any(
+            sent.primary == last.primary and self.place[sent] <= self.place[last]
+            for sent in self.record.broadcasts(txn)
+        )
+
+    def judged(self) -> int:
+        return self.deliveries
+
+    def inconclusive(self) -> bool:
+        return True
+
+    def violation(self) -> Violation | None:
+        wrong = []
+        for phase in [*self.kept, *self.phases.values()]:
+            if phase.rest:
+                found = self._first_wrong(phase)
+                if found is not None:
+                    wrong.append((phase.begin, *found))
+        if not wrong:
+            return None
+        begin, txn, following = min(
+            wrong, key=lambda each: (each[0].epoch, each[1], each[0].process, each[0].incarnation)
+        )
+        return self._violation(
+            f"p{begin.process} delivered {txn} in the broadcast phase of epoch {begin.epoch}, in which "
+            + (f"{following} comes next" if following is not None else "nothing was broadcast that comes next"),
+            begin,
+            Deliver(begin.process, begin.incarnation, txn),
+        )
+
+    def _first_wrong(self, phase: Phase) -> tuple[Txn, Txn | None] | None:
+        """The delivery with which D_f is a prefix of no β_e any more, and what could have come instead."""
+        delivered = [*self._matched(phase), *phase.rest]
+        candidates = [self._above(sent, phase.zxid) for sent in self.first.get(phase.begin.epoch, ())]
+        for txn in dict.fromkeys(delivered):
+            going_on = [sent for sent in candidates if sent is not None and sent.txn == txn]
+            if not going_on:
+                return txn, min((sent.txn for sent in candidates if sent is not None), default=None)
+            candidates = [self._above(self.next.get(sent), phase.zxid) for sent in going_on]
+        return None
+
+    def _matched(self, phase: Phase) -> list[Txn]:
+        txns = []
+        sent = phase.last
+        while sent is not None:
+            if phase.zxid < sent.txn.zxid:
+                txns.append(sent.txn)
+            sent = sent.previous
+        return txns[::-1]
+
+    def fork(self, record: Record) -> "Invariant":
+        copy = super().fork(record)
+        assert isinstance(copy, Invariant5)
+        copy.phases = {process: phase.copy() for process, phase in self.phases.items()}
+        return copy

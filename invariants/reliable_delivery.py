@@ -1,0 +1,69 @@
+"""Reliable delivery (Reed and Junqueira, LADIS 2008, 2).
+
+    If a message, m, is delivered by one server, then it will be eventually delivered by all correct servers.
+
+The correct servers are the members of the quorum of a `Stabilised`, and "eventually" is when the trace ends (see
+`invariants.stabilised` for what counts). What one server delivers is what any process delivered in any incarnation:
+whoever saw it, or was told of it by a client, relies on it.
+
+Detection: at the end, by the position of each member. Witness: the delivery of m, by the least actor, and the
+`Stabilised` of a quorum with a member q that lacks it; least by (zxid and value of m, q, leader).
+Exercised by: a `Stabilised` that counts, if something was delivered. Cost: O(1) an event; at the end O(members) as long
+as nothing is missing, else O(n log n) for each of them and n distinct transactions.
+"""
+
+from invariants.base import Violation
+from invariants.events import Deliver, Stabilised, Txn
+from invariants.record import Actor
+from invariants.stabilised import Liveness
+
+
+class ReliableDelivery(Liveness):
+    name = "reliable delivery"
+    statement = (
+        "If a message, m, is delivered by one server, then it will be eventually delivered by all correct servers."
+    )
+    source = "LADIS 2008, 2"
+
+    def judged(self) -> int:
+        return super().judged() if self.record.deliveries or self._unmatched() else 0
+
+    def _unmatched(self) -> dict[Txn, Actor]:
+        """What was delivered after a snapshot that is not on record, by the least actor that did."""
+        found: dict[Txn, Actor] = {}
+        for actor, waiting in self.record.unmatched():
+            for done in waiting.done:
+                if isinstance(done, Txn):
+                    found[done] = min(actor, found.get(done, actor))
+        return found
+
+    def violation(self) -> Violation | None:
+        events = [event for event in self.counting() if not self._all_is_well(event)]
+        if not events:
+            return None
+        unmatched = self._unmatched()
+        lacking = [
+            (txn, member, event.process, event)
+            for txn in {**dict.fromkeys(self.record.delivered()), **dict.fromkeys(unmatched)}
+            for event in events
+            for member in self.lacking(event, txn)
+        ]
+        if not lacking:
+            return None
+        txn, member, _, event = min(lacking, key=lambda each: each[:3])
+        actors = [unmatched[txn]] if txn in unmatched else []
+        links = self.record.links_of(txn)
+        if links:
+            actors.append(self.record.least_actor(*links)[0])
+        return self._violation(
+            f"p{min(actors)[0]} delivered {txn}, and p{member} never did, although p{event.process} led it undisturbed",
+            Deliver(*min(actors), txn),
+            event,
+        )
+
+    def _all_is_well(self, event: Stabilised) -> bool:
+        """Whether all members are where the only sequence ends; if not, somebody may lack something."""
+        if self.record.forked or self.record.unmatched():
+            return False
+        longest = next(reversed(self.record.links.values()))
+        return all(self.has(member) == longest for member in event.quorum)

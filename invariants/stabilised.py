@@ -1,0 +1,79 @@
+"""What the environment promised: which `Stabilised` of a trace count, and what the members of a quorum have.
+
+A `Stabilised` says that from there to the end of the trace the conditions of claim 7 (DSN 2011, VI-D) are kept. So the
+processes of its quorum are the ones that have to catch up, and what they have is asked when the trace ends.
+
+It counts for nothing if a member of its quorum is down or halted at the end, or if the leader itself crashed,
+recovered or halted after it, or went on in another incarnation: then the environment broke its promise. (When a
+member went down and came back cannot be told in merged logs; it must have caught up all the same.) A later one of the
+same process takes its place.
+
+What a process has is what its last incarnation delivered, or took over with a snapshot. The last incarnation is the
+highest that its deliveries, broadcasts, snapshots and life events show, or its `Stabilised`. Where the prefix that a
+snapshot holds is not on record, nobody knows what the process has; that is integrity's business.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from invariants.base import Invariant
+from invariants.chain import EMPTY, Chain
+from invariants.events import Crash, Event, Halt, Recover, Stabilised, Txn
+from invariants.record import Record
+
+Life = Crash | Recover | Halt
+
+
+class Liveness(Invariant):
+    """A property of the processes that a `Stabilised` names, judged when the trace ends."""
+
+    group = "liveness"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.stabilised: dict[int, Stabilised] = {}  # by leader: the last
+        self.life: dict[int, Life | Stabilised] = {}  # by process: the last
+
+    def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
+        return {Stabilised: self.on_stabilised, Crash: self._lives, Recover: self._lives, Halt: self._lives}
+
+    def on_stabilised(self, event: Stabilised) -> bool:
+        self.stabilised[event.process] = self.life[event.process] = event
+        return False
+
+    def _lives(self, event: Life) -> bool:
+        self.life[event.process] = event
+        if self.stabilised:
+            self.stabilised.pop(event.process, None)
+        return False
+
+    def counting(self) -> list[Stabilised]:
+        """Those whose promise was kept, in the order of their leaders."""
+        return [
+            event
+            for _, event in sorted(self.stabilised.items())
+            if event.incarnation >= self.record.incarnation(event.process)
+            and not any(isinstance(self.life.get(member), Crash | Halt) for member in event.quorum)
+        ]
+
+    def has(self, process: int) -> Chain | None:
+        """What the last incarnation of `process` has delivered; None if that is not on record."""
+        life = self.life.get(process)
+        if life is not None and life.incarnation > self.record.incarnation(process):
+            return EMPTY
+        if self.record.incarnation(process) < 0:
+            return EMPTY
+        return self.record.position(process)
+
+    def lacking(self, event: Stabilised, txn: Txn) -> Iterator[int]:
+        """The members of its quorum that do not have `txn`, in ascending order."""
+        for member in sorted(set(event.quorum)):
+            at = self.has(member)
+            if at is not None and not self.record.contains(at, txn):
+                yield member
+
+    def judged(self) -> int:
+        return len(self.counting())
+
+    def inconclusive(self) -> bool:
+        return True

@@ -1,0 +1,377 @@
+"""The properties of protocol events, of liveness and of state by brute force: each sentence read word for word.
+
+As in `tests.invariants.oracle`, nothing is incremental or shared with the package but the event classes, the published
+chain hash, and what that module says a process of the paper is. What a process did before an event is asked of its own
+events alone, in their order; what others did may stand anywhere in the trace.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from invariants import (
+    NO_ZXID,
+    Accept,
+    AckEpoch,
+    Adopt,
+    Broadcast,
+    CommitEpoch,
+    Crash,
+    Deliver,
+    Establish,
+    Event,
+    Halt,
+    Promise,
+    Recover,
+    Restore,
+    Stabilised,
+    State,
+    Txn,
+    Zxid,
+    chain_hash,
+)
+from invariants.events import Local
+from tests.invariants.oracle import Actor, Cast, Finding, Reading
+
+History = tuple[Zxid, int, int]
+"""As events tell one: its last zxid, its length, its hash."""
+
+EMPTY: History = NO_ZXID, 0, 0
+Found = list[tuple[Any, tuple[Event, ...]]]
+"""Violations, each with its rank and its witness; of several with one rank the first in the process's own order."""
+
+
+def logs(reading: Reading) -> list[list[Local]]:
+    """The events of each process, in its own order."""
+    logs: dict[int, list[Local]] = {}
+    for event in reading.events:
+        assert isinstance(event, Local)
+        logs.setdefault(event.process, []).append(event)
+    return list(logs.values())
+
+
+def finding(exercised: bool, found: Found) -> Finding:
+    if found:
+        return "violated", min(found, key=lambda each: each[0])[1]
+    return ("holds" if exercised else "not exercised"), None
+
+
+def told(event: AckEpoch | Adopt) -> History:
+    return event.zxid, event.length, event.hash
+
+
+def after(history: History, txns: Sequence[Txn]) -> History:
+    """`history` with `txns` appended."""
+    zxid, length, value = history
+    for txn in txns:
+        zxid, length, value = txn.zxid, length + 1, chain_hash(value, txn)
+    return zxid, length, value
+
+
+def betas(reading: Reading, epoch: int) -> list[list[Txn]]:
+    """What each primary of an epoch broadcast, in its order."""
+    casts = [cast for cast in reading.casts if cast.event.epoch == epoch]
+    return [[cast.txn for cast in casts if cast.primary == rho] for rho in {cast.primary for cast in casts}]
+
+
+def last(events: Sequence[Local], *kinds: type[Local]) -> Any:
+    return next((event for event in reversed(events) if isinstance(event, kinds)), None)
+
+
+def invariant_1(reading: Reading) -> Finding:
+    """f accepts a proposal of e only if f.a = e, where f.a is what it adopted last."""
+    found: Found = []
+    exercised = False
+    for log in logs(reading):
+        for i, accept in enumerate(log):
+            if isinstance(accept, Accept):
+                exercised = True
+                adopt = last(log[:i], Adopt)
+                if adopt is None or adopt.epoch != accept.epoch:
+                    rank = accept.txn, accept.epoch, accept.process, accept.incarnation
+                    found.append((rank, (accept,) if adopt is None else (adopt, accept)))
+    return finding(exercised, found)
+
+
+def invariant_2(reading: Reading) -> Finding:
+    """In the broadcast phase of e, f with f.a = e accepts and delivers in the order of zxids."""
+    found: Found = []
+    exercised = False
+    for log in logs(reading):
+        for i, event in enumerate(log):
+            if not isinstance(event, Accept | Deliver):
+                continue
+            before = previous_accept(log[:i], event) if isinstance(event, Accept) else previous_delivery(log[:i], event)
+            if before is None:
+                continue
+            exercised = True
+            zxid = before.zxid if isinstance(before, Adopt) else before.txn.zxid
+            if event.txn.zxid <= zxid:
+                rank = event.txn, event.process, event.incarnation, isinstance(event, Deliver)
+                found.append((rank, (before, event)))
+    return finding(exercised, found)
+
+
+def previous_accept(log: Sequence[Local], accept: Accept) -> Adopt | Accept | None:
+    adopt = last(log, Adopt)
+    if adopt is None or adopt.epoch != accept.epoch:
+        return None
+    since = log[max(i for i, event in enumerate(log) if event is adopt) :]
+    return last([e for e in since if isinstance(e, Adopt) or (isinstance(e, Accept) and e.epoch == adopt.epoch)], Local)  # type: ignore[no-any-return]  # one of the two
+
+
+def phase_of(log: Sequence[Local], deliver: Deliver) -> list[Local] | None:
+    """The broadcast phase in which a process delivers after `log`: its events since CommitEpoch, if it is in one."""
+    phase: list[Local] | None = None
+    for event in (*log, deliver):
+        if isinstance(event, CommitEpoch):
+            phase = [event]
+        elif isinstance(event, Adopt | Restore | Crash | Recover | Halt):
+            phase = None
+        elif phase is not None and isinstance(event, Deliver):
+            if event.incarnation != phase[0].incarnation:
+                phase = None
+            else:
+                phase.append(event)
+    return None if phase is None else phase[:-1]
+
+
+def previous_delivery(log: Sequence[Local], deliver: Deliver) -> Deliver | None:
+    phase = phase_of(log, deliver)
+    return last(phase or [], Deliver)  # type: ignore[no-any-return]  # a Deliver or None
+
+
+def invariant_3(reading: Reading) -> Finding:
+    """Before f provides its history for e it promises e or later; after that it accepts nothing of an earlier epoch."""
+    found: Found = []
+    exercised = False
+    for log in logs(reading):
+        for i, event in enumerate(log):
+            if not isinstance(event, AckEpoch | Accept | Adopt):
+                continue
+            promises = [each for each in log[:i] if isinstance(each, Promise)]
+            highest = max(promises, key=lambda promise: promise.epoch, default=None)
+            zxid = event.txn.zxid if isinstance(event, Accept) else event.zxid
+            rank = event.epoch, zxid, event.process, event.incarnation
+            if isinstance(event, AckEpoch):
+                exercised = True
+                if highest is None or highest.epoch < event.epoch:
+                    found.append((rank, (event,)))
+            elif highest is not None:
+                exercised = True
+                if event.epoch < highest.epoch:
+                    found.append((rank, (highest, event)))
+    return finding(exercised, found)
+
+
+def invariant_4(reading: Reading) -> Finding:
+    """ACK-E tells f's durable history, and NEWLEADER one that was told so, with what was broadcast in e after it."""
+    altered: Found = []
+    made_up: Found = []
+    acks = [event for event in reading.events if isinstance(event, AckEpoch)]
+    for log in logs(reading):
+        for i, event in enumerate(log):
+            if isinstance(event, AckEpoch) and told(event) != durable(log[:i]):
+                altered.append(((event.epoch, event.zxid, event.process, event.incarnation), (event,)))
+            if isinstance(event, Adopt) and acks:
+                initial = {told(ack) for ack in acks if ack.epoch == event.epoch}
+                right = {
+                    after(history, beta[:length])
+                    for history in initial
+                    for beta in [[], *betas(reading, event.epoch)]
+                    for length in range(len(beta) + 1)
+                }
+                if told(event) not in right:
+                    rank = event.epoch, event.zxid, event.process, event.incarnation, event.length, event.hash
+                    made_up.append((rank, (event,)))
+    return finding(bool(acks), altered or made_up)
+
+
+def durable(log: Sequence[Local]) -> History:
+    """The history that a process has adopted, and gone on with."""
+    history = EMPTY
+    for event in log:
+        if isinstance(event, Adopt):
+            history = told(event)
+        elif isinstance(event, Accept):
+            history = after(history, [event.txn])
+    return history
+
+
+def invariant_5(reading: Reading) -> Finding:
+    """What f delivers in the broadcast phase of e, above what it adopted, is a prefix of β_e above that."""
+    found: Found = []
+    exercised = False
+    for log in logs(reading):
+        for i, event in enumerate(log):
+            if not isinstance(event, Deliver):
+                continue
+            phase = phase_of(log[:i], event)
+            if phase is None:
+                continue
+            begin = phase[0]
+            assert isinstance(begin, CommitEpoch)
+            adopt = last(log[: next(j for j, each in enumerate(log) if each is begin)], Adopt)
+            if adopt is None or adopt.epoch != begin.epoch or event.txn.zxid <= adopt.zxid:
+                continue
+            exercised = True
+            if any(isinstance(each, Deliver) and each.txn == event.txn for each in phase):
+                continue  # delivered again
+            done = [each.txn for each in (*phase, event) if isinstance(each, Deliver) and each.txn.zxid > adopt.zxid]
+            sequence = list(dict.fromkeys(done))
+            right = [[txn for txn in beta if txn.zxid > adopt.zxid] for beta in betas(reading, begin.epoch)]
+            if all(beta[: len(sequence)] != sequence for beta in right) and not was_wrong_before(sequence, right):
+                rank = begin.epoch, event.txn, event.process, event.incarnation
+                found.append((rank, (begin, event)))
+    return finding(exercised, found)
+
+
+def was_wrong_before(sequence: Sequence[Txn], right: Sequence[Sequence[Txn]]) -> bool:
+    """Whether it is no prefix even without its last transaction."""
+    shorter = list(sequence[:-1])
+    return bool(shorter) and all(list(beta[: len(shorter)]) != shorter for beta in right)
+
+
+def epoch_uniqueness(reading: Reading) -> Finding:
+    """At most one process, in one incarnation, is established as leader of an epoch."""
+    leaders = [event for event in reading.events if isinstance(event, Establish)]
+    found: Found = [
+        ((p.epoch, p.process, p.incarnation, q.process, q.incarnation), (p, q))
+        for p in leaders
+        for q in leaders
+        if p.epoch == q.epoch and (p.process, p.incarnation) < (q.process, q.incarnation)
+    ]
+    return finding(bool(leaders), found)
+
+
+def zxid_uniqueness(reading: Reading) -> Finding:
+    """No zxid has two values, and none is broadcast by two primaries."""
+    shown = shown_by(reading)
+    found: Found = [
+        ((a.zxid, 0, a, b), (shown[a], shown[b])) for a in shown for b in shown if a.zxid == b.zxid and a < b
+    ]
+    for first in reading.casts:
+        for second in reading.casts:
+            if first.txn == second.txn and first.primary < second.primary:
+                rank = first.txn.zxid, 1, first.txn, first.primary, second.primary
+                found.append((rank, (first.event, second.event)))
+    return finding(bool(shown), found)
+
+
+def shown_by(reading: Reading) -> dict[Txn, Event]:
+    """Each transaction with the event that shows it best."""
+    ranked: dict[Txn, list[tuple[Any, Event]]] = {}
+    for cast in reading.casts:
+        ranked.setdefault(cast.txn, []).append(((0, cast.primary), cast.event))
+    for actor, sequence in all_sequences(reading):
+        for txn in sequence:
+            ranked.setdefault(txn, []).append(((1, actor), Deliver(*actor, txn)))
+    for event in reading.events:
+        if isinstance(event, Accept):
+            rank = 2, (event.process, event.incarnation, event.epoch)
+            ranked.setdefault(event.txn, []).append((rank, event))
+    return {txn: min(events, key=lambda each: each[0])[1] for txn, events in ranked.items()}
+
+
+def all_sequences(reading: Reading) -> Iterator[tuple[Actor, tuple[Txn, ...]]]:
+    """What each segment delivered, those included that went on from what is not on record."""
+    yield from reading.segments
+    for segment in reading.unmatched:
+        yield segment.actor, segment.sequence()
+
+
+def counting(reading: Reading) -> list[tuple[Stabilised, list[Local]]]:
+    """Each `Stabilised` whose promise was kept, and what its leader did after it."""
+    kept = []
+    lives = (Crash, Halt, Recover, Stabilised)
+    for log in logs(reading):
+        event = last(log, Stabilised)
+        if event is None:
+            continue
+        since = log[max(i for i, each in enumerate(log) if each is event) + 1 :]
+        if last(since, *lives) is not None:
+            continue
+        shows = (Broadcast, Deliver, Restore)
+        if any(isinstance(each, shows) and each.incarnation > event.incarnation for each in log):
+            continue
+        if not any(isinstance(last(each, *lives), Crash | Halt) for each in logs(reading) if is_member(each, event)):
+            kept.append((event, since))
+    return kept
+
+
+def is_member(log: Sequence[Local], event: Stabilised) -> bool:
+    return log[0].process in event.quorum
+
+
+def has(reading: Reading, process: int) -> set[Txn] | None:
+    """What the last incarnation of a process delivered, since its last snapshot; None if that is not on record."""
+    shows = (Broadcast, Deliver, Restore, Crash, Recover, Halt, Stabilised)
+    own = [event for event in reading.events if isinstance(event, shows) and event.process == process]
+    if not own:
+        return set()
+    actor = process, max(event.incarnation for event in own)
+    segments = [segment for segment in reading.all_segments if segment.actor == actor]
+    if not segments:
+        return set()
+    return None if segments[-1].prefix is None else set(segments[-1].sequence())
+
+
+def convergence(reading: Reading) -> Finding:
+    """The leader broadcasts after its `Stabilised`, and its quorum delivers all of it."""
+    lacking: Found = []
+    idle: Found = []
+    for event, since in counting(reading):
+        casts = [cast for cast in reading.casts if is_among(cast, since) and cast.primary[2] == event.incarnation]
+        if not casts:
+            idle.append((event.process, (event,)))
+        for cast in casts:
+            for member in event.quorum:
+                delivered = has(reading, member)
+                if delivered is not None and cast.txn not in delivered:
+                    lacking.append(((cast.txn, event.process, cast.event.epoch, member), (event, cast.event)))
+    return finding(bool(counting(reading)), lacking or idle)
+
+
+def is_among(cast: Cast, events: Sequence[Local]) -> bool:
+    return any(cast.event is event for event in events)
+
+
+def reliable_delivery(reading: Reading) -> Finding:
+    """What any process delivered is delivered by every member of the quorum of a `Stabilised`."""
+    found: Found = []
+    deliveries = [(txn, actor) for actor, sequence in all_sequences(reading) for txn in sequence]
+    for event, _ in counting(reading):
+        for member in event.quorum:
+            delivered = has(reading, member)
+            for txn, actor in deliveries:
+                if delivered is not None and txn not in delivered:
+                    found.append(((txn, member, event.process, actor), (Deliver(*actor, txn), event)))
+    return finding(bool(deliveries and counting(reading)), found)
+
+
+def state(reading: Reading) -> Finding:
+    """At equal lengths all digests are equal."""
+
+    def rank(event: State) -> tuple[Any, ...]:
+        return event.process, event.incarnation, event.digest, event.zxid
+
+    states = [event for event in reading.events if isinstance(event, State)]
+    found: Found = []
+    for p in states:
+        for q in states:
+            if p.length == q.length and p.digest != q.digest and rank(p) < rank(q):
+                found.append(((p.length, rank(p), rank(q)), (p, q)))
+    return finding(len({event.length for event in states}) < len(states), found)
+
+
+ORACLES: dict[str, Callable[[Reading], Finding]] = {
+    "invariant 1": invariant_1,
+    "invariant 2": invariant_2,
+    "invariant 3": invariant_3,
+    "invariant 4": invariant_4,
+    "invariant 5": invariant_5,
+    "epoch uniqueness": epoch_uniqueness,
+    "zxid uniqueness": zxid_uniqueness,
+    "convergence": convergence,
+    "reliable delivery": reliable_delivery,
+    "state": state,
+}

@@ -1,0 +1,219 @@
+"""The properties of protocol events, of liveness and of state say what their sentences say, read word for word.
+
+On thousands of random protocol traces: the verdict, the witness, and whatever order the logs are merged in.
+"""
+
+from collections import Counter
+from random import Random
+
+import pytest
+from msgspec.structs import replace
+
+from invariants import Event, Judge, Verdict, check, select
+from invariants.events import Local
+from tests.invariants import oracle
+from tests.invariants.builders import Order, merge, whole
+from tests.invariants.oracle import Finding, Reading
+from tests.invariants.protocol_oracle import ORACLES
+from tests.invariants.protocol_traces import DEFECTS, LONGEST, random_protocol_trace
+from tests.invariants.traces import random_trace
+
+NAMES = list(ORACLES)
+TRACES = 2000
+BLOCK = 500
+blocks = pytest.mark.parametrize(
+    "seeds", [range(first, first + BLOCK) for first in range(0, 8000, BLOCK)], ids=lambda seeds: f"from-{seeds[0]}"
+)
+
+CERTAIN = ["invariant 1", "invariant 2", "invariant 3", "epoch uniqueness", "zxid uniqueness", "state"]
+"""The properties that, once broken, stay broken."""
+
+AT_ONCE = ["invariant 1", "invariant 2", "invariant 3", "epoch uniqueness", "state"]
+"""Those that are found broken with the event that makes it certain, always."""
+
+
+def found(verdict: Verdict) -> Finding:
+    return verdict.status, None if verdict.violation is None else verdict.violation.witness
+
+
+def observed(events: list[Event], order: Order = "global") -> Judge:
+    judge = Judge(select(NAMES), order)
+    for event in events:
+        judge.observe(event)
+    return judge
+
+
+def findings(events: list[Event]) -> list[tuple[Verdict, tuple[Event, ...], str]]:
+    """The verdicts, without the number of the event with which a violation was found."""
+    return [
+        (replace(verdict, violation=None), broken.witness if broken else (), broken.summary if broken else "")
+        for verdict in check(whole(events, "per-process"), NAMES)
+        for broken in [verdict.violation]
+    ]
+
+
+@blocks
+def test_every_verdict_and_witness_is_that_of_the_literal_reading(seeds: range) -> None:
+    for seed in seeds:
+        events = random_protocol_trace(seed).events
+        reading = Reading(events)
+        expected = {name: literal(reading) for name, literal in ORACLES.items()}
+        for order in ("global", "per-process"):
+            got = {verdict.property: found(verdict) for verdict in check(whole(events, order), NAMES)}  # type: ignore[arg-type]  # both are orders
+            assert got == expected, f"seed {seed}"
+
+
+def test_so_it_is_of_traces_without_protocol_events() -> None:
+    for seed in range(TRACES):
+        events = random_trace(seed).events
+        reading = Reading(events)
+        got = {verdict.property: found(verdict) for verdict in check(whole(events, "global"), NAMES)}
+        assert got == {name: literal(reading) for name, literal in ORACLES.items()}, f"seed {seed}"
+        assert {name for name in NAMES if got[name][0] != "not exercised"} <= {"zxid uniqueness"}
+
+
+@blocks
+def test_no_merge_of_the_logs_changes_a_verdict_or_a_witness(seeds: range) -> None:
+    for seed in seeds[::4]:
+        events = random_protocol_trace(seed).events
+        expected = findings(events)
+        rng = Random(seed)
+        for sign in (1, -1):
+            in_a_row = sorted(events, key=lambda event: sign * event.process)  # type: ignore[attr-defined]  # all local
+            assert findings(in_a_row) == expected, f"seed {seed}"
+        for _ in range(3):
+            assert findings(merge(rng, events)) == expected, f"seed {seed}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_property_judged_alone_says_the_same(name: str) -> None:
+    for seed in range(500):
+        trace = whole(random_protocol_trace(seed).events, "global")
+        assert check(trace, [name]) == [v for v in check(trace, NAMES) if v.property == name], f"seed {seed}"
+
+
+@blocks
+def test_what_is_found_while_the_trace_grows_is_a_violation(seeds: range) -> None:
+    for seed in seeds[::2]:
+        events = random_protocol_trace(seed).events
+        judge = observed(events)
+        for name in set(judge.broken).intersection(CERTAIN):
+            status, _ = ORACLES[name](Reading(events[: judge.broken[name] + 1]))
+            assert status == "violated", f"seed {seed}, {name}"
+        for verdict in judge.finish():
+            assert verdict.violation or verdict.property not in judge.broken or verdict.property not in CERTAIN
+
+
+@blocks
+def test_a_violation_is_found_with_the_event_that_makes_it_certain(seeds: range) -> None:
+    for seed in seeds[::2]:
+        events = random_protocol_trace(seed).events
+        judge = observed(events)
+        for name in AT_ONCE:
+            before = Reading(events[: judge.broken.get(name, len(events))])
+            assert ORACLES[name](before)[0] != "violated", f"seed {seed}, {name}"
+
+
+@blocks
+def test_in_the_order_of_time_a_violation_of_invariants_4_and_5_is_found_when_it_happens(seeds: range) -> None:
+    """So a search need not wait for the end; that there was none after all may still turn out."""
+    for seed in seeds[::4]:
+        events = random_protocol_trace(seed).events
+        judge = Judge(select(["invariant 4", "invariant 5"]), "global")
+        for number, event in enumerate(events, 1):
+            judge.observe(event)
+            reading = Reading(events[:number])
+            for name in ("invariant 4", "invariant 5"):
+                if ORACLES[name](reading)[0] == "violated" and name not in judge.broken:
+                    # Only what somebody else did makes it one now: there was no AckEpoch at all, or β_e went on.
+                    assert not ends_with_its_witness(ORACLES[name](reading), event), f"seed {seed}"
+
+
+def ends_with_its_witness(finding: Finding, event: Event) -> bool:
+    _, witness = finding
+    return witness is not None and witness[-1] == event
+
+
+def test_finishing_changes_nothing() -> None:
+    for seed in range(500):
+        events = random_protocol_trace(seed).events
+        judge = Judge(select(NAMES), "global")
+        for event in events:
+            judge.observe(event)
+            judge.finish()
+        expected = [found(v) for v in check(whole(events, "global"), NAMES)]
+        assert [found(v) for v in judge.finish()] == expected, f"seed {seed}"
+
+
+def test_a_fork_says_what_a_judge_says_that_saw_the_same() -> None:
+    """At any point of a trace; and the original goes its own way."""
+    for seed in range(TRACES):
+        events, other = random_protocol_trace(seed).events, random_protocol_trace(seed + 50_000).events
+        at = Random(seed).randint(0, len(events))
+        highest = 1 + max(event.incarnation for event in events)  # type: ignore[attr-defined]  # all local
+        other = [replace(event, incarnation=event.incarnation + highest) for event in other]  # type: ignore[attr-defined]  # all local
+        original = observed(events[:at])
+        fork = original.fork()
+        first, second = (fork, original) if seed % 2 else (original, fork)
+        for judge, rest in ((first, other), (second, events[at:])):
+            for event in rest:
+                judge.observe(event)
+        for judge, saw in ((first, events[:at] + other), (second, events)):
+            expected = observed(saw)
+            assert judge.finish() == expected.finish(), f"seed {seed}"
+            assert judge.broken == expected.broken, f"seed {seed}"
+
+
+def test_a_trace_that_is_cut_off_is_concluded_upon_only_if_nothing_can_repair_it() -> None:
+    for seed in range(500):
+        events = random_protocol_trace(seed).events
+        at = len(events) * 2 // 3
+        cut = check(whole(events[:at], "global", complete=False), NAMES)
+        later = {verdict.property: verdict.status for verdict in check(whole(events, "global"), NAMES)}
+        for verdict in cut:
+            assert verdict.status in ("inconclusive", "violated")
+            assert verdict.status == "inconclusive" or later[verdict.property] == "violated", f"seed {seed}"
+
+
+# The random traces are worth judging.
+
+
+@pytest.fixture(scope="module")
+def defects() -> Counter[str]:
+    return Counter(defect for seed in range(TRACES) for defect in random_protocol_trace(seed).defects)
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> Counter[tuple[str, str]]:
+    readings = [Reading(random_protocol_trace(seed).events) for seed in range(TRACES)]
+    return Counter((name, literal(reading)[0]) for reading in readings for name, literal in ORACLES.items())
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_every_defect_is_frequent(defect: str, defects: Counter[str]) -> None:
+    assert defects[defect] >= TRACES // 50
+
+
+@pytest.mark.parametrize("status", ["violated", "holds", "not exercised"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_verdict_is_frequent(name: str, status: str, verdicts: Counter[tuple[str, str]]) -> None:
+    assert verdicts[name, status] >= TRACES // 20
+
+
+def test_a_run_without_defects_breaks_nothing() -> None:
+    """The generator's own protocol is correct, so what a broken trace shows comes from its defects."""
+    clean = [trace.events for trace in map(random_protocol_trace, range(TRACES)) if not trace.defects]
+    assert len(clean) >= TRACES // 10
+    literal = {**oracle.ORACLES, **ORACLES}
+    assert not [(name, events) for events in clean for name in literal if literal[name](Reading(events))[1]]
+
+
+def test_traces_are_small_and_keep_their_processes_in_order() -> None:
+    for seed in range(TRACES):
+        events = random_protocol_trace(seed).events
+        assert 1 <= len(events) <= LONGEST
+        latest: dict[int, int] = {}
+        for event in events:
+            assert isinstance(event, Local)
+            assert latest.get(event.process, 0) <= event.incarnation
+            latest[event.process] = event.incarnation
