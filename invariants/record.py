@@ -315,6 +315,15 @@ class Record:
         """The restored prefixes that nobody delivered, with what was done after them."""
         return [pair for pairs in self._awaited.values() for pair in pairs]
 
+    def delivered_apart(self) -> dict[Txn, Actor]:
+        """What was delivered after a restored prefix that nobody delivered, each by the least actor that did."""
+        found: dict[Txn, Actor] = {}
+        for actor, waiting in self.unmatched():
+            for done in waiting.done:
+                if isinstance(done, Txn):
+                    found[done] = min(actor, found.get(done, actor))
+        return found
+
     def fork(self) -> "Record":
         """An independent copy. O(size), in C."""
         copy = object.__new__(Record)

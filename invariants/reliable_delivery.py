@@ -13,8 +13,7 @@ as nothing is missing, else O(n log n) for each of them and n distinct transacti
 """
 
 from invariants.base import Violation
-from invariants.events import Deliver, Stabilised, Txn
-from invariants.record import Actor
+from invariants.events import Deliver, Stabilised
 from invariants.stabilised import Liveness
 
 
@@ -26,22 +25,13 @@ class ReliableDelivery(Liveness):
     source = "LADIS 2008, 2"
 
     def judged(self) -> int:
-        return super().judged() if self.record.deliveries or self._unmatched() else 0
-
-    def _unmatched(self) -> dict[Txn, Actor]:
-        """What was delivered after a snapshot that is not on record, by the least actor that did."""
-        found: dict[Txn, Actor] = {}
-        for actor, waiting in self.record.unmatched():
-            for done in waiting.done:
-                if isinstance(done, Txn):
-                    found[done] = min(actor, found.get(done, actor))
-        return found
+        return super().judged() if self.record.deliveries or self.record.delivered_apart() else 0
 
     def violation(self) -> Violation | None:
         events = [event for event in self.counting() if not self._all_is_well(event)]
         if not events:
             return None
-        unmatched = self._unmatched()
+        unmatched = self.record.delivered_apart()
         lacking = [
             (txn, member, event.process, event)
             for txn in {**dict.fromkeys(self.record.delivered()), **dict.fromkeys(unmatched)}

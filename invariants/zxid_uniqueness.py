@@ -72,19 +72,10 @@ class ZxidUniqueness(Invariant):
         return True
 
     def judged(self) -> int:
-        return len(self.values) + len(self._unmatched())
-
-    def _unmatched(self) -> dict[Txn, Actor]:
-        """What was delivered after a snapshot that is not on record, by the least actor that did."""
-        found: dict[Txn, Actor] = {}
-        for actor, waiting in self.record.unmatched():
-            for done in waiting.done:
-                if isinstance(done, Txn):
-                    found[done] = min(actor, found.get(done, actor))
-        return found
+        return len(self.values) + len(self.record.delivered_apart())
 
     def violation(self) -> Violation | None:
-        unmatched = self._unmatched()
+        unmatched = self.record.delivered_apart()
         broken = set(self.broken)
         for txn in unmatched:
             if self.values.get(txn.zxid, txn) != txn:

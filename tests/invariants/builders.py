@@ -6,6 +6,9 @@ from typing import Literal
 
 from invariants import (
     NO_ZXID,
+    Accept,
+    AckEpoch,
+    Adopt,
     Broadcast,
     Deliver,
     End,
@@ -39,10 +42,27 @@ def deliveries(process: int, *txns: Txn, incarnation: int = 0) -> list[Event]:
 
 def restore(process: int, *prefix: Txn, incarnation: int = 0) -> Restore:
     """Taking over a snapshot that holds `prefix`."""
+    return Restore(process, incarnation, *told(prefix))
+
+
+def told(history: Sequence[Txn]) -> tuple[Zxid, int, int]:
+    """A history as events tell it: its last zxid, its length, its hash."""
     value = 0
-    for txn in prefix:
+    for txn in history:
         value = chain_hash(value, txn)
-    return Restore(process, incarnation, prefix[-1].zxid if prefix else NO_ZXID, len(prefix), value)
+    return history[-1].zxid if history else NO_ZXID, len(history), value
+
+
+def ack_epoch(process: int, epoch: int, current: int, *history: Txn, incarnation: int = 0) -> AckEpoch:
+    return AckEpoch(process, incarnation, epoch, current, *told(history))
+
+
+def adopt(process: int, epoch: int, *history: Txn, incarnation: int = 0) -> Adopt:
+    return Adopt(process, incarnation, epoch, *told(history))
+
+
+def accepts(process: int, epoch: int, *txns: Txn, incarnation: int = 0) -> list[Event]:
+    return [Accept(process, incarnation, epoch, txn) for txn in txns]
 
 
 def whole(events: Sequence[Event], order: Order = "per-process", *, complete: bool = True) -> list[Event]:

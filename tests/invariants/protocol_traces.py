@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from random import Random
 
 from invariants import (
-    NO_ZXID,
     Accept,
     AckEpoch,
     Adopt,
@@ -22,9 +21,8 @@ from invariants import (
     State,
     Txn,
     Zxid,
-    chain_hash,
 )
-from tests.invariants.builders import restore
+from tests.invariants.builders import restore, told
 from tests.invariants.traces import RandomTrace
 
 LONGEST = 150
@@ -46,14 +44,6 @@ class Node:
     @property
     def actor(self) -> tuple[int, int]:
         return self.process, self.incarnation
-
-
-def told(txns: Sequence[Txn]) -> tuple[Zxid, int, int]:
-    """A history as events tell it."""
-    value = 0
-    for txn in txns:
-        value = chain_hash(value, txn)
-    return txns[-1].zxid if txns else NO_ZXID, len(txns), value
 
 
 class Run:
