@@ -4,7 +4,20 @@ The follower trusts its channel (FIFO, one iteration): it drops duplicates, igno
 and has no other guard. Sanity checks that stop the process (LADIS 2008, 3) would hide the bugs they guard against.
 """
 
-from invariants import EMPTY, Accept, AckEpoch, Adopt, Chain, CommitEpoch, Deliver, Promise, Ready, Restore, Truncate, Zxid
+from invariants import (
+    EMPTY,
+    Accept,
+    AckEpoch,
+    Adopt,
+    Chain,
+    CommitEpoch,
+    Deliver,
+    Promise,
+    Ready,
+    Restore,
+    Truncate,
+    Zxid,
+)
 from zabcheck.protocols.base import Connect, Effect, Elected, GiveUp, Lost, Persist, ProcessId, Send, TimedOut
 from zabcheck.protocols.zab.histories import Whole, carry, lasts_of, received
 from zabcheck.protocols.zab.messages import (
