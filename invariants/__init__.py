@@ -69,10 +69,15 @@ from invariants.invariant_2 import Invariant2
 from invariants.invariant_3 import Invariant3
 from invariants.invariant_4 import Invariant4
 from invariants.invariant_5 import Invariant5
+from invariants.ladis_causal_order import LadisCausalOrder
 from invariants.local_primary_order import LocalPrimaryOrder
+from invariants.po_causal_order import PoCausalOrder
+from invariants.prefix import Prefix
 from invariants.primary_integrity import PrimaryIntegrity
 from invariants.reliable_delivery import ReliableDelivery
 from invariants.state import SameState
+from invariants.redelivery import Redelivery
+from invariants.strict_causality import StrictCausality
 from invariants.total_order import TotalOrder
 from invariants.zxid_uniqueness import ZxidUniqueness
 
@@ -85,7 +90,12 @@ PROPERTIES: dict[str, type[Invariant]] = {
         LocalPrimaryOrder,
         GlobalPrimaryOrder,
         PrimaryIntegrity,
+        PoCausalOrder,
+        StrictCausality,
         Clock,
+        Prefix,
+        LadisCausalOrder,
+        Redelivery,
         Invariant1,
         Invariant2,
         Invariant3,
@@ -129,7 +139,7 @@ def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> l
 
     Events without a `Header` are taken as a complete trace of which only each process's own order is known. A trace
     with a header has to have an `End`, or nothing but a certain violation is concluded. Amortised O(1) an event,
-    memory O(distinct transactions + processes).
+    memory O(distinct transactions + processes); with redelivery, O(distinct transactions) for each process.
 
     ValueError for an unknown property; TypeError for what is no event; TraceError if a process's events are out of
     order or the end miscounts them.
@@ -177,15 +187,19 @@ __all__ = [
     "Invariant4",
     "Invariant5",
     "Judge",
+    "LadisCausalOrder",
     "Local",
     "LocalPrimaryOrder",
     "Mend",
     "Pause",
+    "PoCausalOrder",
+    "Prefix",
     "PrimaryIntegrity",
     "Promise",
     "Ready",
     "Receive",
     "Recover",
+    "Redelivery",
     "ReliableDelivery",
     "Restore",
     "SameState",
@@ -194,6 +208,7 @@ __all__ = [
     "Stall",
     "State",
     "Status",
+    "StrictCausality",
     "TotalOrder",
     "TraceError",
     "Truncate",

@@ -105,8 +105,8 @@ class Invariant(ABC):
 class Judge:
     """Judges a trace while it comes: `observe` each event, then `finish`.
 
-    Amortised O(1) an event; memory O(distinct transactions + processes). `broken` names the properties that are
-    known to be violated so far, in the order of detection.
+    Amortised O(1) an event; memory O(distinct transactions + processes), unless a property says that it needs more.
+    `broken` names the properties that are known to be violated so far, in the order of detection.
     """
 
     def __init__(self, properties: Iterable[type[Invariant]], order: str = "global") -> None:

@@ -68,7 +68,7 @@ class LocalPrimaryOrder(Invariant):
             bad = [
                 link
                 for link in record.links_of(txn)
-                if any(_lacks(record, link, sent, whole) for sent in record.broadcasts(txn))
+                if any(record.lacks(link, sent, whole) for sent in record.broadcasts(txn))
             ]
             if bad:
                 return self._witness(bad)
@@ -96,20 +96,3 @@ class LocalPrimaryOrder(Invariant):
             f"{b} " + ("before" if after else "without") + f" {a}",
             *witness,
         )
-
-
-def _lacks(record: Record, link: Chain, sent: Sent, whole: set[tuple[Primary, int]]) -> bool:
-    """Whether something that `sent`'s primary broadcast before it is missing before `link`.
-
-    `whole` holds the links before which nothing is missing, and is added to.
-    """
-    earlier = sent.previous
-    while earlier is not None:
-        place = next((each for each in record.links_of(earlier.txn) if link.previous.starts_with(each)), None)
-        if place is None:
-            return True
-        if (sent.primary, place.hash) in whole:
-            break
-        earlier = earlier.previous
-    whole.add((sent.primary, link.hash))
-    return False

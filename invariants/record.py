@@ -16,6 +16,7 @@ not on record yet makes its process wait, because in merged logs the deliveries 
 A transaction that is delivered again by one incarnation, and one that is broadcast again by one primary, count once.
 """
 
+from bisect import insort
 from collections.abc import Iterator
 
 from invariants.chain import EMPTY, Chain
@@ -31,7 +32,19 @@ Primary = tuple[int, int, int]
 class Sent:
     """One transaction in β_e: who broadcast it, after what, and what that primary had delivered by then."""
 
-    __slots__ = ("delivered", "epoch", "epochs", "event", "other", "previous", "primary", "txn")
+    __slots__ = (
+        "delivered",
+        "epoch",
+        "epochs",
+        "event",
+        "longest",
+        "other",
+        "previous",
+        "primary",
+        "rank",
+        "segment",
+        "txn",
+    )
 
     def __init__(
         self,
@@ -40,6 +53,9 @@ class Sent:
         previous: "Sent | None",
         other: "Sent | None",
         delivered: Chain | None,
+        longest: Chain,
+        segment: int,
+        rank: int,
     ) -> None:
         epoch = event.epoch
         self.event = event
@@ -53,15 +69,19 @@ class Sent:
         if other is not None:
             self.epochs = min(epoch, other.epochs[0]), max(epoch, other.epochs[1])
         self.delivered = delivered  # None if that was not on record then, see `Record.had`
+        self.longest = longest  # what the process had delivered by then in any incarnation, as far as on record then
+        self.segment = segment  # the number of the sequence that the process was in
+        self.rank = rank  # how many the process had broadcast before, in any incarnation
 
 
 class Waiting:
     """What a process did after a `Restore` of a prefix that is not on record (yet)."""
 
-    __slots__ = ("done", "restore")
+    __slots__ = ("done", "restore", "segment")
 
-    def __init__(self, restore: Restore) -> None:
+    def __init__(self, restore: Restore, segment: int) -> None:
         self.restore = restore
+        self.segment = segment
         self.done: dict[Txn | Sent, None] = {}  # in order, without repeats
 
 
@@ -83,11 +103,16 @@ class Record:
         self.actors = 0  # actors that delivered something, or took it over
         self.late = False  # a broadcast came after its delivery, or after another broadcast of the same transaction
         self.rewound = False  # a snapshot was taken over where something had been delivered or restored before
+        self.resumed = False  # a snapshot that somebody had taken over turned out later to be on record
         self.new_links: list[Chain] = []
         self.new_sents: list[Sent] = []
         self.new_positions: list[Sent] = []  # what their primary had delivered is known now
         self._at: dict[int, Chain | Waiting] = {}
         self._incarnation: dict[int, int] = {}
+        self._segment: dict[int, int] = {}  # how many sequences the process has begun
+        self._passed: dict[int, list[tuple[int, int, Chain]]] = {}  # segment, incarnation and sequence that it left
+        self._longest: dict[int, Chain] = {}  # of these
+        self._ranks: dict[int, int] = {}
         self._left: dict[int, tuple[Actor, Chain]] = {}  # by chain hash: the least actor that ended there
         self._first_child: dict[int, Chain] = {}
         self._children: dict[tuple[int, Txn], Chain] = {}  # all but the first child
@@ -127,7 +152,12 @@ class Record:
             self.late = True
         at = self._at[process]
         delivered = None if isinstance(at, Waiting) else at
-        sent = Sent(event, primary, self._last.get(primary), other, delivered)
+        longest = self._longest.get(process, EMPTY)
+        if delivered is not None and delivered.length >= longest.length:
+            longest = delivered
+        rank = self._ranks[process] = self._ranks.get(process, -1) + 1
+        segment = self._segment[process]
+        sent = Sent(event, primary, self._last.get(primary), other, delivered, longest, segment, rank)
         self.sent[txn] = self._last[primary] = sent
         if isinstance(at, Waiting):
             at.done[sent] = None
@@ -141,9 +171,10 @@ class Record:
             self._begin(process, event.incarnation)
         self.rewound |= self._at[process] is not EMPTY
         self._leave(process)
+        self._segment[process] += 1
         link = self._restored(event)
         if link is None:
-            waiting = Waiting(event)
+            waiting = Waiting(event, self._segment[process])
             self._at[process] = waiting
             self._awaited.setdefault(event.hash, []).append(((process, event.incarnation), waiting))
         else:
@@ -159,18 +190,28 @@ class Record:
                 "a process's own events must be in order"
             )
         self._leave(process)
+        self._segment[process] = self._segment.get(process, 0) + 1
         self._incarnation[process] = incarnation
         self._at[process] = EMPTY
 
     def _leave(self, process: int) -> None:
         at = self._at.get(process)
         if isinstance(at, Chain):
-            self._end((process, self._incarnation[process]), at)
+            self._end((process, self._incarnation[process]), self._segment[process], at)
 
-    def _end(self, actor: Actor, at: Chain) -> None:
+    def _end(self, actor: Actor, segment: int, at: Chain) -> None:
+        if not at:
+            return
         old = self._left.get(at.hash)
-        if at and (old is None or actor < old[0]):
+        if old is None or actor < old[0]:
             self._left[at.hash] = actor, at
+        process, incarnation = actor
+        passed = self._passed.setdefault(process, [])
+        if passed and passed[-1][0] < segment and passed[-1][2].starts_with(at):
+            return
+        insort(passed, (segment, incarnation, at), key=lambda each: each[0])
+        if at.length > self._longest.get(process, EMPTY).length:
+            self._longest[process] = at
 
     def _step(self, at: Chain, txn: Txn) -> Chain:
         """The sequence after delivering `txn` at `at`."""
@@ -225,6 +266,7 @@ class Record:
     def _resume(self, link: Chain) -> None:
         """Somebody delivered the prefix that others had taken over: do what they did after it."""
         awaited = self._awaited.pop(link.hash)
+        self.resumed = True
         for actor, waiting in awaited:
             if self._restored(waiting.restore) is None:
                 self._awaited.setdefault(link.hash, []).append((actor, waiting))
@@ -240,7 +282,7 @@ class Record:
             if self._at.get(actor[0]) is waiting:
                 self._at[actor[0]] = at
             else:
-                self._end(actor, at)
+                self._end(actor, waiting.segment, at)
 
     # Reading.
 
@@ -259,6 +301,22 @@ class Record:
         if link is None:
             return False
         return at.starts_with(link) or any(at.starts_with(more) for more in self._more_links.get(txn, ()))
+
+    def lacks(self, link: Chain, sent: Sent, whole: set[tuple[Primary, int]]) -> bool:
+        """Whether something that `sent`'s primary broadcast before it is missing before `link`.
+
+        `whole` holds the links before which nothing is missing, and is added to.
+        """
+        earlier = sent.previous
+        while earlier is not None:
+            place = next((each for each in self.links_of(earlier.txn) if link.previous.starts_with(each)), None)
+            if place is None:
+                return True
+            if (sent.primary, place.hash) in whole:
+                break
+            earlier = earlier.previous
+        whole.add((sent.primary, link.hash))
+        return False
 
     def delivered(self) -> Iterator[Txn]:
         """The distinct transactions that somebody delivered, in the order in which they turned up."""
@@ -287,6 +345,20 @@ class Record:
     def incarnation(self, process: int) -> int:
         """The last incarnation in which `process` delivered, broadcast or restored something; -1 if none did."""
         return self._incarnation.get(process, -1)
+
+    def known(self, sent: Sent) -> list[tuple[int, Chain]]:
+        """All that the process had delivered when it broadcast `sent`, in any incarnation, as far as it is on record.
+
+        Each sequence comes with its incarnation, in the order of the process. One may be missing that is a prefix of
+        an earlier one.
+        """
+        known = [
+            (incarnation, at)
+            for segment, incarnation, at in self._passed.get(sent.event.process, ())
+            if segment < sent.segment
+        ]
+        had = self.had(sent)
+        return known if had is None else [*known, (sent.event.incarnation, had)]
 
     def position(self, process: int) -> Chain | None:
         """What the current incarnation of `process` has delivered, if that is on record."""
@@ -329,12 +401,13 @@ class Record:
         copy = object.__new__(Record)
         for name, value in vars(self).items():
             setattr(copy, name, value.copy() if isinstance(value, dict | list) else value)
-        # The two lists that are kept inside dicts, and what a waiting process did, grow in place.
+        # The lists that are kept inside dicts, and what a waiting process did, grow in place.
         copy._more_links = {txn: links.copy() for txn, links in self._more_links.items()}
+        copy._passed = {process: passed.copy() for process, passed in self._passed.items()}
         copy._awaited = {}
         for hash_, pairs in self._awaited.items():
             for actor, waiting in pairs:
-                twin = Waiting(waiting.restore)
+                twin = Waiting(waiting.restore, waiting.segment)
                 twin.done = waiting.done.copy()
                 copy._awaited.setdefault(hash_, []).append((actor, twin))
                 if self._at.get(actor[0]) is waiting:

@@ -31,6 +31,9 @@ A, B, C = (Txn(Zxid(1, counter), value) for counter, value in enumerate("abc", 1
 D, E = (Txn(Zxid(2, counter), value) for counter, value in enumerate("de", 1))
 """Two transactions of epoch 2."""
 
+F = Txn(Zxid(3, 1), "f")
+"""One of epoch 3."""
+
 
 def broadcasts(process: int, epoch: int, *txns: Txn, incarnation: int = 0) -> list[Event]:
     return [Broadcast(process, incarnation, epoch, txn) for txn in txns]
@@ -106,3 +109,29 @@ def merge(rng: Random, events: Sequence[Event]) -> list[Event]:
     rng.shuffle(turns)
     nexts = {process: iter(queue) for process, queue in queues.items()}
     return [next(nexts[process]) for process in turns]
+
+
+FIGURE_3: list[Event] = [
+    *broadcasts(1, 1, A),
+    *broadcasts(2, 2, D),
+    *deliveries(1, D),
+    *deliveries(2, D),
+    *broadcasts(1, 3, F),
+    *deliveries(1, F),
+    *deliveries(2, F),
+]
+"""p1 broadcasts z = a in epoch 1, delivers z' = d of epoch 2, broadcasts z'' = f in epoch 3; z is never delivered.
+
+DSN 2011, Figure 3; and Figure 4 below.
+"""
+
+FIGURE_4: list[Event] = [
+    *broadcasts(1, 1, A),
+    *broadcasts(2, 2, D),
+    *deliveries(3, A, D),
+    *broadcasts(3, 3, F),
+    *deliveries(1, A, D, F),
+    *deliveries(2, A, D, F),
+    *deliveries(3, F),
+]
+"""z = a and z' = d are causally independent, z'' = f comes after both; all are delivered."""

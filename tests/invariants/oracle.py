@@ -1,4 +1,6 @@
-"""The properties of DSN 2011, III-A by brute force: each sentence read word for word, over all tuples it speaks of.
+"""The properties of DSN 2011, III and LADIS 2008, 2 by brute force.
+
+Each sentence is read word for word, over all tuples that it speaks of.
 
 Nothing here is incremental, clever or shared with the package: of that, only the event classes and the published
 chain hash are used. Each function gives the status and the canonical witness, the least of *all* violating tuples.
@@ -253,6 +255,188 @@ def clock(reading: Reading) -> Finding:
     return _finding(any(sequence for _, sequence in reading.segments), violating)
 
 
+@dataclass
+class Precedence:
+    """`before` is an event that shows that `x` PO-precedes what `cast` broadcast, without anything in between."""
+
+    x: Txn
+    cast: Cast
+    rule: int  # 1: an earlier broadcast of the same primary, 2: a delivery at its process
+    before: Broadcast | Deliver
+
+    @property
+    def key(self) -> Any:
+        return self.x, self.cast.primary, self.rule, self.before.incarnation
+
+
+def _immediate(reading: Reading) -> list[Precedence]:
+    """x ≺_PO y without a step in between; both were broadcast."""
+    broadcast = {cast.txn for cast in reading.casts}
+    found = []
+    for index, cast in enumerate(reading.casts):
+        own = [first for first in reading.casts[:index] if first.primary == cast.primary]
+        found += [Precedence(first.txn, cast, 1, first.event) for first in own]
+        for incarnation, sequence in _had_in_any_incarnation(reading, cast):
+            known = [x for x in sequence if x in broadcast and x != cast.txn]
+            found += [Precedence(x, cast, 2, Deliver(cast.event.process, incarnation, x)) for x in known]
+    return found
+
+
+def _had_in_any_incarnation(reading: Reading, cast: Cast) -> list[tuple[int, tuple[Txn, ...]]]:
+    """What the process had delivered when it broadcast, in each of its segments so far."""
+    had = []
+    for segment in reading.all_segments:
+        process, incarnation = segment.actor
+        if process == cast.event.process:
+            if any(done is cast.event for done in segment.did):
+                return had if cast.had is None else [*had, (incarnation, cast.had)]
+            if segment.prefix is not None:
+                had.append((incarnation, segment.sequence()))
+    raise AssertionError("a broadcast is in some segment")
+
+
+def _closure(pairs: Iterable[tuple[Txn, Txn]]) -> set[tuple[Txn, Txn]]:
+    closure = set(pairs)
+    while True:
+        more = {(x, z) for x, y in closure for y2, z in closure if y == y2} - closure
+        if not more:
+            return closure
+        closure |= more
+
+
+def po_causal_order(reading: Reading) -> Finding:
+    """If x ≺_PO y and a process delivers y, it must also deliver x before y; the witness has an immediate pair."""
+    immediate = _immediate(reading)
+    exercised = any(each.cast.txn in place for each in immediate for _, place in reading.delivering())
+    found: dict[Any, tuple[Precedence, bool]] = {}
+    for each in immediate:
+        x, y = each.x, each.cast.txn
+        for p, place in reading.delivering():
+            if y in place and (x not in place or place[x] > place[y]):
+                key = y, p, each.key
+                found[key] = each, x in place or (key in found and found[key][1])
+    closure = _closure((each.x, each.cast.txn) for each in immediate)
+    broken = any(
+        y in place and (x not in place or place[x] > place[y])
+        for x, y in closure
+        if x != y
+        for _, place in reading.delivering()
+    )
+    assert broken == bool(found)
+    witnesses: dict[Any, tuple[Event, ...]] = {
+        (y, p, key): (each.before, each.cast.event, Deliver(*p, y), *([Deliver(*p, each.x)] if later else []))
+        for (y, p, key), (each, later) in found.items()
+    }
+    return _finding(exercised, witnesses)
+
+
+def strict_causality(reading: Reading) -> Finding:
+    """If a process delivers x and y, both broadcast, then x ≺_PO y or y ≺_PO x."""
+    exercised = False
+    violating: dict[Any, tuple[Event, ...]] = {}
+    closure = _closure((each.x, each.cast.txn) for each in _immediate(reading))
+    for first in reading.casts:
+        for second in reading.casts:
+            x, y = first.txn, second.txn
+            for p, place in reading.delivering():
+                if x < y and x in place and y in place:
+                    exercised = True
+                    if (x, y) not in closure and (y, x) not in closure:
+                        key = x, y, p, first.primary, second.primary
+                        violating[key] = first.event, second.event, Deliver(*p, x), Deliver(*p, y)
+    return _finding(exercised, violating)
+
+
+def prefix(reading: Reading) -> Finding:
+    """If a process delivers m, it delivers every message that the leader proposed before m."""
+    exercised = False
+    violating: dict[Any, tuple[Event, ...]] = {}
+    for index, second in enumerate(reading.casts):
+        for first in reading.casts[:index]:
+            if first.primary != second.primary:
+                continue
+            a, m = first.txn, second.txn
+            for p, place in reading.delivering():
+                if m in place:
+                    exercised = True
+                    if a not in place:
+                        violating[m, p, a, first.primary] = first.event, second.event, Deliver(*p, m)
+    return _finding(exercised, violating)
+
+
+def causal_order(reading: Reading) -> Finding:
+    """If one server proposes a before b, or a is of a lower epoch, and a process delivers both, then a before b."""
+    exercised = False
+    violating: dict[Any, tuple[Event, ...]] = {}
+    own: dict[int, list[Cast]] = {}
+    for cast in reading.casts:
+        own.setdefault(cast.event.process, []).append(cast)
+    for first in reading.casts:
+        for second in reading.casts:
+            a, b = first.txn, second.txn
+            server = own[first.event.process]
+            before = second in server and server.index(first) < server.index(second)
+            if a == b or not (before or first.event.epoch < second.event.epoch):
+                continue
+            for p, place in reading.delivering():
+                if a in place and b in place:
+                    exercised = True
+                    if place[b] < place[a]:
+                        key = a, b, p, first.primary, second.primary
+                        violating[key] = first.event, second.event, Deliver(*p, b), Deliver(*p, a)
+    return _finding(exercised, violating)
+
+
+def redelivery(reading: Reading) -> Finding:
+    """What a process delivers after it has delivered z again, or taken over a snapshot up to z, is what was so first.
+
+    Each time that z is followed by something else in one incarnation is compared with the first time.
+    """
+    exercised = False
+    violating: dict[Any, tuple[Event, ...]] = {}
+    for process in {segment.actor[0] for segment in reading.all_segments}:
+        steps = _steps([event for event in reading.events if getattr(event, "process", None) == process])
+        for place, (z, after, then) in enumerate(steps):
+            earlier = [step for step in steps[:place] if step[0] == z]
+            if not earlier:
+                continue
+            exercised = True
+            _, _, successor = earlier[0]
+            key = z, process, then.incarnation
+            if successor.txn != then.txn and key not in violating:
+                violating[key] = Deliver(process, successor.incarnation, z), successor, after, then
+    return _finding(exercised, violating)
+
+
+def _steps(events: Sequence[Event]) -> list[tuple[Txn, Deliver | Restore, Deliver]]:
+    """Each z that the process came to, the event by which it did, and the delivery of something else right after."""
+    steps = []
+    for place, then in enumerate(events):
+        if not isinstance(then, Deliver):
+            continue
+        own = [e for e in events[:place] if isinstance(e, Deliver | Restore) and e.incarnation == then.incarnation]
+        if not own:
+            continue
+        z = _came_to(own[-1], events)
+        if z is None or z == then.txn:
+            continue
+        # Of a transaction delivered several times in a row, the first counts.
+        since = len(own) - 1
+        while isinstance(own[since], Deliver) and since and _came_to(own[since - 1], events) == z:
+            since -= 1
+        steps.append((z, own[since], then))
+    return steps
+
+
+def _came_to(event: Deliver | Restore, events: Sequence[Event]) -> Txn | None:
+    """What is delivered, or the only one of the snapshot's zxid that the process had delivered before."""
+    if isinstance(event, Deliver):
+        return event.txn
+    place = next(i for i, each in enumerate(events) if each is event)
+    found = {e.txn for e in events[:place] if isinstance(e, Deliver) and e.txn.zxid == event.zxid}
+    return found.pop() if len(found) == 1 and event.length else None
+
+
 ORACLES: dict[str, Callable[[Reading], Finding]] = {
     "integrity": integrity,
     "total order": total_order,
@@ -260,5 +444,10 @@ ORACLES: dict[str, Callable[[Reading], Finding]] = {
     "local primary order": local_primary_order,
     "global primary order": global_primary_order,
     "primary integrity": primary_integrity,
+    "po causal order": po_causal_order,
+    "strict causality": strict_causality,
     "clock": clock,
+    "prefix": prefix,
+    "causal order": causal_order,
+    "redelivery": redelivery,
 }

@@ -1,5 +1,6 @@
 """The judge: growing traces, continuations, and what it costs."""
 
+import re
 import sys
 from collections.abc import Callable, Iterable
 from random import Random
@@ -216,7 +217,7 @@ def test_memory_does_not_grow_with_deliveries() -> None:
     sizes = [
         total_size(judging(correct_run(transactions, processes, incarnations)), set()) for incarnations in (1, 2, 40)
     ]
-    assert sizes[1] <= sizes[0] + 2 * processes
+    assert sizes[1] <= sizes[0] + 7 * processes  # the sequence that each of them left behind
     assert sizes[2] == sizes[1]
 
 
@@ -230,7 +231,7 @@ def test_memory_does_not_grow_with_repeats_and_snapshots() -> None:
         more += broadcasts(1, 1, *txns)
     few, many = (judging([*start, *more[: len(more) // n]]) for n in (20, 1))
     assert total_size(many, set()) <= total_size(few, set()) + 10
-    assert {"holds", "not exercised"} >= set(by_name(many.finish()).values())
+    assert [name for name, status in by_name(many.finish()).items() if status == "violated"] == ["redelivery"]
 
 
 def test_memory_does_not_grow_with_repeats_after_a_snapshot_that_is_not_on_record() -> None:

@@ -1,0 +1,152 @@
+"""Causal order (LADIS 2008, 2).
+
+    If message a causally precedes message b and both are delivered, then a must be ordered before b.
+
+a causally precedes b if (1) the same server proposed a before b, or (2) a was proposed by a leader of a lower epoch
+than b's. A server is a process in all its incarnations. "Both are delivered" is read as: by one process; and the order
+is the one in which it delivers them.
+
+Detection: as long as the tree of delivered sequences is a path, a new link stands after all that anybody has delivered.
+So it is enough to know the lowest and the highest epoch of these, and for each server the latest of its proposals among
+them. Where the tree has forked these are bounds, and a sequence that they do not clear is gone through, as often as the
+cost of that stays O(1) an event on average. The end of the trace settles it in any case, also where a broadcast turned
+up after its delivery (merged logs).
+
+Witness: a leader proposes a, a leader proposes b, p delivers b, then a; least by (a, b, p, the two leaders).
+Exercised by: a process that delivers two of which one causally precedes the other.
+Cost: O(1) an event; where the tree has forked, the verdict O(n s) for n links and s servers; the witness O(n) for each
+sequence after which a was delivered too late.
+"""
+
+from invariants.base import Invariant, Violation
+from invariants.chain import EMPTY, Chain
+from invariants.events import Deliver, Txn
+from invariants.record import Record, Sent
+
+_WORK_AN_EVENT = 256
+"""How many transactions may be gone through for each new link, on average."""
+
+
+class LadisCausalOrder(Invariant):
+    name = "causal order"
+    statement = "If message a causally precedes message b and both are delivered, then a must be ordered before b."
+    source = "LADIS 2008, 2"
+    group = "ladis"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.cases = 0
+        self.broken = False
+        self.lowest = 1 << 62  # the lowest and the highest epoch of what anybody delivered
+        self.highest = -1
+        self.latest: dict[int, int] = {}  # by server: the rank of the latest proposal that anybody delivered
+        self.budget = 10 * _WORK_AN_EVENT  # transactions that may still be gone through
+
+    def on_link(self, link: Chain, sent: Sent | None) -> bool:
+        if sent is None:
+            return False
+        self.budget += _WORK_AN_EVENT
+        related = self.lowest < sent.epochs[1] or self.highest > sent.epochs[0]
+        late = self.highest > sent.epochs[0]
+        each: Sent | None = sent
+        while each is not None:
+            latest = self.latest.get(each.event.process)
+            if latest is not None:
+                related = True
+                late |= each.rank < latest
+            each = each.other
+        self.cases += related
+        self._bound(sent)
+        if not late or not self._overtaken(link):
+            return False
+        self.broken = True
+        return True
+
+    def on_sent(self, sent: Sent) -> bool:
+        if self.record.late and self.record.links_of(sent.txn):
+            self._bound(sent)
+        return False
+
+    def _bound(self, sent: Sent) -> None:
+        """Take what was delivered into the bounds, with all its broadcasts."""
+        lowest, highest = sent.epochs
+        if lowest < self.lowest:
+            self.lowest = lowest
+        if highest > self.highest:
+            self.highest = highest
+        latest = self.latest
+        each: Sent | None = sent
+        while each is not None:
+            process = each.event.process
+            if each.rank > latest.get(process, -1):
+                latest[process] = each.rank
+            each = each.other
+
+    def _overtaken(self, link: Chain) -> bool:
+        """Whether something before `link` should come after it, as far as that may be looked into."""
+        if self.broken or self.budget < 0:
+            return False
+        self.budget -= link.length
+        return any(_precedes(self.record, link.txn, b) for b in link.previous)
+
+    def judged(self) -> int:
+        return self._settled()[0] if self.record.late or self.record.forked else self.cases
+
+    def _settled(self) -> tuple[int, list[Chain]]:
+        """How often the condition was met, and the links that come too late. Goes through the whole tree."""
+        record = self.record
+        cases, late = 0, []
+        bounds: dict[int, tuple[int, int, dict[int, int]]] = {EMPTY.hash: (1 << 62, -1, {})}
+        for link in record.links.values():
+            before = bounds[link.previous.hash]
+            sents = list(record.broadcasts(link.txn)) if link.length else []
+            if not sents:
+                bounds[link.hash] = before
+                continue
+            lowest, highest, latest = before
+            after = latest.copy()
+            low, high = sents[0].epochs
+            for sent in sents:
+                process = sent.event.process
+                after[process] = max(sent.rank, after.get(process, -1))
+            cases += lowest < high or highest > low or any(sent.event.process in latest for sent in sents)
+            if highest > low or any(sent.rank < latest.get(sent.event.process, -1) for sent in sents):
+                late.append(link)
+            bounds[link.hash] = min(low, lowest), max(high, highest), after
+        return cases, late
+
+    def violation(self) -> Violation | None:
+        record = self.record
+        if not (self.broken or record.late or record.forked):
+            return None
+        _, late = self._settled()
+        if not late:
+            return None
+        a = min(link.txn for link in late)
+        overtaking = {link: [b for b in link.previous if _precedes(record, a, b)] for link in late if link.txn == a}
+        b = min(min(found) for found in overtaking.values())
+        p, _ = record.least_actor(*[link for link, found in overtaking.items() if b in found])
+        first, second = min(_related(record, a, b), key=lambda pair: (pair[0].primary, pair[1].primary))
+        apart = first.epoch < second.epoch
+        return self._violation(
+            f"p{p[0]} delivered {b} before {a}, but p{first.event.process} proposed {a} in epoch {first.epoch}, and "
+            f"p{second.event.process} {b} " + (f"in epoch {second.epoch}" if apart else "after it"),
+            first.event,
+            second.event,
+            Deliver(*p, b),
+            Deliver(*p, a),
+        )
+
+
+def _related(record: Record, a: Txn, b: Txn) -> list[tuple[Sent, Sent]]:
+    """The broadcasts of `a` and of `b` by which `a` causally precedes `b`."""
+    return [
+        (first, second)
+        for first in record.broadcasts(a)
+        for second in record.broadcasts(b)
+        if first.epoch < second.epoch or (first.event.process == second.event.process and first.rank < second.rank)
+    ]
+
+
+def _precedes(record: Record, a: Txn, b: Txn) -> bool:
+    return bool(_related(record, a, b))

@@ -1,0 +1,159 @@
+"""Strict causality (DSN 2011, III-B).
+
+    If some process delivers ⟨v,z⟩ and ⟨v',z'⟩, then either ⟨v,z⟩ ≺_PO ⟨v',z'⟩ or ⟨v',z'⟩ ≺_PO ⟨v,z⟩.
+
+≺_PO is read as in `po_causal_order`; both transactions are such that somebody broadcast them. In what order they are
+delivered is the business of PO causal order.
+
+Detection: where each transaction of a sequence precedes the next one, any two are related, by transitivity. So it is
+enough to look at a new link and the one before it (what nobody broadcast is passed over): the primary broadcast them in
+a row, or its process had delivered the one when it broadcast the other. If neither is so, the relation may still go by
+way of what this process did not deliver, or a later broadcast may bring it about: such a link is a suspicion, which
+`violation` looks into. If a broadcast or a snapshot's prefix turns up later than what it explains (merged logs), the
+tree is gone through once at the end.
+
+Witness, with z = x and z' = y, x < y: the least primary of x broadcasts x, that of y broadcasts y, p delivers x, p
+delivers y; least by (x, y, p). Exercised by: a process that delivers two transactions that somebody broadcast.
+Cost: O(1) an event; the witness O(r n^2 / 64 + E n^2) for n transactions, E different last positions, and r rounds, two
+of them unless the relation is at odds with the order of the trace.
+"""
+
+from invariants.base import Invariant, Violation
+from invariants.chain import EMPTY, Chain
+from invariants.events import Deliver, Txn
+from invariants.record import Record, Sent
+
+
+class StrictCausality(Invariant):
+    name = "strict causality"
+    statement = "If some process delivers ⟨v,z⟩ and ⟨v',z'⟩, then either ⟨v,z⟩ ≺_PO ⟨v',z'⟩ or ⟨v',z'⟩ ≺_PO ⟨v,z⟩."
+    source = "DSN 2011, III-B"
+    group = "causality"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.cases = 0
+        self.suspicious = False
+
+    def on_link(self, link: Chain, sent: Sent | None) -> bool:
+        if sent is None or link.length == 1:
+            return False
+        previous = sent.previous
+        if previous is not None and previous.txn is link.previous.txn:
+            self.cases += 1
+            return False  # the usual case
+        before = self._last_broadcast(link.previous)
+        if before is None:
+            return False
+        self.cases += 1
+        if any(self._follows(each, before) for each in self.record.broadcasts(link.txn)):
+            return False
+        self.suspicious = True
+        return True
+
+    def _last_broadcast(self, link: Chain) -> Chain | None:
+        """The longest prefix that ends in what somebody broadcast."""
+        while link.length and link.txn not in self.record.sent:
+            link = link.previous
+        return link if link.length else None
+
+    def _follows(self, sent: Sent, before: Chain) -> bool:
+        """Whether `before.txn` is an immediate predecessor of this broadcast; of its own primary, the neighbour."""
+        record = self.record
+        if before.length <= sent.longest.length and not (record.forked or record.resumed):
+            return True  # the usual case: on a path, what is shorter is a prefix
+        if sent.previous is not None and sent.previous.txn == before.txn:
+            return True
+        return any(record.contains(known, before.txn) for _, known in record.known(sent))
+
+    def judged(self) -> int:
+        self._settle()
+        return self.cases
+
+    def inconclusive(self) -> bool:
+        return True
+
+    def _settle(self) -> None:
+        """Go through the tree again, if something turned up later than what it explains."""
+        record = self.record
+        if not (record.late or record.resumed):
+            return
+        self.cases = 0
+        self.suspicious = False
+        for link in record.links.values():
+            if link.length:
+                self.on_link(link, record.sent.get(link.txn))
+
+    def violation(self) -> Violation | None:
+        self._settle()
+        if not self.suspicious:
+            return None
+        record = self.record
+        ordered = sorted(record.sent)
+        bit_of = {txn: bit for bit, txn in enumerate(ordered)}
+        below = _below(record, bit_of)
+        ends = [(actor, _mask(end, bit_of)) for actor, end in record.ends()]
+        pairs = [pair for _, mask in ends if (pair := _least_unrelated(mask, below)) is not None]
+        if not pairs:
+            return None
+        x, y = min(pairs)
+        p = min(actor for actor, mask in ends if mask >> x & 1 and mask >> y & 1)
+        first, second = (min(record.broadcasts(ordered[bit]), key=lambda sent: sent.primary) for bit in (x, y))
+        return self._violation(
+            f"p{p[0]} delivered {first.txn} and {second.txn}, of which neither precedes the other: "
+            f"p{first.event.process} broadcast the one in epoch {first.epoch}, p{second.event.process} the other in "
+            f"epoch {second.epoch}",
+            first.event,
+            second.event,
+            Deliver(*p, first.txn),
+            Deliver(*p, second.txn),
+        )
+
+
+def _below(record: Record, bit_of: dict[Txn, int]) -> list[int]:
+    """For each transaction the set of all that precede it, as one integer; round after round, until nothing changes."""
+    below = [0] * len(bit_of)
+    changed = True
+    while changed:
+        changed = False
+        closed = {EMPTY.hash: 0}  # by chain hash: what is in a sequence, and what precedes that
+        for txn, bit in bit_of.items():
+            mask = below[bit]
+            for sent in record.broadcasts(txn):
+                if sent.previous is not None:
+                    before = bit_of[sent.previous.txn]
+                    mask |= below[before] | 1 << before
+                for _, known in record.known(sent):
+                    mask |= _closed(known, bit_of, below, closed)
+            if mask != below[bit]:
+                below[bit] = mask
+                changed = True
+    return below
+
+
+def _closed(known: Chain, bit_of: dict[Txn, int], below: list[int], closed: dict[int, int]) -> int:
+    links = []
+    while known.hash not in closed:
+        links.append(known)
+        known = known.previous
+    mask = closed[known.hash]
+    for link in reversed(links):
+        bit = bit_of.get(link.txn)
+        if bit is not None:
+            mask |= below[bit] | 1 << bit
+        closed[link.hash] = mask
+    return mask
+
+
+def _mask(end: Chain, bit_of: dict[Txn, int]) -> int:
+    return sum(1 << bit_of[txn] for txn in end if txn in bit_of)
+
+
+def _least_unrelated(mask: int, below: list[int]) -> tuple[int, int] | None:
+    """The least two of this set of which neither precedes the other."""
+    bits = [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
+    for place, x in enumerate(bits):
+        for y in bits[place + 1 :]:
+            if not below[x] >> y & 1 and not below[y] >> x & 1:
+                return x, y
+    return None
