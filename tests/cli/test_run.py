@@ -11,7 +11,8 @@ from zabcheck import cli
 from zabcheck.counterexample import counterexample
 from zabcheck.search.goals import GOALS
 
-SOUND_RUN = ("run", "--seed", "1", "--runs", "40")
+SOUND_RUN = ("run", "--seed", "1", "--runs", "300")
+"""Long enough to exercise every property; redelivery takes the most runs."""
 
 
 def without_seconds(result: Result) -> dict[str, object]:
@@ -23,7 +24,7 @@ def test_a_protocol_without_a_bug_is_left_whole(zabcheck: Command, tmp_path: Pat
     assert (result.code, result.err) == (0, "")
     for name in (*PROPERTIES, *GOALS):
         assert f"\n{name} " in result.out
-    assert "zab, 3 processes, seed 1: 40 runs, " in result.out
+    assert "zab, 3 processes, seed 1: 30" in result.out  # Hypothesis may go on for some runs more
     assert list(tmp_path.iterdir()) == []
 
 
@@ -35,7 +36,8 @@ def test_the_json_result_says_the_same(zabcheck: Command) -> None:
     assert [each["property"] for each in document["properties"]] == list(PROPERTIES)
     assert {each["status"] for each in document["properties"]} == {"holds"}
     assert list(document["goals"]) == list(GOALS)
-    assert (document["runs"], document["interrupted"]) == (40, False)
+    assert document["runs"] >= 300
+    assert not document["interrupted"]
 
 
 def test_a_planted_bug_is_found_and_its_files_are_named(zabcheck: Command, tmp_path: Path) -> None:
@@ -68,7 +70,7 @@ def test_the_same_seed_gives_the_same_result(zabcheck: Command, found: Found) ->
     assert without_seconds(again) == without_seconds(found.result)
     sound = [without_seconds(zabcheck(*SOUND_RUN, "--format", "json")) for _ in range(2)]
     assert sound[0] == sound[1]
-    other = without_seconds(zabcheck("run", "--seed", "2", "--runs", "40", "--format", "json"))
+    other = without_seconds(zabcheck("run", "--seed", "2", "--runs", "300", "--format", "json"))
     assert other["steps"] != sound[0]["steps"]
 
 

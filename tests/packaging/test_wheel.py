@@ -93,5 +93,6 @@ def test_the_command_is_there(installed: Path) -> None:
 
 
 def test_the_command_searches(installed: Path, tmp_path: Path) -> None:
-    printed = run(installed, "zabcheck", "run", "--seed", "1", "--runs", "40", "--out", str(tmp_path))
+    command = ("zabcheck", "run", "--seed", "1", "--runs", "40", "--property", "core", "--out", str(tmp_path))
+    printed = run(installed, *command)
     assert "seed 1: 40 runs" in printed
