@@ -74,9 +74,9 @@ from invariants.local_primary_order import LocalPrimaryOrder
 from invariants.po_causal_order import PoCausalOrder
 from invariants.prefix import Prefix
 from invariants.primary_integrity import PrimaryIntegrity
+from invariants.redelivery import Redelivery
 from invariants.reliable_delivery import ReliableDelivery
 from invariants.state import SameState
-from invariants.redelivery import Redelivery
 from invariants.strict_causality import StrictCausality
 from invariants.total_order import TotalOrder
 from invariants.zxid_uniqueness import ZxidUniqueness

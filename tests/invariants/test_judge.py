@@ -1,6 +1,5 @@
 """The judge: growing traces, continuations, and what it costs."""
 
-import re
 import sys
 from collections.abc import Callable, Iterable
 from random import Random
