@@ -463,10 +463,15 @@ class Simulator:
         return True
 
     def _perform(self, process: int, effects: list[Effect]) -> None:
+        """Do what a step returned; what the process sends to itself it handles after that, as its next step.
+
+        Else its own answer could overtake, on the way to another, what the step sent there.
+        """
+        own: list[Message] = []
         for index, effect in enumerate(effects):
             if isinstance(effect, Send):
                 if effect.to == process:
-                    self._handle(process, process, effect.message)
+                    own.append(effect.message)
                 else:
                     self._send(process, effect.to, effect.message)
             elif isinstance(effect, Persist):
@@ -475,7 +480,7 @@ class Simulator:
                     continue
                 # What follows waits for the disk.
                 self.disks[process].unsynced.append(Write(effect.fields, effects[index + 1 :]))
-                return
+                break
             elif isinstance(effect, Connect):
                 self._connect(process, effect.to)
             elif isinstance(effect, GiveUp):
@@ -489,6 +494,8 @@ class Simulator:
                 return
             else:
                 self.show(effect)
+        for message in own:
+            self._handle(process, process, message)
 
     def _send(self, process: int, to: int, message: Message) -> None:
         following = self.following[process]
