@@ -204,13 +204,15 @@ def replay_(
     format: Formats = Format.text,
 ) -> int:
     """Execute a saved schedule again; the same everywhere."""
-    schedule = schedules.load(read(file, schedules.MAX_BYTES), str(file))
+    data = read(file, schedules.MAX_BYTES)
+    schedule = schedules.load(data, str(file))
     with bad_input_for(ValueError, f"{file}, field `protocol`: "):
-        mutated(schedule.protocol)
+        protocol = mutated(schedule.protocol)
     with bad_input_for(ValueError, f"{file}, field `mutant`: "):
         mutated(schedule.protocol, schedule.mutant)
     with bad_input_for(ValueError, f"{file}, field `violates`: "):
         select(schedule.violates and [schedule.violates])
+    schedules.check_kinds(schedule, tuple(protocol.kinds.values()), data, str(file))
     if trace is not None:
         check_trace(trace, file)
     replayed = replay(schedule)

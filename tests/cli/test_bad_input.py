@@ -14,7 +14,9 @@ from invariants import GROUPS, PROPERTIES, AnyEvent, trace
 from tests.cli.command import CALM_SCHEDULE, DELIVERED, SENT, trace_of
 from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.simulation.schedule import AnyChoice
+from zabcheck.search.run import schedule_of
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.schedule import AnyChoice, Heal, Hold
 
 TRACE = trace_of([*SENT, *DELIVERED])
 TAGS = [*(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)), "header", "end"]
@@ -184,6 +186,15 @@ def test_what_is_wrong_in_a_schedule(edit: Edit, expected: str | None, zabcheck:
         assert "utf-8" in said
     else:
         assert said == f"bad.json{expected}"
+
+
+def test_what_a_link_is_to_hold_has_to_be_a_message_of_the_protocol(zabcheck: Command, tmp_path: Path) -> None:
+    choices = (Heal(), Hold(1, 2, "COMMIT"), Hold(1, 2, "commit"))
+    (tmp_path / "bad.json").write_bytes(schedules.dump(schedule_of("zab", "no-truncation", 3, choices)))
+    expected = (
+        "bad.json, line 4, field `choices[2].kind`: no message `commit` in protocol `zab`; expected one of: CEPOCH"
+    )
+    assert message(zabcheck, "replay", "bad.json").startswith(expected)
 
 
 # Files.

@@ -13,16 +13,21 @@ from zabcheck.simulation.schedule import (
     Cut,
     Elect,
     Heal,
+    Hold,
     Lead,
+    Mend,
     Notice,
+    Pause,
     Recover,
     Request,
     Reset,
     Settle,
     Snapshot,
     Split,
+    Stall,
     Sync,
     Timeout,
+    Wake,
     load,
 )
 from zabcheck.simulation.schedule import (
@@ -101,6 +106,9 @@ def test_a_truncation_is_told_as_what_went_and_what_came() -> None:
         (Snapshot(2), 2, "snapshot"),
         (Elect(3, 3), 3, "oracle: lead"),
         (Cut(1, 2), None, "cut p1 → p2"),
+        (Stall(1, 2), None, "link p1 → p2 stalls"),
+        (Hold(1, 2, "COMMIT"), None, "holds COMMIT p1 → p2"),
+        (Pause(2), 2, "pause"),
         (Reset(2, 1), 2, "connection with p1 reset"),
     ],
 )
@@ -110,8 +118,14 @@ def test_a_fault_is_told_in_a_few_words(choice: AnyChoice, process: int | None, 
 
 
 def test_repairs_are_told_too() -> None:
-    told = story(*EPOCH, Cut(1, 2), Heal(), Crash(1), Notice(2, 1), Recover(1))
-    assert [moment.action for moment in told.moments[-5:]] == [
+    told = story(
+        *EPOCH, Cut(1, 2), Mend(1, 2), Pause(1), Wake(1), Cut(1, 2), Heal(), Crash(1), Notice(2, 1), Recover(1)
+    )
+    assert [moment.action for moment in told.moments[-9:]] == [
+        "cut p1 → p2",
+        "mend p1 → p2",
+        "pause",
+        "wakes",
         "cut p1 → p2",
         "every link healed",
         "crash",

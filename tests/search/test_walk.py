@@ -1,5 +1,7 @@
 """A seeded random walk: one seed, one walk; and the protocol as it is survives it."""
 
+from typing import get_args
+
 import pytest
 
 from invariants import PROPERTIES
@@ -8,7 +10,22 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Run
 from zabcheck.search.walk import DEFAULT_FAULTS, NO_FAULTS, Walk
-from zabcheck.simulation.schedule import Choice, Corrupt, Elect, Lead, PowerLoss, Receive, Request, Settle, Sync
+from zabcheck.simulation.schedule import (
+    Bridge,
+    Choice,
+    Corrupt,
+    Elect,
+    FineChoice,
+    Lead,
+    Pause,
+    PowerLoss,
+    Receive,
+    Request,
+    Ring,
+    Settle,
+    Sync,
+    Wake,
+)
 
 ALL = list(PROPERTIES.values())
 
@@ -45,8 +62,29 @@ def test_a_step_says_whether_it_did_something() -> None:
 def test_every_kind_of_fault_happens() -> None:
     run = walk(1, 10_000)
     kinds = {type(choice) for choice in run.simulator.executed}
-    assert set(DEFAULT_FAULTS) - {PowerLoss} < kinds
+    assert set(DEFAULT_FAULTS) & set(get_args(FineChoice)) < kinds
     assert "power loss" in run.goals.reached  # a coarse choice: it is executed as one crash each
+
+
+def test_coarse_faults_happen() -> None:
+    run = Run(PROTOCOLS["zab"], 5, ALL)
+    walking = Walk(run.simulator, 1, {PowerLoss: 1, Bridge: 1, Ring: 1})
+    for _ in range(10_000):
+        walking.step()
+    assert "power loss" in run.goals.reached
+    assert len(run.simulator.cuts) >= 10
+
+
+def test_a_walk_goes_on_although_everybody_was_paused() -> None:
+    run = Run(PROTOCOLS["zab"], 3, ALL)
+    for process in run.simulator.ids:
+        run.execute(Pause(process))
+    walking = Walk(run.simulator, 1, {Elect: 1})
+    for _ in range(200):
+        walking.step()
+    kinds = [type(choice) for choice in run.simulator.executed[3:]]
+    assert kinds[:3] == [Wake] * 3
+    assert Request in kinds
 
 
 def test_without_faults_an_epoch_just_goes_on() -> None:

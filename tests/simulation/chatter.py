@@ -1,6 +1,6 @@
 """A protocol with nothing of Zab in it: a process says what it is asked to say, and remembers what it heard.
 
-A request "2:hello" says hello to process 2; "disk>2:hello" writes hello down first.
+A request "2:hello" says hello to process 2; "disk>2:hello" writes hello down first. What ends in "?" is asked.
 """
 
 from collections.abc import Mapping
@@ -34,6 +34,10 @@ class Say(Message, frozen=True):
     word: str
 
 
+class Ask(Message, frozen=True):
+    word: str
+
+
 class Talker(Struct):
     id: int
     kept: tuple[str, ...] = ()
@@ -56,14 +60,14 @@ def _elected(talker: Talker, sender: int, m: Elected) -> list[Effect]:
 
 def _request(talker: Talker, sender: int, m: Request) -> list[Effect]:
     where, word = m.value.split(":")
-    message = Send(int(where.removeprefix("disk>")), Say(word))
+    message = Send(int(where.removeprefix("disk>")), Ask(word) if word.endswith("?") else Say(word))
     if not where.startswith("disk>"):
         return [message]
     talker.kept = (*talker.kept, word)
     return [Persist(kept=talker.kept), message]
 
 
-def _said(talker: Talker, sender: int, m: Say) -> list[Effect]:
+def _said(talker: Talker, sender: int, m: Say | Ask) -> list[Effect]:
     talker.heard = (*talker.heard, (sender, m.word))
     return []
 
@@ -76,9 +80,15 @@ def _timed_out(talker: Talker, sender: int, m: TimedOut) -> list[Effect]:
     return [GiveUp("time-out")]
 
 
+def _show(message: Message) -> tuple[str, str]:
+    return KINDS[type(message)], str(structs.astuple(message)[0])
+
+
 def _nothing(talker: Talker, sender: int, m: Started) -> list[Effect]:
     return []
 
+
+KINDS: dict[type[Message], str] = {Say: "SAY", Ask: "ASK"}
 
 CHATTER = Protocol(
     name="chatter",
@@ -89,6 +99,7 @@ CHATTER = Protocol(
         Elected: _elected,
         Request: _request,
         Say: _said,
+        Ask: _said,
         Lost: _lost,
         TimedOut: _timed_out,
     },
@@ -96,7 +107,8 @@ CHATTER = Protocol(
     abandon=_abandon,
     can_broadcast=lambda _: True,
     describe=lambda talker: {"heard": str(talker.heard)},
-    show=lambda message: ("SAY", str(structs.astuple(message)[0])),
+    show=_show,
+    kinds=KINDS,
 )
 
 

@@ -4,32 +4,43 @@ from collections.abc import Callable
 from typing import get_args
 
 import pytest
+from msgspec import structs
 
 from zabcheck.simulation import schedule
 from zabcheck.simulation.schedule import (
     AnyChoice,
+    Bridge,
     Corrupt,
     Crash,
     Cut,
     Drain,
     Elect,
+    Flap,
     Heal,
+    Hold,
     Lead,
+    Mend,
+    Mute,
     Notice,
+    Pause,
     PowerLoss,
     Receive,
     Recover,
     Request,
     Reset,
+    Ring,
     Schedule,
     ScheduleError,
     Settle,
     Sever,
     Snapshot,
     Split,
+    Stall,
     Stabilise,
     Sync,
     Timeout,
+    Wake,
+    check_kinds,
     dump,
     load,
 )
@@ -51,14 +62,23 @@ EVERY_KIND: tuple[AnyChoice, ...] = (
     Corrupt(1, 3),
     Stabilise(1, (1, 2)),
     Cut(1, 2),
+    Mend(1, 2),
+    Stall(1, 2),
+    Hold(1, 2, "COMMIT"),
     Heal(),
     Reset(1, 2),
+    Pause(1),
+    Wake(1),
     Lead(1, (2, 3)),
     Lead(1, ()),
     Drain(1, 2),
     Settle(0),
     Split((1, 3)),
     Sever(1, 3),
+    Mute((1, 3)),
+    Bridge(1, (3,)),
+    Ring(),
+    Flap(1, 3, 2),
     PowerLoss(),
     PowerLoss(2),
 )
@@ -141,6 +161,13 @@ def test_what_is_wrong_is_said_with_line_and_field(old: bytes, new: bytes, messa
         (Notice(1, 4), "peer"),
         (Lead(1, (2, 4)), "followers"),
         (Split((4,)), "side"),
+        (Mend(4, 1), "sender"),
+        (Stall(1, 4), "receiver"),
+        (Hold(1, 4, "ACK"), "receiver"),
+        (Pause(4), "process"),
+        (Mute((4,)), "side"),
+        (Bridge(1, (2, 4)), "side"),
+        (Flap(1, 4, 1), "peer"),
     ],
 )
 def test_every_process_that_a_choice_names_has_to_be_there(choice: AnyChoice, field: str) -> None:
@@ -149,7 +176,23 @@ def test_every_process_that_a_choice_names_has_to_be_there(choice: AnyChoice, fi
 
 
 def test_what_is_no_process_may_be_any_number() -> None:
-    assert load(dump(Schedule(1, "zab", 1, (Crash(1, 9), Settle(9), PowerLoss(9)))), "run.json").processes == 1
+    choices = (Crash(1, 9), Settle(9), PowerLoss(9), Flap(1, 1, 9), Hold(1, 1, "9"))
+    assert load(dump(Schedule(1, "zab", 1, choices)), "run.json").processes == 1
+
+
+def test_a_link_flaps_a_bounded_number_of_times() -> None:
+    data = dump(Schedule(1, "zab", 2, (Heal(), Flap(1, 2, 1001))))
+    assert error(data) == ", line 3, field `choices[1].times`: Expected `int` <= 1000"
+
+
+def test_what_a_link_holds_is_a_kind_of_message_of_the_protocol() -> None:
+    whole = Schedule(1, "zab", 2, (Heal(), Hold(1, 2, "ACK"), Hold(1, 2, "Commit")))
+    check_kinds(structs.replace(whole, choices=whole.choices[:2]), ("ACK", "COMMIT"), b"", "run.json")
+    with pytest.raises(ScheduleError) as caught:
+        check_kinds(whole, ("ACK", "COMMIT"), dump(whole), "run.json")
+    assert str(caught.value) == (
+        "run.json, line 4, field `choices[2].kind`: no message `Commit` in protocol `zab`; expected one of: ACK, COMMIT"
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,35 +4,46 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from invariants import Event
+from invariants.events import ENVIRONMENT_EVENTS
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.search.walk import Walk
 from zabcheck.simulation.schedule import (
     AnyChoice,
+    Bridge,
     Choice,
     Crash,
     Cut,
     Drain,
     Elect,
+    Flap,
     Heal,
+    Hold,
     Lead,
+    Mend,
+    Mute,
     Notice,
+    Pause,
     PowerLoss,
     Receive,
     Recover,
     Request,
     Reset,
+    Ring,
     Settle,
     Sever,
     Snapshot,
     Split,
+    Stall,
     Sync,
     Timeout,
+    Wake,
     dump,
 )
 from zabcheck.simulation.simulator import Simulator
@@ -98,6 +109,28 @@ def walked(seed: int, steps: int, n: int = 3) -> list[Choice]:
         (EPOCH, Split(())),
         (EPOCH, Split((1, 2, 3))),
         (EPOCH, Sever(2, 2)),
+        (EPOCH, Mute(())),
+        (EPOCH, Mute((1, 2, 3))),
+        (EPOCH, Bridge(1, (2, 3))),
+        (EPOCH, Bridge(1, (1,))),
+        (EPOCH, Ring()),
+        (EPOCH, Flap(1, 2, 0)),
+        (EPOCH, Stall(2, 3)),
+        (EPOCH, Stall(2, 2)),
+        (EPOCH, Mend(1, 2)),
+        (EPOCH, Hold(2, 2, "ACK")),
+        (EPOCH, Hold(1, 2, "commit")),
+        (EPOCH, Wake(1)),
+        ([Pause(1)], Pause(1)),
+        ([Crash(1)], Pause(1)),
+        ([Pause(1), Crash(1)], Wake(1)),
+        ([*EPOCH, Pause(1)], Request(1)),
+        ([*EPOCH, Request(1), Pause(1)], Sync(1)),
+        ([*EPOCH, Request(1), Pause(2)], Receive(2, 1)),
+        ([*EPOCH, Pause(2)], Timeout(2)),
+        ([*EPOCH, Pause(2)], Elect(2, 3)),
+        ([*EPOCH, Pause(2), Crash(1)], Notice(2, 1)),
+        ([*EPOCH, Request(1), Settle(9), Pause(2)], Snapshot(2)),
         ([Crash(1)], Crash(1)),
         ([Crash(1)], Elect(1, 1)),
         ([Crash(1)], Timeout(1)),
@@ -116,6 +149,8 @@ def test_a_choice_that_is_not_enabled_counts_nothing_and_changes_nothing(
     assert (simulator.steps, len(simulator.executed), len(events)) == (steps, steps, shown)
     assert simulator.states == other.states
     assert simulator.waiting() == other.waiting()
+    assert simulator.obstructed() == other.obstructed()
+    assert (simulator.paused, simulator.holds) == (other.paused, other.holds)
     assert (simulator.cuts, simulator.messages, simulator.requests) == (other.cuts, other.messages, other.requests)
     assert (simulator.following, simulator.incarnations) == (other.following, other.incarnations)
 
@@ -134,6 +169,21 @@ def test_a_fine_choice_is_one_step() -> None:
         ([], Split((1,)), [Cut(1, 2), Cut(2, 1), Cut(1, 3), Cut(3, 1)]),
         ([Cut(2, 1)], Split((1,)), [Cut(1, 2), Cut(1, 3), Cut(3, 1)]),
         ([], Sever(1, 3), [Cut(1, 3), Cut(3, 1)]),
+        ([], Mute((1, 2)), [Cut(1, 3), Cut(2, 3)]),
+        ([], Bridge(2, (3,)), [Cut(3, 1), Cut(1, 3)]),
+        ([], Bridge(2, (3, 2)), [Cut(3, 1), Cut(1, 3)]),
+        (
+            [*EPOCH, Cut(1, 3), Request(1)],
+            Flap(1, 2, 2),
+            [
+                *(Cut(1, 2), Cut(2, 1), Sync(1), Mend(1, 2), Mend(2, 1), Receive(2, 1), Sync(2)),
+                *(Cut(1, 2), Cut(2, 1), Mend(1, 2), Mend(2, 1), Receive(1, 2)),
+            ],
+        ),
+        ([*EPOCH, Request(1), Pause(3)], Settle(1), [Receive(2, 1), Sync(1), Sync(2)]),
+        ([*EPOCH, Request(1), Stall(1, 3)], Settle(1), [Receive(2, 1), Sync(1), Sync(2)]),
+        ([*EPOCH, Request(1), Request(1), Hold(1, 3, "PROPOSE")], Settle(1), [*[Receive(2, 1)] * 2, Sync(1), Sync(2)]),
+        ([*EPOCH, Request(1), Settle(2), Request(1), Hold(1, 2, "PROPOSE")], Drain(2, 1), [Receive(2, 1)]),
         ([Crash(2)], PowerLoss(2), [Crash(1, 2), Crash(3, 2)]),
         ([*EPOCH, Request(1), Request(1)], Drain(2, 1), [Receive(2, 1), Receive(2, 1)]),
         ([*EPOCH, Request(1)], Settle(1), [Receive(2, 1), Receive(3, 1), Sync(1), Sync(2), Sync(3)]),
@@ -148,6 +198,19 @@ def test_a_coarse_choice_counts_the_fine_ones_that_it_executes(
     assert simulator.execute(choice) == len(fine)
     assert simulator.executed[steps:] == fine
     assert simulator.steps == steps + len(fine)
+
+
+def test_a_ring_leaves_the_links_to_neighbours() -> None:
+    simulator, _ = simulator_after([Ring()], n=5)
+    assert sorted({*product(range(1, 6), repeat=2)} - simulator.cuts) == sorted(
+        link for p in range(1, 6) for link in ((p, p), (p, p % 5 + 1), (p % 5 + 1, p))
+    )
+    assert simulator_after([Ring()], n=3)[0].cuts == simulator_after([Ring()], n=1)[0].cuts == set()
+
+
+def test_the_sides_of_a_bridge_see_each_other_through_it_only() -> None:
+    simulator, _ = simulator_after([Bridge(3, (1, 2))], n=5)
+    assert simulator.cuts == {link for pair in product((1, 2), (4, 5)) for link in (pair, pair[::-1])}
 
 
 def test_settling_ends_when_nothing_is_left_to_do() -> None:
@@ -181,7 +244,7 @@ def test_the_network_is_shown_only_on_demand_and_changes_nothing() -> None:
     simulator = Simulator(ZAB, 3, quiet.append)
     for choice in choices:
         simulator.execute(choice)
-    for_drawing = ("Send", "Receive", "Drop", "Cut", "Heal", "Elect")
+    for_drawing = tuple(kind.__name__ for kind in ENVIRONMENT_EVENTS)
     _, events = simulator_after(choices)
     assert quiet == [event for event in events if type(event).__name__ not in for_drawing]
     assert len(events) > len(quiet)

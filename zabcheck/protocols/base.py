@@ -133,6 +133,7 @@ class Protocol(Struct, frozen=True):
     `describe(process)` gives the variables that a report shows, by their names; a sequence as a tuple of its entries.
     `legend` explains the names of those variables, a few words each.
     `show(message)` gives the name of a message and its fields in the paper's notation.
+    `kinds` has the names that `show` gives, by the type of the message: what a schedule can tell a link to hold.
     """
 
     name: str
@@ -145,3 +146,4 @@ class Protocol(Struct, frozen=True):
     describe: Callable[[Any], dict[str, str | tuple[str, ...]]]
     show: Callable[[Message], tuple[str, str]]
     legend: tuple[str, ...] = ()
+    kinds: Mapping[type[Message], str] = {}

@@ -150,10 +150,20 @@ def _action(choice: Choice, shown: Sequence[Event], messages: Mapping[int, Messa
             return "snapshot" + (", log cut below it" if choice.cut else "")
         case choices.Cut():
             return f"cut p{choice.sender} → p{choice.receiver}"
+        case choices.Mend():
+            return f"mend p{choice.sender} → p{choice.receiver}"
+        case choices.Stall():
+            return f"link p{choice.sender} → p{choice.receiver} stalls"
+        case choices.Hold():
+            return f"holds {choice.kind} p{choice.sender} → p{choice.receiver}"
         case choices.Heal():
             return "every link healed"
         case choices.Reset():
             return f"connection with p{choice.peer} reset"
+        case choices.Pause():
+            return "pause"
+        case choices.Wake():
+            return "wakes"
         case _:
             raise TypeError(f"not a fine choice: {choice!r}")
 

@@ -8,21 +8,30 @@ from collections.abc import Mapping
 from random import Random
 
 from zabcheck.simulation.schedule import (
+    Bridge,
     Choice,
     Corrupt,
     Crash,
     Cut,
     Elect,
+    Flap,
     Heal,
+    Hold,
+    Mend,
+    Mute,
     Notice,
+    Pause,
     PowerLoss,
     Receive,
     Recover,
     Request,
     Reset,
+    Ring,
     Snapshot,
+    Stall,
     Sync,
     Timeout,
+    Wake,
 )
 from zabcheck.simulation.simulator import NOBODY, Simulator
 
@@ -30,12 +39,21 @@ DEFAULT_FAULTS: Mapping[type[Choice], int] = {
     Elect: 30,
     Notice: 20,
     Recover: 16,
-    Heal: 6,
+    Wake: 16,
+    Heal: 8,
+    Mend: 4,
     Snapshot: 20,
     Timeout: 2,
     Crash: 3,
     PowerLoss: 1,
     Cut: 3,
+    Stall: 2,
+    Hold: 2,
+    Mute: 1,
+    Bridge: 1,
+    Ring: 1,
+    Flap: 1,
+    Pause: 3,
     Reset: 3,
 }
 """How many of `_TRIES` tries go to each kind of choice that is not the protocol's own progress.
@@ -49,6 +67,7 @@ _TRIES = 1000
 _REQUEST_SHARE = 0.2
 _SYNC_SHARE = 0.35
 _CHANGE_OF_MIND = 0.1
+_FLAPS = 3
 _CUT_SHARE = 0.3
 _RECORDS = 4
 """How far from the end of a log a record may be altered."""
@@ -79,10 +98,11 @@ class Walk:
         if random() < _REQUEST_SHARE:
             process = self._leader if random() >= _CHANGE_OF_MIND else 1 + int(random() * len(simulator.ids))
             state = simulator.states[process]
-            if state is not None and simulator.protocol.can_broadcast(state):
+            if state is not None and process not in simulator.paused and simulator.protocol.can_broadcast(state):
                 return Request(process)
         first, second = (self._sync, self._receive) if random() < _SYNC_SHARE else (self._receive, self._sync)
-        return first() or second() or self._recover() or self._elect(1 + int(random() * len(simulator.ids)))
+        progress = first() or second() or self._recover() or self._wake()
+        return progress or self._elect(1 + int(random() * len(simulator.ids)))
 
     def _receive(self) -> Choice | None:
         waiting = self.simulator.waiting()
@@ -94,9 +114,10 @@ class Walk:
     def _sync(self) -> Choice | None:
         disks, n = self.simulator.disks, len(self.simulator.ids)
         first = int(self._random() * n)
-        for process in range(first, first + n):
-            if disks[1 + process % n].unsynced:
-                return Sync(1 + process % n)
+        for index in range(first, first + n):
+            process = 1 + index % n
+            if disks[process].unsynced and process not in self.simulator.paused:
+                return Sync(process)
         return None
 
     def _other(self, kind: type[Choice]) -> Choice | None:
@@ -110,8 +131,10 @@ class Walk:
             return Notice(*closed[int(random() * len(closed))]) if closed else None
         if kind is Recover:
             return self._recover()
-        if kind is Heal:
-            return Heal()
+        if kind is Wake:
+            return self._wake()
+        if kind is Heal or kind is Ring:
+            return kind()
         if kind is Crash:
             return Crash(process, int(random() * (1 + len(simulator.disks[process].unsynced))))
         if kind is Corrupt:
@@ -120,15 +143,39 @@ class Walk:
             return Snapshot(process, cut=random() < _CUT_SHARE)
         if kind is PowerLoss:
             return PowerLoss(int(random() * n))
-        if kind is Cut or kind is Reset:
+        if kind is Cut or kind is Reset or kind is Stall:
             return kind(process, 1 + int(random() * n))
+        if kind is Mend:
+            links = simulator.obstructed()
+            return Mend(*links[int(random() * len(links))]) if links else None
+        if kind is Hold:
+            return self._hold(process)
+        if kind is Mute:
+            return Mute(self._some())
+        if kind is Bridge:
+            return Bridge(process, self._some())
+        if kind is Flap:
+            return Flap(process, 1 + int(random() * n), 1 + int(random() * _FLAPS))
         return kind(process)  # the other kinds take a process only
+
+    def _hold(self, sender: int) -> Choice | None:
+        random, kinds = self._random, tuple(self.simulator.protocol.kinds.values())
+        receiver = 1 + int(random() * len(self.simulator.ids))
+        return Hold(sender, receiver, kinds[int(random() * len(kinds))]) if kinds else None
+
+    def _some(self) -> tuple[int, ...]:
+        """Any of the processes."""
+        return tuple(process for process in self.simulator.ids if self._random() < 0.5)
 
     def _recover(self) -> Choice | None:
         for process in self.simulator.ids:
             if not self.simulator.is_up(process) and not self.simulator.halted[process]:
                 return Recover(process)
         return None
+
+    def _wake(self) -> Choice | None:
+        paused = self.simulator.paused
+        return Wake(next(p for p in self.simulator.ids if p in paused)) if paused else None
 
     def _elect(self, process: int) -> Choice:
         """Mostly the leader that others were told, and for a process that has none."""

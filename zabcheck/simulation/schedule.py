@@ -8,6 +8,7 @@ A *fine* choice is one step: one message, one sync, one fault. A *coarse* one is
 """
 
 import re
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 import msgspec
@@ -23,6 +24,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 _Id = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 _Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+_Times = Annotated[int, Meta(ge=0, le=1000)]
 
 
 class Choice(Struct, frozen=True, gc=False, tag_field="choice", tag=str.lower, forbid_unknown_fields=True):
@@ -106,8 +108,30 @@ class Cut(Choice, frozen=True):
     receiver: _Id
 
 
+class Mend(Choice, frozen=True):
+    """The link from `sender` to `receiver` works again: it is not cut, and nothing on it is stalled or held."""
+
+    sender: _Id
+    receiver: _Id
+
+
+class Stall(Choice, frozen=True):
+    """The connection between the two brings no more messages from `sender` to `receiver`; a new one would."""
+
+    sender: _Id
+    receiver: _Id
+
+
+class Hold(Choice, frozen=True):
+    """The link from `sender` to `receiver` stops at the next message of this kind, and all behind it waits."""
+
+    sender: _Id
+    receiver: _Id
+    kind: str
+
+
 class Heal(Choice, frozen=True):
-    """No link is cut any more."""
+    """No link is cut any more, and nothing is stalled or held."""
 
 
 class Stabilise(Choice, frozen=True):
@@ -130,6 +154,18 @@ class Reset(Choice, frozen=True):
 
     process: _Id
     peer: _Id
+
+
+class Pause(Choice, frozen=True):
+    """`process` stands still: it does nothing until it wakes or crashes, and keeps its state and its connections."""
+
+    process: _Id
+
+
+class Wake(Choice, frozen=True):
+    """`process` goes on after a pause."""
+
+    process: _Id
 
 
 # Coarse choices.
@@ -168,6 +204,31 @@ class Sever(Choice, frozen=True):
     peer: _Id
 
 
+class Mute(Choice, frozen=True):
+    """Cut every link from the processes of `side` to the others, that way only."""
+
+    side: tuple[_Id, ...]
+
+
+class Bridge(Choice, frozen=True):
+    """Cut every link between the processes of `side` and the others, both ways, but none of those of `process`."""
+
+    process: _Id
+    side: tuple[_Id, ...]
+
+
+class Ring(Choice, frozen=True):
+    """Cut every link but those to the next process and to the one before; the last one is next to the first."""
+
+
+class Flap(Choice, frozen=True):
+    """`times` times: the links between two processes are cut, everybody settles for a round; mended, a round."""
+
+    process: _Id
+    peer: _Id
+    times: _Times
+
+
 class PowerLoss(Choice, frozen=True):
     """Every process stops; of each one's writes since its last sync the first `keep` survive."""
 
@@ -186,11 +247,17 @@ FineChoice = (
     | Recover
     | Snapshot
     | Cut
+    | Mend
+    | Stall
+    | Hold
     | Heal
     | Reset
-    | Stabilise
+    | Pause
+    | Wake
 )
-AnyChoice = FineChoice | Lead | Drain | Settle | Split | Sever | PowerLoss
+AnyChoice = FineChoice | Stabilise | Lead | Drain | Settle | Split | Sever | Mute | Bridge | Ring | Flap | PowerLoss
+_NO_PROCESS = ("keep", "record", "rounds", "value", "cut", "kind", "times")
+"""The fields of a choice that name no process."""
 
 
 class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
@@ -261,7 +328,7 @@ def load(data: bytes, name: str) -> Schedule:
         raise ScheduleError(f"{name}, field `quorums`: {error}") from None
     for index, choice in enumerate(schedule.choices):
         for field_name in choice.__struct_fields__:
-            if field_name in ("keep", "record", "rounds", "value", "cut"):
+            if field_name in _NO_PROCESS:
                 continue
             value = getattr(choice, field_name)
             for process in value if isinstance(value, tuple) else (value,):
@@ -272,6 +339,20 @@ def load(data: bytes, name: str) -> Schedule:
                         f"{schedule.processes}, found {process}"
                     )
     return schedule
+
+
+def check_kinds(schedule: Schedule, kinds: Collection[str], data: bytes, name: str) -> None:
+    """ScheduleError with line and field if `schedule`, which was in `data`, holds messages of another kind.
+
+    The simulator skips such a choice like any that is not enabled; a file that has one has a mistake in it.
+    """
+    for index, choice in enumerate(schedule.choices):
+        if isinstance(choice, Hold) and choice.kind not in kinds:
+            path = f"choices[{index}].kind"
+            raise ScheduleError(
+                f"{name}{_line(data, path)}, field `{path}`: no message `{choice.kind}` in protocol "
+                f"`{schedule.protocol}`; expected one of: {', '.join(kinds)}"
+            )
 
 
 def _place(data: bytes, error: Exception) -> str:

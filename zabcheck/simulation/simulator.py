@@ -8,6 +8,7 @@ A step is one fine choice that was enabled. A choice that is not enabled does no
 
 from collections.abc import Callable, Iterable
 from copy import copy
+from itertools import islice
 from typing import Any
 
 from invariants import Accept, AckEpoch, Adopt, Event, Halt, Promise, Stabilised, Truncate
@@ -17,9 +18,14 @@ from invariants import Cut as CutEvent
 from invariants import Drop as DropEvent
 from invariants import Elect as ElectEvent
 from invariants import Heal as HealEvent
+from invariants import Hold as HoldEvent
+from invariants import Mend as MendEvent
+from invariants import Pause as PauseEvent
 from invariants import Receive as ReceiveEvent
 from invariants import Recover as RecoverEvent
 from invariants import Send as SendEvent
+from invariants import Stall as StallEvent
+from invariants import Wake as WakeEvent
 from zabcheck.protocols.base import (
     Connect,
     Effect,
@@ -43,27 +49,36 @@ from zabcheck.simulation.application import Application
 from zabcheck.simulation.disk import Disk, Write
 from zabcheck.simulation.network import Connection, End, Parcel
 from zabcheck.simulation.schedule import (
+    Bridge,
     Choice,
     Corrupt,
     Crash,
     Cut,
     Drain,
     Elect,
+    Flap,
     Heal,
+    Hold,
     Lead,
+    Mend,
+    Mute,
     Notice,
+    Pause,
     PowerLoss,
     Receive,
     Recover,
     Request,
     Reset,
+    Ring,
     Settle,
     Sever,
     Snapshot,
     Split,
     Stabilise,
+    Stall,
     Sync,
     Timeout,
+    Wake,
 )
 
 NOBODY = 0
@@ -71,6 +86,8 @@ _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
 _ANSWERS = (Send, AckEpoch)
 """What is not done any more once its connection is closed: messages, and the event that tells of one."""
 _OPEN, _CLOSED = End.OPEN, End.CLOSED
+_OWN_ACTS = frozenset((Elect, Receive, Sync, Request, Timeout, Notice, Snapshot))
+"""What a process does itself: none of it is enabled while it is paused."""
 
 
 class Simulator:
@@ -111,6 +128,9 @@ class Simulator:
         self.requests = 0
         self.connections: dict[tuple[int, int], Connection] = {}  # by (follower, leader)
         self.cuts: set[tuple[int, int]] = set()  # (sender, receiver)
+        self.holds: dict[tuple[int, int], tuple[type[Message], ...]] = {}  # by (sender, receiver)
+        self.paused: set[int] = set()
+        self.disturbed = False  # never False while something is cut, held or stalled, or somebody paused
         # By process id; entry 0 is not used.
         self.incarnations = [0] * (processes + 1)
         self.following = [NOBODY] * (processes + 1)
@@ -139,8 +159,13 @@ class Simulator:
             Recover: self._recover,
             Snapshot: self._snapshot,
             Cut: self._cut,
+            Mend: self._mend,
+            Stall: self._stall,
+            Hold: self._hold,
             Heal: self._heal,
             Reset: self._reset,
+            Pause: self._pause,
+            Wake: self._wake,
         }
 
     def _coarse_table(self) -> dict[type[Choice], Callable[[Any], None]]:
@@ -151,6 +176,10 @@ class Simulator:
             Settle: self._settle,
             Split: self._split,
             Sever: self._sever,
+            Mute: self._mute,
+            Bridge: self._bridge,
+            Ring: self._ring,
+            Flap: self._flap,
             PowerLoss: self._power_loss,
             Stabilise: self._stabilise,
         }
@@ -159,7 +188,9 @@ class Simulator:
         """Do what `choice` says, as far as it is enabled; the number of steps that it took."""
         fine = self._fine.get(type(choice))
         if fine is not None:
-            if self.stable or not fine(choice):
+            if self.stable or (self.paused and self._sleeps_through(choice)):
+                return 0
+            if not fine(choice):
                 return 0
             self.steps += 1
             if self.remember:
@@ -176,20 +207,15 @@ class Simulator:
     def waiting(self) -> list[tuple[int, int, int]]:
         """(process, sender, number of messages) for each link from which a message can be handled now."""
         found = []
-        following, cuts = self.following, self.cuts
+        following = self.following
         for (follower, leader), connection in self.connections.items():
             queue = connection.to_follower
-            if queue and following[follower] == leader and (leader, follower) not in cuts:
+            if queue and following[follower] == leader:
                 found.append((follower, leader, len(queue)))
             queue = connection.to_leader
-            if (
-                queue
-                and following[leader] == leader
-                and connection.leader_end is not _CLOSED
-                and (follower, leader) not in cuts
-            ):
+            if queue and following[leader] == leader and connection.leader_end is not _CLOSED:
                 found.append((leader, follower, len(queue)))
-        return found
+        return self._passing(found) if self.disturbed else found
 
     def closed(self) -> list[tuple[int, int]]:
         """(process, peer) where `process` has yet to notice that their connection is closed at the other end."""
@@ -199,7 +225,19 @@ class Simulator:
                 found.append((follower, leader))
             if c.supersedes or (c.leader_end is _OPEN and (c.follower_end is _CLOSED or c.broken)):
                 found.append((leader, follower))
-        return found
+        return [each for each in found if each[0] not in self.paused] if self.paused else found
+
+    def obstructed(self) -> list[tuple[int, int]]:
+        """(sender, receiver) of each link that is cut, stalled or held, sorted."""
+        if not self.disturbed:
+            return []
+        stalled = [
+            (sender, receiver)
+            for pair, connection in self.connections.items()
+            for sender, receiver in (pair, pair[::-1])
+            if connection.is_stalled(sender)
+        ]
+        return sorted({*self.cuts, *self.holds, *stalled})
 
     def is_up(self, process: int) -> bool:
         return self.states[process] is not None
@@ -213,6 +251,7 @@ class Simulator:
         if self.application is not None:
             twin.application = self.application.fork(show)
             twin.show = twin.application.observe
+        twin.holds = self.holds.copy()
         twin.connections = {key: connection.copy() for key, connection in self.connections.items()}
         twin.disks = [disk.copy() for disk in self.disks]
         twin.states = [copy(state) for state in self.states]
@@ -245,7 +284,7 @@ class Simulator:
             queue = connection.to_leader
         else:
             return False
-        if not queue or (sender, process) in self.cuts:
+        if not queue or (self.disturbed and not self._let_through(connection, sender, process, 1)):
             return False
         if following == sender:
             self._outdate(sender, process)
@@ -353,16 +392,82 @@ class Simulator:
         if link in self.cuts or choice.sender == choice.receiver:
             return False
         self.cuts.add(link)
+        self.disturbed = True
         if self.network:
             self.show(CutEvent(*link))
         return True
 
+    def _mend(self, choice: Mend) -> bool:
+        link = choice.sender, choice.receiver
+        connections = self._between(link)
+        stalled = any(connection.is_stalled(choice.sender) for connection in connections)
+        if link not in self.cuts and link not in self.holds and not stalled:
+            return False
+        self.cuts.discard(link)
+        self.holds.pop(link, None)
+        for connection in connections:
+            connection.stall(choice.sender, False)
+        self.disturbed = self._is_disturbed()
+        if self.network:
+            self.show(MendEvent(*link))
+        return True
+
+    def _stall(self, choice: Stall) -> bool:
+        link = choice.sender, choice.receiver
+        sender = choice.sender
+        found = [c for c in self._between(link) if c.reaches_from(sender) and not c.is_stalled(sender)]
+        if not found:
+            return False
+        for connection in found:
+            connection.stall(sender, True)
+        self.disturbed = True
+        if self.network:
+            self.show(StallEvent(*link))
+        return True
+
+    def _hold(self, choice: Hold) -> bool:
+        link = choice.sender, choice.receiver
+        kinds = tuple(kind for kind, name in self.protocol.kinds.items() if name == choice.kind)
+        held = self.holds.get(link, ())
+        if choice.sender == choice.receiver or all(kind in held for kind in kinds):
+            return False
+        self.holds[link] = held + kinds
+        self.disturbed = True
+        if self.network:
+            self.show(HoldEvent(*link, choice.kind))
+        return True
+
     def _heal(self, choice: Heal) -> bool:
-        if not self.cuts:
+        if not self.obstructed():
             return False
         self.cuts.clear()
+        self.holds.clear()
+        for connection in self.connections.values():
+            connection.stall(connection.follower, False)
+            connection.stall(connection.leader, False)
+        self.disturbed = self._is_disturbed()
         if self.network:
             self.show(HealEvent())
+        return True
+
+    def _pause(self, choice: Pause) -> bool:
+        process = choice.process
+        if self.states[process] is None or process in self.paused:
+            return False
+        self.paused.add(process)
+        self.disturbed = True
+        if self.network:
+            self.show(PauseEvent(process, self.incarnations[process]))
+        return True
+
+    def _wake(self, choice: Wake) -> bool:
+        process = choice.process
+        if process not in self.paused:
+            return False
+        self.paused.remove(process)
+        self.disturbed = self._is_disturbed()
+        if self.network:
+            self.show(WakeEvent(process, self.incarnations[process]))
         return True
 
     def _reset(self, choice: Reset) -> bool:
@@ -375,9 +480,8 @@ class Simulator:
 
     def _lead_at_once(self, choice: Lead) -> bool:
         """An election as one choice."""
-        elected = [self._elect(Elect(choice.leader, choice.leader))]
-        elected += [self._elect(Elect(p, choice.leader)) for p in choice.followers if p != choice.leader]
-        return any(elected)
+        chosen = [choice.leader, *(p for p in choice.followers if p != choice.leader)]
+        return any([self._elect(Elect(p, choice.leader)) for p in chosen if p not in self.paused])
 
     # Coarse choices: they execute fine ones.
 
@@ -415,6 +519,33 @@ class Simulator:
         self.execute(Cut(choice.process, choice.peer))
         self.execute(Cut(choice.peer, choice.process))
 
+    def _mute(self, choice: Mute) -> None:
+        others = [process for process in self.ids if process not in choice.side]
+        for process in choice.side:
+            for other in others:
+                self.execute(Cut(process, other))
+
+    def _bridge(self, choice: Bridge) -> None:
+        side = [process for process in choice.side if process != choice.process]
+        others = [process for process in self.ids if process not in choice.side and process != choice.process]
+        for process in side:
+            for other in others:
+                self.execute(Sever(process, other))
+
+    def _ring(self, choice: Ring) -> None:
+        for process in self.ids:
+            for other in range(process + 1, len(self.ids) + 1):
+                if other - process not in (1, len(self.ids) - 1):
+                    self.execute(Sever(process, other))
+
+    def _flap(self, choice: Flap) -> None:
+        for _ in range(choice.times):
+            self.execute(Sever(choice.process, choice.peer))
+            self.execute(Settle(1))
+            self.execute(Mend(choice.process, choice.peer))
+            self.execute(Mend(choice.peer, choice.process))
+            self.execute(Settle(1))
+
     def _power_loss(self, choice: PowerLoss) -> None:
         for process in self.ids:
             self.execute(Crash(process, choice.keep))
@@ -441,6 +572,44 @@ class Simulator:
     def _execute_all(self, choices: Iterable[Choice]) -> None:
         for choice in choices:
             self.execute(choice)
+
+    # What stands in the way of messages, and of a process.
+
+    def _passing(self, found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+        """Of what waits, (process, sender, number), what can be handled."""
+        passing = []
+        for process, sender, number in found:
+            if process in self.paused:
+                continue
+            pair = (process, sender) if self.following[process] == sender else (sender, process)
+            free = self._let_through(self.connections[pair], sender, process, number)
+            if free:
+                passing.append((process, sender, free))
+        return passing
+
+    def _let_through(self, connection: Connection, sender: int, receiver: int, number: int) -> int:
+        """How many of the first `number` messages of the queue get through."""
+        link = sender, receiver
+        if link in self.cuts or connection.is_stalled(sender):
+            return 0
+        held = self.holds.get(link)
+        if held is None:
+            return number
+        queue = connection.to_leader if sender == connection.follower else connection.to_follower
+        return next((i for i, (message, _) in enumerate(islice(queue, number)) if type(message) in held), number)
+
+    def _sleeps_through(self, choice: Any) -> bool:
+        return type(choice) in _OWN_ACTS and choice.process in self.paused
+
+    def _between(self, link: tuple[int, int]) -> list[Connection]:
+        """The connections between two processes: each may have opened one to the other."""
+        found = (self.connections.get(link), self.connections.get(link[::-1]))
+        return [connection for connection in found if connection is not None]
+
+    def _is_disturbed(self) -> bool:
+        if self.paused or self.cuts or self.holds:
+            return True
+        return any(c.is_stalled(c.follower) or c.is_stalled(c.leader) for c in self.connections.values())
 
     # What a process wants done.
 
@@ -536,6 +705,7 @@ class Simulator:
             if connection.leader == process and connection.leader_end is End.WAITING:
                 self._close_leader_end(connection)  # nobody is there to accept it any more
         self.states[process] = None
+        self.paused.discard(process)
 
     def _close(self, process: int) -> None:
         """Close every end that `process` holds, and forget what it meant to send once its disk is synced."""

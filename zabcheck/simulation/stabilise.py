@@ -9,7 +9,7 @@ round each; PROPOSE, ACK and COMMIT another each.
 from collections.abc import Collection, Iterator
 
 from zabcheck.protocols.quorums import Quorums
-from zabcheck.simulation.schedule import Choice, Elect, Heal, Lead, Receive, Recover, Request, Sync
+from zabcheck.simulation.schedule import Choice, Elect, Heal, Lead, Receive, Recover, Request, Sync, Wake
 
 ROUNDS_TO_LEAD = 6
 ROUNDS_TO_DELIVER = 3
@@ -44,9 +44,10 @@ def least(quorums: Quorums, leader: int, members: Collection[int]) -> tuple[int,
 
 
 def calm(members: Collection[int]) -> Iterator[Choice]:
-    """Repair everything: the links, and what is down."""
+    """Repair everything: the links, what stands still, and what is down."""
     yield Heal()
     for process in members:
+        yield Wake(process)
         yield Recover(process)
 
 

@@ -5,7 +5,7 @@ systems", sections IV and V): every step from f.1.1 to l.3.4 is a function of th
 from zabcheck.protocols.base import Elected, Lost, Message, Protocol, Request, Started, TakeSnapshot, TimedOut
 from zabcheck.protocols.zab import follower, leader, messages, process
 
-_NAMES = {
+KINDS: dict[type[Message], str] = {
     messages.CEpoch: "CEPOCH",
     messages.NewEpoch: "NEWEPOCH",
     messages.AckE: "ACK-E",
@@ -33,7 +33,7 @@ def show(message: Message) -> tuple[str, str]:
             carries = f"{message.zxid}"
         case _:
             raise TypeError(f"not a message of Zab: {message!r}")
-    return _NAMES[type(message)], carries
+    return KINDS[type(message)], carries
 
 
 def describe(f: process.Process) -> dict[str, str | tuple[str, ...]]:
@@ -81,4 +81,5 @@ ZAB = Protocol(
         "⊥ none",
         "a leader is its own follower: what it sends to itself is not shown",
     ),
+    kinds=KINDS,
 )
