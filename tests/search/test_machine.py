@@ -5,6 +5,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from msgspec import structs
@@ -19,7 +20,7 @@ from zabcheck.protocols.zab.process import Leader
 from zabcheck.search.machine import Machine, Search, choices_a_run, find, machine_class
 from zabcheck.search.run import Run, schedule_of
 from zabcheck.search.tally import Tally
-from zabcheck.simulation.schedule import Choice
+from zabcheck.simulation.schedule import Bridge, Choice, FineChoice, Flap, Mute, PowerLoss, Ring, Sever, Split
 
 PRINT_RUNS = """
 import sys
@@ -99,6 +100,45 @@ def test_every_run_makes_all_of_its_choices() -> None:
 @pytest.mark.parametrize("processes", [1, 2, 4, 7])
 def test_any_number_of_processes_can_be_searched(processes: int) -> None:
     assert tally(processes, 60).goals["three epochs"] > 0
+
+
+@pytest.mark.parametrize("processes", [3, 5])
+def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int) -> None:
+    """Of the coarse ones one cannot tell from what they executed; each has its rule."""
+    runs: list[set[type[Choice]]] = []
+
+    def on_run(run: Run) -> None:
+        runs.append({type(choice) for choice in run.simulator.executed})
+
+    assert find(Search(mutated("zab"), processes, runs=300, rng=1, on_run=on_run)) is None
+    counts = {kind: sum(kind in kinds for kinds in runs) for kind in get_args(FineChoice)}
+    assert {kind: count for kind, count in counts.items() if count < len(runs) / 50} == {}
+
+
+def test_rules_make_coarse_faults_too() -> None:
+    made = {Mute, Bridge, Ring, Flap, Split, Sever, PowerLoss}
+    machine = machine_class(Search(mutated("zab"), processes=5))()
+    chosen: set[type[Choice]] = set()
+    machine.choose = lambda choice: chosen.add(type(choice))  # type: ignore[method-assign]  # only to see
+    for rule in machine.rules:
+        if all(condition(machine) for condition in rule.preconditions):
+            rule.function(machine, pick=7)
+    assert made <= chosen
+
+
+def test_what_is_paused_wakes_again_as_a_rule() -> None:
+    """And what is wrong with a link is repaired: at the end of most runs nothing is."""
+    paused, disturbed, runs = 0, 0, 0
+
+    def on_run(run: Run) -> None:
+        nonlocal paused, disturbed, runs
+        paused += bool(run.simulator.paused)
+        disturbed += bool(run.simulator.obstructed())
+        runs += 1
+
+    assert find(Search(mutated("zab"), runs=300, rng=1, on_run=on_run)) is None
+    assert paused < runs / 10
+    assert disturbed < runs / 2
 
 
 def test_no_rule_completes_an_epoch_alone() -> None:

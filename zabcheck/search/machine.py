@@ -26,27 +26,36 @@ from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.run import Run
 from zabcheck.simulation.schedule import (
+    Bridge,
     Choice,
     Corrupt,
     Crash,
     Cut,
     Drain,
     Elect,
+    Flap,
     Heal,
+    Hold,
     Lead,
+    Mend,
+    Mute,
     Notice,
+    Pause,
     PowerLoss,
     Receive,
     Recover,
     Request,
     Reset,
+    Ring,
     Settle,
     Sever,
     Snapshot,
     Split,
     Stabilise,
+    Stall,
     Sync,
     Timeout,
+    Wake,
 )
 from zabcheck.simulation.stabilise import least
 
@@ -59,11 +68,13 @@ WEIGHTS = {
     "follow": 9,
     "lead": 5,
     "drain": 8,
-    "receive": 8,
+    "receive": 7,
     "sync": 4,
     "notice": 2,
-    "recover": 6,
-    "heal": 3,
+    "recover": 5,
+    "wake": 1,
+    "heal": 2,
+    "mend": 1,
     "elect": 1,
     "timeout": 1,
     "crash": 2,
@@ -71,18 +82,30 @@ WEIGHTS = {
     "cut": 1,
     "sever": 1,
     "split": 2,
+    "mute": 1,
+    "stall": 1,
+    "hold": 1,
+    "flap": 1,
+    "pause": 1,
     "reset": 1,
     "snapshot": 2,
     "corrupt": 1,
+    "bridge": 1,
+    "ring": 1,
     "request": 20,
     "settle": 20,
 }
-"""How often each rule is tried, relative to the others; the sum is below 100. A rule that is not possible gives way to
-the next one that is: so a request, where nobody may broadcast, to `settle`, and that, where nothing waits, to a change
-of leader."""
+"""How often each rule is tried, relative to the others; of those that a run has, the sum is below 100. A rule that is
+not possible gives way to the next one that is: so a request, where nobody may broadcast, to `settle`, and that, where
+nothing waits, to a change of leader. What repairs stands together: whatever is wrong, if only one thing is, its repair
+is likely."""
 
 OPTIONAL = ("notice", "timeout", "crash", "corrupt", "power_loss", "cut", "sever", "split", "reset")
 """The rules that a run may do without: each run draws which of them it has (swarm testing, Groce et al. 2012)."""
+
+SELDOM = ("mute", "stall", "hold", "flap", "pause", "bridge", "ring")
+"""The rules of which a run has one or two. With half of them something would always be in the way of messages, and
+what a crash and a cut are enough for would be found later."""
 
 
 class PropertyBroken(Exception):
@@ -168,6 +191,8 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     if machine.enabled is None:
         machine.begin(_draw_switches(draw, machine.search.fixed))
         left_out = [name for name in OPTIONAL if draw(st.booleans())]
+        drawn = draw(_SELDOM), draw(_SELDOM)
+        left_out += [name for name in SELDOM if name not in drawn]
         rules = {each.function.__name__: each for each in machine.rules}
         machine.rest, machine.last = rules["rest"], rules["stabilise"]
         left = {name: weight for name, weight in WEIGHTS.items() if name not in left_out}
@@ -207,7 +232,11 @@ def _draw_switches(draw: Callable[[st.SearchStrategy[Any]], Any], fixed: Mapping
     return msgspec.convert({**drawn, **fixed}, Switches)
 
 
-_NUMBER = st.integers(0, sum(WEIGHTS.values()) - 1)
+_SELDOM = st.sampled_from(SELDOM)
+_MOST = sum(WEIGHTS.values()) - sum(sorted(WEIGHTS[name] for name in SELDOM)[:-2])
+"""The highest sum of the weights that a run can have."""
+assert _MOST < 100
+_NUMBER = st.integers(0, _MOST - 1)
 _PICK = st.integers(0, 99)
 _ROUNDS = (1, 2, 3, 4, 4, 4)
 """How long to settle: never long enough to take a leader that was just named through two phases."""
@@ -269,10 +298,21 @@ class Rules(Machine):
     def recover(self, pick: int) -> None:
         self.choose(Recover(_one(self.down(), pick)))
 
-    @precondition(lambda self: self.run.simulator.cuts)
+    @precondition(lambda self: self.run.simulator.paused)
+    @_any
+    def wake(self, pick: int) -> None:
+        paused = self.run.simulator.paused
+        self.choose(Wake(_one([process for process in self.ids if process in paused], pick)))
+
+    @precondition(lambda self: self.run.simulator.obstructed())
     @_any
     def heal(self, pick: int) -> None:
         self.choose(Heal())
+
+    @precondition(lambda self: self.run.simulator.obstructed())
+    @_any
+    def mend(self, pick: int) -> None:
+        self.choose(Mend(*_one(self.run.simulator.obstructed(), pick)))
 
     @precondition(lambda self: not self.together)
     @_any
@@ -310,6 +350,43 @@ class Rules(Machine):
     @_any
     def split(self, pick: int) -> None:
         self.choose(Split(self.some_but(len(self.ids), pick)))
+
+    @_any
+    def mute(self, pick: int) -> None:
+        self.choose(Mute(self.some_but(0, pick)))
+
+    @precondition(lambda self: self.run.simulator.connections)
+    @_any
+    def stall(self, pick: int) -> None:
+        self.choose(Stall(*_one(self.links(), pick)))
+
+    @precondition(lambda self: self.run.simulator.connections and self.search.protocol.kinds)
+    @_any
+    def hold(self, pick: int) -> None:
+        kinds = tuple(self.search.protocol.kinds.values())
+        self.choose(Hold(*_one(self.links(), pick), _one(kinds, pick * _SPREAD >> 16)))
+
+    @_any
+    def flap(self, pick: int) -> None:
+        self.choose(Flap(*self.two(pick), 1 + pick % 2))
+
+    @precondition(lambda self: self.awake())
+    @_any
+    def pause(self, pick: int) -> None:
+        self.choose(Pause(_one(self.awake(), pick)))
+
+    @precondition(lambda self: len(self.ids) > 3)
+    @_any
+    def bridge(self, pick: int) -> None:
+        """With three processes it is `sever`."""
+        process = _one(self.ids, pick)
+        self.choose(Bridge(process, self.some_but(process, pick // len(self.ids))))
+
+    @precondition(lambda self: len(self.ids) > 3)
+    @_any
+    def ring(self, pick: int) -> None:
+        """Three processes are one already."""
+        self.choose(Ring())
 
     @_any
     def reset(self, pick: int) -> None:
@@ -350,14 +427,24 @@ class Rules(Machine):
     def primaries(self) -> list[int]:
         """The processes that can broadcast."""
         states, can_broadcast = self.run.simulator.states, self.search.protocol.can_broadcast
-        return [process for process in self.ids if states[process] is not None and can_broadcast(states[process])]
+        return [process for process in self.awake() if can_broadcast(states[process])]
 
     def down(self) -> list[int]:
         simulator = self.run.simulator
         return [process for process in self.ids if not simulator.is_up(process) and not simulator.halted[process]]
 
+    def awake(self) -> list[int]:
+        """The processes that are up and not paused."""
+        states, paused = self.run.simulator.states, self.run.simulator.paused
+        return [process for process in self.ids if states[process] is not None and process not in paused]
+
     def unsynced(self) -> list[int]:
-        return [process for process in self.ids if self.run.simulator.disks[process].unsynced]
+        disks, paused = self.run.simulator.disks, self.run.simulator.paused
+        return [process for process in self.ids if disks[process].unsynced and process not in paused]
+
+    def links(self) -> list[tuple[int, int]]:
+        """Both directions of each connection."""
+        return [link for pair in self.run.simulator.connections for link in (pair, pair[::-1])]
 
     def two(self, pick: int) -> tuple[int, int]:
         return _one(self.ids, pick), _one(self.ids, pick // len(self.ids))
