@@ -578,12 +578,15 @@ class Simulator:
     def _passing(self, found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         """Of what waits, (process, sender, number), what can be handled."""
         passing = []
-        for process, sender, number in found:
-            if process in self.paused:
+        cuts, paused, holds, connections = self.cuts, self.paused, self.holds, self.connections
+        for each in found:
+            process, sender, number = each
+            if (sender, process) in cuts or process in paused:
                 continue
-            pair = (process, sender) if self.following[process] == sender else (sender, process)
-            free = self._let_through(self.connections[pair], sender, process, number)
-            if free:
+            connection = connections[(process, sender) if self.following[process] == sender else (sender, process)]
+            if not (holds or connection.stalled_to_leader or connection.stalled_to_follower):
+                passing.append(each)
+            elif free := self._let_through(connection, sender, process, number):
                 passing.append((process, sender, free))
         return passing
 
