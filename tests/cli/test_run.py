@@ -1,6 +1,5 @@
 """`zabcheck run`: searches, explains what it finds, and says with its exit code how it went."""
 
-import re
 from pathlib import Path
 
 import pytest

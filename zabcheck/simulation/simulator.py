@@ -481,7 +481,8 @@ class Simulator:
     def _lead_at_once(self, choice: Lead) -> bool:
         """An election as one choice."""
         chosen = [choice.leader, *(p for p in choice.followers if p != choice.leader)]
-        return any([self._elect(Elect(p, choice.leader)) for p in chosen if p not in self.paused])
+        elected = [self._elect(Elect(p, choice.leader)) for p in chosen if p not in self.paused]
+        return any(elected)
 
     # Coarse choices: they execute fine ones.
 
