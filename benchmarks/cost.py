@@ -4,8 +4,9 @@ import resource
 from statistics import median
 from time import process_time
 
-from invariants import Judge, select
+from invariants import GROUPS, Judge, select
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.run import Run, dispatch
 from zabcheck.search.walk import Walk
 from zabcheck.simulation.schedule import Lead, Request, Settle
@@ -28,6 +29,14 @@ def main() -> None:
     print(f"  six properties and goals: {median(walked(seed, 200_000) for seed in range(REPEATS)):,.0f}")
     print(f"  six properties:           {median(plain(seed, 200_000, True) for seed in range(REPEATS)):,.0f}")
     print(f"  neither:                  {median(plain(seed, 200_000, False) for seed in range(REPEATS)):,.0f}")
+    print("the same with goals, and one group of properties after the other switched on:")
+    names: list[str] = []
+    for group in GROUPS:
+        names.append(group)
+        rate = median(judged(seed, names) for seed in range(REPEATS))
+        print(f"  {'+ ' if len(names) > 1 else ''}{group}: {rate:,.0f}")
+    key_value = Switches(application="key-value")
+    print(f"  and the application: {median(judged(seed, names, key_value) for seed in range(REPEATS)):,.0f}")
     print("fault-free broadcasts a CPU second that all 3 processes delivered, by how many are outstanding:")
     for outstanding in (1, 10, 100, 1000):
         print(f"  {outstanding:5}: {median(fault_free(outstanding) for _ in range(REPEATS)):,.0f}")
@@ -48,6 +57,10 @@ def seconds(run: Run, seed: int, steps: int) -> float:
 
 def walked(seed: int, steps: int) -> float:
     return steps / seconds(Run(ZAB, 3, select(SIX)), seed, steps)
+
+
+def judged(seed: int, names: list[str], switches: Switches = LETTER, steps: int = 100_000) -> float:
+    return steps / seconds(Run(ZAB, 3, select(names), switches=switches), seed, steps)
 
 
 def plain(seed: int, steps: int, judged: bool) -> float:

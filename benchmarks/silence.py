@@ -1,5 +1,6 @@
 """The protocol without a bug: nothing may break, and every goal has to be reached."""
 
+from collections.abc import Sequence
 from time import process_time
 
 from invariants import PROPERTIES
@@ -7,17 +8,20 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.machine import Search, find
 from zabcheck.search.tally import Tally
 
-RUNS = 10_000
+RUNS = 20_000
 STEPS = 200
 
 
-def main() -> None:
-    for processes in (3, 5):
+def main(sizes: Sequence[int] = (1, 2, 3, 5, 7)) -> None:
+    for processes in sizes:
         tally = Tally(list(PROPERTIES.values()))
         start = process_time()
         broken = find(Search(PROTOCOLS["zab"], processes, None, RUNS, STEPS, 1, tally.add))
         spent = process_time() - start
-        print(f"{processes} processes: {tally.runs:,} runs, {tally.steps:,} steps, {spent:.0f} CPU s, broken: {broken}")
+        print(
+            f"{processes} processes: {tally.runs:,} runs, {tally.steps:,} steps, {spent:.0f} CPU s, broken: {broken}",
+            flush=True,
+        )
         for goal, count in tally.goals.items():
             print(f"  {goal}: {100 * count / tally.runs:.1f} % of runs")
         for name in tally.judged:

@@ -32,7 +32,7 @@ from invariants.events import NO_ZXID, Accept, AckEpoch, Adopt, Event, Txn, Zxid
 from invariants.record import Record, Sent
 
 
-class History:
+class _History:
     """A history as far as a trace tells it, and the last one that it was continued to."""
 
     __slots__ = ("continued", "hash", "length", "txn", "zxid")
@@ -42,7 +42,7 @@ class History:
         self.length = length
         self.hash = hash_
         self.txn = txn
-        self.continued: History | None = None
+        self.continued: _History | None = None
 
     def tells(self, event: AckEpoch | Adopt) -> bool:
         """Whether this is what `event` tells."""
@@ -60,18 +60,18 @@ class Invariant4(Invariant):
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
-        self.empty = History(NO_ZXID, 0, 0)
+        self.empty = _History(NO_ZXID, 0, 0)
         self.acks = 0
         self.adopts = 0
-        self.known: dict[int, History] = {0: self.empty}  # by hash
-        self.durable: dict[int, History] = {}  # by process
-        self.provided: dict[int, tuple[History, ...]] = {}  # by epoch: the candidates for its initial history
+        self.known: dict[int, _History] = {0: self.empty}  # by hash
+        self.durable: dict[int, _History] = {}  # by process
+        self.provided: dict[int, tuple[_History, ...]] = {}  # by epoch: the candidates for its initial history
         self.first: dict[int, tuple[Sent, ...]] = {}  # by epoch: the first broadcast of each primary
         self.next: dict[Sent, Sent] = {}  # in β
         self.matched: set[tuple[int, Zxid, int, int]] = set()  # epoch and history: I_e ∘ a prefix of β_e, as far as
-        self.ends: dict[tuple[History, Sent], tuple[Sent, History]] = {}  # these have been followed
+        self.ends: dict[tuple[_History, Sent], tuple[Sent, _History]] = {}  # these have been followed
         self.unmatched: dict[Adopt, None] = {}
-        self.least: tuple[AckEpoch, History] | None = None
+        self.least: tuple[AckEpoch, _History] | None = None
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {Adopt: self._adopt, Accept: self._accept, AckEpoch: self._ack_epoch}
@@ -91,22 +91,22 @@ class Invariant4(Invariant):
         self.durable[event.process] = continued
         return False
 
-    def _continued(self, at: History, txn: Txn) -> History:
+    def _continued(self, at: _History, txn: Txn) -> _History:
         """`at` with `txn` after it."""
         continued = at.continued
         if continued is None or continued.txn != txn:
             hash_ = chain_hash(at.hash, txn)
             continued = self.known.get(hash_)
             if continued is None or continued.length != at.length + 1 or continued.zxid != txn.zxid:
-                continued = self.known[hash_] = History(txn.zxid, at.length + 1, hash_)
+                continued = self.known[hash_] = _History(txn.zxid, at.length + 1, hash_)
             continued.txn = txn
             at.continued = continued
         return continued
 
-    def _told(self, event: AckEpoch | Adopt) -> History:
+    def _told(self, event: AckEpoch | Adopt) -> _History:
         known = self.known.get(event.hash)
         if known is None or not known.tells(event):
-            known = self.known[event.hash] = History(event.zxid, event.length, event.hash)
+            known = self.known[event.hash] = _History(event.zxid, event.length, event.hash)
         return known
 
     def _ack_epoch(self, event: AckEpoch) -> bool:
@@ -141,7 +141,7 @@ class Invariant4(Invariant):
                 self._follow(event.epoch, initial, first, event.length)
         return history in self.matched
 
-    def _follow(self, epoch: int, initial: History, first: Sent, length: int) -> None:
+    def _follow(self, epoch: int, initial: _History, first: Sent, length: int) -> None:
         """Add `initial` ∘ each prefix of the β that begins with `first`, up to a length, to what can be adopted."""
         sent, at = self.ends.get((initial, first), (None, initial))
         while at.length < length:
@@ -183,7 +183,7 @@ def _rank(event: AckEpoch | Adopt) -> tuple[Any, ...]:
     return event.epoch, event.zxid, event.process, event.incarnation
 
 
-def _described(history: History | AckEpoch | Adopt) -> str:
+def _described(history: _History | AckEpoch | Adopt) -> str:
     if not history.length:
         return "an empty history"
     return f"a history of length {history.length} up to {history.zxid} with hash {history.hash}"

@@ -27,7 +27,7 @@ from invariants.events import Adopt, CommitEpoch, Crash, Deliver, Event, Halt, L
 from invariants.record import Record, Sent
 
 
-class Phase:
+class _Phase:
     """The broadcast phase of a follower, and what it delivered in it above the zxid that it had adopted."""
 
     __slots__ = ("begin", "last", "rest", "zxid")
@@ -38,8 +38,8 @@ class Phase:
         self.last: Sent | None = None  # up to here it is as in β
         self.rest: list[Txn] = []  # in order, from the first on that was not known to be
 
-    def copy(self) -> "Phase":
-        twin = Phase(self.begin, self.zxid)
+    def copy(self) -> "_Phase":
+        twin = _Phase(self.begin, self.zxid)
         twin.last = self.last
         twin.rest = self.rest.copy()
         return twin
@@ -58,8 +58,8 @@ class Invariant5(Invariant):
         super().__init__(record, order)
         self.deliveries = 0
         self.adopted: dict[int, Adopt] = {}  # by process: the last
-        self.phases: dict[int, Phase] = {}  # by process
-        self.kept: list[Phase] = []  # that are over, and yet to be settled
+        self.phases: dict[int, _Phase] = {}  # by process
+        self.kept: list[_Phase] = []  # that are over, and yet to be settled
         self.first: dict[int, tuple[Sent, ...]] = {}  # by epoch: the first broadcast of each primary
         self.next: dict[Sent, Sent] = {}  # in β
         self.place: dict[Sent, int] = {}  # in β
@@ -95,7 +95,7 @@ class Invariant5(Invariant):
         self._end(event)
         adopted = self.adopted.get(event.process)
         if adopted is not None and adopted.epoch == event.epoch:
-            self.phases[event.process] = Phase(event, adopted.zxid)
+            self.phases[event.process] = _Phase(event, adopted.zxid)
         return False
 
     def _end(self, event: Local) -> bool:
@@ -119,7 +119,7 @@ class Invariant5(Invariant):
             return self._end(event)
         return phase.zxid < txn.zxid and self._deviates(phase, txn)
 
-    def _deviates(self, phase: Phase, txn: Txn) -> bool:
+    def _deviates(self, phase: _Phase, txn: Txn) -> bool:
         """A delivery above the adopted zxid: whether it is not what comes next, as far as that is known."""
         self.deliveries += 1
         if not phase.rest:
@@ -132,7 +132,7 @@ class Invariant5(Invariant):
         phase.rest.append(txn)
         return self.order == "global"
 
-    def _following(self, phase: Phase) -> list[Sent]:
+    def _following(self, phase: _Phase) -> list[Sent]:
         """What may come next: after the last, or first of each primary."""
         if phase.last is None:
             firsts = [self._above(sent, phase.zxid) for sent in self.first.get(phase.begin.epoch, ())]
@@ -146,7 +146,7 @@ class Invariant5(Invariant):
             sent = self.next.get(sent)
         return sent
 
-    def _is_repeat(self, phase: Phase, txn: Txn) -> bool:
+    def _is_repeat(self, phase: _Phase, txn: Txn) -> bool:
         last = phase.last
         return last is not None and any(
             sent.primary == last.primary and self.place[sent] <= self.place[last]
@@ -178,7 +178,7 @@ class Invariant5(Invariant):
             Deliver(begin.process, begin.incarnation, txn),
         )
 
-    def _first_wrong(self, phase: Phase) -> tuple[Txn, Txn | None] | None:
+    def _first_wrong(self, phase: _Phase) -> tuple[Txn, Txn | None] | None:
         """The delivery with which D_f is a prefix of no β_e any more, and what could have come instead."""
         delivered = [*self._matched(phase), *phase.rest]
         candidates = [self._above(sent, phase.zxid) for sent in self.first.get(phase.begin.epoch, ())]
@@ -189,7 +189,7 @@ class Invariant5(Invariant):
             candidates = [self._above(self.next.get(sent), phase.zxid) for sent in going_on]
         return None
 
-    def _matched(self, phase: Phase) -> list[Txn]:
+    def _matched(self, phase: _Phase) -> list[Txn]:
         txns = []
         sent = phase.last
         while sent is not None:

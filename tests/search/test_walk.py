@@ -3,10 +3,12 @@
 from typing import get_args
 
 import pytest
+from msgspec import structs
 
 from invariants import PROPERTIES
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.switches import LETTER
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Run
 from zabcheck.search.walk import DEFAULT_FAULTS, NO_FAULTS, Walk
@@ -23,15 +25,17 @@ from zabcheck.simulation.schedule import (
     Request,
     Ring,
     Settle,
+    Stabilise,
     Sync,
     Wake,
 )
+from zabcheck.simulation.stabilise import least
 
 ALL = list(PROPERTIES.values())
 
 
-def walk(seed: int, steps: int, processes: int = 3, mutant: str | None = None) -> Run:
-    run = Run(mutated("zab", mutant), processes, ALL)
+def walk(seed: int, steps: int, processes: int = 3, mutant: str | None = None, **switches: object) -> Run:
+    run = Run(mutated("zab", mutant), processes, ALL, switches=structs.replace(LETTER, **switches))
     walking = Walk(run.simulator, seed)
     while run.simulator.steps < steps:
         walking.step()
@@ -104,7 +108,10 @@ def test_without_faults_an_epoch_just_goes_on() -> None:
 def test_the_protocol_breaks_nothing(processes: int) -> None:
     exercised: set[str] = set()
     for seed in range(20):
-        run = walk(seed, 2000, processes)
+        run = walk(seed, 2000, processes, application="key-value")
+        quorum = least(run.simulator.quorums, 1, run.simulator.ids)
+        assert quorum is not None
+        run.execute(Stabilise(1, quorum))
         assert broken(run) == []
         exercised |= {verdict.property for verdict in run.judge.finish() if verdict.status == "holds"}
     assert exercised >= set(PROPERTIES) - ({"agreement"} if processes == 1 else set())

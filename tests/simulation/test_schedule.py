@@ -73,6 +73,7 @@ EVERY_KIND: tuple[AnyChoice, ...] = (
     Lead(1, ()),
     Drain(1, 2),
     Settle(0),
+    Settle(2, sync=False),
     Split((1, 3)),
     Sever(1, 3),
     Mute((1, 3)),

@@ -186,9 +186,10 @@ class Drain(Choice, frozen=True):
 
 
 class Settle(Choice, frozen=True):
-    """`rounds` times: each process handles what waits for it at the start of the round, then syncs."""
+    """`rounds` times: each process handles what waits for it at the start of the round, then, with `sync`, syncs."""
 
     rounds: _Count
+    sync: bool = True
 
 
 class Split(Choice, frozen=True):
@@ -256,7 +257,7 @@ FineChoice = (
     | Wake
 )
 AnyChoice = FineChoice | Stabilise | Lead | Drain | Settle | Split | Sever | Mute | Bridge | Ring | Flap | PowerLoss
-_NO_PROCESS = ("keep", "record", "rounds", "value", "cut", "kind", "times")
+_NO_PROCESS = ("keep", "record", "rounds", "sync", "value", "cut", "kind", "times")
 """The fields of a choice that name no process."""
 
 

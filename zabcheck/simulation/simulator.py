@@ -504,8 +504,9 @@ class Simulator:
             for process, sender, count in sorted(self.waiting()):
                 for _ in range(count):
                     self.execute(Receive(process, sender))
-            for process in self.ids:
-                self.execute(Sync(process))
+            if choice.sync:
+                for process in self.ids:
+                    self.execute(Sync(process))
             if self.steps == before:
                 return
 
