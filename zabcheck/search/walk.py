@@ -7,6 +7,7 @@ comes something else: a fault, its repair, or an answer of the oracle. Each kind
 from collections.abc import Mapping
 from random import Random
 
+from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.schedule import (
     Bridge,
     Choice,
@@ -33,7 +34,7 @@ from zabcheck.simulation.schedule import (
     Timeout,
     Wake,
 )
-from zabcheck.simulation.simulator import NOBODY, Simulator
+from zabcheck.simulation.simulator import Simulator
 
 DEFAULT_FAULTS: Mapping[type[Choice], int] = {
     Elect: 30,

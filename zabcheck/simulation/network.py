@@ -6,8 +6,8 @@ hears from a later iteration of the follower. Closing an end loses what was on i
 sent. The other end goes on as if nothing had happened until it notices, which is a choice of its own. A new connection
 replaces the old one between the same two; the leader notices that by a choice too, or by the first message of the new.
 
-A cut link holds its messages back; a reset loses them. A connection may also stall one way: what is sent on it stays
-under way, while a new connection between the same two works.
+A reset loses what is under way. A connection may also stall one way: what is sent on it stays under way. This module
+has a single connection; `channels` opens and closes them, `obstacles` has what holds messages back.
 """
 
 from collections import deque

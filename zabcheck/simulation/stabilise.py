@@ -6,9 +6,10 @@ its disk. The bounds are those of the three phases: CEPOCH, NEWEPOCH, ACK-E, NEW
 round each; PROPOSE, ACK and COMMIT another each.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from zabcheck.protocols.quorums import Quorums
+from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.schedule import Choice, Elect, Heal, Lead, Receive, Recover, Request, Sync, Wake
 
 ROUNDS_TO_LEAD = 6
@@ -49,6 +50,18 @@ def calm(members: Collection[int]) -> Iterator[Choice]:
     for process in members:
         yield Wake(process)
         yield Recover(process)
+
+
+def lead_and_deliver(
+    leader: int, members: Collection[int], switches: Switches, waiting: Callable[[], Waiting]
+) -> Iterator[Choice]:
+    """All choose `leader`, and it is given the rounds to lead; it is asked, and given those to deliver."""
+    yield from choose(leader, members, switches.elections == "together")
+    for _ in range(ROUNDS_TO_LEAD):
+        yield from a_round(members, waiting())
+    yield from ask(leader, switches.counter_limit)
+    for _ in range(ROUNDS_TO_DELIVER):
+        yield from a_round(members, waiting())
 
 
 def choose(leader: int, members: Collection[int], together: bool) -> Iterator[Choice]:

@@ -1,0 +1,210 @@
+"""All the connections of a run: whom each process follows, what it sends and hears, and how connections end.
+
+A process opens at most one connection, to the one that it follows, and accepts those to itself while it leads. What
+it sends goes to a process that it is connected to in this way, and is lost otherwise. `network` says what a single
+connection is and when messages on it are lost, `obstacles` what holds them back.
+"""
+
+from collections.abc import Callable
+
+from zabcheck.protocols.base import Message
+from zabcheck.simulation.network import Connection, End, Parcel
+from zabcheck.simulation.obstacles import Obstacles
+
+NOBODY = 0
+_WAITING, _OPEN, _CLOSED = End.WAITING, End.OPEN, End.CLOSED
+
+Lost = Callable[[list[Parcel]], None]
+
+
+class Channels:
+    """The connections between processes 1 to `processes`, none at first. `lost` is called with what gets lost."""
+
+    __slots__ = ("connections", "following", "lost", "messages", "obstacles")
+
+    def __init__(self, processes: int, lost: Lost) -> None:
+        self.lost = lost
+        self.messages = 0
+        self.following = [NOBODY] * (processes + 1)  # by process id; itself: it leads, or wants to
+        self.connections: dict[tuple[int, int], Connection] = {}  # by (follower, leader)
+        self.obstacles = Obstacles(self.connections)
+
+    def copy(self, lost: Lost) -> "Channels":
+        """An independent copy. O(processes + messages under way)."""
+        twin = Channels(0, lost)
+        twin.messages = self.messages
+        twin.following = self.following.copy()
+        twin.connections = {key: connection.copy() for key, connection in self.connections.items()}
+        twin.obstacles = self.obstacles.copy(twin.connections)
+        return twin
+
+    # What can be asked.
+
+    def waiting(self) -> list[tuple[int, int, int]]:
+        """(process, sender, number of messages) for each link from which a message can be handled now."""
+        found = []
+        following = self.following
+        for (follower, leader), connection in self.connections.items():
+            queue = connection.to_follower
+            if queue and following[follower] == leader:
+                found.append((follower, leader, len(queue)))
+            queue = connection.to_leader
+            if queue and following[leader] == leader and connection.leader_end is not _CLOSED:
+                found.append((leader, follower, len(queue)))
+        return self.obstacles.passing(found, following) if self.obstacles.disturbed else found
+
+    def closed(self) -> list[tuple[int, int]]:
+        """(process, peer) where `process` has yet to notice that their connection is closed at the other end."""
+        found = []
+        for (follower, leader), c in self.connections.items():
+            if c.follower_end is _OPEN and (c.leader_end is _CLOSED or c.broken):
+                found.append((follower, leader))
+            if c.supersedes or (c.leader_end is _OPEN and (c.follower_end is _CLOSED or c.broken)):
+                found.append((leader, follower))
+        paused = self.obstacles.paused
+        return [each for each in found if each[0] not in paused] if paused else found
+
+    # Messages.
+
+    def send(self, process: int, to: int, message: Message) -> int:
+        """The number of the message among all; 0 if there is no connection that it can go by."""
+        following = self.following[process]
+        if following == to:
+            connection = self.connections.get((process, to))
+            if connection is None or connection.broken or connection.leader_end is _CLOSED:
+                return 0
+            queue = connection.to_leader
+        elif following == process:
+            connection = self.connections.get((to, process))
+            if connection is None or connection.broken or connection.leader_end is not _OPEN:
+                return 0
+            if connection.follower_end is not _OPEN:
+                return 0
+            queue = connection.to_follower
+        else:
+            return 0
+        self.messages += 1
+        queue.append((message, self.messages))
+        return self.messages
+
+    def take(self, process: int, sender: int) -> Parcel | None:
+        """The next message from `sender`, which `process` is about to handle; None if none gets through."""
+        following = self.following[process]
+        if following == sender:
+            connection = self.connections.get((process, sender))
+            if connection is None:
+                return None
+            queue = connection.to_follower
+        elif following == process:
+            connection = self.connections.get((sender, process))
+            if connection is None or connection.leader_end is _CLOSED:
+                return None
+            queue = connection.to_leader
+        else:
+            return None
+        obstacles = self.obstacles
+        if not queue or (obstacles.disturbed and not obstacles.let_through(connection, sender, process, 1)):
+            return None
+        if following == sender:
+            self._outdate(sender, process)
+        else:
+            connection.leader_end = _OPEN
+            connection.supersedes = False
+        return queue.popleft()
+
+    # How connections begin and end.
+
+    def open(self, process: int, to: int) -> None:
+        """`process`, which has no connection open any more, follows `to`."""
+        self.following[process] = to
+        if to != process:
+            old = self.connections.pop((process, to), None)
+            new = self.connections[process, to] = Connection(process, to)
+            if old is not None:
+                new.supersedes = old.supersedes or old.leader_end is _OPEN
+                self.lost(old.lose())
+
+    def close(self, process: int) -> None:
+        """Close every end that `process` holds."""
+        if self.following[process] == NOBODY:
+            return
+        self.following[process] = NOBODY
+        for connection in list(self.connections.values()):
+            if connection.follower == process:
+                self._close_follower_end(connection)
+            elif connection.leader == process:
+                connection.supersedes = False
+                if connection.leader_end is _OPEN:
+                    self._close_leader_end(connection)
+                else:
+                    self._forget(connection)
+
+    def refuse(self, process: int) -> None:
+        """What waits for `process` to accept it is closed: nobody is there to do so any more."""
+        for connection in list(self.connections.values()):
+            if connection.leader == process and connection.leader_end is _WAITING:
+                self._close_leader_end(connection)
+
+    def reset(self, process: int, peer: int) -> bool:
+        """Break the connection between the two, if there is one that is not broken; whether there was."""
+        for pair in ((process, peer), (peer, process)):
+            connection = self.connections.get(pair)
+            if connection is not None and not connection.broken:
+                self.lost(connection.lose())
+                return True
+        return False
+
+    def notice(self, process: int, peer: int) -> bool:
+        """`process` closes its end of what `peer` has closed, or a reset has broken; whether there was such an end."""
+        following = self.following[process]
+        if following == peer:
+            return self._notice_as_follower(self.connections.get((process, peer)))
+        if following == process:
+            return self._notice_as_leader(self.connections.get((peer, process)))
+        return False
+
+    def _notice_as_follower(self, connection: Connection | None) -> bool:
+        if connection is None or connection.follower_end is not _OPEN:
+            return False
+        if connection.leader_end is not _CLOSED and not connection.broken:
+            return False
+        self._close_follower_end(connection)
+        return True
+
+    def _notice_as_leader(self, connection: Connection | None) -> bool:
+        if connection is None:
+            return False
+        if connection.supersedes:
+            connection.supersedes = False
+            self._forget(connection)
+            return True
+        if connection.leader_end is _OPEN and (connection.follower_end is _CLOSED or connection.broken):
+            self._close_leader_end(connection)
+            return True
+        return False
+
+    def _close_follower_end(self, connection: Connection) -> None:
+        connection.follower_end = _CLOSED
+        self.lost(list(connection.to_follower))
+        connection.to_follower.clear()
+        self._forget(connection)
+
+    def _close_leader_end(self, connection: Connection) -> None:
+        connection.leader_end = _CLOSED
+        self.lost(list(connection.to_leader))
+        connection.to_leader.clear()
+        self._forget(connection)
+
+    def _outdate(self, sender: int, process: int) -> None:
+        """`process` hears from an iteration of `sender` that leads: one in which it followed is over, unread."""
+        old = self.connections.get((sender, process))
+        if old is not None and old.leader_end is _WAITING:
+            self.lost(old.lose())
+            self._forget(old)
+
+    def _forget(self, connection: Connection) -> None:
+        """A connection that is closed at both ends, or that nobody will accept any more, is gone."""
+        over = connection.leader_end is _CLOSED or (connection.leader_end is _WAITING and not connection.to_leader)
+        if connection.follower_end is _CLOSED and over and not connection.supersedes:
+            self.lost(connection.lose())
+            del self.connections[connection.follower, connection.leader]

@@ -1,0 +1,166 @@
+"""What stands in the way of messages and of processes, until it is mended: cuts, holds, stalls and pauses.
+
+A cut link holds its messages back. A link may also hold one kind of message only, and what is behind it. Both stay
+when the two open a new connection; what stalls is a connection, one way, and a new one between the same two works. A
+process that is paused does nothing.
+
+Nothing is lost by any of it, and nothing is told to the processes.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from zabcheck.protocols.base import Message
+from zabcheck.simulation.network import Connection
+from zabcheck.simulation.schedule import Elect, Notice, Receive, Request, Snapshot, Sync, Timeout
+
+_OWN_ACTS = frozenset((Elect, Receive, Sync, Request, Timeout, Notice, Snapshot))
+"""What a process does itself: none of it is enabled while it is paused."""
+
+Connections = Mapping[tuple[int, int], Connection]
+
+
+class Obstacles:
+    """The obstacles of a run; the stalls are those of `connections`, which stays the network's.
+
+    What brings an obstacle or takes it away returns whether it changed anything.
+    """
+
+    __slots__ = ("connections", "cuts", "disturbed", "holds", "paused")
+
+    def __init__(self, connections: Connections) -> None:
+        self.connections = connections  # by (follower, leader)
+        self.cuts: set[tuple[int, int]] = set()  # (sender, receiver)
+        self.holds: dict[tuple[int, int], tuple[type[Message], ...]] = {}  # by (sender, receiver)
+        self.paused: set[int] = set()
+        self.disturbed = False  # never False while something is cut, held or stalled, or somebody paused
+
+    def copy(self, connections: Connections) -> "Obstacles":
+        """An independent copy for a copy of the network, whose `connections` have the same stalls."""
+        twin = Obstacles(connections)
+        twin.cuts = self.cuts.copy()
+        twin.holds = self.holds.copy()
+        twin.paused = self.paused.copy()
+        twin.disturbed = self.disturbed
+        return twin
+
+    # What comes and goes.
+
+    def cut(self, sender: int, receiver: int) -> bool:
+        if (sender, receiver) in self.cuts or sender == receiver:
+            return False
+        self.cuts.add((sender, receiver))
+        self.disturbed = True
+        return True
+
+    def hold(self, sender: int, receiver: int, kinds: tuple[type[Message], ...]) -> bool:
+        held = self.holds.get((sender, receiver), ())
+        if sender == receiver or all(kind in held for kind in kinds):
+            return False
+        self.holds[sender, receiver] = held + kinds
+        self.disturbed = True
+        return True
+
+    def stall(self, sender: int, receiver: int) -> bool:
+        found = [c for c in self._between(sender, receiver) if c.reaches_from(sender) and not c.is_stalled(sender)]
+        if not found:
+            return False
+        for connection in found:
+            connection.stall(sender, True)
+        self.disturbed = True
+        return True
+
+    def mend(self, sender: int, receiver: int) -> bool:
+        """Take away whatever is in the way on one link."""
+        link = sender, receiver
+        connections = self._between(sender, receiver)
+        stalled = any(connection.is_stalled(sender) for connection in connections)
+        if link not in self.cuts and link not in self.holds and not stalled:
+            return False
+        self.cuts.discard(link)
+        self.holds.pop(link, None)
+        for connection in connections:
+            connection.stall(sender, False)
+        self.disturbed = self._is_any_left()
+        return True
+
+    def heal(self) -> bool:
+        """Take away whatever is in the way on any link."""
+        if not self.links():
+            return False
+        self.cuts.clear()
+        self.holds.clear()
+        for connection in self.connections.values():
+            connection.stall(connection.follower, False)
+            connection.stall(connection.leader, False)
+        self.disturbed = self._is_any_left()
+        return True
+
+    def pause(self, process: int) -> bool:
+        if process in self.paused:
+            return False
+        self.paused.add(process)
+        self.disturbed = True
+        return True
+
+    def wake(self, process: int) -> bool:
+        if process not in self.paused:
+            return False
+        self.paused.remove(process)
+        self.disturbed = self._is_any_left()
+        return True
+
+    # What they stand in the way of.
+
+    def stops(self, choice: Any) -> bool:
+        """Whether `choice` is something that a process would do itself, but it is paused."""
+        return type(choice) in _OWN_ACTS and choice.process in self.paused
+
+    def links(self) -> list[tuple[int, int]]:
+        """(sender, receiver) of each link that is cut, stalled or held, sorted."""
+        if not self.disturbed:
+            return []
+        stalled = [
+            (sender, receiver)
+            for pair, connection in self.connections.items()
+            for sender, receiver in (pair, pair[::-1])
+            if connection.is_stalled(sender)
+        ]
+        return sorted({*self.cuts, *self.holds, *stalled})
+
+    def passing(self, found: list[tuple[int, int, int]], following: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Of what waits, (process, sender, number), what can be handled."""
+        passing = []
+        cuts, paused, holds, connections = self.cuts, self.paused, self.holds, self.connections
+        for each in found:
+            process, sender, number = each
+            if (sender, process) in cuts or process in paused:
+                continue
+            connection = connections[(process, sender) if following[process] == sender else (sender, process)]
+            if not (holds or connection.stalled_to_leader or connection.stalled_to_follower):
+                passing.append(each)
+            elif free := self.let_through(connection, sender, process, number):
+                passing.append((process, sender, free))
+        return passing
+
+    def let_through(self, connection: Connection, sender: int, receiver: int, number: int) -> int:
+        """How many of the first `number` messages of the queue get through."""
+        link = sender, receiver
+        if link in self.cuts or connection.is_stalled(sender):
+            return 0
+        held = self.holds.get(link)
+        if held is None:
+            return number
+        queue = connection.to_leader if sender == connection.follower else connection.to_follower
+        return next((i for i, (message, _) in enumerate(islice(queue, number)) if type(message) in held), number)
+
+    def _between(self, sender: int, receiver: int) -> list[Connection]:
+        """The connections between two processes: each may have opened one to the other."""
+        found = (self.connections.get((sender, receiver)), self.connections.get((receiver, sender)))
+        return [connection for connection in found if connection is not None]
+
+    def _is_any_left(self) -> bool:
+        if self.paused or self.cuts or self.holds:
+            return True
+        return any(c.is_stalled(c.follower) or c.is_stalled(c.leader) for c in self.connections.values())
