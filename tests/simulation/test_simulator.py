@@ -250,6 +250,25 @@ def test_the_network_is_shown_only_on_demand_and_changes_nothing() -> None:
     assert len(events) > len(quiet)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_at_hand_is_what_the_parts_have(seed: int) -> None:
+    """The simulator has the lists, dicts and sets of its parts, so no part may replace one."""
+    simulator, _ = simulator_after([*walked(seed, 1500), Cut(1, 2), Heal(), Pause(1), Wake(1), PowerLoss()])
+    for each in (simulator, simulator.fork(lambda _: None)):
+        channels, obstacles, processes = each.channels, each.obstacles, each.processes
+        assert obstacles is channels.obstacles
+        assert processes.channels is channels
+        assert obstacles.connections is each.connections is channels.connections
+        assert each.following is channels.following
+        assert each.cuts is obstacles.cuts
+        assert each.holds is obstacles.holds
+        assert each.paused is obstacles.paused
+        assert each.incarnations is processes.incarnations
+        assert each.disks is processes.disks
+        assert each.states is processes.states
+        assert each.halted is processes.halted
+
+
 # Determinism.
 
 HASH_A_REPLAY = """

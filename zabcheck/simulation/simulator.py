@@ -4,50 +4,36 @@ Deterministic: the same choices on the same protocol give the same events, on ev
 random source, and no set is iterated.
 
 A step is one fine choice that was enabled. A choice that is not enabled does nothing and counts nothing.
+
+Here each fine choice is brought to the part that it moves: `processes` take the steps of the protocol, on disks of
+their own, `channels` bring messages, `obstacles` stand in the way. `coarse` says what the other choices stand for.
 """
 
 from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
-from invariants import Accept, AckEpoch, Adopt, Event, Halt, Promise, Stabilised, Truncate
 from invariants import Corrupt as CorruptEvent
-from invariants import Crash as CrashEvent
 from invariants import Cut as CutEvent
 from invariants import Drop as DropEvent
 from invariants import Elect as ElectEvent
+from invariants import Event, Stabilised
 from invariants import Heal as HealEvent
 from invariants import Hold as HoldEvent
 from invariants import Mend as MendEvent
 from invariants import Pause as PauseEvent
 from invariants import Receive as ReceiveEvent
-from invariants import Recover as RecoverEvent
-from invariants import Send as SendEvent
 from invariants import Stall as StallEvent
 from invariants import Wake as WakeEvent
-from zabcheck.protocols.base import (
-    Connect,
-    Effect,
-    Elected,
-    GiveUp,
-    Lost,
-    Message,
-    Persist,
-    Protocol,
-    Send,
-    Started,
-    Stimulus,
-    TakeSnapshot,
-    TimedOut,
-)
+from zabcheck.protocols.base import Elected, Lost, Protocol, TakeSnapshot, TimedOut
 from zabcheck.protocols.base import Request as RequestStimulus
 from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation import coarse, stabilise
 from zabcheck.simulation.application import Application
 from zabcheck.simulation.channels import Channels
-from zabcheck.simulation.disk import Disk, Write
-from zabcheck.simulation.network import Connection, Parcel
+from zabcheck.simulation.network import Parcel
+from zabcheck.simulation.processes import Processes
 from zabcheck.simulation.schedule import (
     Choice,
     Corrupt,
@@ -71,10 +57,6 @@ from zabcheck.simulation.schedule import (
     Timeout,
     Wake,
 )
-
-_DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
-_ANSWERS = (Send, AckEpoch)
-"""What is not done any more once its connection is closed: messages, and the event that tells of one."""
 
 
 class Simulator:
@@ -112,19 +94,32 @@ class Simulator:
         self.stable = False  # the environment promised not to disturb any more
         self.executed: list[Choice] = []
         self.requests = 0
-        self.channels = Channels(processes, self._show_lost)
-        self.obstacles = self.channels.obstacles
-        # By process id; entry 0 is not used.
-        self.incarnations = [0] * (processes + 1)
-        self.disks = [Disk() for _ in range(processes + 1)]
-        self.states: list[Any] = [None] * (processes + 1)  # None: down
-        self.halted = [False] * (processes + 1)
-        self._steps = dict(protocol.steps)
+        channels = Channels(processes, self._show_lost)
+        self._consist_of(
+            channels,
+            Processes(protocol, self.quorums, switches, self.show, channels, self.application, network=network),
+        )
         self._fine = self._fine_table()
         for process in self.ids:
             if self.application is not None:
                 self.application.start(process)
-            self._start(process)
+            self.processes.start(process)
+
+    def _consist_of(self, channels: Channels, processes: Processes) -> None:
+        """Have these parts, and their lists, dicts and sets at hand: the same ones, for none is ever replaced."""
+        self.channels = channels
+        self.following = channels.following  # by process id
+        self.connections = channels.connections  # by (follower, leader)
+        self.obstacles = channels.obstacles
+        self.cuts = self.obstacles.cuts  # (sender, receiver)
+        self.holds = self.obstacles.holds  # by (sender, receiver)
+        self.paused = self.obstacles.paused
+        self.processes = processes
+        # By process id; entry 0 is not used.
+        self.incarnations = processes.incarnations
+        self.disks = processes.disks
+        self.states = processes.states  # None: down
+        self.halted = processes.halted
 
     def _fine_table(self) -> dict[type[Choice], Callable[[Any], bool]]:
         elections: dict[type[Choice], Callable[[Any], bool]] = {Elect: self._elect}
@@ -155,7 +150,7 @@ class Simulator:
         """Do what `choice` says, as far as it is enabled; the number of steps that it took."""
         fine = self._fine.get(type(choice))
         if fine is not None:
-            if self.stable or (self.obstacles.paused and self.obstacles.stops(choice)):
+            if self.stable or (self.paused and self.obstacles.stops(choice)):
                 return 0
             if not fine(choice):
                 return 0
@@ -190,34 +185,9 @@ class Simulator:
         return self.states[process] is not None
 
     @property
-    def following(self) -> list[int]:
-        """By process: whom it has opened a connection to; itself, if it leads or wants to."""
-        return self.channels.following
-
-    @property
-    def connections(self) -> dict[tuple[int, int], Connection]:
-        """By (follower, leader)."""
-        return self.channels.connections
-
-    @property
     def messages(self) -> int:
         """How many have been sent."""
         return self.channels.messages
-
-    @property
-    def cuts(self) -> set[tuple[int, int]]:
-        """(sender, receiver) of each link that is cut."""
-        return self.obstacles.cuts
-
-    @property
-    def holds(self) -> dict[tuple[int, int], tuple[type[Message], ...]]:
-        """By (sender, receiver): the kinds of messages that the link holds."""
-        return self.obstacles.holds
-
-    @property
-    def paused(self) -> set[int]:
-        """The processes that stand still."""
-        return self.obstacles.paused
 
     @property
     def disturbed(self) -> bool:
@@ -226,17 +196,14 @@ class Simulator:
 
     def fork(self, show: Callable[[Event], None]) -> "Simulator":
         """An independent copy that goes on from here. O(processes + messages under way + steps)."""
-        twin = object.__new__(Simulator)
-        for name, value in vars(self).items():
-            setattr(twin, name, value.copy() if isinstance(value, list | set) else value)
+        twin = copy(self)
+        twin.executed = self.executed.copy()
         twin.show = show
         if self.application is not None:
             twin.application = self.application.fork(show)
             twin.show = twin.application.observe
-        twin.channels = self.channels.copy(twin._show_lost)
-        twin.obstacles = twin.channels.obstacles
-        twin.disks = [disk.copy() for disk in self.disks]
-        twin.states = [copy(state) for state in self.states]
+        channels = self.channels.copy(twin._show_lost)
+        twin._consist_of(channels, self.processes.copy(twin.show, channels, twin.application))
         twin._fine = twin._fine_table()
         return twin
 
@@ -248,7 +215,7 @@ class Simulator:
             return False
         if self.network:
             self.show(ElectEvent(process, self.incarnations[process], choice.leader))
-        return self._handle(process, process, Elected(choice.leader))
+        return self.processes.handle(process, process, Elected(choice.leader))
 
     def _receive(self, choice: Receive) -> bool:
         process, sender = choice.process, choice.sender
@@ -258,7 +225,7 @@ class Simulator:
         message, number = parcel
         if self.network:
             self.show(ReceiveEvent(process, self.incarnations[process], sender, number))
-        self._handle(process, sender, message)
+        self.processes.handle(process, sender, message)
         return True
 
     def _sync(self, choice: Sync) -> bool:
@@ -266,7 +233,7 @@ class Simulator:
         if not self.disks[process].unsynced:
             return False
         for write in self.disks[process].sync():
-            self._perform(process, write.withheld)
+            self.processes.perform(process, write.withheld)
         return True
 
     def _request(self, choice: Request) -> bool:
@@ -279,30 +246,25 @@ class Simulator:
             value = f"v{self.requests}"
             if self.application is not None:
                 value = self.application.change(choice.process, self.requests)
-        return self._handle(choice.process, choice.process, RequestStimulus(value))
+        return self.processes.handle(choice.process, choice.process, RequestStimulus(value))
 
     def _timeout(self, choice: Timeout) -> bool:
-        return self.states[choice.process] is not None and self._handle(choice.process, choice.process, TimedOut())
+        return self.states[choice.process] is not None and self.processes.handle(
+            choice.process, choice.process, TimedOut()
+        )
 
     def _notice(self, choice: Notice) -> bool:
         if not self.channels.notice(choice.process, choice.peer):
             return False
-        self._handle(choice.process, choice.peer, Lost(choice.peer))
+        self.processes.handle(choice.process, choice.peer, Lost(choice.peer))
         return True
 
     def _crash(self, choice: Crash) -> bool:
         process = choice.process
         if self.states[process] is None:
             return False
-        disk = self.disks[process]
-        for write in disk.unsynced[: choice.keep]:
-            # It did reach the disk, although nobody will hear of it before the process is up again.
-            for effect in write.withheld:
-                if isinstance(effect, _DURABLE_EVENTS):
-                    self.show(effect)
-        lost = disk.crash(choice.keep)
-        self.show(CrashEvent(process, self.incarnations[process], lost))
-        self._stop(process)
+        self.processes.crash(process, choice.keep)
+        self.paused.discard(process)
         return True
 
     def _corrupt(self, choice: Corrupt) -> bool:
@@ -318,14 +280,12 @@ class Simulator:
         process = choice.process
         if self.states[process] is not None or self.halted[process]:
             return False
-        self.incarnations[process] += 1
-        self.show(RecoverEvent(process, self.incarnations[process]))
-        self._start(process)
+        self.processes.recover(process)
         return True
 
     def _snapshot(self, choice: Snapshot) -> bool:
         process = choice.process
-        if self.states[process] is None or not self._handle(process, process, TakeSnapshot(choice.cut)):
+        if self.states[process] is None or not self.processes.handle(process, process, TakeSnapshot(choice.cut)):
             return False
         if self.application is not None:
             self.application.snapshot(process)
@@ -381,7 +341,7 @@ class Simulator:
     def _lead_at_once(self, choice: Lead) -> bool:
         """An election as one choice."""
         chosen = [choice.leader, *(p for p in choice.followers if p != choice.leader)]
-        elected = [self._elect(Elect(p, choice.leader)) for p in chosen if p not in self.obstacles.paused]
+        elected = [self._elect(Elect(p, choice.leader)) for p in chosen if p not in self.paused]
         return any(elected)
 
     def _stabilise(self, choice: Stabilise) -> None:
@@ -401,83 +361,6 @@ class Simulator:
     def _execute_all(self, choices: Iterable[Choice]) -> None:
         for choice in choices:
             self.execute(choice)
-
-    # What a process wants done.
-
-    def _start(self, process: int) -> None:
-        durable, intact = self.disks[process].read()
-        self.states[process] = self.protocol.start(
-            process, self.incarnations[process], self.quorums, durable, self.switches
-        )
-        self._handle(process, process, Started(intact))
-
-    def _handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:
-        """Let the process take its step; whether that had any effect."""
-        step = self._steps.get(type(stimulus))
-        if step is None:
-            return False
-        effects = step(self.states[process], sender, stimulus)
-        if not effects:
-            return False
-        self._perform(process, effects)
-        return True
-
-    def _perform(self, process: int, effects: list[Effect]) -> None:
-        """Do what a step returned; what the process sends to itself it handles after that, as its next step.
-
-        Else its own answer could overtake, on the way to another, what the step sent there.
-        """
-        own: list[Message] = []
-        for index, effect in enumerate(effects):
-            if isinstance(effect, Send):
-                if effect.to == process:
-                    own.append(effect.message)
-                else:
-                    number = self.channels.send(process, effect.to, effect.message)
-                    if number and self.network:
-                        self._show_sent(process, effect, number)
-            elif isinstance(effect, Persist):
-                if self.switches.sync == "atomic":
-                    self.disks[process].write(effect.fields)
-                    continue
-                # What follows waits for the disk.
-                self.disks[process].unsynced.append(Write(effect.fields, effects[index + 1 :]))
-                break
-            elif isinstance(effect, Connect):
-                self._close(process)
-                self.channels.open(process, effect.to)
-            elif isinstance(effect, GiveUp):
-                self.protocol.abandon(self.states[process])
-                self._close(process)
-            elif isinstance(effect, Halt):
-                self.show(effect)
-                self.disks[process].crash(0)
-                self._stop(process)
-                self.halted[process] = True
-                return
-            else:
-                self.show(effect)
-        for message in own:
-            self._handle(process, process, message)
-
-    def _stop(self, process: int) -> None:
-        """The process is no more; its disk is."""
-        self._close(process)
-        self.channels.refuse(process)
-        self.states[process] = None
-        self.obstacles.paused.discard(process)
-
-    def _close(self, process: int) -> None:
-        """The process lets go of its connections, and of what it meant to send once its disk is synced."""
-        for write in self.disks[process].unsynced:
-            write.withheld = [effect for effect in write.withheld if type(effect) not in _ANSWERS]
-        if self.application is not None:
-            self.application.lose_leadership(process)
-        self.channels.close(process)
-
-    def _show_sent(self, process: int, effect: Send, number: int) -> None:
-        kind, text = self.protocol.show(effect.message)
-        self.show(SendEvent(process, self.incarnations[process], effect.to, number, kind, text))
 
     def _show_lost(self, parcels: list[Parcel]) -> None:
         if self.network:

@@ -1,0 +1,184 @@
+"""The processes: how each starts, takes a step of the protocol, has its effects done, and stops.
+
+A step is a function of the protocol that returns effects: what to send, to write, to show. What follows a write waits
+with it for the disk, unless writing and syncing are one. A process that stops keeps its disk and nothing else.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+from invariants import Accept, AckEpoch, Adopt, Event, Halt, Promise, Truncate
+from invariants import Crash as CrashEvent
+from invariants import Recover as RecoverEvent
+from invariants import Send as SendEvent
+from zabcheck.protocols.base import Connect, Effect, GiveUp, Message, Persist, Protocol, Send, Started, Stimulus
+from zabcheck.protocols.quorums import Quorums
+from zabcheck.protocols.switches import Switches
+from zabcheck.simulation.application import Application
+from zabcheck.simulation.channels import Channels
+from zabcheck.simulation.disk import Disk, Write
+
+_DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
+_ANSWERS = (Send, AckEpoch)
+"""What is not done any more once its connection is closed: messages, and the event that tells of one."""
+
+
+class Processes:
+    """The processes of a run, none started; what they send goes through `channels`, what they show to `show`.
+
+    With `network` True they show what they send, too.
+    """
+
+    __slots__ = (
+        "_atomic",
+        "_steps",
+        "application",
+        "channels",
+        "disks",
+        "halted",
+        "incarnations",
+        "network",
+        "protocol",
+        "quorums",
+        "show",
+        "states",
+        "switches",
+    )
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        quorums: Quorums,
+        switches: Switches,
+        show: Callable[[Event], None],
+        channels: Channels,
+        application: Application | None,
+        *,
+        network: bool,
+    ) -> None:
+        self.protocol = protocol
+        self.quorums = quorums
+        self.switches = switches
+        self.show = show
+        self.channels = channels
+        self.application = application
+        self.network = network
+        # By process id; entry 0 is not used.
+        self.incarnations = [0] * (quorums.size + 1)
+        self.disks = [Disk() for _ in self.incarnations]
+        self.states: list[Any] = [None] * (quorums.size + 1)  # None: down
+        self.halted = [False] * (quorums.size + 1)
+        self._steps = dict(protocol.steps)
+        self._atomic = switches.sync == "atomic"
+
+    def copy(self, show: Callable[[Event], None], channels: Channels, application: Application | None) -> "Processes":
+        """An independent copy, with copies of what is around them. O(processes)."""
+        twin = copy(self)
+        twin.show, twin.channels, twin.application = show, channels, application
+        twin.incarnations = self.incarnations.copy()
+        twin.disks = [disk.copy() for disk in self.disks]
+        twin.states = [copy(state) for state in self.states]
+        twin.halted = self.halted.copy()
+        return twin
+
+    # From start to end.
+
+    def start(self, process: int) -> None:
+        """The process is up, with what its disk has."""
+        durable, intact = self.disks[process].read()
+        self.states[process] = self.protocol.start(
+            process, self.incarnations[process], self.quorums, durable, self.switches
+        )
+        self.handle(process, process, Started(intact))
+
+    def recover(self, process: int) -> None:
+        """Start again, as the next incarnation."""
+        self.incarnations[process] += 1
+        self.show(RecoverEvent(process, self.incarnations[process]))
+        self.start(process)
+
+    def crash(self, process: int, keep: int) -> None:
+        """The process stops; of its writes that are not synced the first `keep` survive."""
+        disk = self.disks[process]
+        for write in disk.unsynced[:keep]:
+            # It did reach the disk, although nobody will hear of it before the process is up again.
+            for effect in write.withheld:
+                if isinstance(effect, _DURABLE_EVENTS):
+                    self.show(effect)
+        lost = disk.crash(keep)
+        self.show(CrashEvent(process, self.incarnations[process], lost))
+        self._stop(process)
+
+    def _halt(self, process: int) -> None:
+        """The process stops for good."""
+        self.disks[process].crash(0)
+        self._stop(process)
+        self.halted[process] = True
+
+    def _stop(self, process: int) -> None:
+        """The process is no more; its disk is."""
+        self._disconnect(process)
+        self.channels.refuse(process)
+        self.states[process] = None
+
+    # A step.
+
+    def handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:
+        """Let the process take its step; whether that had any effect."""
+        step = self._steps.get(type(stimulus))
+        if step is None:
+            return False
+        effects = step(self.states[process], sender, stimulus)
+        if not effects:
+            return False
+        self.perform(process, effects)
+        return True
+
+    def perform(self, process: int, effects: list[Effect]) -> None:
+        """Do what a step returned; what the process sends to itself it handles after that, as its next step.
+
+        Else its own answer could overtake, on the way to another, what the step sent there.
+        """
+        own: list[Message] = []
+        for index, effect in enumerate(effects):
+            if isinstance(effect, Send):
+                if effect.to == process:
+                    own.append(effect.message)
+                else:
+                    number = self.channels.send(process, effect.to, effect.message)
+                    if number and self.network:
+                        self._show_sent(process, effect, number)
+            elif isinstance(effect, Persist):
+                if self._atomic:
+                    self.disks[process].write(effect.fields)
+                    continue
+                # What follows waits for the disk.
+                self.disks[process].unsynced.append(Write(effect.fields, effects[index + 1 :]))
+                break
+            elif isinstance(effect, Connect):
+                self._disconnect(process)
+                self.channels.open(process, effect.to)
+            elif isinstance(effect, GiveUp):
+                self.protocol.abandon(self.states[process])
+                self._disconnect(process)
+            elif isinstance(effect, Halt):
+                self.show(effect)
+                self._halt(process)
+                return
+            else:
+                self.show(effect)
+        for message in own:
+            self.handle(process, process, message)
+
+    def _disconnect(self, process: int) -> None:
+        """The process lets go of its connections, and of what it meant to send once its disk is synced."""
+        for write in self.disks[process].unsynced:
+            write.withheld = [effect for effect in write.withheld if type(effect) not in _ANSWERS]
+        if self.application is not None:
+            self.application.lose_leadership(process)
+        self.channels.close(process)
+
+    def _show_sent(self, process: int, effect: Send, number: int) -> None:
+        kind, text = self.protocol.show(effect.message)
+        self.show(SendEvent(process, self.incarnations[process], effect.to, number, kind, text))
