@@ -6,6 +6,7 @@ errors to standard error.
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,7 @@ from pathlib import Path
 from secrets import randbelow
 from shlex import quote
 from shutil import get_terminal_size
+from threading import current_thread, main_thread
 from time import process_time
 from typing import Annotated, Any, BinaryIO, NamedTuple, ParamSpec, cast
 
@@ -166,11 +168,12 @@ def run(
     tally = Tally(kinds)
     start = process_time()
     found, interrupted = None, False
-    with progress(runs, "searching") as advance:
+    with progress(runs, "searching") as advance, interrupts() as look_for_interrupt:
 
         def on_run(each: Any) -> None:
             tally.add(each)
             advance(f"{tally.steps:,} steps")
+            look_for_interrupt()
 
         names = tuple(kind.name for kind in kinds)
         search = Search(checked, processes, names, runs, steps, seed, on_run, family, fixed)
@@ -496,6 +499,33 @@ def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
     with bar:
         task = bar.add_task(what, total=total, note="")
         yield lambda note: bar.update(task, advance=1, note=note)
+
+
+@contextmanager
+def interrupts() -> Iterator[Callable[[], None]]:
+    """Ctrl-C is taken note of; the function raises it. A second one comes through at once.
+
+    In the middle of a run Hypothesis may lose it, or take the run for one that behaves differently than before.
+    """
+    came = False
+
+    def take_note(number: int, frame: object) -> None:
+        nonlocal came
+        came = True
+        signal.signal(number, signal.default_int_handler)
+
+    def look() -> None:
+        if came:
+            raise KeyboardInterrupt
+
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield look  # it is somebody else's business
+        return
+    signal.signal(signal.SIGINT, take_note)
+    try:
+        yield look
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # Files.

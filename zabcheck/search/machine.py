@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import msgspec
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
-from hypothesis.errors import FlakyStrategyDefinition
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 from msgspec import Struct
 
@@ -513,16 +512,4 @@ def find_with(machine: type[Machine], chosen: settings) -> PropertyBroken | None
         run_state_machine_as_test(machine, settings=chosen, _min_steps=chosen.stateful_step_count)
     except PropertyBroken as broken:
         return broken
-    except FlakyStrategyDefinition as error:
-        # An example that Ctrl-C cuts short can look to Hypothesis like one that draws less than it did before.
-        if _was_interrupted(error):
-            raise KeyboardInterrupt from None
-        raise
     return None
-
-
-def _was_interrupted(error: BaseException | None) -> bool:
-    """Whether `error` came up while a `KeyboardInterrupt` was on its way."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error is not None
