@@ -10,6 +10,7 @@ and the version that results. A process applies what it delivers, in that order,
 import re
 from collections.abc import Callable
 from hashlib import blake2b
+from typing import Any
 
 from invariants import NO_ZXID, Broadcast, Crash, Deliver, Event, Recover, Restore, State, Txn, Zxid
 
@@ -71,18 +72,9 @@ class Application:
     def observe(self, event: Event) -> None:
         """Show `event`, and what it means for the state."""
         self.show(event)
-        if isinstance(event, Deliver):
-            self._deliver(event)
-        elif isinstance(event, Broadcast):
-            ahead = self._ahead(event.process)
-            self.ahead[event.process] = ahead.apply(event.txn)
-        elif isinstance(event, Restore):
-            self._restore(event)
-        elif isinstance(event, Recover | Crash):
-            self.states.pop(event.process, None)
-            self.ahead.pop(event.process, None)
-            if isinstance(event, Recover):
-                self.states[event.process] = NOTHING
+        observer = _OBSERVERS.get(type(event))
+        if observer is not None:
+            observer(self, event)
 
     def change(self, process: int, number: int) -> str:
         """The change that the primary `process` makes of the client's request with this number."""
@@ -115,6 +107,16 @@ class Application:
         ahead = self.ahead.get(process)
         return self.states.get(process, NOTHING) if ahead is None else ahead
 
+    def _broadcast(self, event: Broadcast) -> None:
+        self.ahead[event.process] = self._ahead(event.process).apply(event.txn)
+
+    def _crash(self, event: Crash) -> None:
+        self.states.pop(event.process, None)
+        self.ahead.pop(event.process, None)
+
+    def _recover(self, event: Recover) -> None:
+        self.states[event.process] = NOTHING
+
     def _deliver(self, event: Deliver) -> None:
         before = self.states.get(event.process)
         if before is None:
@@ -132,3 +134,12 @@ class Application:
             return
         self.states[event.process] = self.snapshots[event.process, event.zxid] = state
         self.show(State(event.process, event.incarnation, state.zxid, state.length, state.digest))
+
+
+_OBSERVERS: dict[type[Event], Callable[[Application, Any], None]] = {
+    Broadcast: Application._broadcast,
+    Deliver: Application._deliver,
+    Crash: Application._crash,
+    Recover: Application._recover,
+    Restore: Application._restore,
+}

@@ -20,6 +20,8 @@ from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.disk import Disk, Write
 
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
+_TO_BE_DONE = frozenset((Send, Persist, Connect, GiveUp, Halt))
+"""The effects that are more than something to be shown."""
 _ANSWERS = (Send, AckEpoch)
 """What is not done any more once its connection is closed: messages, and the event that tells of one."""
 
@@ -140,11 +142,15 @@ class Processes:
 
         Else its own answer could overtake, on the way to another, what the step sent there.
         """
-        own: list[Message] = []
+        own: tuple[Message, ...] = ()
         for index, effect in enumerate(effects):
-            if isinstance(effect, Send):
+            # Most are events; to ask for the exact type is much faster than `isinstance`, and there are no subclasses.
+            kind = type(effect)
+            if kind not in _TO_BE_DONE:
+                self.show(effect)  # type: ignore[arg-type]  # the other effects are events
+            elif isinstance(effect, Send):
                 if effect.to == process:
-                    own.append(effect.message)
+                    own = (*own, effect.message)
                 else:
                     number = self.channels.send(process, effect.to, effect.message)
                     if number and self.network:
@@ -166,8 +172,6 @@ class Processes:
                 self.show(effect)
                 self._halt(process)
                 return
-            else:
-                self.show(effect)
         for message in own:
             self.handle(process, process, message)
 
