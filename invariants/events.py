@@ -148,12 +148,14 @@ class FinalRead(Local, frozen=True, tag="final_read"):
 class State(Local, frozen=True):
     """The application's state after the first `length` transactions, the last of them at `zxid`, has this digest.
 
-    How it is computed is the application's business, as long as every process does it in the same way.
+    How it is computed is the application's business, as long as every process does it in the same way. `text` is for
+    the reader: what is in the state, or the part that matters.
     """
 
     zxid: Zxid
     length: Length
     digest: ChainHash
+    text: str = ""
 
 
 class Stabilised(Local, frozen=True):

@@ -5,7 +5,7 @@ same changes in the same order has the same state. So a divergence is seen in va
 broadcast, or an application that applied something else than what was delivered, or in another way.
 
 Detection: one look-up by length. Witness: at the least length with two digests, the least event by (process,
-incarnation, digest, zxid), and the least with another digest. Exercised by: two `State` events of one length.
+incarnation, digest, zxid, text), and the least with another digest. Exercised by: two `State` events of one length.
 Cost: O(1) an event; memory O(lengths).
 """
 
@@ -59,11 +59,15 @@ class SameState(Invariant):
         first, second = sorted([self.least[self.lowest], *others], key=_rank)[:2]
         count = "1 transaction" if self.lowest == 1 else f"{self.lowest} transactions"
         return self._violation(
-            f"after {count} p{first.process} has state {first.digest:x}, and p{second.process} has {second.digest:x}",
+            f"after {count} p{first.process} has {_content(first)}, and p{second.process} has {_content(second)}",
             first,
             second,
         )
 
 
+def _content(event: State) -> str:
+    return event.text or f"state {event.digest:x}"
+
+
 def _rank(event: State) -> tuple[Any, ...]:
-    return event.process, event.incarnation, event.digest, event.zxid
+    return event.process, event.incarnation, event.digest, event.zxid, event.text

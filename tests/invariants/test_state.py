@@ -13,7 +13,7 @@ def state(process: int, length: int, digest: int, incarnation: int = 0) -> State
 def test_two_states_after_equally_many_transactions_are_a_violation() -> None:
     verdict = judge(NAME, [state(2, 1, 255), state(1, 1, 16)])
     assert witness(verdict) == (state(1, 1, 16), state(2, 1, 255))
-    assert summary(verdict) == "after 1 transaction p1 has state 10, and p2 has ff"
+    assert summary(verdict) == "after 1 transaction p1 has state 10, and p2 has state ff"
 
 
 def test_equal_states_at_equal_lengths_are_right() -> None:
@@ -24,7 +24,7 @@ def test_equal_states_at_equal_lengths_are_right() -> None:
 def test_one_process_has_to_be_in_the_same_state_again_after_a_crash() -> None:
     verdict = judge(NAME, [state(1, 2, 7), state(1, 2, 8, incarnation=1)])
     assert witness(verdict) == (state(1, 2, 7), state(1, 2, 8, incarnation=1))
-    assert summary(verdict) == "after 2 transactions p1 has state 7, and p1 has 8"
+    assert summary(verdict) == "after 2 transactions p1 has state 7, and p1 has state 8"
 
 
 def test_the_zxid_does_not_matter() -> None:

@@ -162,6 +162,15 @@ def test_a_process_whose_leader_has_cut_its_log_takes_the_leaders_snapshot_over(
     assert [(s.length, s.digest) for s in states(events, 3)] == [(s.length, s.digest) for s in states(events, 1)][1:]
 
 
+def test_divergence_is_in_the_state() -> None:
+    """Where one transaction is not delivered again after a crash, the state is another one at the same length."""
+    run = (*LED, *[Request(1)] * 3, Settle(4), Crash(3), Recover(3), Elect(3, 1), Settle(9))
+    _, events = zab(*run, mutant="redeliver-with-gap")
+    after = [s for s in states(events, 3) if s.incarnation]
+    assert [s.length for s in after] == [1, 2]
+    assert after[0].digest != states(events, 1)[0].digest
+
+
 def test_a_fork_has_states_of_its_own() -> None:
     simulator, _ = zab(*LED, Request(1))
     shown: list[Event] = []
@@ -174,3 +183,17 @@ def test_a_fork_has_states_of_its_own() -> None:
     assert twin.application is not None
     for process in (1, 2, 3):
         assert simulator.application.states[process].digest == twin.application.states[process].digest
+
+
+def test_what_is_in_a_state_is_told_where_a_run_is_drawn() -> None:
+    for network, text in ((False, ""), (True, "/b=v1@1")):
+        events: list[Event] = []
+        simulator = Simulator(mutated("zab"), 3, events.append, switches=KEY_VALUE, network=network)
+        for choice in (*LED, Request(1), Settle(4)):
+            simulator.execute(choice)
+        assert {s.text for process in (1, 2, 3) for s in states(events, process)} == {text}
+
+
+def test_of_a_state_with_many_paths_some_are_shown() -> None:
+    assert str(applied(*[f"/{name}=v@1" for name in "fedcba"])) == "/a=v@1 /b=v@1 /c=v@1 /d=v@1 /e=v@1 …"
+    assert str(NOTHING) == ""

@@ -151,6 +151,13 @@ def test_a_snapshot_hides_what_was_altered_below_it_once_the_log_is_cut() -> Non
     assert not any(isinstance(event, Halt) for event in events)
 
 
+def test_without_looking_at_digests_a_wrong_transaction_is_delivered() -> None:
+    run = (*TWO_DELIVERED, Corrupt(2), Crash(2), Crash(1), Crash(3), RecoverChoice(2), RecoverChoice(3))
+    simulator, events = zab(*run, Lead(2, (3,)), Settle(8), mutant="ignore-digest")
+    assert simulator.is_up(2)
+    assert Deliver(2, 1, Txn(Zxid(1, 2), "b?")) in events
+
+
 def test_a_fork_knows_who_has_halted() -> None:
     simulator, _ = zab(*TWO_DELIVERED, Corrupt(2), Crash(2))
     twin = simulator.fork(lambda _: None)

@@ -119,7 +119,7 @@ def said(event: Event) -> str:
         case Recover():
             return "recovers"
         case State():
-            return f"has state {event.digest:x} after {event.zxid}"
+            return f"has {event.text or f'state {event.digest:x}'} after {event.zxid}"
         case ClientAck():
             return f"tells a client that {event.txn} is done"
         case FinalRead():

@@ -12,9 +12,11 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
-from invariants import NO_ZXID, Broadcast, Crash, Deliver, Event, Recover, Restore, State, Txn, Zxid
+from invariants import NO_ZXID, Broadcast, Crash, Deliver, Event, Local, Recover, Restore, State, Txn, Zxid
 
 PATHS = ("/a", "/b", "/c")
+MOST_PATHS = 5
+"""How many paths are shown of a state; requests of one's own may have set any number."""
 _CHANGE = re.compile(r"(?P<path>/[^=]*)=(?P<value>[^@]*)@(?P<version>\d{1,9})", re.ASCII)
 
 
@@ -45,6 +47,12 @@ class Values:
         self._latest = txn, after
         return after
 
+    def __str__(self) -> str:
+        shown = " ".join(
+            f"{path}={value}@{version}" for path, (value, version) in sorted(self.entries.items())[:MOST_PATHS]
+        )
+        return shown if len(self.entries) <= MOST_PATHS else f"{shown} …"
+
     def version(self, path: str) -> int:
         """0 for a path that there is not."""
         return self.entries.get(path, ("", 0))[1]
@@ -61,10 +69,14 @@ def _digest(path: str, entry: tuple[str, int] | None) -> int:
 
 
 class Application:
-    """The state of each process, kept by what the process shows; what it shows itself goes to `show` as well."""
+    """The state of each process, kept by what the process shows; what it shows itself goes to `show` as well.
 
-    def __init__(self, show: Callable[[Event], None]) -> None:
+    With `in_words` its events tell what is in a state.
+    """
+
+    def __init__(self, show: Callable[[Event], None], *, in_words: bool = False) -> None:
         self.show = show
+        self.in_words = in_words
         self.states: dict[int, Values] = {}  # none: taken over from a snapshot that nobody here wrote
         self.ahead: dict[int, Values] = {}  # with what a primary has broadcast since it first did
         self.snapshots: dict[tuple[int, Zxid], Values] = {}
@@ -97,7 +109,7 @@ class Application:
 
     def fork(self, show: Callable[[Event], None]) -> "Application":
         """An independent copy. O(processes + snapshots)."""
-        twin = Application(show)
+        twin = Application(show, in_words=self.in_words)
         twin.states = self.states.copy()
         twin.ahead = self.ahead.copy()
         twin.snapshots = self.snapshots.copy()
@@ -122,7 +134,7 @@ class Application:
         if before is None:
             return
         after = self.states[event.process] = before.apply(event.txn)
-        self.show(State(event.process, event.incarnation, after.zxid, after.length, after.digest))
+        self._tell(event, after)
 
     def _restore(self, event: Restore) -> None:
         """Its own snapshot, or one that another process wrote at that point."""
@@ -133,7 +145,11 @@ class Application:
         if state is None:
             return
         self.states[event.process] = self.snapshots[event.process, event.zxid] = state
-        self.show(State(event.process, event.incarnation, state.zxid, state.length, state.digest))
+        self._tell(event, state)
+
+    def _tell(self, event: Local, state: Values) -> None:
+        text = str(state) if self.in_words else ""
+        self.show(State(event.process, event.incarnation, state.zxid, state.length, state.digest, text))
 
 
 _OBSERVERS: dict[type[Event], Callable[[Application, Any], None]] = {

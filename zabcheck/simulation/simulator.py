@@ -82,7 +82,7 @@ class Simulator:
         assert processes >= 1
         assert quorums is None or quorums.size == processes
         self.protocol = protocol
-        self.application = Application(show) if switches.application == "key-value" else None
+        self.application = Application(show, in_words=network) if switches.application == "key-value" else None
         self.show = show if self.application is None else self.application.observe
         self.on_step = on_step
         self.network = network
