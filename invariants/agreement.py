@@ -78,11 +78,16 @@ class Agreement(Invariant):
             return None
         a, p, b, q = best
         return self._violation(
-            f"p{p[0]} delivered {ordered[a]} and never {ordered[b]}, p{q[0]} delivered {ordered[b]} and never "
+            f"{_named(p)} delivered {ordered[a]} and never {ordered[b]}, {_named(q)} delivered {ordered[b]} and never "
             f"{ordered[a]}",
             Deliver(*p, ordered[a]),
             Deliver(*q, ordered[b]),
         )
+
+
+def _named(actor: Actor) -> str:
+    process, incarnation = actor
+    return f"p{process}" + (f" (incarnation {incarnation})" if incarnation else "")
 
 
 def _masks(record: Record, bit_of: dict[Txn, int]) -> list[tuple[Actor, int]]:

@@ -46,7 +46,8 @@ class ReliableDelivery(Liveness):
         if links:
             actors.append(self.record.least_actor(*links)[0])
         return self._violation(
-            f"p{min(actors)[0]} delivered {txn}, and p{member} never did, although p{event.process} led it undisturbed",
+            f"p{min(actors)[0]} delivered {txn}, and p{member} never did, although p{event.process} led "
+            f"{_members(event)} undisturbed",
             Deliver(*min(actors), txn),
             event,
         )
@@ -57,3 +58,7 @@ class ReliableDelivery(Liveness):
             return False
         longest = next(reversed(self.record.links.values()))
         return all(self.has(member) == longest for member in event.quorum)
+
+
+def _members(event: Stabilised) -> str:
+    return " ".join(f"p{member}" for member in event.quorum)

@@ -20,7 +20,7 @@ from invariants.record import Record
 class SameState(Invariant):
     name = "state"
     statement = "Processes that have applied equally many transactions are in the same state."
-    source = "DSN 2011, I and II (primary-backup)"
+    source = "after DSN 2011, I and II: primary-backup"
     group = "application"
 
     def __init__(self, record: Record, order: str) -> None:

@@ -40,7 +40,7 @@ from zabcheck.report import summary as summaries
 from zabcheck.report import terminal
 from zabcheck.report.story import Story
 from zabcheck.report.summary import PropertySummary, Summary
-from zabcheck.report.words import clean
+from zabcheck.report.words import clean, counted
 from zabcheck.search.explain import explain_replay
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import MAX_STEPS, Replay, collect_garbage_less_often, replay, schedule_of
@@ -181,7 +181,8 @@ def run(
             found = find(search)
         except KeyboardInterrupt:
             interrupted = True
-    summary = summarise(tally, protocol, mutant, processes, seed, process_time() - start, interrupted)
+    seconds = process_time() - start
+    summary = summarise(tally, protocol, mutant, processes, seed, seconds, interrupted, quorums, fixed)
     if found is None:
         return finish_run(summary, format)
     schedule = schedule_of(
@@ -236,10 +237,10 @@ def replay_(
     else:
         console = make_console()
         if any(verdict.violation is not None for verdict in replayed.verdicts):
-            console.print(terminal.render(explain_replay(replayed), quote(str(file))))
+            console.print(terminal.render(explain_replay(replayed), quote(str(file))), crop=False)
             console.print()
         console.print(terminal.render_verdicts(replayed.verdicts))
-        console.print(f"\n{replayed.steps} steps, trace SHA-256 {replayed.sha256}")
+        console.print(f"\n{counted(replayed.steps, 'step', 'steps')}, trace SHA-256 {replayed.sha256}")
         if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
             console.print(f"the schedule is said to violate {schedule.violates}; it does not")
         if replayed.skipped:
@@ -332,6 +333,8 @@ def summarise(
     seed: int,
     seconds: float,
     interrupted: bool,
+    quorums: str,
+    switches: dict[str, Any],
 ) -> Summary:
     """The search as data."""
 
@@ -354,6 +357,8 @@ def summarise(
         tuple(properties),
         tally.goals,
         interrupted,
+        quorums,
+        switches,
     )
 
 
@@ -384,7 +389,7 @@ def finish_run(summary: Summary, format: Format, found: Counterexample | None = 
         if found is not None:
             console.print()
             saved = quote(str(found.files[0])) if found.files else "FILE"
-            console.print(terminal.render(found.story, saved))
+            console.print(terminal.render(found.story, saved), crop=False)
             for file in found.files:
                 print_path(console, f"wrote {file}")
     if found is not None:

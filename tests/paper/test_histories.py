@@ -139,4 +139,16 @@ def test_f_2_1_without_news_of_it_only_history_and_epoch_are_written(base: Chain
 def test_f_2_1_a_later_snapshot_of_its_own_is_kept() -> None:
     f = synchronizing(history=AB, snapshot=AB)
     on_newleader(f, 1, NewLeader(EPOCH, Whole(ABD, Chain.of([A]))))
-    assert (f.base, f.snapshot) == (Chain.of([A]), AB)
+    assert (f.base, f.snapshot) == (EMPTY, AB)
+
+
+def test_f_2_1_a_log_that_goes_further_back_is_not_cut_because_the_leaders_is() -> None:
+    f = synchronizing(history=AB)
+    on_newleader(f, 1, NewLeader(EPOCH, Whole(ABD, AB)))
+    assert (f.base, f.snapshot) == (EMPTY, EMPTY)
+
+
+def test_f_2_1_a_log_that_was_cut_further_stays_so() -> None:
+    f = synchronizing(history=AB, base=AB, snapshot=AB)
+    on_newleader(f, 1, NewLeader(EPOCH, Whole(ABD, Chain.of([A]))))
+    assert (f.base, f.snapshot) == (AB, AB)

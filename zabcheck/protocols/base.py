@@ -80,7 +80,7 @@ class TakeSnapshot(Stimulus, frozen=True):
 
 
 class Send(Struct, frozen=True, gc=False):
-    """Send `message` to `to`; a message to oneself arrives at once."""
+    """Send `message` to `to`; a message to oneself is handled right after the step."""
 
     to: ProcessId
     message: Message

@@ -89,7 +89,7 @@ def text_of(renderable: RenderableType, width: int = 100, color: bool = False) -
         highlight=False,
     )
     with console.capture() as captured:
-        console.print(renderable)
+        console.print(renderable, crop=False)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")).rstrip("\n") + "\n"
 
 

@@ -65,6 +65,8 @@ class Story(Struct, frozen=True):
     """(process, incarnation, first deliveries), each incarnation that delivered or restored something."""
     legend: tuple[str, ...] = ()
     """What the variables of a process are."""
+    settings: tuple[str, ...] = ()
+    """What the run has of its own besides: quorums that are no majorities, switches that are set."""
 
     def step_of(self, event: Event) -> int | None:
         """The step that showed this event first."""

@@ -1,12 +1,16 @@
 """What a search has seen, as tables: properties, goals, totals."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from zabcheck.report.words import counted
+
+MAJORITY = "majority"
 STYLES = {"holds": "green", "violated": "bold red", "not exercised": "yellow", "inconclusive": "yellow"}
 
 
@@ -34,6 +38,9 @@ class Summary(Struct, frozen=True):
     properties: tuple[PropertySummary, ...]
     goals: Mapping[str, int]
     interrupted: bool = False
+    quorums: str = MAJORITY
+    switches: Mapping[str, Any] = {}
+    """Those that were fixed; the others were drawn for each run."""
 
 
 def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
@@ -58,10 +65,13 @@ def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
 
 def _totals(summary: Summary) -> Text:
     what = summary.protocol + (f" with mutant {summary.mutant}" if summary.mutant else "")
+    size = [counted(summary.processes, "process", "processes")]
+    size += [summary.quorums] if summary.quorums != MAJORITY else []
+    size += [f"{switch} {value}" for switch, value in summary.switches.items()]
     missing = [goal for goal, count in summary.goals.items() if not count]
     text = Text(
-        f"{what}, {summary.processes} processes, seed {summary.seed}: {summary.runs:,} runs, {summary.steps:,} steps, "
-        f"{summary.seconds:.1f} CPU seconds"
+        f"{', '.join([what, *size])}, seed {summary.seed}: {counted(summary.runs, 'run', 'runs')}, "
+        f"{counted(summary.steps, 'step', 'steps')}, {summary.seconds:.1f} CPU seconds"
     )
     if summary.interrupted:
         text.append("\ninterrupted: this is what was done so far", "yellow")

@@ -15,10 +15,11 @@ from zabcheck.report.deliveries import Delivered, draw_delivered
 from zabcheck.report.pen import BOLD, DIM, RED, Drawing, Pen, labels_of, padded, text_of
 from zabcheck.report.steps import draw_steps
 from zabcheck.report.story import Story
-from zabcheck.report.words import sentence
+from zabcheck.report.words import counted, sentence
 
 VERDICTS = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}
 LONGEST_PATH = 4096
+PAPERS = ("DSN 2011", "LADIS 2008")
 
 # What is offered. With `ascii_only` None the console's encoding decides.
 
@@ -79,11 +80,13 @@ def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) 
     else:
         yield pen.write(f"{violation.property} is violated", RED)
         yield pen.write(f"{violation.summary}.", BOLD)
-        facts.append(("the paper", f"{violation.statement} ({violation.source})"))
+        label = "the paper" if violation.source.startswith(PAPERS) else "the rule"
+        facts.append((label, f"{violation.statement} ({violation.source})"))
     if story is not None and story.wrong is not None:
         facts.append(("planted", f"{story.mutant}: {story.wrong}"))
     if story is not None:
-        facts.append(("run", f"{story.protocol}, {story.processes} processes, {len(story.moments)} steps"))
+        size = [counted(story.processes, "process", "processes"), *story.settings]
+        facts.append(("run", ", ".join([story.protocol, *size, counted(len(story.moments), "step", "steps")])))
     table = Table.grid(padding=(0, 2, 0, 0))
     for label, fact in facts:
         table.add_row(pen.write(label, DIM), pen.write(fact))
@@ -114,7 +117,8 @@ def _witness(
 
 def _replay(pen: Pen, story: Story, file: str) -> Iterator[RenderableType]:
     yield Text()
-    yield pen.write(f"{len(story.moments)} steps, trace SHA-256 {story.sha256[:16]}…")
+    steps = counted(len(story.moments), "step", "steps")
+    yield pen.write(f"{steps}, trace SHA-256 {story.sha256[:16]}…")
     command = Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH))
     command.overflow, command.no_wrap = "ignore", True  # to be copied whole
     yield command

@@ -91,6 +91,11 @@ def _character(character: str, ascii_only: bool) -> str:
     return character.encode("unicode_escape").decode()
 
 
+def counted(number: int, one: str, several: str) -> str:
+    """ "1 step", "2 steps"."""
+    return f"{number:,} {one if number == 1 else several}"
+
+
 def name(process: int, incarnation: int = 0) -> str:
     """A process, and which of its incarnations if it is not the first."""
     return f"p{process}" + (f" (incarnation {incarnation})" if incarnation else "")

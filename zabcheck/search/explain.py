@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from invariants import EMPTY, Chain, Corrupt, Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
 from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.protocols.quorums import MAJORITY
+from zabcheck.protocols.switches import LETTER
 from zabcheck.report.story import Change, Message, Moment, Story
 from zabcheck.report.words import names
 from zabcheck.search.run import Replay, replay, simulate
@@ -39,6 +41,8 @@ def explain_replay(replayed: Replay) -> Story:
         for event in shown:
             if isinstance(event, Send):
                 text = messages[event.message].text
+                if not hasattr(choice, "process"):
+                    text += f" from p{event.process}"  # several processes took part in the step
                 sent[text] = (*sent.get(text, ()), event.to)
         changes = {
             process: found for process in simulator.ids if (found := tuple(_changes(before[process], after[process])))
@@ -79,8 +83,21 @@ def explain_replay(replayed: Replay) -> Story:
         violation=violation,
         moments=tuple(moments),
         delivered=tuple(_delivered(replayed.events)),
-        legend=simulator.protocol.legend,
+        legend=_legend(simulator),
+        settings=_settings(schedule),
     )
+
+
+def _settings(schedule: Schedule) -> tuple[str, ...]:
+    """The quorum system, unless it is the majority, and the switches that are not as the letter of the paper has it."""
+    quorums = [schedule.quorums] if schedule.quorums != MAJORITY else []
+    switches = schedule.switches
+    changed = [name for name in switches.__struct_fields__ if getattr(switches, name) != getattr(LETTER, name)]
+    return (*quorums, *(f"{name} {getattr(switches, name)}" for name in changed))
+
+
+def _legend(simulator: Simulator) -> tuple[str, ...]:
+    return simulator.protocol.legend + (("/path=value@version",) if simulator.application is not None else ())
 
 
 def _by_schedule(replayed: Replay) -> list[Verdict]:

@@ -94,6 +94,7 @@ class Goals:
         self._holders.setdefault(event.txn, set()).add(event.process)
 
     def _adopt(self, event: Adopt) -> None:
+        self._fresh.discard(event.process)
         if event.epoch > self._adopted:
             self._adopted = event.epoch
             newest = max(self._delivered.values(), default=NO_ZXID)

@@ -42,6 +42,7 @@ def minimise(schedule: Schedule, property_: str, seconds: float = 60.0) -> Sched
     if choices is None:
         raise ValueError(f"the schedule does not break {property_}")
     best = structs.replace(schedule, choices=choices, violates=property_)
+    best = _taken_apart(best, property_)
     for candidate in _with_fewer_processes(best):
         found = breaks(candidate, property_)
         if found is not None:
@@ -54,6 +55,17 @@ def minimise(schedule: Schedule, property_: str, seconds: float = 60.0) -> Sched
         best = _throw_switches(best, property_, deadline)
         if best == before or process_time() > deadline:
             return best
+
+
+def _taken_apart(schedule: Schedule, property_: str) -> Schedule:
+    """The schedule with the steps of `Stabilise` in its place, if the property breaks without its promise, too."""
+    steps: list[Choice] = []
+    simulator = simulate(schedule, lambda _: None)
+    simulator.on_step = steps.append
+    for choice in schedule.choices:
+        simulator.execute(choice)
+    found = breaks(structs.replace(schedule, choices=tuple(steps)), property_)
+    return schedule if found is None else structs.replace(schedule, choices=found)
 
 
 def _with_fewer_processes(schedule: Schedule) -> Iterator[Schedule]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
-from invariants import NO_ZXID, Broadcast, Crash, Deliver, Event, Local, Recover, Restore, State, Txn, Zxid
+from invariants import NO_ZXID, Broadcast, Chain, Crash, Deliver, Event, Local, Recover, Restore, State, Txn, Zxid
 
 PATHS = ("/a", "/b", "/c")
 MOST_PATHS = 5
@@ -77,9 +77,10 @@ class Application:
     def __init__(self, show: Callable[[Event], None], *, in_words: bool = False) -> None:
         self.show = show
         self.in_words = in_words
+        self.fresh: set[int] = set()  # recovered, and nothing delivered or taken over since
         self.states: dict[int, Values] = {}  # none: taken over from a snapshot that nobody here wrote
         self.ahead: dict[int, Values] = {}  # with what a primary has broadcast since it first did
-        self.snapshots: dict[tuple[int, Zxid], Values] = {}
+        self.snapshots: dict[tuple[int, int], Values] = {}  # by (writer, chain hash of what was delivered)
 
     def observe(self, event: Event) -> None:
         """Show `event`, and what it means for the state."""
@@ -97,11 +98,11 @@ class Application:
         """The process is up for the first time."""
         self.states[process] = NOTHING
 
-    def snapshot(self, process: int) -> None:
-        """The process writes its state down."""
+    def snapshot(self, process: int, delivered: Chain) -> None:
+        """The process writes its state down, as that after `delivered`."""
         state = self.states.get(process)
         if state is not None:
-            self.snapshots[process, state.zxid] = state
+            self.snapshots[process, delivered.hash] = state
 
     def lose_leadership(self, process: int) -> None:
         """What the process has broadcast may never be delivered: it starts again from what it has applied."""
@@ -110,6 +111,7 @@ class Application:
     def fork(self, show: Callable[[Event], None]) -> "Application":
         """An independent copy. O(processes + snapshots)."""
         twin = Application(show, in_words=self.in_words)
+        twin.fresh = self.fresh.copy()
         twin.states = self.states.copy()
         twin.ahead = self.ahead.copy()
         twin.snapshots = self.snapshots.copy()
@@ -128,8 +130,10 @@ class Application:
 
     def _recover(self, event: Recover) -> None:
         self.states[event.process] = NOTHING
+        self.fresh.add(event.process)
 
     def _deliver(self, event: Deliver) -> None:
+        self.fresh.discard(event.process)
         before = self.states.get(event.process)
         if before is None:
             return
@@ -137,14 +141,15 @@ class Application:
         self._tell(event, after)
 
     def _restore(self, event: Restore) -> None:
-        """Its own snapshot, or one that another process wrote at that point."""
-        own = self.snapshots.get((event.process, event.zxid))
-        others = (state for (_, zxid), state in self.snapshots.items() if zxid == event.zxid)
-        state = own if own is not None else next(others, None)
+        """Right after a recovery its own snapshot, else that of another process: the one with the lowest id."""
+        writers = sorted(process for process, chain_hash in self.snapshots if chain_hash == event.hash)
+        writers.sort(key=lambda writer: (writer == event.process) != (event.process in self.fresh))
+        state = self.snapshots[writers[0], event.hash] if writers else None
+        self.fresh.discard(event.process)
         self.states.pop(event.process, None)
         if state is None:
             return
-        self.states[event.process] = self.snapshots[event.process, event.zxid] = state
+        self.states[event.process] = self.snapshots[event.process, event.hash] = state
         self._tell(event, state)
 
     def _tell(self, event: Local, state: Values) -> None:

@@ -4,8 +4,8 @@ A write is what one `Persist` holds; it survives a crash whole or not at all. A 
 after the last sync. The effects that came after a write in its step wait with it until it is synced.
 
 The durable variable `history`, if a protocol has one, is a log with a record for each transaction; a prefix `base` of
-it may be cut off. A record can be altered behind the process' back. Its digest tells, when it is read: that is when
-the process starts (LADIS 2008, 2 and 3).
+it may be cut off. `snapshot` is what the application's snapshot stands for. A record of the log can be altered behind
+the process' back. Its digest tells, when it is read: that is when the process starts (LADIS 2008, 2 and 3).
 """
 
 from typing import Any
@@ -48,6 +48,11 @@ class Disk:
         """Make these variables durable at once."""
         self.durable = {**self.durable, **fields}
 
+    def written(self, field: str) -> Any:
+        """What was last written to a durable variable, synced or not."""
+        found = [write.fields[field] for write in self.unsynced if field in write.fields]
+        return found[-1] if found else self.durable[field]
+
     def crash(self, keep: int) -> int:
         """Keep the first `keep` writes and lose the rest; the number lost."""
         self.sync(keep)
@@ -82,7 +87,7 @@ class Disk:
         bad = {each.length for each in self.altered}
         history = EMPTY
         for place, txn in enumerate(log, 1):
-            history = history.append(Txn(txn.zxid, f"{txn.value}?") if place in bad else txn)
+            history = history.append(Txn(txn.zxid, f"{txn.value}(altered)") if place in bad else txn)
         self.altered = ()
         self.write({LOG: history})
         return self.durable, False

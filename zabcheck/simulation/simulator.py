@@ -288,7 +288,7 @@ class Simulator:
         if self.states[process] is None or not self.processes.handle(process, process, TakeSnapshot(choice.cut)):
             return False
         if self.application is not None:
-            self.application.snapshot(process)
+            self.application.snapshot(process, self.disks[process].written("snapshot"))
         return True
 
     def _cut(self, choice: Cut) -> bool:

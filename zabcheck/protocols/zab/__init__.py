@@ -4,6 +4,7 @@ systems", sections IV and V): every step from f.1.1 to l.3.4 is a function of th
 
 from zabcheck.protocols.base import Elected, Lost, Message, Protocol, Request, Started, TakeSnapshot, TimedOut
 from zabcheck.protocols.zab import follower, leader, messages, process
+from zabcheck.protocols.zab.histories import Carried, Missing
 
 KINDS: dict[type[Message], str] = {
     messages.CEpoch: "CEPOCH",
@@ -24,9 +25,9 @@ def show(message: Message) -> tuple[str, str]:
         case messages.CEpoch() | messages.NewEpoch():
             carries = f"{message.epoch}"
         case messages.AckE():
-            carries = f"{message.current_epoch}, {message.history.zxid}" + ("" if message.counts else ", rejoins")
+            carries = f"{message.current_epoch}, {_carried(message.history)}" + ("" if message.counts else ", rejoins")
         case messages.NewLeader():
-            carries = f"{message.epoch}, {message.history.zxid}"
+            carries = f"{message.epoch}, {_carried(message.history)}"
         case messages.Propose():
             carries = f"{message.txn}"
         case messages.AckLd() | messages.CommitLd() | messages.Ack() | messages.Commit():
@@ -34,6 +35,13 @@ def show(message: Message) -> tuple[str, str]:
         case _:
             raise TypeError(f"not a message of Zab: {message!r}")
     return KINDS[type(message)], carries
+
+
+def _carried(history: Carried) -> str:
+    """How far a history goes, and what of it is not there."""
+    if isinstance(history, Missing):
+        return f"{history.zxid} from {history.after} on"
+    return f"{history.zxid}" + (f", snapshot up to {history.base.zxid}" if history.base else "")
 
 
 def describe(f: process.Process) -> dict[str, str | tuple[str, ...]]:

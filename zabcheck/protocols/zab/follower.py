@@ -19,7 +19,7 @@ from invariants import (
     Zxid,
 )
 from zabcheck.protocols.base import Connect, Effect, Elected, GiveUp, Lost, Persist, ProcessId, Send, TimedOut
-from zabcheck.protocols.zab.histories import Whole, carry, lasts_of, received
+from zabcheck.protocols.zab.histories import base_of, carry, lasts_of, received
 from zabcheck.protocols.zab.messages import (
     Ack,
     AckE,
@@ -107,8 +107,9 @@ def accept_initial_history(f: Follower, m: NewLeader, history: Chain) -> list[Ef
     """
     old, f.history, f.current_epoch = f.history, history, m.epoch
     effects: list[Effect] = [Persist(current_epoch=m.epoch, history=history)]
-    if isinstance(m.history, Whole) and m.history.base != f.base:
-        f.base = m.history.base
+    base = base_of(old, f.base, m.history, history)
+    if base != f.base:
+        f.base = base
         if f.snapshot.length < f.base.length or not f.snapshot.starts_with(f.base):
             f.snapshot = f.base
         effects = [Persist(current_epoch=m.epoch, history=history, snapshot=f.snapshot, base=f.base)]

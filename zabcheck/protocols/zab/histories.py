@@ -64,8 +64,21 @@ def received(own: Chain, carried: Carried) -> Chain:
     return history
 
 
+def base_of(own: Chain, base: Chain, carried: Carried, history: Chain) -> Chain:
+    """Of which prefix of `history`, that `carried` brought, the receiver then has a snapshot only.
+
+    What its `own` log has of the same transactions, back to `base`, it keeps.
+    """
+    if isinstance(carried, Whole) and not (own.starts_with(carried.base) and history.starts_with(base)):
+        return carried.base
+    return base
+
+
 def lasts_of(history: Chain) -> tuple[Zxid, ...]:
-    """The last zxid of each epoch in `history`, the latest first. O(epochs × log length)."""
+    """The last zxid of each epoch in `history`, the latest first. O(epochs × log length).
+
+    A snapshot that stands for the beginning of it keeps these few numbers too.
+    """
     lasts = []
     while history:
         lasts.append(history.zxid)

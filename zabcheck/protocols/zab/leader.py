@@ -7,10 +7,10 @@ NEWLEADER, or after it.
 
 from collections.abc import Callable, Collection, Mapping
 
-from invariants import EMPTY, Broadcast, Establish, Txn, Zxid
+from invariants import Broadcast, Establish, Txn, Zxid
 from zabcheck.protocols.base import Effect, GiveUp, Lost, ProcessId, Request, Send
 from zabcheck.protocols.zab.follower import lasts, on_lost_leader
-from zabcheck.protocols.zab.histories import Whole, carry, received
+from zabcheck.protocols.zab.histories import base_of, carry, received
 from zabcheck.protocols.zab.messages import (
     Ack,
     AckE,
@@ -81,7 +81,7 @@ def on_ack_e(
         return []
     best = l.acks_e[choose(l.acks_e)].history
     l.proposed = received(l.history, best)
-    l.proposed_base = best.base if isinstance(best, Whole) else EMPTY
+    l.proposed_base = base_of(l.history, l.base, best, l.proposed)
     l.initial = l.proposed.zxid
     return propose_history(l, [follower for follower, link in l.links.items() if link is Link.DISCOVERED])
 
@@ -93,7 +93,7 @@ def propose_history(l: Leader, followers: Collection[ProcessId]) -> list[Effect]
     """Step l.2.1, and its repetition for late joiners in step l.3.3: NEWLEADER(e', I_e' ∘ β_e')."""
     assert l.proposed is not None
     l.links = {**l.links, **dict.fromkeys(followers, Link.PROPOSED)}
-    base = max(l.base, l.proposed_base, key=len)  # its own log may have been cut since, or further
+    base = l.base if l.current_epoch == l.new_epoch else l.proposed_base  # its log may have been cut since
     return [
         Send(follower, NewLeader(l.new_epoch, carry(l.proposed, base, l.lasts.get(follower)))) for follower in followers
     ]

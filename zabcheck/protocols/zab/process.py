@@ -1,7 +1,7 @@
 """A Zab process: its variables, and how it starts (DSN 2011, IV, table 1, and V).
 
 Every process follows; one that its oracle names as leader leads as well, and is its own follower: what it sends to
-itself arrives at once. `f` and `l` in the steps are the same process in its two roles.
+itself it handles right after the step. `f` and `l` in the steps are the same process in its two roles.
 
 An iteration is one attempt at the three phases, over one connection to one leader. A process may drop its iteration
 at any time; then it is in ELECTION until its oracle names a leader again.
