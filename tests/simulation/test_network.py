@@ -70,7 +70,7 @@ def test_what_waits_can_be_asked() -> None:
     assert sorted(chat.simulator.waiting()) == [(1, 2, 2), (3, 1, 1)]
 
 
-def test_a_message_to_oneself_arrives_at_once() -> None:
+def test_a_message_to_oneself_is_handled_right_after_the_step() -> None:
     chat = connected()
     chat.say(1, 1, "note")
     assert chat.heard(1, 1) == ["note"]

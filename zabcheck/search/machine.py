@@ -240,7 +240,7 @@ _NUMBER = st.integers(0, _MOST - 1)
 _PICK = st.integers(0, 99)
 _ROUNDS = (1, 2, 3, 4, 4, 4)
 """How long to settle: never long enough to take a leader that was just named through two phases."""
-_KEPT = (0, 0, 0, 1, 2)
+_KEPT = (0, 0, 0, 1, 2, 3, 5)
 """How many of its unsynced writes a crash leaves; there is seldom more than one."""
 _any = rule(pick=_PICK)
 """Every rule takes one draw, and finds all that it needs in it: a draw costs more than the step that it decides."""

@@ -4,6 +4,7 @@ A step is a function of the protocol that returns effects: what to send, to writ
 with it for the disk, unless writing and syncing are one. A process that stops keeps its disk and nothing else.
 """
 
+from collections import deque
 from collections.abc import Callable
 from copy import copy
 from typing import Any
@@ -34,6 +35,8 @@ class Processes:
 
     __slots__ = (
         "_atomic",
+        "_busy",
+        "_own",
         "_steps",
         "application",
         "channels",
@@ -71,6 +74,9 @@ class Processes:
         self.disks = [Disk() for _ in self.incarnations]
         self.states: list[Any] = [None] * (quorums.size + 1)  # None: down
         self.halted = [False] * (quorums.size + 1)
+        # What a process has sent to itself, and whether it is handling that; empty and False between two choices.
+        self._own: list[deque[Message]] = [deque() for _ in self.incarnations]
+        self._busy = [False] * (quorums.size + 1)
         self._steps = dict(protocol.steps)
         self._atomic = switches.sync == "atomic"
 
@@ -82,6 +88,8 @@ class Processes:
         twin.disks = [disk.copy() for disk in self.disks]
         twin.states = [copy(state) for state in self.states]
         twin.halted = self.halted.copy()
+        twin._own = [deque() for _ in self._own]
+        twin._busy = self._busy.copy()
         return twin
 
     # From start to end.
@@ -138,11 +146,10 @@ class Processes:
         return True
 
     def perform(self, process: int, effects: list[Effect]) -> None:
-        """Do what a step returned; what the process sends to itself it handles after that, as its next step.
+        """Do what a step returned; what the process sends to itself it handles after that, as its next steps, in order.
 
         Else its own answer could overtake, on the way to another, what the step sent there.
         """
-        own: tuple[Message, ...] = ()
         for index, effect in enumerate(effects):
             # Most are events; to ask for the exact type is much faster than `isinstance`, and there are no subclasses.
             kind = type(effect)
@@ -150,7 +157,7 @@ class Processes:
                 self.show(effect)  # type: ignore[arg-type]  # the other effects are events
             elif isinstance(effect, Send):
                 if effect.to == process:
-                    own = (*own, effect.message)
+                    self._own[process].append(effect.message)
                 else:
                     number = self.channels.send(process, effect.to, effect.message)
                     if number and self.network:
@@ -172,8 +179,12 @@ class Processes:
                 self.show(effect)
                 self._halt(process)
                 return
-        for message in own:
-            self.handle(process, process, message)
+        own = self._own[process]
+        if own and not self._busy[process]:
+            self._busy[process] = True
+            while own:
+                self.handle(process, process, own.popleft())
+            self._busy[process] = False
 
     def _disconnect(self, process: int) -> None:
         """The process lets go of its connections, and of what it meant to send once its disk is synced."""
@@ -181,6 +192,7 @@ class Processes:
             write.withheld = [effect for effect in write.withheld if type(effect) not in _ANSWERS]
         if self.application is not None:
             self.application.lose_leadership(process)
+        self._own[process].clear()
         self.channels.close(process)
 
     def _show_sent(self, process: int, effect: Send, number: int) -> None:
