@@ -4,10 +4,15 @@
     redelivered after a.
 
 It speaks of one process and all its incarnations, so it is judged on the deliveries as they are in the trace, repeats
-included. What a process delivered directly after a, in one incarnation, the first time that anything followed a there,
-is the successor of a. Whenever it delivers a again, or takes over a snapshot up to a by a `Restore`, and delivers
-anything more in that incarnation, the next has to be the successor of a, if it has one. So everything after a follows
-again, in the order of the first time, as far as the process gets.
+included. The successor of a is what the process first delivered directly after a, going forward: the delivery directly
+after a, in one incarnation, of something that the process had never delivered before. What has been delivered comes in
+the order of the first deliveries of the process.
+
+Going back is always allowed: with something that it has delivered before, a process may begin to deliver again at any
+time, in the same incarnation too (step f.2.2 of DSN 2011 delivers the whole initial history) and after a snapshot that
+is ahead of what is delivered next. Going forward, nothing may be left out. Whenever the process delivers a again, or
+takes over a snapshot up to a by a `Restore`, and a has a successor, what it delivers next in that incarnation is wrong
+if it is new to the process, and if it comes after the successor in the order of first deliveries.
 
 A snapshot is up to a if its zxid is that of a, and of nothing else that the process has delivered. After a snapshot of
 something that it has not delivered, or of nothing, and at the start of an incarnation, anything may come first. A
@@ -16,8 +21,9 @@ transaction delivered twice in a row is taken as delivered once.
 Detection: in the order of the process, at the delivery that is wrong.
 
 Witness, with the process p: p delivers a, p delivers its successor, p delivers a again (or the `Restore`), p delivers
-something else; least by (a, p, incarnation), the first of an incarnation. In the incarnation in which the successor
-came first, a may have been taken over. Exercised by: a delivery after a repeat of what has a successor.
+something that is new or comes after the successor; least by (a, p, incarnation), the first of an incarnation. In the
+incarnation in which the successor came first, a may have been taken over. Exercised by: a delivery after a repeat of
+what has a successor, if it does not go back.
 Cost: O(1) an event; memory O(distinct transactions) for each process.
 """
 
@@ -43,6 +49,7 @@ class Redelivery(Invariant):
         self.repeats = 0
         self.last: dict[int, Deliver] = {}  # by process; a snapshot is noted as a delivery of what it is up to
         self.restored: dict[int, Restore] = {}  # the processes whose last of these was a snapshot
+        self.positions: dict[int, dict[Txn, int]] = {}  # by process and transaction: the order of first deliveries
         self.successors: dict[int, dict[Txn, Deliver]] = {}  # by process and transaction
         self.values: dict[int, dict[Zxid, Txn | None]] = {}  # by process; None if there are several
         self.least: tuple[tuple[Txn, int, int], tuple[Deliver, Deliver, Deliver | Restore, Deliver]] | None = None
@@ -53,36 +60,43 @@ class Redelivery(Invariant):
     def deliver(self, event: Deliver) -> bool:
         process, txn = event.process, event.txn
         last = self.last.get(process)
-        if last is None or last.incarnation != event.incarnation:
-            self.successors.setdefault(process, {})
-            self._note(event)
+        if last is not None and last.incarnation != event.incarnation:
+            last = None
+        if last is not None and last.txn == txn:
             return False
-        before = last.txn
-        if before == txn:
-            return False
-        successors = self.successors[process]
-        successor = successors.get(before)
-        if successor is None:
-            successors[before] = event
-            self._note(event)
-            return False
-        self.repeats += 1
-        if successor.txn == txn:  # noted when it came first
-            self.last[process] = event
-            self.restored.pop(process, None)
-            return False
-        self._break(last, successor, event)
-        self._note(event)
-        return True
-
-    def _note(self, event: Deliver) -> None:
-        """The process has come to this, perhaps for the first time."""
-        process, txn = event.process, event.txn
+        positions = self.positions.setdefault(process, {})
+        new = txn not in positions
+        if new:
+            self._note(event, positions)
+        wrong = last is not None and self._after(last, event, new, positions)
         self.last[process] = event
         self.restored.pop(process, None)
-        values = self.values.setdefault(process, {})
+        return wrong
+
+    def _note(self, event: Deliver, positions: dict[Txn, int]) -> None:
+        """The process delivers this for the first time."""
+        txn = event.txn
+        positions[txn] = len(positions)
+        values = self.values.setdefault(event.process, {})
         if values.setdefault(txn.zxid, txn) != txn:
             values[txn.zxid] = None
+
+    def _after(self, last: Deliver, event: Deliver, new: bool, positions: dict[Txn, int]) -> bool:
+        """Whether this is wrong directly after the last; if the last has no successor, this may be it."""
+        successors = self.successors.setdefault(event.process, {})
+        successor = successors.get(last.txn)
+        if successor is None:
+            if new:
+                successors[last.txn] = event
+            return False
+        ahead = positions[event.txn] - positions[successor.txn]  # what is new is ahead of all
+        if ahead < 0:
+            return False
+        self.repeats += 1
+        if ahead == 0:
+            return False
+        self._break(last, successor, event)
+        return True
 
     def restore(self, event: Restore) -> bool:
         process = event.process
@@ -118,6 +132,7 @@ class Redelivery(Invariant):
     def fork(self, record: Record) -> "Redelivery":
         copy = super().fork(record)
         assert isinstance(copy, Redelivery)
+        copy.positions = {process: each.copy() for process, each in self.positions.items()}
         copy.successors = {process: each.copy() for process, each in self.successors.items()}
         copy.values = {process: each.copy() for process, each in self.values.items()}
         return copy

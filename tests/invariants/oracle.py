@@ -388,28 +388,42 @@ def causal_order(reading: Reading) -> Finding:
 
 
 def redelivery(reading: Reading) -> Finding:
-    """What a process delivers after it has delivered z again, or taken over a snapshot up to z, is what was so first.
+    """After z again, or a snapshot up to z, a process goes back, or on to what it first delivered directly after z.
 
-    Each time that z is followed by something else in one incarnation is compared with the first time.
+    It goes back with what it has delivered before, and first delivered before the successor of z.
     """
     exercised = False
     violating: dict[Any, tuple[Event, ...]] = {}
     for process in {segment.actor[0] for segment in reading.all_segments}:
         steps = _steps([event for event in reading.events if getattr(event, "process", None) == process])
-        for place, (z, after, then) in enumerate(steps):
-            earlier = [step for step in steps[:place] if step[0] == z]
-            if not earlier:
+        for place, step in enumerate(steps):
+            successors = [each.then for each in steps[:place] if each.z == step.z and each.then.txn not in each.had]
+            if not successors:
+                continue
+            successor = successors[0]
+            since = step.had.index(successor.txn)
+            if step.then.txn in step.had[:since]:
                 continue
             exercised = True
-            _, _, successor = earlier[0]
-            key = z, process, then.incarnation
-            if successor.txn != then.txn and key not in violating:
-                violating[key] = Deliver(process, successor.incarnation, z), successor, after, then
+            key = step.z, process, step.then.incarnation
+            if step.then.txn != successor.txn and key not in violating:
+                first = Deliver(process, successor.incarnation, step.z)
+                violating[key] = first, successor, step.after, step.then
     return _finding(exercised, violating)
 
 
-def _steps(events: Sequence[Event]) -> list[tuple[Txn, Deliver | Restore, Deliver]]:
-    """Each z that the process came to, the event by which it did, and the delivery of something else right after."""
+@dataclass
+class Step:
+    """A process came to z by `after`, and right after that delivered something else, when it `had` delivered these."""
+
+    z: Txn
+    after: Deliver | Restore
+    then: Deliver
+    had: list[Txn]  # in the order of the first deliveries
+
+
+def _steps(events: Sequence[Event]) -> list[Step]:
+    """Of one process, in its order."""
     steps = []
     for place, then in enumerate(events):
         if not isinstance(then, Deliver):
@@ -424,7 +438,8 @@ def _steps(events: Sequence[Event]) -> list[tuple[Txn, Deliver | Restore, Delive
         since = len(own) - 1
         while isinstance(own[since], Deliver) and since and _came_to(own[since - 1], events) == z:
             since -= 1
-        steps.append((z, own[since], then))
+        had = list(dict.fromkeys(e.txn for e in events[:place] if isinstance(e, Deliver)))
+        steps.append(Step(z, own[since], then, had))
     return steps
 
 

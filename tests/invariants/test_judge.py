@@ -230,7 +230,7 @@ def test_memory_does_not_grow_with_repeats_and_snapshots() -> None:
         more += broadcasts(1, 1, *txns)
     few, many = (judging([*start, *more[: len(more) // n]]) for n in (20, 1))
     assert total_size(many, set()) <= total_size(few, set()) + 10
-    assert [name for name, status in by_name(many.finish()).items() if status == "violated"] == ["redelivery"]
+    assert "violated" not in by_name(many.finish()).values()
 
 
 def test_memory_does_not_grow_with_repeats_after_a_snapshot_that_is_not_on_record() -> None:

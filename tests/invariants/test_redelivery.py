@@ -1,10 +1,14 @@
 """Redelivery (LADIS 2008, 2): after a failure, what a process delivers again comes in the order of the first time."""
 
+import pytest
+
 from invariants import Deliver, Event, Txn, Zxid
-from tests.invariants.builders import A, B, C, D, deliveries, judge, restore, summary, witness
+from tests.invariants.builders import A, B, C, D, E, F, Order, deliveries, judge, restore, summary, witness
 
 NAME = "redelivery"
 TWIN = Txn(Zxid(1, 1), "twin")
+
+orders = pytest.mark.parametrize("order", ["global", "per-process"])
 
 
 def test_something_else_after_a_redelivery_is_a_violation() -> None:
@@ -73,11 +77,65 @@ def test_a_snapshot_in_between_takes_the_place_of_what_came_before() -> None:
     assert (verdict.status, verdict.judged) == ("holds", 1)
 
 
+@orders
+def test_a_process_may_deliver_all_of_it_again_without_a_failure(order: Order) -> None:
+    """Step f.2.2 of DSN 2011 to the letter: COMMIT-LD delivers the whole initial history."""
+    verdict = judge(NAME, deliveries(2, A, B, A, B, C), order)
+    assert (verdict.status, verdict.judged) == ("holds", 1)
+    events = [*deliveries(2, A), *deliveries(2, A, B, A, B, C, incarnation=1), *deliveries(2, A, B, C, incarnation=2)]
+    assert judge(NAME, events, order).status == "holds"
+
+
+@orders
+def test_what_is_delivered_after_a_snapshot_may_be_in_it_already(order: Order) -> None:
+    start: list[Event] = [*deliveries(2, A, B, C), restore(2, A, B, incarnation=1)]
+    assert judge(NAME, [*start, *deliveries(2, A, B, C, incarnation=1)], order).status == "holds"
+    assert judge(NAME, [*start, *deliveries(2, A, B, C, D, incarnation=1)], order).status == "holds"
+    assert judge(NAME, [*start[:-1], restore(2, A, B), *deliveries(2, A, B, C)], order).status == "holds"
+    wrong = judge(NAME, [*start, *deliveries(2, A, C, incarnation=1)], order)
+    assert witness(wrong) == (Deliver(2, 0, A), Deliver(2, 0, B), Deliver(2, 1, A), Deliver(2, 1, C))
+
+
+@orders
+def test_a_pass_may_be_cut_off_and_begun_again_without_a_failure(order: Order) -> None:
+    verdict = judge(NAME, deliveries(2, A, B, C, A, B, A, B, C), order)
+    assert (verdict.status, verdict.judged) == ("holds", 3)
+    start = [*deliveries(2, A, B, C), *deliveries(2, A, B, incarnation=1)]
+    assert judge(NAME, [*start, *deliveries(2, A, B, A, B, C, D, incarnation=2)], order).status == "holds"
+    assert judge(NAME, [*start, *deliveries(2, A, B, A, C, incarnation=2)], order).status == "violated"
+
+
+def test_going_back_demands_nothing_and_makes_nothing_a_successor() -> None:
+    assert judge(NAME, deliveries(2, A, B, C, B, A)).status == "not exercised"
+    assert judge(NAME, [*deliveries(2, A, B, A), *deliveries(2, B, C, incarnation=1)]).status == "not exercised"
+
+
+def test_going_forward_over_the_successor_is_a_violation_even_to_what_was_delivered() -> None:
+    start = deliveries(2, A, B, C)
+    verdict = judge(NAME, [*start, *deliveries(2, A, C, incarnation=1)])
+    assert witness(verdict) == (Deliver(2, 0, A), Deliver(2, 0, B), Deliver(2, 1, A), Deliver(2, 1, C))
+    assert judge(NAME, [*start, *deliveries(2, B, A, C, incarnation=1)]).status == "violated"
+    assert judge(NAME, [*start, *deliveries(2, B, A, B, C, incarnation=1)]).status == "holds"
+
+
+def test_what_is_new_may_only_follow_what_has_no_successor() -> None:
+    start = [*deliveries(2, A, B, C), *deliveries(2, A, B, incarnation=1)]
+    verdict = judge(NAME, [*start, *deliveries(2, D, incarnation=1)])
+    assert witness(verdict) == (Deliver(2, 0, B), Deliver(2, 0, C), Deliver(2, 1, B), Deliver(2, 1, D))
+    assert judge(NAME, [*start, *deliveries(2, C, D, incarnation=1)]).status == "holds"
+
+
+def test_after_a_violation_the_successor_stays_what_it_was() -> None:
+    events = [*deliveries(2, B, C), *deliveries(2, B, D, incarnation=1), *deliveries(2, B, C, B, D, incarnation=2)]
+    judged = judge(NAME, events)
+    assert (judged.judged, witness(judged)[2:]) == (3, (Deliver(2, 1, B), Deliver(2, 1, D)))
+
+
 def test_a_zxid_with_two_values_says_nothing_of_a_snapshot() -> None:
     start = [*deliveries(2, A, B), *deliveries(2, TWIN, C, incarnation=1)]
     events: list[Event] = [*start, restore(2, A, incarnation=2), *deliveries(2, C, incarnation=2)]
     assert judge(NAME, events).status == "not exercised"
-    assert judge(NAME, [*start, *deliveries(2, TWIN, B, incarnation=2)]).status == "violated"
+    assert judge(NAME, [*start, *deliveries(2, TWIN, D, incarnation=2)]).status == "violated"
 
 
 def test_repeats_within_an_incarnation_count_too() -> None:
@@ -103,9 +161,9 @@ def test_a_snapshot_that_nobody_else_knows_is_as_good() -> None:
 
 
 def test_the_witness_is_the_least_and_of_an_incarnation_the_first() -> None:
-    events = [*deliveries(3, A, B), *deliveries(3, A, D, incarnation=1), *deliveries(2, B, C, D)]
-    events += [*deliveries(2, B, A, incarnation=2), *deliveries(2, A, D, A, C, incarnation=3)]
-    assert witness(judge(NAME, events)) == (Deliver(2, 3, A), Deliver(2, 3, D), Deliver(2, 3, A), Deliver(2, 3, C))
+    events = [*deliveries(3, A, B), *deliveries(3, A, D, incarnation=1), *deliveries(2, B, C)]
+    events += [*deliveries(2, B, A, incarnation=2), *deliveries(2, A, E, A, F, A, D, incarnation=3)]
+    assert witness(judge(NAME, events)) == (Deliver(2, 3, A), Deliver(2, 3, E), Deliver(2, 3, A), Deliver(2, 3, F))
 
 
 def test_a_violation_is_certain_even_if_the_trace_is_cut_off() -> None:
