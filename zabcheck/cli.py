@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from invariants import PROPERTIES, Event, TraceError, Verdict, check, select
+from invariants import GROUPS, PROPERTIES, Event, TraceError, Verdict, check, select
 from invariants import trace as trace_format
 from zabcheck import schema as schemas
 from zabcheck.counterexample import counterexample, save, write
@@ -86,7 +86,7 @@ USAGE_ERROR = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
 Protocols = Annotated[str, typer.Option(help="Which protocol to check; see `zabcheck list`.")]
 Properties = Annotated[
     list[str] | None,
-    typer.Option("--property", metavar="P", help="Judge by this property only (may be repeated)."),
+    typer.Option("--property", metavar="P", help="Judge by this property, or group of them, only (may be repeated)."),
 ]
 Formats = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 P = ParamSpec("P")
@@ -278,23 +278,24 @@ def check_(
 
 @command
 def list_(format: Formats = Format.text) -> int:
-    """List the protocols, mutants, properties and goals."""
-    groups = {
+    """List the protocols, mutants, properties, groups of properties, and goals."""
+    catalogue = {
         "protocols": {p.name: (p.summary, p.source) for p in PROTOCOLS.values()},
         "mutants": {m.name: (f"{m.wrong}; breaks {', '.join(m.breaks)}", m.source) for m in CATALOGUE.values()},
         "properties": {k.name: (k.statement, k.source) for k in PROPERTIES.values()},
+        "groups": {name: (", ".join(members), "zabcheck") for name, members in GROUPS.items()},
         "goals": {name: (meaning, "zabcheck") for name, meaning in GOALS.items()},
     }
     if format is Format.json:
         print_json(
             "list",
             **{
-                group: [{"name": name, "summary": text, "source": source} for name, (text, source) in entries.items()]
-                for group, entries in groups.items()
+                kind: [{"name": name, "summary": text, "source": source} for name, (text, source) in entries.items()]
+                for kind, entries in catalogue.items()
             },
         )
     else:
-        make_console().print(terminal.render_catalogue(groups))
+        make_console().print(terminal.render_catalogue(catalogue))
     return OK
 
 

@@ -6,16 +6,17 @@ from importlib.metadata import version
 
 import pytest
 
-from invariants import PROPERTIES
+from invariants import GROUPS, PROPERTIES
 from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.goals import GOALS
 
-GROUPS: dict[str, Iterable[str]] = {
+LISTED: dict[str, Iterable[str]] = {
     "protocols": PROTOCOLS,
     "mutants": CATALOGUE,
     "properties": PROPERTIES,
+    "groups": GROUPS,
     "goals": GOALS,
 }
 
@@ -23,16 +24,23 @@ GROUPS: dict[str, Iterable[str]] = {
 def test_everything_is_listed(zabcheck: Command) -> None:
     result = zabcheck("list")
     assert (result.code, result.err) == (0, "")
-    for group, names in GROUPS.items():
-        for name in (group, *names):
+    for kind, names in LISTED.items():
+        for name in (kind, *names):
             assert re.search(rf"^{name} ", result.out, re.MULTILINE)
 
 
 def test_everything_is_listed_as_json_with_a_line_and_a_source(zabcheck: Command) -> None:
     document = zabcheck("list", "--format", "json").json
-    for group, names in GROUPS.items():
-        assert [each["name"] for each in document[group]] == list(names)
-        assert all(each["summary"] and each["source"] for each in document[group])
+    for kind, names in LISTED.items():
+        assert [each["name"] for each in document[kind]] == list(names)
+        assert all(each["summary"] and each["source"] for each in document[kind])
+
+
+def test_a_group_is_listed_with_its_properties(zabcheck: Command) -> None:
+    entries = zabcheck("list", "--format", "json").json["groups"]
+    assert {each["name"]: tuple(each["summary"].split(", ")) for each in entries} == GROUPS
+    assert {each["source"] for each in entries} == {"zabcheck"}
+    assert "or group of them" in " ".join(re.sub(r"[│|]", " ", zabcheck("run", "--help").out).split())
 
 
 def test_the_version(zabcheck: Command) -> None:
