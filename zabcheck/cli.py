@@ -214,8 +214,10 @@ def replay_(
         protocol = mutated(schedule.protocol)
     with bad_input_for(ValueError, f"{file}, field `mutant`: "):
         mutated(schedule.protocol, schedule.mutant)
-    with bad_input_for(ValueError, f"{file}, field `violates`: "):
-        select(schedule.violates and [schedule.violates])
+    if schedule.violates is not None and schedule.violates not in PROPERTIES:
+        raise BadInput(
+            f"{file}, field `violates`: no property `{schedule.violates}`; expected one of: {', '.join(PROPERTIES)}"
+        )
     schedules.check_kinds(schedule, tuple(protocol.kinds.values()), data, str(file))
     if trace is not None:
         check_trace(trace, file)

@@ -141,8 +141,14 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
         ),
         (
             replaced(b'"violates":null', b'"violates":"x"'),
-            f", field `violates`: no property `x`; expected one of: {', '.join(PROPERTIES)}; "
-            f"or a group: {', '.join(GROUPS)}",
+            f", field `violates`: no property `x`; expected one of: {', '.join(PROPERTIES)}",
+        ),
+        *(
+            (
+                replaced(b'"violates":null', b'"violates":"' + group.encode() + b'"'),
+                f", field `violates`: no property `{group}`; expected one of: {', '.join(PROPERTIES)}",
+            )
+            for group in GROUPS
         ),
         (
             replaced(b'"settle"', b'"settles"'),
