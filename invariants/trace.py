@@ -20,7 +20,18 @@ import msgspec
 from msgspec.structs import replace
 
 from invariants.diagnosis import foreign, with_alternatives
-from invariants.events import TRACE_VERSION, AnyEvent, Broadcast, End, Event, Header, Local, Restore, TraceError
+from invariants.events import (
+    TRACE_VERSION,
+    AnyEvent,
+    Broadcast,
+    End,
+    Event,
+    Header,
+    Local,
+    Restore,
+    Stabilised,
+    TraceError,
+)
 
 MAX_LINE = 16 * 1024 * 1024
 """The longest line that is read, in bytes. A longer one is no event, and must not fill the memory."""
@@ -46,26 +57,28 @@ def load(source: BinaryIO, name: str) -> Iterator[Event]:
     error (the verdict is then inconclusive), but a last line that is cut off is.
     """
     number = 0
-    processes = 0
+    header: Header | None = None
     ended = False
     while line := source.readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
             raise TraceError(f"{name}, line {number}: expected at most {MAX_LINE} bytes in a line")
         event = _event(line, name, number)
-        if number == 1:
+        if header is None:
             if not isinstance(event, Header):
                 raise TraceError(f"{name}, line 1, field `event`: expected `header`, found `{_tag(event)}`")
-            processes = event.processes
+            header = event
         elif ended:
             raise TraceError(f"{name}, line {number}: expected nothing after `end`")
         elif isinstance(event, Header):
             raise TraceError(f"{name}, line {number}, field `event`: a second header")
         elif isinstance(event, Local):
-            if event.process > processes:
+            if event.process > header.processes:
                 raise TraceError(
-                    f"{name}, line {number}, field `process`: expected 1 to {processes}, found {event.process}"
+                    f"{name}, line {number}, field `process`: expected 1 to {header.processes}, found {event.process}"
                 )
+            if isinstance(event, Stabilised) and (wrong := _wrong_quorum(event, header)):
+                raise TraceError(f"{name}, line {number}, field `quorum`: {wrong}")
         elif isinstance(event, End):
             ended = True
             if event.count != number - 2:
@@ -230,6 +243,22 @@ def _event(line: bytes, name: str, number: int) -> Event:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise TraceError(f"{name}, line {number}{_reason(error, line, number)}") from None
+
+
+def _wrong_quorum(event: Stabilised, header: Header) -> str | None:
+    """What is wrong with the quorum of `event` in a trace of this header, if something is.
+
+    Of the quorum systems only the default is known here; what the name of another one means is not.
+    """
+    members = set(event.quorum)
+    beyond = next((member for member in event.quorum if member > header.processes), None)
+    if beyond is not None:
+        return f"expected processes from 1 to {header.processes}, found {beyond}"
+    if event.process not in members:
+        return f"expected process {event.process} among its members, found it missing"
+    if header.quorums == "majority" and 2 * len(members) <= header.processes:
+        return f"expected a majority of {header.processes} processes, found {len(members)}"
+    return None
 
 
 def _reason(error: Exception, line: bytes, number: int) -> str:

@@ -23,14 +23,14 @@ def file(events: Sequence[Event], name: str = "p") -> Source:
     return BytesIO(b"".join(trace.dump(events))), name
 
 
-def files(logs: Sequence[Sequence[Event]]) -> list[Source]:
-    return [file(whole(log), f"p{number}") for number, log in enumerate(logs, 1)]
+def files(logs: Sequence[Sequence[Event]], header: Header = HEADER) -> list[Source]:
+    return [file([header, *log, End(len(log))], f"p{number}") for number, log in enumerate(logs, 1)]
 
 
-def merged(logs: Sequence[Sequence[Event]]) -> list[Event]:
+def merged(logs: Sequence[Sequence[Event]], header: Header = HEADER) -> list[Event]:
     """The events of the merged files, without header and end, which are checked."""
-    header, *events, end = trace.merge(files(logs))
-    assert header == HEADER
+    found, *events, end = trace.merge(files(logs, header))
+    assert found == header
     assert end == End(len(events))
     return events
 
@@ -55,7 +55,7 @@ def test_the_verdicts_of_what_was_recorded_are_those_of_the_one_file(name: str) 
     events = RECORDED[name]()
     expected = findings(events)
     for order in islice(permutations(split(events).values()), 120):
-        assert findings(merged(order)) == expected
+        assert findings(merged(order, replace(HEADER, processes=3))) == expected
 
 
 def test_a_file_may_hold_several_processes() -> None:

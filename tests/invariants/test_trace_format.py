@@ -241,6 +241,31 @@ def test_an_unknown_order_is_refused() -> None:
     assert message == "line 1, field `order`: Invalid value 'none'; expected one of: global, per-process"
 
 
+@pytest.mark.parametrize(
+    ("quorum", "quorums", "message"),
+    [
+        ("[1,4]", "majority", "expected processes from 1 to 3, found 4"),
+        ("[1,4]", "weights 3,1,1", "expected processes from 1 to 3, found 4"),
+        ("[2,3]", "majority", "expected process 1 among its members, found it missing"),
+        ("[]", "sets 1", "expected process 1 among its members, found it missing"),
+        ("[1]", "majority", "expected a majority of 3 processes, found 1"),
+        ("[1,1]", "majority", "expected a majority of 3 processes, found 1"),
+    ],
+)
+def test_what_stabilised_calls_a_quorum_has_to_be_one(quorum: str, quorums: str, message: str) -> None:
+    header = HEADER.replace(b"}", f',"quorums":"{quorums}"}}'.encode())
+    line = f'{{"event":"stabilised","process":1,"incarnation":0,"quorum":{quorum}}}\n'.encode()
+    assert error(header + line) == f"line 2, field `quorum`: {message}"
+
+
+@pytest.mark.parametrize(
+    ("quorum", "quorums"), [((1, 2), "majority"), ((3, 2, 1), "majority"), ((1,), "weights 3,1,1")]
+)
+def test_what_stabilised_rightly_calls_a_quorum_is_read(quorum: tuple[int, ...], quorums: str) -> None:
+    around: list[Event] = [Header(1, 3, "mine", quorums), Stabilised(1, 0, quorum), End(1)]
+    assert trace.loads(written(around)) == around
+
+
 def test_the_end_counts_the_events() -> None:
     assert error(HEADER + READY + END) == "line 3, field `count`: expected 1, the number of events, found 0"
 
