@@ -143,7 +143,7 @@ def run(
     mutant: Annotated[str | None, typer.Option(help="Plant this known bug; see `zabcheck list`.")] = None,
     processes: Annotated[int, typer.Option(min=1, max=MAX_PROCESSES, help="How many processes.")] = 3,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="How many runs.")] = 5000,
+    runs: Annotated[int, typer.Option(min=1, help="At least how many runs.")] = 5000,
     steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
     quorums: Annotated[str, typer.Option(help="`majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`.")] = MAJORITY,
     switch: Annotated[
@@ -448,7 +448,7 @@ def print_judged(console: Console, judged: Judged) -> None:
     console.print(terminal.render_verdicts(judged.verdicts))
     if any(verdict.status == "inconclusive" for verdict in judged.verdicts):
         which = "the trace does" if len(judged.files) == 1 else "one of the files does"
-        console.print(f"{which} not end with a complete `end`: what could yet change is not concluded")
+        console.print(f"{which} not end with a complete `end`: what could yet change is left open")
 
 
 def exit_code(verdicts: list[Verdict]) -> int:

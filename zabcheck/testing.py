@@ -9,7 +9,7 @@ report; the schedule is saved, and `zabcheck replay` executes it again.
 """
 
 import unittest
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
@@ -17,6 +17,7 @@ from invariants import select
 from zabcheck.counterexample import counterexample, save
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.quorums import MAJORITY, quorums_of
+from zabcheck.protocols.switches import checked
 from zabcheck.report.terminal import to_text
 from zabcheck.search.machine import Machine, Search, find_with, hypothesis_settings, machine_class
 from zabcheck.search.run import MAX_STEPS, schedule_of
@@ -30,30 +31,42 @@ def machine_for(
     *,
     mutant: str | None = None,
     processes: int = 3,
-    properties: Sequence[str] | None = None,
+    properties: str | Sequence[str] | None = None,
     runs: int = 500,
     steps: int = 200,
     quorums: str = MAJORITY,
+    switches: Mapping[str, object] | None = None,
     out: str | Path = "reports",
 ) -> type[Machine]:
     """A Hypothesis `RuleBasedStateMachine` that searches `protocol`; its `TestCase` is for unittest and pytest.
 
-    `runs` runs of up to about `steps` steps, judged by `properties` (None: all). A counterexample is written to `out`.
+    At least `runs` runs of up to about `steps` steps, judged by `properties`: names of properties or of groups of them,
+    a single one or several (None: all). A counterexample is written to `out`.
     `quorums` names the quorum system: "majority", "weights 3,1,1" or "sets 1+2,2+3,1+3".
+    `switches` fixes some of those that each run would draw, as in `{"sync": "atomic", "counter_limit": 3}`.
     The test fails also if a property was exercised by no run: that is no pass.
-    ValueError for a protocol, mutant, property or quorum system that there is not, or a number that is not possible.
+    ValueError for a protocol, mutant, property, quorum system or switch that there is not, or a value that is not
+    possible.
     """
     for name, number in (("processes", processes), ("runs", runs), ("steps", steps)):
         if number < 1:
             raise ValueError(f"`{name}`: expected 1 or more, found {number}")
     if steps > MAX_STEPS:
         raise ValueError(f"`steps`: expected {MAX_STEPS} or less, found {steps}")
-    chosen = None if properties is None else tuple(properties)
+    chosen = (properties,) if isinstance(properties, str) else None if properties is None else tuple(properties)
     if chosen == ():
         raise ValueError("`properties`: expected one or more, or None for all")
     tally = Tally(select(chosen))
-    family = quorums_of(quorums, processes)
-    search = Search(mutated(protocol, mutant), processes, chosen, runs, steps, on_run=tally.add, quorums=family)
+    search = Search(
+        mutated(protocol, mutant),
+        processes,
+        chosen,
+        runs,
+        steps,
+        on_run=tally.add,
+        quorums=quorums_of(quorums, processes),
+        fixed=checked(switches or {}),
+    )
     machine = machine_class(search)
 
     class TestCase(unittest.TestCase):

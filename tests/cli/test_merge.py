@@ -102,7 +102,7 @@ def test_a_file_that_is_not_finished_makes_it_inconclusive(zabcheck: Command, tm
     (tmp_path / "p2").write_bytes(b"".join(data.splitlines(keepends=True)[:-1]))
     result = zabcheck("check", "--merge", *names)
     assert result.code == 3
-    assert "one of the files does not end with a complete `end`" in result.out
+    assert "one of the files does not end with a complete `end`: what could yet change is left open" in result.out
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,8 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
     ("switch", "message"),
     [
         ("histories=some", "--switch: histories: expected full or missing, found `some`"),
-        ("sync", "--switch: sync: expected separate or atomic, found ``"),
+        ("sync=", "--switch: sync: expected separate or atomic, found ``"),
+        ("counter_limit", "--switch: expected NAME=VALUE, found `counter_limit`"),
         ("counter_limit=0", "--switch: counter_limit: expected a number from 1 to 4294967295, found `0`"),
         ("counter_limit=x", "--switch: counter_limit: expected a number from 1 to 4294967295, found `x`"),
         ("x=1", "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit"),
@@ -178,3 +179,14 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
 def test_a_switch_that_there_is_not_is_refused(switch: str, message: str, zabcheck: Command) -> None:
     result = zabcheck(*SOUND_RUN, "--switch", switch)
     assert (result.code, result.out, result.err) == (2, "", f"zabcheck: {message}\n")
+
+
+@pytest.mark.parametrize("again", ["separate", "atomic"])
+def test_a_switch_is_named_once(again: str, zabcheck: Command) -> None:
+    result = zabcheck(*SOUND_RUN, "--switch", "sync=atomic", "--switch", f"sync={again}")
+    assert (result.code, result.out, result.err) == (2, "", "zabcheck: --switch: sync: named more than once\n")
+
+
+def test_the_number_of_runs_is_the_least(zabcheck: Command) -> None:
+    assert "At least how many runs." in zabcheck("run", "--help").out
+    assert zabcheck("run", "--runs", "3", "--seed", "1", "--steps", "5", "--format", "json").json["runs"] >= 3

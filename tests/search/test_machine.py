@@ -251,6 +251,24 @@ def test_machine_for_refuses_what_there_is_not() -> None:
         zabcheck.machine_for("zab", properties=["p"])
     with pytest.raises(ValueError, match="`processes`: expected 1 or more, found 0"):
         zabcheck.machine_for("zab", processes=0)
+    with pytest.raises(ValueError, match="no switch `x`"):
+        zabcheck.machine_for("zab", switches={"x": 1})
+    with pytest.raises(ValueError, match="sync: expected separate or atomic, found `never`"):
+        zabcheck.machine_for("zab", switches={"sync": "never"})
+    with pytest.raises(ValueError, match="counter_limit: expected a number from 1 to 4294967295, found `True`"):
+        zabcheck.machine_for("zab", switches={"counter_limit": True})
+
+
+def test_machine_for_takes_one_name_for_the_properties() -> None:
+    assert zabcheck.machine_for("zab", properties="core").search.properties == ("core",)
+    with pytest.raises(ValueError, match="no property `p`"):
+        zabcheck.machine_for("zab", properties="p")
+
+
+def test_machine_for_fixes_switches() -> None:
+    switches = {"sync": "atomic", "counter_limit": 3}
+    assert zabcheck.machine_for("zab", switches=switches).search.fixed == switches
+    assert zabcheck.machine_for("zab").search.fixed == {}
 
 
 def test_a_run_of_few_steps_ends_soon() -> None:

@@ -3,7 +3,7 @@
 They belong to the schedule. A search draws them anew for each run, as bugs differ in the grain that shows them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
@@ -45,16 +45,26 @@ def switches_of(settings: Iterable[str]) -> dict[str, Any]:
     """
     values: dict[str, Any] = {}
     for setting in settings:
-        name, _, text = setting.partition("=")
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ValueError(f"expected NAME=VALUE, found `{setting}`")
+        if name in values:
+            raise ValueError(f"{name}: named more than once")
+        value = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER else text
+        values |= checked({name: value})
+    return values
+
+
+def checked(values: Mapping[str, Any]) -> dict[str, Any]:
+    """These values of switches. ValueError, with what is expected, for a name or value that there is not."""
+    for name, value in values.items():
         if name not in Switches.__struct_fields__:
             raise ValueError(f"no switch `{name}`; expected one of: {', '.join(Switches.__struct_fields__)}")
-        value = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER else text
         try:
             msgspec.convert({name: value}, Switches)
         except msgspec.ValidationError:
-            raise ValueError(f"{name}: expected {_expected(name)}, found `{text}`") from None
-        values[name] = value
-    return values
+            raise ValueError(f"{name}: expected {_expected(name)}, found `{value}`") from None
+    return dict(values)
 
 
 def _expected(name: str) -> str:
