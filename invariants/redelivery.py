@@ -5,14 +5,15 @@
 
 It speaks of one process and all its incarnations, so it is judged on the deliveries as they are in the trace, repeats
 included. The successor of a is what the process first delivered directly after a, going forward: the delivery directly
-after a, in one incarnation, of something that the process had never delivered before. What has been delivered comes in
-the order of the first deliveries of the process.
+after a, in one incarnation, of something of no lower zxid that the process had never delivered before. What has been
+delivered comes in the order of the first deliveries of the process.
 
-Going back is always allowed: with something that it has delivered before, a process may begin to deliver again at any
-time, in the same incarnation too (step f.2.2 of DSN 2011 delivers the whole initial history) and after a snapshot that
-is ahead of what is delivered next. Going forward, nothing may be left out. Whenever the process delivers a again, or
-takes over a snapshot up to a by a `Restore`, and a has a successor, what it delivers next in that incarnation is wrong
-if it is new to the process, and if it comes after the successor in the order of first deliveries.
+Going back is always allowed: with something that it has delivered before, or that has a lower zxid (a snapshot may have
+brought it), a process may begin to deliver again at any time, in the same incarnation too (step f.2.2 of DSN 2011
+delivers the whole initial history) and after a snapshot that is ahead of what is delivered next. Going forward, nothing
+may be left out. Whenever the process delivers a again, or takes over a snapshot up to a by a `Restore`, and a has a
+successor, what it delivers next in that incarnation is wrong if it is new to the process, and if it comes after the
+successor in the order of first deliveries.
 
 A snapshot is up to a if its zxid is that of a, and of nothing else that the process has delivered. After a snapshot of
 something that it has not delivered, or of nothing, and at the start of an incarnation, anything may come first. A
@@ -83,6 +84,8 @@ class Redelivery(Invariant):
 
     def _after(self, last: Deliver, event: Deliver, new: bool, positions: dict[Txn, int]) -> bool:
         """Whether this is wrong directly after the last; if the last has no successor, this may be it."""
+        if event.txn.zxid < last.txn.zxid:
+            return False  # it goes back
         successors = self.successors.setdefault(event.process, {})
         successor = successors.get(last.txn)
         if successor is None:

@@ -390,14 +390,17 @@ def causal_order(reading: Reading) -> Finding:
 def redelivery(reading: Reading) -> Finding:
     """After z again, or a snapshot up to z, a process goes back, or on to what it first delivered directly after z.
 
-    It goes back with what it has delivered before, and first delivered before the successor of z.
+    It goes back with what it has delivered before, and first delivered before the successor of z, or with what has a
+    lower zxid than z.
     """
     exercised = False
     violating: dict[Any, tuple[Event, ...]] = {}
     for process in {segment.actor[0] for segment in reading.all_segments}:
         steps = _steps([event for event in reading.events if getattr(event, "process", None) == process])
         for place, step in enumerate(steps):
-            successors = [each.then for each in steps[:place] if each.z == step.z and each.then.txn not in each.had]
+            if step.then.txn.zxid < step.z.zxid:
+                continue
+            successors = [each.then for each in steps[:place] if each.z == step.z and _is_forward(each)]
             if not successors:
                 continue
             successor = successors[0]
@@ -410,6 +413,10 @@ def redelivery(reading: Reading) -> Finding:
                 first = Deliver(process, successor.incarnation, step.z)
                 violating[key] = first, successor, step.after, step.then
     return _finding(exercised, violating)
+
+
+def _is_forward(step: "Step") -> bool:
+    return step.then.txn not in step.had and step.then.txn.zxid >= step.z.zxid
 
 
 @dataclass

@@ -170,3 +170,15 @@ def test_a_violation_is_certain_even_if_the_trace_is_cut_off() -> None:
     events = [*deliveries(2, A, B), *deliveries(2, A, C, incarnation=1)]
     assert judge(NAME, events, complete=False).status == "violated"
     assert judge(NAME, events[:3], complete=False).status == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [restore(1, A, B, C), *deliveries(1, D, E), *deliveries(1, A, B, C, D, A, B, C, D, E, incarnation=1)],
+        [restore(1, A), *deliveries(1, B, C), restore(1, A, B), *deliveries(1, A, B, C)],
+    ],
+    ids=["a snapshot of more than it delivered", "a snapshot that is ahead of what is replayed"],
+)
+def test_what_a_snapshot_brought_may_be_delivered_for_the_first_time_later(events: list[Event]) -> None:
+    assert judge("redelivery", events).status != "violated"
