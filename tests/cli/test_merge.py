@@ -16,7 +16,7 @@ from invariants import Event
 from tests.cli.command import A, B, process, trace_of
 from tests.cli.conftest import Command
 from tests.invariants.builders import broadcasts, deliveries, restore, split
-from tests.invariants.recorded import RECORDED
+from tests.invariants.recorded import PROCESSES, RECORDED
 from tests.invariants.traces import random_trace
 
 GOOD = {1: [*broadcasts(1, 1, A, B), *deliveries(1, A, B)], 2: deliveries(2, A, B), 3: deliveries(3, A)}
@@ -78,7 +78,7 @@ def test_the_verdicts_are_those_of_the_one_file(zabcheck: Command, tmp_path: Pat
 def test_the_verdicts_of_what_was_recorded_are_those_of_the_one_file(
     name: str, zabcheck: Command, tmp_path: Path
 ) -> None:
-    agrees(zabcheck, tmp_path, RECORDED[name](), 6, 3)
+    agrees(zabcheck, tmp_path, RECORDED[name](), 6, PROCESSES[name])
 
 
 @pytest.mark.parametrize(("logs", "code"), [(GOOD, 0), (BAD, 1)])

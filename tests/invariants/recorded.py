@@ -24,5 +24,12 @@ def _recorder(file: Path) -> Callable[[], list[Event]]:
     return record
 
 
+def _processes(file: Path) -> int:
+    return schedules.load(file.read_bytes(), file.name).processes
+
+
 RECORDED = {file.stem: _recorder(file) for file in sorted(SCHEDULES.glob("*.json"))}
 """By the name of the schedule: what gives the events, in the order of time."""
+
+PROCESSES = {file.stem: _processes(file) for file in sorted(SCHEDULES.glob("*.json"))}
+"""By the name of the schedule: how many processes there are."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from invariants import Broadcast, Deliver, Drop, End, Event, Header, Ready, TraceError, Txn, Zxid, check, trace
 from tests.invariants.builders import A, B, broadcasts, deliveries, restore, split, whole
-from tests.invariants.recorded import RECORDED
+from tests.invariants.recorded import PROCESSES, RECORDED
 from tests.invariants.test_shuffle import findings
 from tests.invariants.traces import random_trace
 
@@ -55,7 +55,7 @@ def test_the_verdicts_of_what_was_recorded_are_those_of_the_one_file(name: str) 
     events = RECORDED[name]()
     expected = findings(events)
     for order in islice(permutations(split(events).values()), 120):
-        assert findings(merged(order, replace(HEADER, processes=3))) == expected
+        assert findings(merged(order, replace(HEADER, processes=PROCESSES[name]))) == expected
 
 
 def test_a_file_may_hold_several_processes() -> None:
