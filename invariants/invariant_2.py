@@ -6,13 +6,17 @@
 For accepting, the phase begins with the last `Adopt`, whose zxid is where the order goes on from, and it lasts over
 incarnations, as a history does; an `Accept` of another epoch than f.a is left to invariant 1. For delivering, it
 begins with `CommitEpoch`, with which the initial history is delivered, perhaps from its start; it ends with the next
-one, with an `Adopt`, a `Restore`, or the incarnation. So within a phase a transaction is not delivered twice.
+one, with an `Adopt`, or the incarnation. A `Restore` within it counts as the last delivery: the order goes on from its
+zxid, be it higher or lower than what was delivered before. (One before `CommitEpoch`, as at recovery, is in no phase.)
+So within a phase a transaction is not delivered twice, unless a snapshot took the process back.
 
 Detection: it is enough to look at neighbours. Only the order of a process's own events matters.
 
 Witness: an event and the next of its kind with a zxid that is not higher (`Accept` after `Accept` or `Adopt`,
-`Deliver` after `Deliver`); least by (zxid, value, process, incarnation, kind) of the second, first in its process.
-Exercised by: an `Accept` with f.a = e, or a second `Deliver` in one phase. Cost: O(1) an event; memory O(processes).
+`Deliver` after `Deliver` or
+`Restore`); least by (zxid, value, process, incarnation, kind) of the second, first in its process.
+Exercised by: an `Accept` with f.a = e, or a `Deliver` in a phase after another or a `Restore` in it.
+Cost: O(1) an event; memory O(processes).
 """
 
 from collections.abc import Callable
@@ -36,8 +40,8 @@ class Invariant2(Invariant):
         super().__init__(record, order)
         self.pairs = 0
         self.history: dict[int, Adopt | Accept] = {}  # by process: what its durable history ends with
-        self.phase: dict[int, CommitEpoch | Deliver] = {}  # by process: the last of its phase, if it is in one
-        self.least: tuple[Adopt | Accept | Deliver, Accept | Deliver] | None = None
+        self.phase: dict[int, CommitEpoch | Deliver | Restore] = {}  # by process: the last of its phase, if any
+        self.least: tuple[Adopt | Accept | Deliver | Restore, Accept | Deliver] | None = None
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {
@@ -45,7 +49,7 @@ class Invariant2(Invariant):
             Accept: self._accept,
             CommitEpoch: self._commit_epoch,
             Deliver: self._deliver,
-            Restore: self._end,
+            Restore: self._restore,
             Crash: self._end,
             Recover: self._end,
             Halt: self._end,
@@ -68,6 +72,13 @@ class Invariant2(Invariant):
         self.phase[event.process] = event
         return False
 
+    def _restore(self, event: Restore) -> bool:
+        before = self.phase.get(event.process)
+        if before is None or before.incarnation != event.incarnation:
+            return self._end(event)
+        self.phase[event.process] = event
+        return False
+
     def _deliver(self, event: Deliver) -> bool:
         before = self.phase.get(event.process)
         if before is None:
@@ -78,13 +89,14 @@ class Invariant2(Invariant):
         if isinstance(before, CommitEpoch):
             return False
         self.pairs += 1
-        return not before.txn.zxid < event.txn.zxid and self._found(before, event)
+        zxid = before.txn.zxid if isinstance(before, Deliver) else before.zxid
+        return not zxid < event.txn.zxid and self._found(before, event)
 
     def _end(self, event: Local) -> bool:
         self.phase.pop(event.process, None)
         return False
 
-    def _found(self, before: Adopt | Accept | Deliver, event: Accept | Deliver) -> bool:
+    def _found(self, before: Adopt | Accept | Deliver | Restore, event: Accept | Deliver) -> bool:
         if self.least is None or _rank(event) < _rank(self.least[1]):
             self.least = before, event
         return True
@@ -97,7 +109,12 @@ class Invariant2(Invariant):
             return None
         before, event = self.least
         did = "accepted" if isinstance(event, Accept) else "delivered"
-        last = f"adopted a history up to {before.zxid}" if isinstance(before, Adopt) else f"{did} {before.txn}"
+        if isinstance(before, Adopt):
+            last = f"adopted a history up to {before.zxid}"
+        elif isinstance(before, Restore):
+            last = f"taken over a snapshot up to {before.zxid}"
+        else:
+            last = f"{did} {before.txn}"
         return self._violation(f"p{event.process} {did} {event.txn} after it had {last}", before, event)
 
 

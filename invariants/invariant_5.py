@@ -4,10 +4,12 @@
     D_f ⊑ β_{f.e}.
 
 β_e is what a primary of e broadcast, in that order. The phase begins with `CommitEpoch` and ends with the next one,
-with an `Adopt`, a `Restore`, or the incarnation. With `CommitEpoch` the follower delivers the initial history, which
+with an `Adopt`, or the incarnation. With `CommitEpoch` the follower delivers the initial history, which
 is of phase 2; a follower that joined late has adopted some of β_e with it, and may deliver that in phase 3. Both are
-told by the zxid of the last `Adopt`, and so is where D_f begins: D_f and β_e are looked at above that zxid. A phase
-whose epoch is not the one last adopted is left alone. What a phase has delivered already does not count again.
+told by the zxid of the last `Adopt`, and so is where D_f begins: D_f and β_e are looked at above that zxid. With a
+`Restore` in the phase D_f begins anew, above the zxid of the snapshot, if that is higher than the one adopted. (A
+`Restore` before `CommitEpoch`, as at recovery, is in no phase.) A phase whose epoch is not the one last adopted is left
+alone. What D_f has already does not count again.
 
 Detection: what the follower delivered last in its phase has a successor in β_e, which comes next. In merged logs that
 may be broadcast later in the file; from the first delivery that is not the successor on, a phase is kept, and settled
@@ -15,8 +17,8 @@ at the end.
 
 Witness: `CommitEpoch`, and the first delivery with which D_f is a prefix of no primary's β_e any more; least by
 (epoch, zxid, value, process, incarnation) of the delivery, the first phase in its process.
-Exercised by: a delivery above the adopted zxid. Cost: O(1) an event; what is kept of a phase takes its length.
-Memory O(distinct transactions + processes), as long as nothing is kept.
+Exercised by: a delivery in such a phase above where D_f begins. Cost: O(1) an event; what is kept of a phase takes
+its length. Memory O(distinct transactions + processes), as long as nothing is kept.
 """
 
 from collections.abc import Callable
@@ -28,13 +30,13 @@ from invariants.record import Record, Sent
 
 
 class _Phase:
-    """The broadcast phase of a follower, and what it delivered in it above the zxid that it had adopted."""
+    """The broadcast phase of a follower, or what is left of it after a snapshot, and what it delivered in it."""
 
     __slots__ = ("begin", "last", "rest", "zxid")
 
     def __init__(self, begin: CommitEpoch, zxid: Zxid) -> None:
         self.begin = begin
-        self.zxid = zxid
+        self.zxid = zxid  # where D_f begins
         self.last: Sent | None = None  # up to here it is as in β
         self.rest: list[Txn] = []  # in order, from the first on that was not known to be
 
@@ -70,7 +72,7 @@ class Invariant5(Invariant):
             Adopt: self._adopt,
             CommitEpoch: self._commit_epoch,
             Deliver: self._deliver,
-            Restore: self._end,
+            Restore: self._restore,
             Crash: self._end,
             Recover: self._end,
             Halt: self._end,
@@ -98,6 +100,14 @@ class Invariant5(Invariant):
             self.phases[event.process] = _Phase(event, adopted.zxid)
         return False
 
+    def _restore(self, event: Restore) -> bool:
+        phase = self.phases.get(event.process)
+        self._end(event)
+        if phase is not None and phase.begin.incarnation == event.incarnation:
+            zxid = max(self.adopted[event.process].zxid, event.zxid)
+            self.phases[event.process] = _Phase(phase.begin, zxid)
+        return False
+
     def _end(self, event: Local) -> bool:
         phase = self.phases.pop(event.process, None)
         if phase is not None and phase.rest:
@@ -120,7 +130,7 @@ class Invariant5(Invariant):
         return phase.zxid < txn.zxid and self._deviates(phase, txn)
 
     def _deviates(self, phase: _Phase, txn: Txn) -> bool:
-        """A delivery above the adopted zxid: whether it is not what comes next, as far as that is known."""
+        """A delivery above where D_f begins: whether it is not what comes next, as far as that is known."""
         self.deliveries += 1
         if not phase.rest:
             following = [sent for sent in self._following(phase) if sent.txn == txn]

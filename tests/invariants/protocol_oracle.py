@@ -104,7 +104,7 @@ def invariant_2(reading: Reading) -> Finding:
             if before is None:
                 continue
             exercised = True
-            zxid = before.zxid if isinstance(before, Adopt) else before.txn.zxid
+            zxid = before.zxid if isinstance(before, Adopt | Restore) else before.txn.zxid
             if event.txn.zxid <= zxid:
                 rank = event.txn, event.process, event.incarnation, isinstance(event, Deliver)
                 found.append((rank, (before, event)))
@@ -125,9 +125,9 @@ def phase_of(log: Sequence[Local], deliver: Deliver) -> list[Local] | None:
     for event in (*log, deliver):
         if isinstance(event, CommitEpoch):
             phase = [event]
-        elif isinstance(event, Adopt | Restore | Crash | Recover | Halt):
+        elif isinstance(event, Adopt | Crash | Recover | Halt):
             phase = None
-        elif phase is not None and isinstance(event, Deliver):
+        elif phase is not None and isinstance(event, Deliver | Restore):
             if event.incarnation != phase[0].incarnation:
                 phase = None
             else:
@@ -135,9 +135,9 @@ def phase_of(log: Sequence[Local], deliver: Deliver) -> list[Local] | None:
     return None if phase is None else phase[:-1]
 
 
-def previous_delivery(log: Sequence[Local], deliver: Deliver) -> Deliver | None:
+def previous_delivery(log: Sequence[Local], deliver: Deliver) -> Deliver | Restore | None:
     phase = phase_of(log, deliver)
-    return last(phase or [], Deliver)  # type: ignore[no-any-return]  # a Deliver or None
+    return last(phase or [], Deliver, Restore)  # type: ignore[no-any-return]  # one of these or None
 
 
 def invariant_3(reading: Reading) -> Finding:
@@ -198,7 +198,7 @@ def durable(log: Sequence[Local]) -> History:
 
 
 def invariant_5(reading: Reading) -> Finding:
-    """What f delivers in the broadcast phase of e, above what it adopted, is a prefix of β_e above that."""
+    """What f delivers in the broadcast phase of e, above what it adopted or restored last, is a prefix of β_e there."""
     found: Found = []
     exercised = False
     for log in logs(reading):
@@ -211,14 +211,20 @@ def invariant_5(reading: Reading) -> Finding:
             begin = phase[0]
             assert isinstance(begin, CommitEpoch)
             adopt = last(log[: next(j for j, each in enumerate(log) if each is begin)], Adopt)
-            if adopt is None or adopt.epoch != begin.epoch or event.txn.zxid <= adopt.zxid:
+            if adopt is None or adopt.epoch != begin.epoch:
                 continue
+            snapshot = last(phase, Restore)
+            above = adopt.zxid if snapshot is None else max(adopt.zxid, snapshot.zxid)
+            if event.txn.zxid <= above:
+                continue
+            if snapshot is not None:
+                phase = phase[max(j for j, each in enumerate(phase) if each is snapshot) :]
             exercised = True
             if any(isinstance(each, Deliver) and each.txn == event.txn for each in phase):
                 continue  # delivered again
-            done = [each.txn for each in (*phase, event) if isinstance(each, Deliver) and each.txn.zxid > adopt.zxid]
+            done = [each.txn for each in (*phase, event) if isinstance(each, Deliver) and each.txn.zxid > above]
             sequence = list(dict.fromkeys(done))
-            right = [[txn for txn in beta if txn.zxid > adopt.zxid] for beta in betas(reading, begin.epoch)]
+            right = [[txn for txn in beta if txn.zxid > above] for beta in betas(reading, begin.epoch)]
             if all(beta[: len(sequence)] != sequence for beta in right) and not was_wrong_before(sequence, right):
                 rank = begin.epoch, event.txn, event.process, event.incarnation
                 found.append((rank, (begin, event)))

@@ -109,8 +109,16 @@ class Run:
         self.events.append(CommitEpoch(*node.actor, self.epoch))
         if node.delivered != node.history[: len(node.delivered)]:
             node.delivered = []
+        if node is not self.leader and self.rng.random() < 0.3:
+            self.take_over(node)
         while (node is self.leader or self.rng.random() < 0.5) and self.deliver(node):
             pass
+
+    def take_over(self, node: Node) -> None:
+        """A snapshot of the leader's in place of the deliveries."""
+        delivered = [] if self.leader is None else self.leader.delivered
+        if len(delivered) > len(node.delivered) and node.history[: len(delivered)] == delivered:
+            self.restore(node, delivered[: self.rng.randint(len(node.delivered), len(delivered))])
 
     def join(self) -> None:
         """A follower joins late, perhaps one that has been there before."""

@@ -48,14 +48,41 @@ def test_what_is_accepted_in_another_epoch_is_left_to_invariant_1() -> None:
 
 @pytest.mark.parametrize(
     "between",
-    [[CommitEpoch(2, 0, 2)], [adopt(2, 2, A, B)], [restore(2)], [Crash(2, 0)], [Recover(2, 1)]],
-    ids=["commit_epoch", "adopt", "restore", "crash", "recover"],
+    [[CommitEpoch(2, 0, 2)], [adopt(2, 2, A, B)], [Crash(2, 0)], [Recover(2, 1)]],
+    ids=["commit_epoch", "adopt", "crash", "recover"],
 )
 def test_what_ends_the_phase_ends_its_order(between: list[Event]) -> None:
     """With a new epoch, and in a new life, a process may deliver from the start again."""
     incarnation = 1 if isinstance(between[0], Recover) else 0
     events = [CommitEpoch(2, 0, 1), *deliveries(2, A, B), *between, *deliveries(2, A, incarnation=incarnation)]
     assert judge(NAME, events).status == "holds"
+
+
+def test_the_order_goes_on_after_a_snapshot() -> None:
+    start: list[Event] = [adopt(3, 1), CommitEpoch(3, 0, 1), restore(3, A)]
+    assert witness(judge(NAME, [*start, *deliveries(3, B, D, C)])) == (Deliver(3, 0, D), Deliver(3, 0, C))
+    assert judge(NAME, [*start, *deliveries(3, B, C, D)]).status == "holds"
+
+
+def test_a_snapshot_counts_as_the_last_delivery() -> None:
+    start: list[Event] = [CommitEpoch(2, 0, 1), *deliveries(2, A), restore(2, A, B)]
+    verdict = judge(NAME, [*start, *deliveries(2, B)])
+    assert witness(verdict) == (restore(2, A, B), Deliver(2, 0, B))
+    assert summary(verdict) == "p2 delivered b⟨1,2⟩ after it had taken over a snapshot up to ⟨1,2⟩"
+    verdict = judge(NAME, [*start, *deliveries(2, C)])
+    assert (verdict.status, verdict.judged) == ("holds", 1)
+
+
+def test_a_snapshot_may_take_a_process_back() -> None:
+    events = [CommitEpoch(2, 0, 1), *deliveries(2, A, B), restore(2), *deliveries(2, A, B)]
+    assert judge(NAME, events).status == "holds"
+
+
+def test_a_snapshot_before_the_phase_or_in_another_incarnation_begins_none() -> None:
+    assert judge(NAME, [restore(2, A, B), CommitEpoch(2, 0, 1), *deliveries(2, A, B)]).status == "holds"
+    assert judge(NAME, [restore(2, A, B), *deliveries(2, A)]).status == "not exercised"
+    events: list[Event] = [CommitEpoch(2, 0, 1), restore(2, A, B, incarnation=1), *deliveries(2, A, incarnation=1)]
+    assert judge(NAME, events).status == "not exercised"
 
 
 def test_a_new_incarnation_ends_the_phase_even_if_nothing_else_shows_it() -> None:

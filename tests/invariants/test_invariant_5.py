@@ -51,13 +51,39 @@ def test_a_late_joiner_goes_on_from_what_it_adopted() -> None:
 
 @pytest.mark.parametrize(
     "end",
-    [[CommitEpoch(2, 0, 7)], [adopt(2, 2, A)], [restore(2)], [Crash(2, 0)], [Recover(2, 1)]],
-    ids=["commit_epoch", "adopt", "restore", "crash", "recover"],
+    [[CommitEpoch(2, 0, 7)], [adopt(2, 2, A)], [Crash(2, 0)], [Recover(2, 1)]],
+    ids=["commit_epoch", "adopt", "crash", "recover"],
 )
 def test_after_the_phase_it_says_nothing(end: list[Event]) -> None:
     incarnation = 1 if isinstance(end[0], Recover) else 0
     events = [*BEGUN, *deliveries(2, A), *end, *deliveries(2, C, incarnation=incarnation)]
     assert judge(NAME, events).status == "holds"
+
+
+def test_after_a_snapshot_the_sequence_begins_above_it() -> None:
+    for prefix, rest in ((), [A, B, C]), ([A], [B, C]), ([A, B], [C]):
+        assert judge(NAME, [*BEGUN, restore(2, *prefix), *deliveries(2, *rest)]).status == "holds"
+    verdict = judge(NAME, [*BEGUN, restore(2, A), *deliveries(2, C)])
+    assert witness(verdict) == (CommitEpoch(2, 0, 1), Deliver(2, 0, C))
+    assert judge(NAME, [*BEGUN, *deliveries(2, A, B), restore(2, A), *deliveries(2, B, C)]).status == "holds"
+    assert judge(NAME, [*BEGUN, *deliveries(2, A), restore(2), *deliveries(2, B)]).status == "violated"
+
+
+def test_or_above_the_initial_history_if_that_ends_later() -> None:
+    start = [*broadcasts(1, 1, A, B, C), adopt(2, 1, A, B), CommitEpoch(2, 0, 1), restore(2, A)]
+    for right in ([B, C], [C]):
+        assert judge(NAME, [*start, *deliveries(2, *right)]).status == "holds"
+
+
+def test_what_was_delivered_wrong_stays_on_record_after_a_snapshot() -> None:
+    assert judge(NAME, [*BEGUN, *deliveries(2, B), restore(2, A, B), *deliveries(2, C)]).status == "violated"
+
+
+def test_a_snapshot_before_the_phase_or_in_another_incarnation_begins_none() -> None:
+    recovered: list[Event] = [restore(2, A, B), *BEGUN[-2:]]
+    assert judge(NAME, [*BEGUN[:3], *recovered, *deliveries(2, A, B, C)]).status == "holds"
+    events = [*BEGUN, restore(2, A, incarnation=1), *deliveries(2, C, incarnation=1)]
+    assert judge(NAME, events).status == "not exercised"
 
 
 def test_a_new_incarnation_ends_the_phase_even_if_nothing_else_shows_it() -> None:
