@@ -9,6 +9,9 @@ Detection: the last `Adopt` of each process tells f.a. Only its own order matter
 
 Witness: the last `Adopt`, if there is one, and the `Accept`; least by (zxid, value, epoch, process, incarnation) of
 the latter. Exercised by: an `Accept`. Cost: O(1) an event; memory O(processes).
+
+In an incomplete trace an incarnation may lack its last lines, and so an `Adopt` on which the next ones rely: the
+violation is certain only if nothing can be missing between the two, that is, within one incarnation.
 """
 
 from collections.abc import Callable
@@ -49,6 +52,12 @@ class Invariant1(Invariant):
 
     def judged(self) -> int:
         return self.accepts
+
+    def inconclusive(self) -> bool:
+        if self.least is None:
+            return False
+        accept, adopted = self.least
+        return accept.incarnation != (0 if adopted is None else adopted.incarnation)
 
     def violation(self) -> Violation | None:
         if self.least is None:

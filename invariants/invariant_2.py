@@ -17,6 +17,9 @@ Witness: an event and the next of its kind with a zxid that is not higher (`Acce
 `Restore`); least by (zxid, value, process, incarnation, kind) of the second, first in its process.
 Exercised by: an `Accept` with f.a = e, or a `Deliver` in a phase after another or a `Restore` in it.
 Cost: O(1) an event; memory O(processes).
+
+In an incomplete trace an incarnation may lack its last lines, and so an `Adopt` with which the order begins anew: an
+`Accept` and one of an earlier incarnation are no certain violation.
 """
 
 from collections.abc import Callable
@@ -103,6 +106,9 @@ class Invariant2(Invariant):
 
     def judged(self) -> int:
         return self.pairs
+
+    def inconclusive(self) -> bool:
+        return self.least is not None and self.least[0].incarnation != self.least[1].incarnation
 
     def violation(self) -> Violation | None:
         if self.least is None:

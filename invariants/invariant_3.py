@@ -13,6 +13,9 @@ Witness: the `AckEpoch` that no promise of its epoch or a later one precedes; or
 the `Accept` or `Adopt` that breaks it. Least by (epoch, zxid, process, incarnation) of the last of these, first in
 its process. Exercised by: an `AckEpoch`, or an `Accept` or `Adopt` after a promise. Cost: O(1) an event; memory
 O(processes).
+
+In an incomplete trace an incarnation may lack its last lines, and so the promise that a later one relies on: an
+`AckEpoch` without one is a certain violation only in incarnation 0. A broken promise is always one.
 """
 
 from collections.abc import Callable
@@ -66,6 +69,9 @@ class Invariant3(Invariant):
 
     def judged(self) -> int:
         return self.cases
+
+    def inconclusive(self) -> bool:
+        return self.least is not None and self.least[1] is None and self.least[0].incarnation > 0
 
     def violation(self) -> Violation | None:
         if self.least is None:

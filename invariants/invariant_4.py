@@ -21,6 +21,10 @@ Witness: an `AckEpoch` that tells something else, least by (epoch, zxid, process
 if there is none, the least such `Adopt`, then by length and hash. Exercised by: an `AckEpoch`.
 Cost: O(1) an event, for processes that accept the same transactions after each other share the hash; for an `Adopt`
 that nothing is known to match, O(candidates for I_e × broadcasts of e) in all. Memory O(distinct transactions).
+
+In an incomplete trace an incarnation may lack its last lines, and so an `Accept` or `Adopt` that makes what a later one
+tells right: the first half is a certain violation only in incarnation 0. The second never is, for what is missing may
+be an `AckEpoch` or `Broadcast`.
 """
 
 from collections.abc import Callable
@@ -156,7 +160,7 @@ class Invariant4(Invariant):
         return self.acks + self.adopts if self.acks else 0
 
     def inconclusive(self) -> bool:
-        return self.least is None
+        return self.least is None or self.least[0].incarnation > 0
 
     def violation(self) -> Violation | None:
         if self.least is not None:

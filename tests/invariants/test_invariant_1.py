@@ -55,3 +55,12 @@ def test_a_violation_is_certain_even_if_the_trace_is_cut_off() -> None:
     verdict = judge(NAME, [adopt(2, 1), *accepts(2, 2, D)], complete=False)
     assert verdict.violation is not None
     assert verdict.violation.detected == 1
+
+
+def test_a_trace_that_is_cut_off_may_lack_what_an_earlier_incarnation_adopted() -> None:
+    again = accepts(2, 2, D, incarnation=1)
+    for events in ([adopt(2, 1), *again], again):
+        assert judge(NAME, events, complete=False).status == "inconclusive"
+        assert judge(NAME, events).status == "violated"
+    assert judge(NAME, [adopt(2, 1, incarnation=1), *again], complete=False).status == "violated"
+    assert judge(NAME, accepts(2, 2, D), complete=False).status == "violated"

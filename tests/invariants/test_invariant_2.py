@@ -102,3 +102,10 @@ def test_the_witness_is_the_least_by_zxid_then_process_then_what_was_done() -> N
     events: list[Event] = [CommitEpoch(3, 0, 1), *deliveries(3, E, D, B)]
     events += [adopt(2, 2), *accepts(2, 2, D, B), CommitEpoch(2, 0, 1), *deliveries(2, C, B)]
     assert witness(judge(NAME, events)) == (Accept(2, 0, 2, D), Accept(2, 0, 2, B))
+
+
+def test_a_trace_that_is_cut_off_may_lack_what_an_earlier_incarnation_adopted() -> None:
+    events = [adopt(2, 1), *accepts(2, 1, B), *accepts(2, 1, A, incarnation=1)]
+    assert judge(NAME, events).status == "violated"
+    assert judge(NAME, events, complete=False).status == "inconclusive"
+    assert judge(NAME, [adopt(2, 1), *accepts(2, 1, B, A)], complete=False).status == "violated"

@@ -59,3 +59,10 @@ def test_the_witness_is_the_least_by_epoch_then_zxid_then_process() -> None:
     assert witness(judge(NAME, [ack_epoch(1, 3, 0), *late])) == (ack_epoch(3, 2, 0),)
     early = [Promise(4, 0, 9), *accepts(4, 1, A)]
     assert witness(judge(NAME, [*late, *early])) == (Promise(4, 0, 9), Accept(4, 0, 1, A))
+
+
+def test_a_trace_that_is_cut_off_may_lack_what_an_earlier_incarnation_promised() -> None:
+    assert judge(NAME, [ack_epoch(2, 1, 0)], complete=False).status == "violated"
+    assert judge(NAME, [ack_epoch(2, 1, 0, incarnation=1)]).status == "violated"
+    assert judge(NAME, [ack_epoch(2, 1, 0, incarnation=1)], complete=False).status == "inconclusive"
+    assert judge(NAME, [Promise(2, 0, 2), adopt(2, 1, incarnation=1)], complete=False).status == "violated"

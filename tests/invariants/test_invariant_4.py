@@ -131,3 +131,9 @@ def test_an_empty_history_is_told_as_such() -> None:
     verdict = judge(NAME, [*EPOCH_1, *accepts(2, 1, A), ack_epoch(2, 2, 1)])
     assert witness(verdict) == (AckEpoch(2, 0, 2, 1, NO_ZXID, 0, 0),)
     assert summary(verdict).startswith("p2 provided an empty history for epoch 2, but has accepted a history of length")
+
+
+def test_a_trace_that_is_cut_off_may_lack_what_an_earlier_incarnation_accepted() -> None:
+    assert judge(NAME, [ack_epoch(2, 1, 0, A)], complete=False).status == "violated"
+    assert judge(NAME, [ack_epoch(2, 1, 0, A, incarnation=1)]).status == "violated"
+    assert judge(NAME, [ack_epoch(2, 1, 0, A, incarnation=1)], complete=False).status == "inconclusive"
