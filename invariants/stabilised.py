@@ -3,7 +3,8 @@
 A `Stabilised` says that from there to the end of the trace the conditions of claim 7 (DSN 2011, VI-D) are kept. So the
 processes of its quorum are the ones that have to catch up, and what they have is asked when the trace ends.
 
-It counts for nothing if a member of its quorum is down or halted at the end, or if the leader itself crashed,
+It counts for nothing if a member of its quorum is down or halted at the end (by a `Crash` or `Halt` of its last
+incarnation, for a trace may lack the `Recover` after it), or if the leader itself crashed,
 recovered or halted after it, or went on in another incarnation: then the environment broke its promise. (When a
 member went down and came back cannot be told in merged logs; it must have caught up all the same.) A later one of the
 same process takes its place.
@@ -53,8 +54,12 @@ class Liveness(Invariant):
             event
             for _, event in sorted(self.stabilised.items())
             if event.incarnation >= self.record.incarnation(event.process)
-            and not any(isinstance(self.life.get(member), Crash | Halt) for member in event.quorum)
+            and not any(self._is_down(member) for member in event.quorum)
         ]
+
+    def _is_down(self, process: int) -> bool:
+        life = self.life.get(process)
+        return isinstance(life, Crash | Halt) and life.incarnation >= self.record.incarnation(process)
 
     def has(self, process: int) -> Chain | None:
         """What the last incarnation of `process` has delivered; None if that is not on record."""

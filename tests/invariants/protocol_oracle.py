@@ -299,9 +299,19 @@ def counting(reading: Reading) -> list[tuple[Stabilised, list[Local]]]:
         shows = (Broadcast, Deliver, Restore)
         if any(isinstance(each, shows) and each.incarnation > event.incarnation for each in log):
             continue
-        if not any(isinstance(last(each, *lives), Crash | Halt) for each in logs(reading) if is_member(each, event)):
+        if not any(is_down(each) for each in logs(reading) if is_member(each, event)):
             kept.append((event, since))
     return kept
+
+
+def is_down(log: Sequence[Local]) -> bool:
+    """Whether the last incarnation that a process is seen in crashed or halted, and that was the end of it."""
+    seen = [
+        each for each in log if isinstance(each, Crash | Halt | Recover | Stabilised | Broadcast | Deliver | Restore)
+    ]
+    incarnation = max((each.incarnation for each in seen), default=0)
+    life = last([each for each in seen if each.incarnation == incarnation], Crash, Halt, Recover, Stabilised)
+    return isinstance(life, Crash | Halt)
 
 
 def is_member(log: Sequence[Local], event: Stabilised) -> bool:

@@ -84,3 +84,11 @@ def test_the_witness_is_the_least_by_zxid_and_names_the_least_member() -> None:
     verdict = judge(NAME, [calm, *broadcasts(2, 1, B, A)])
     assert witness(verdict) == (calm, Broadcast(2, 0, 1, A))
     assert summary(verdict).startswith("p2 never delivered a⟨1,1⟩")
+
+
+def test_a_member_that_is_seen_in_a_later_incarnation_is_up_again() -> None:
+    """A trace may lack the line that tells its recovery."""
+    start: list[Event] = [CALM, *broadcasts(1, 1, A), *deliveries(1, A)]
+    assert judge(NAME, [*start, Crash(2, 0), *deliveries(2, A, incarnation=1)]).status == "holds"
+    assert judge(NAME, [Crash(2, 0), *deliveries(2, B, incarnation=1), *start]).status == "violated"
+    assert judge(NAME, [*start, *deliveries(2, A, incarnation=1), Crash(2, 1)]).status == "not exercised"

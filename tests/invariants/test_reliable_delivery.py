@@ -65,3 +65,11 @@ def test_the_witness_is_the_least_by_transaction_then_member_by_the_least_actor(
     events = [*deliveries(3, B, A), *deliveries(2, A), *deliveries(5, B), calm]
     assert witness(judge(NAME, events)) == (Deliver(2, 0, A), calm)
     assert "and p4 never did" in summary(judge(NAME, events))
+
+
+def test_a_member_that_is_seen_in_a_later_incarnation_is_up_again() -> None:
+    """A trace may lack the line that tells its recovery."""
+    start: list[Event] = [Stabilised(1, 0, (1, 2)), *deliveries(1, A)]
+    assert judge(NAME, [*start, Crash(2, 0), *deliveries(2, A, incarnation=1)]).status == "holds"
+    assert judge(NAME, [Crash(2, 0), *deliveries(2, B, incarnation=1), *start]).status == "violated"
+    assert judge(NAME, [*start, *deliveries(2, A, incarnation=1), Crash(2, 1)]).status == "not exercised"
