@@ -1,6 +1,12 @@
 """Strict causality (DSN 2011, III-B): of two delivered transactions one precedes the other."""
 
-from invariants import Broadcast, Deliver, Judge, select
+from random import Random
+from time import process_time
+
+import pytest
+
+from invariants import Broadcast, Deliver, Judge, Txn, Zxid, select, strict_causality
+from tests.invariants import oracle
 from tests.invariants.builders import (
     FIGURE_3,
     FIGURE_4,
@@ -13,10 +19,13 @@ from tests.invariants.builders import (
     broadcasts,
     deliveries,
     judge,
+    merge,
     restore,
     summary,
     witness,
 )
+from tests.invariants.oracle import Reading
+from tests.invariants.traces import random_trace
 
 NAME = "strict causality"
 
@@ -130,3 +139,28 @@ def test_the_witness_is_the_least_pair_not_the_first_found() -> None:
         Deliver(4, 0, A),
         Deliver(4, 0, B),
     )
+
+
+def test_in_a_large_trace_the_verdict_is_the_same_and_so_is_the_witness_of_every_merge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(strict_causality, "LARGE", 0)
+    for seed in range(1500):
+        events = random_trace(seed).events
+        verdict = judge(NAME, events)
+        assert verdict.status == oracle.strict_causality(Reading(events))[0], f"seed {seed}"
+        if verdict.violation is not None:
+            again = judge(NAME, merge(Random(seed), events))
+            assert witness(again) == witness(verdict), f"seed {seed}"
+
+
+def test_one_bug_in_a_large_trace_is_found_in_linear_time() -> None:
+    """The second primary had not delivered the last transaction of the first one."""
+    first = [Txn(Zxid(1, counter), "v") for counter in range(1, 10_001)]
+    second = [Txn(Zxid(2, counter), "v") for counter in range(1, 10_001)]
+    events = [*broadcasts(1, 1, *first), *deliveries(2, *first[:-1]), *broadcasts(2, 2, *second)]
+    events += deliveries(3, *first, *second)
+    start = process_time()
+    found = witness(judge(NAME, events))
+    assert process_time() - start < 5
+    assert found[2:] == (Deliver(3, 0, first[-1]), Deliver(3, 0, second[0]))
