@@ -13,7 +13,7 @@ ALIKE: list[Event] = [*deliveries(1, A, B), *deliveries(2, A, B), CALM]
 def test_what_one_delivered_and_a_member_of_the_quorum_lacks_is_a_violation() -> None:
     verdict = judge(NAME, [*ALIKE, *deliveries(3, A, B, C)])
     assert witness(verdict) == (Deliver(3, 0, C), CALM)
-    assert summary(verdict) == "p3 delivered c⟨1,3⟩, and p1 never did, although p1 led p1 p2 p3 undisturbed"
+    assert summary(verdict) == "p3 delivered c⟨1,3⟩, and p1 never did, although p1 led p1 p2 undisturbed"
 
 
 def test_what_all_members_delivered_is_right_whoever_else_lacks_it() -> None:

@@ -63,7 +63,7 @@ EVERY_KIND: list[Event] = [
     ClientAck(1, 1, B),
     FinalRead(1, 1, ()),
     FinalRead(1, 1, (A, B)),
-    Stabilised(1, 0, (1, 2)),
+    Stabilised(1, 0, (1, 2, 3, 4, 5)),
     State(1, 1, B.zxid, 2, 2**63 - 1),
     Promise(1, 1, 2**32 - 1),
     AckEpoch(1, 1, 2, 1, B.zxid, 2, 7),

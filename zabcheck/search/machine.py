@@ -331,11 +331,11 @@ class Rules(Machine):
         candidates = (pick % 2 and self.unsynced()) or self.ids
         self.choose(Crash(_one(candidates, pick // 2), _one(_KEPT, pick // 2 // len(candidates))))
 
-    @precondition(lambda self: any(disk.log for disk in self.run.simulator.disks))
+    @precondition(lambda self: self.logs())
     @_any
     def corrupt(self, pick: int) -> None:
-        written = [process for process in self.ids if self.run.simulator.disks[process].log]
-        self.choose(Corrupt(_one(written, pick), pick // len(self.ids) % 4))
+        process, records = _one(self.logs(), pick)
+        self.choose(Corrupt(process, pick // len(self.logs()) % records))
 
     @_any
     def power_loss(self, pick: int) -> None:
@@ -447,6 +447,12 @@ class Rules(Machine):
     def links(self) -> list[tuple[int, int]]:
         """Both directions of each connection."""
         return [link for pair in self.run.simulator.connections for link in (pair, pair[::-1])]
+
+    def logs(self) -> list[tuple[int, int]]:
+        """The processes with a record in their log, and how many they have."""
+        disks = self.run.simulator.disks
+        found = [(process, disks[process].log.length - disks[process].base.length) for process in self.ids]
+        return [(process, records) for process, records in found if records > 0]
 
     def two(self, pick: int) -> tuple[int, int]:
         return _one(self.ids, pick), _one(self.ids, pick // len(self.ids))
