@@ -296,9 +296,10 @@ class Wake(Local, frozen=True):
 
 
 class Corrupt(Local, frozen=True):
-    """A record on the disk of the process was altered: the transaction at this zxid."""
+    """A record on the disk of the process was altered: a durable variable, or, in its log, the transaction at `zxid`."""
 
-    zxid: Zxid
+    variable: str
+    zxid: Zxid = NO_ZXID
 
 
 class Elect(Local, frozen=True):

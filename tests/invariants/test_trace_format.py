@@ -83,7 +83,8 @@ EVERY_KIND: list[Event] = [
     Heal(),
     Pause(1, 1),
     Wake(1, 1),
-    Corrupt(1, 1, A.zxid),
+    Corrupt(1, 1, "history", A.zxid),
+    Corrupt(1, 1, "accepted_epoch"),
     Elect(2, 0, 1),
 ]
 

@@ -80,7 +80,7 @@ NEAR_MISSES: list[tuple[str, str, list[Event]]] = [
         [*broadcasts(1, 1, A), *deliveries(1, A), Adopt(2, 0, 1, A.zxid, 1, 7)],
     ),
     ("loaded late joiner", "joins a new epoch", [*broadcasts(1, 1, A), FROM_2]),
-    ("altered record", "nobody has read it", [Corrupt(1, 0, A.zxid), Crash(1, 0)]),
+    ("altered record", "nobody has read it", [Corrupt(1, 0, "history", A.zxid), Crash(1, 0)]),
     ("restored snapshot", "without one", [Recover(1, 1), *deliveries(1, A, incarnation=1)]),
 ]
 

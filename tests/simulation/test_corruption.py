@@ -2,7 +2,7 @@
 
 import pytest
 
-from invariants import Chain, Deliver, Event, Halt, Txn, Zxid
+from invariants import NO_ZXID, Chain, Deliver, Event, Halt, Txn, Zxid
 from invariants import Corrupt as CorruptEvent
 from tests.invariants.builders import A, B, C
 from zabcheck.mutants.catalogue import mutated
@@ -57,9 +57,7 @@ def test_an_intact_log_is_read_as_it_was_written() -> None:
 )
 def test_an_altered_record_holds_another_value_and_its_digest_tells(record: int, altered: list[str]) -> None:
     written = disk()
-    place = written.alter(record)
-    assert place is not None
-    assert place.txn == ABC.prefix(3 - record).txn
+    assert written.alter(record) == ("history", ABC.prefix(3 - record).zxid)
     found, intact = written.read()
     assert not intact
     assert values(found["history"]) == altered
@@ -68,7 +66,7 @@ def test_an_altered_record_holds_another_value_and_its_digest_tells(record: int,
 
 def test_only_what_is_in_the_log_can_be_altered_and_only_once() -> None:
     written = disk()
-    assert written.alter(3) is None
+    assert written.alter(4) is None
     assert written.alter(0) is not None
     assert written.alter(0) is None
     assert Disk().alter(0) is None
@@ -76,8 +74,9 @@ def test_only_what_is_in_the_log_can_be_altered_and_only_once() -> None:
 
 def test_what_was_cut_off_can_not_be_altered() -> None:
     written = disk(base=ABC.prefix(2))
-    assert written.alter(1) is None
-    assert written.alter(0) is not None
+    assert written.records == 2
+    assert written.alter(1) == ("accepted_epoch", NO_ZXID)
+    assert written.alter(0) == ("history", C.zxid)
 
 
 def test_a_record_that_was_truncated_since_is_not_read() -> None:
@@ -109,6 +108,28 @@ def test_a_copy_is_altered_by_itself() -> None:
     assert not twin.read()[1]
 
 
+@pytest.mark.parametrize(
+    ("record", "variable", "altered"),
+    [(3, "accepted_epoch", 1), (4, "snapshot", Chain.of([A, Txn(B.zxid, "b(altered)")]))],
+)
+def test_any_other_variable_is_a_record_too(record: int, variable: str, altered: object) -> None:
+    written = Disk()
+    written.write({"history": ABC, "accepted_epoch": 2, "snapshot": ABC.prefix(2), "current_epoch": 0})
+    assert written.records == 5
+    assert written.alter(record) == (variable, NO_ZXID)
+    assert written.alter(record) is None
+    found, intact = written.read()
+    assert not intact
+    assert found[variable] == altered
+
+
+def test_a_variable_that_was_written_anew_since_is_intact() -> None:
+    written = disk()
+    assert written.alter(3) == ("accepted_epoch", NO_ZXID)
+    written.write({"accepted_epoch": 2})
+    assert written.read() == ({"history": ABC, "accepted_epoch": 2}, True)
+
+
 # The process.
 
 
@@ -127,7 +148,7 @@ def test_the_others_go_on_without_it() -> None:
 
 def test_nothing_happens_before_the_record_is_read() -> None:
     _, events = zab(*TWO_DELIVERED, Corrupt(2), Request(1, "c"), Settle(4))
-    assert CorruptEvent(2, 0, Zxid(1, 2)) in events
+    assert CorruptEvent(2, 0, "history", Zxid(1, 2)) in events
     assert sorted(event.process for event in events if isinstance(event, Deliver) and event.txn.value == "c") == [
         1,
         2,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from invariants import EMPTY, Chain, Corrupt, Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
+from invariants import EMPTY, NO_ZXID, Chain, Corrupt, Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.quorums import MAJORITY
 from zabcheck.protocols.switches import LETTER
@@ -157,8 +157,9 @@ def _action(choice: Choice, shown: Sequence[Event], messages: Mapping[int, Messa
         case choices.Lead():
             return f"oracles: p{choice.leader} leads {names(choice.followers)}".rstrip()
         case choices.Corrupt():
-            [zxid] = [event.zxid for event in shown if isinstance(event, Corrupt)]
-            return f"disk: the record of {zxid} is altered"
+            [event] = [event for event in shown if isinstance(event, Corrupt)]
+            which = event.variable if event.zxid == NO_ZXID else str(event.zxid)
+            return f"disk: the record of {which} is altered"
         case choices.Crash():
             return "crash" + (f", first {choice.keep} unsynced kept" if choice.keep else "")
         case choices.Recover():

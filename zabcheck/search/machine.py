@@ -331,11 +331,11 @@ class Rules(Machine):
         candidates = (pick % 2 and self.unsynced()) or self.ids
         self.choose(Crash(_one(candidates, pick // 2), _one(_KEPT, pick // 2 // len(candidates))))
 
-    @precondition(lambda self: self.logs())
+    @precondition(lambda self: self.written())
     @_any
     def corrupt(self, pick: int) -> None:
-        process, records = _one(self.logs(), pick)
-        self.choose(Corrupt(process, pick // len(self.logs()) % records))
+        process, records = _one(self.written(), pick)
+        self.choose(Corrupt(process, pick // len(self.written()) % records))
 
     @_any
     def power_loss(self, pick: int) -> None:
@@ -448,10 +448,9 @@ class Rules(Machine):
         """Both directions of each connection."""
         return [link for pair in self.run.simulator.connections for link in (pair, pair[::-1])]
 
-    def logs(self) -> list[tuple[int, int]]:
-        """The processes with a record in their log, and how many they have."""
-        disks = self.run.simulator.disks
-        found = [(process, disks[process].log.length - disks[process].base.length) for process in self.ids]
+    def written(self) -> list[tuple[int, int]]:
+        """The processes with a record on their disks, and how many they have."""
+        found = [(process, self.run.simulator.disks[process].records) for process in self.ids]
         return [(process, records) for process, records in found if records > 0]
 
     def two(self, pick: int) -> tuple[int, int]:

@@ -4,13 +4,14 @@ A write is what one `Persist` holds; it survives a crash whole or not at all. A 
 after the last sync. The effects that came after a write in its step wait with it until it is synced.
 
 The durable variable `history`, if a protocol has one, is a log with a record for each transaction; a prefix `base` of
-it may be cut off. `snapshot` is what the application's snapshot stands for. A record of the log can be altered behind
-the process' back. Its digest tells, when it is read: that is when the process starts (LADIS 2008, 2 and 3).
+it may be cut off. `snapshot` is what the application's snapshot stands for. Any other variable is a record of its own:
+a number, or a sequence of transactions. A record can be altered behind the process' back. Its digest tells, when it is
+read: that is when the process starts (LADIS 2008, 2 and 3).
 """
 
 from typing import Any
 
-from invariants import EMPTY, Chain, Txn
+from invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
 from zabcheck.protocols.base import Effect
 
 LOG, CUT = "history", "base"
@@ -29,12 +30,13 @@ class Write:
 class Disk:
     """What one process has written, synced and not."""
 
-    __slots__ = ("altered", "durable", "unsynced")
+    __slots__ = ("altered", "altered_variables", "durable", "unsynced")
 
     def __init__(self) -> None:
         self.durable: dict[str, Any] = {}
         self.unsynced: list[Write] = []
         self.altered: tuple[Chain, ...] = ()  # each ends in the transaction whose record was altered
+        self.altered_variables: dict[str, Any] = {}  # and what they held then
 
     def sync(self, count: int | None = None) -> list[Write]:
         """Make the first `count` writes durable (None: all of them) and return those; the others stay."""
@@ -60,19 +62,38 @@ class Disk:
         self.unsynced = []
         return lost
 
-    def alter(self, record: int) -> Chain | None:
-        """Alter the transaction that stands `record` records before the last one in the log.
+    @property
+    def records(self) -> int:
+        """How many there are: of the log one a transaction, and one for each other variable that holds something."""
+        return self._in_log() + len(self._others())
 
-        The log up to it; None, and nothing is done, if the log is not that long, or if that record is altered already.
+    def alter(self, record: int) -> tuple[str, Zxid] | None:
+        """Alter the transaction that stands `record` records before the last one in the log; behind those, a variable.
+
+        What was altered: the name of the variable, and the zxid in a log. None, and nothing is done, if there are not
+        so many records, or if that one is altered already.
         """
-        length = self.log.length - record
-        if length <= self.base.length:
+        if record < self._in_log():
+            place = self.log.prefix(self.log.length - record)
+            if place in self.altered:
+                return None
+            self.altered = (*self.altered, place)
+            return LOG, place.zxid
+        others = self._others()[record - self._in_log() :]
+        if not others or self._is_altered(others[0]):
             return None
-        place = self.log.prefix(length)
-        if place in self.altered:
-            return None
-        self.altered = (*self.altered, place)
-        return place
+        self.altered_variables = {**self.altered_variables, others[0]: self.durable[others[0]]}
+        return others[0], NO_ZXID
+
+    def _in_log(self) -> int:
+        return self.log.length - self.base.length
+
+    def _others(self) -> list[str]:
+        return sorted(name for name, value in self.durable.items() if value and name not in (LOG, CUT))
+
+    def _is_altered(self, name: str) -> bool:
+        """Not if it was written anew since."""
+        return name in self.altered_variables and self.altered_variables[name] == self.durable[name]
 
     def read(self) -> tuple[dict[str, Any], bool]:
         """What is on the disk, and whether the digest of every record matches what it holds.
@@ -81,16 +102,17 @@ class Disk:
         """
         # A record that was truncated, or cut off, since it was altered is not read.
         log, base = self.log, self.base
-        self.altered = tuple(each for each in self.altered if each.length > base.length and log.starts_with(each))
-        if not self.altered:
-            return self.durable, True
-        bad = {each.length for each in self.altered}
-        history = EMPTY
-        for place, txn in enumerate(log, 1):
-            history = history.append(Txn(txn.zxid, f"{txn.value}(altered)") if place in bad else txn)
-        self.altered = ()
-        self.write({LOG: history})
-        return self.durable, False
+        bad = {each.length for each in self.altered if each.length > base.length and log.starts_with(each)}
+        wrong = {name: _wrong(value) for name, value in self.altered_variables.items() if self._is_altered(name)}
+        self.altered, self.altered_variables = (), {}
+        if bad:
+            history = EMPTY
+            for place, txn in enumerate(log, 1):
+                history = history.append(_wrong_txn(txn) if place in bad else txn)
+            wrong[LOG] = history
+        if wrong:
+            self.write(wrong)
+        return self.durable, not wrong
 
     @property
     def log(self) -> Chain:
@@ -105,4 +127,16 @@ class Disk:
         twin.durable = self.durable
         twin.unsynced = [Write(write.fields, write.withheld) for write in self.unsynced]
         twin.altered = self.altered
+        twin.altered_variables = self.altered_variables
         return twin
+
+
+def _wrong(value: Any) -> Any:
+    """What a record says that was altered: one less of a number; of a sequence, another last transaction."""
+    if isinstance(value, Chain):
+        return value.previous.append(_wrong_txn(value.txn))
+    return value - 1
+
+
+def _wrong_txn(txn: Txn) -> Txn:
+    return Txn(txn.zxid, f"{txn.value}(altered)")

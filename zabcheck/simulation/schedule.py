@@ -82,7 +82,10 @@ class Crash(Choice, frozen=True):
 
 
 class Corrupt(Choice, frozen=True):
-    """On the disk of `process`, the transaction `record` records before the last one of its log is altered."""
+    """On the disk of `process`, the transaction `record` records before the last one of its log is altered.
+
+    Behind those of the log come the records of its other durable variables, by name.
+    """
 
     process: _Id
     record: _Count = 0

@@ -269,11 +269,11 @@ class Simulator:
 
     def _corrupt(self, choice: Corrupt) -> bool:
         process = choice.process
-        place = self.disks[process].alter(choice.record)
-        if place is None:
+        altered = self.disks[process].alter(choice.record)
+        if altered is None:
             return False
         if self.network:
-            self.show(CorruptEvent(process, self.incarnations[process], place.zxid))
+            self.show(CorruptEvent(process, self.incarnations[process], *altered))
         return True
 
     def _recover(self, choice: Recover) -> bool:
