@@ -296,7 +296,7 @@ class Wake(Local, frozen=True):
 
 
 class Corrupt(Local, frozen=True):
-    """A record on the disk of the process was altered: a durable variable, or, in its log, the transaction at `zxid`."""
+    """A record on the disk was altered: that of a durable variable, or, in the log, of the transaction at `zxid`."""
 
     variable: str
     zxid: Zxid = NO_ZXID

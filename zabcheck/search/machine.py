@@ -396,7 +396,9 @@ class Rules(Machine):
 
     @_any
     def snapshot(self, pick: int) -> None:
-        self.choose(Snapshot(_one(self.ids, pick), cut=pick // len(self.ids) % 2 == 1))
+        # A log that was cut at a leader makes others need its snapshot.
+        candidates = (pick % 2 and self.leaders()) or self.ids
+        self.choose(Snapshot(_one(candidates, pick // 2), cut=pick // 2 // len(candidates) % 3 != 0))
 
     @_any
     def stabilise(self, pick: int) -> None:
