@@ -3,7 +3,7 @@
 Deterministic: the same choices on the same protocol give the same events, on every machine. No clock is read, no
 random source, and no set is iterated.
 
-A step is one fine choice that was enabled. A choice that is not enabled does nothing and counts nothing.
+A step is one fine choice that was enabled. A choice that is not enabled does nothing, and is no step.
 
 Here each fine choice is brought to the part that it moves: `processes` take the steps of the protocol, on disks of
 their own, `channels` bring messages, `obstacles` stand in the way. `coarse` says what the other choices stand for.
