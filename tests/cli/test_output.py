@@ -156,6 +156,8 @@ def test_ctrl_c_ends_a_search_and_says_what_was_done_so_far(tmp_path: Path) -> N
         env=environment(TERM="xterm", COLUMNS="160"),
         stdout=subprocess.PIPE,
         stderr=end,
+        # Whoever runs the tests in the background may have them ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(end)
     shown = b""
