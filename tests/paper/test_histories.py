@@ -7,7 +7,7 @@ import pytest
 from invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
 from tests.invariants.builders import A, B, C, D, E
 from tests.paper.builders import AB, EPOCH, established, follower, proposing, sent, synchronizing, txn
-from zabcheck.protocols.base import Elected
+from zabcheck.protocols.base import Elected, Persist
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab.follower import on_elected, on_newepoch, on_newleader
 from zabcheck.protocols.zab.histories import Missing, Whole, carry, last_common, lasts_of, received
@@ -125,7 +125,8 @@ def test_f_2_1_a_snapshot_comes_onto_the_disk_with_the_history() -> None:
     f = synchronizing()
     [written, *_] = on_newleader(f, 1, NewLeader(EPOCH, Whole(AB, base)))
     assert (f.history, f.base, f.snapshot) == (AB, base, base)
-    assert written.fields == {"current_epoch": EPOCH, "history": AB, "snapshot": base, "base": base}  # type: ignore[union-attr]
+    assert isinstance(written, Persist)
+    assert written.fields == {"current_epoch": EPOCH, "history": AB, "snapshot": base, "base": base}
 
 
 @pytest.mark.parametrize("base", [EMPTY, Chain.of([A])], ids=["no snapshot", "the same snapshot"])
@@ -133,7 +134,8 @@ def test_f_2_1_without_news_of_it_only_history_and_epoch_are_written(base: Chain
     f = synchronizing(base=base, snapshot=base)
     [written, *_] = on_newleader(f, 1, NewLeader(EPOCH, Whole(AB, base)))
     assert f.base == base
-    assert list(written.fields) == ["current_epoch", "history"]  # type: ignore[union-attr]
+    assert isinstance(written, Persist)
+    assert list(written.fields) == ["current_epoch", "history"]
 
 
 def test_f_2_1_a_later_snapshot_of_its_own_is_kept() -> None:
