@@ -49,9 +49,7 @@ class LocalPrimaryOrder(Invariant):
         if sent.previous is None:
             return False
         self.pairs += 1
-        if link.previous.txn is sent.previous.txn:
-            return False  # the usual case
-        if self.record.contains(link.previous, sent.previous.txn):
+        if not self.record.lacks_previous(link, sent):
             return False
         self.broken = True
         return True

@@ -63,16 +63,10 @@ class PoCausalOrder(Invariant):
             self.cases += 1
         else:
             return False
-        if not self._lacks_neighbour(link, sent) and not self._lacks_known(link, sent):
+        if not record.lacks_previous(link, sent) and not self._lacks_known(link, sent):
             return False
         self.broken = True
         return True
-
-    def _lacks_neighbour(self, link: Chain, sent: Sent) -> bool:
-        """Whether what the primary broadcast just before is missing."""
-        if sent.previous is None or link.previous.txn is sent.previous.txn:
-            return False  # the usual case
-        return not self.record.contains(link.previous, sent.previous.txn)
 
     def _lacks_known(self, link: Chain, sent: Sent) -> bool:
         """Whether something that the process of the primary had delivered is missing."""

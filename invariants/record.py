@@ -318,6 +318,13 @@ class Record:
         whole.add((sent.primary, link.hash))
         return False
 
+    def lacks_previous(self, link: Chain, sent: Sent) -> bool:
+        """Whether what the primary broadcast just before `sent` is missing before `link`. O(1) as a rule."""
+        previous = sent.previous
+        if previous is None or link.previous.txn is previous.txn:
+            return False  # the usual case
+        return not self.contains(link.previous, previous.txn)
+
     def delivered(self) -> Iterator[Txn]:
         """The distinct transactions that somebody delivered, in the order in which they turned up."""
         return iter(self._link_of)
