@@ -24,6 +24,7 @@ from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, trace_of
 from tests.invariants.builders import split
 from tests.invariants.traces import random_trace
 from zabcheck import cli
+from zabcheck.cli import commands
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.run import replay
@@ -101,14 +102,14 @@ def call(arguments: Sequence[str], stdin: bytes = b"") -> tuple[int, str, str]:
 def answers(arguments: Sequence[str], starts: Sequence[str] = ("",), stdin: bytes = b"") -> int:
     """The command ends by itself, with a verdict or with one line; its exit code."""
     code, out, err = call(arguments, stdin)
-    if code == cli.BAD_INPUT:
+    if code == commands.BAD_INPUT:
         assert out == ""
         assert err.startswith(tuple(f"zabcheck: {start}" for start in starts))
         assert err[:-1].isprintable()
         assert err.endswith("\n")
         assert len(err) < 6000
     else:
-        assert code in (cli.OK, cli.VIOLATED, cli.INCONCLUSIVE)
+        assert code in (commands.OK, commands.VIOLATED, commands.INCONCLUSIVE)
         assert err == ""
         assert out != ""
     return code

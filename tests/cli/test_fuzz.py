@@ -54,6 +54,6 @@ def test_a_traceback_is_a_failure_that_names_its_case(tmp_path: Path, monkeypatc
     def broken(*arguments: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("zabcheck.cli.judge_files", broken)
+    monkeypatch.setattr("zabcheck.cli.check.judge_files", broken)
     with pytest.raises(AssertionError, match=r"^check, case 0: RuntimeError broken$"):
         fuzz("check", range(1), tmp_path)

@@ -7,7 +7,7 @@ import pytest
 from invariants import PROPERTIES
 from tests.cli.command import MUTANT_RUN, Result
 from tests.cli.conftest import Command, Found
-from zabcheck import cli
+from zabcheck.cli import run as cli_run
 from zabcheck.counterexample import counterexample
 from zabcheck.search.goals import GOALS
 
@@ -104,7 +104,7 @@ def test_what_was_found_is_told_even_if_it_cannot_be_saved(zabcheck: Command, mo
     def full(*arguments: object) -> list[Path]:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cli, "save", full)
+    monkeypatch.setattr(cli_run, "save", full)
     result = zabcheck(*MUTANT_RUN, "--out", "a")
     assert (result.code, result.err) == (2, "zabcheck: --out a: No space left on device\n")
     assert "is violated" in result.out
@@ -119,7 +119,7 @@ def test_an_interrupt_while_the_run_is_made_shorter_costs_only_that(
             raise KeyboardInterrupt
         return counterexample(schedule, property_, seconds)  # type: ignore[arg-type]  # passed on as it came
 
-    monkeypatch.setattr(cli, "counterexample", interrupted)
+    monkeypatch.setattr(cli_run, "counterexample", interrupted)
     result = zabcheck(*MUTANT_RUN, "--format", "json")
     document = result.json
     assert result.code == 1

@@ -1,0 +1,44 @@
+"""The command `zabcheck`; each of its commands is a module here.
+
+Exit codes: 0 nothing is broken, 1 a property is violated, 2 the usage or an input is wrong, 3 inconclusive: something
+was not exercised, a trace has no end, or the search was interrupted. Results go to standard output, progress and
+errors to standard error.
+"""
+
+import os
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from zabcheck.cli import check, listing, replay, run
+from zabcheck.cli.commands import app, guarded
+from zabcheck.search.run import collect_garbage_less_often
+
+__all__ = ["app", "check", "guarded", "listing", "main", "replay", "run"]
+
+
+def show_version(value: bool) -> None:
+    """Before anything else is looked at, so that it needs no command."""
+    if value:
+        print(f"zabcheck {version('zabcheck')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A property-based model checker for Zab and other primary order atomic broadcast protocols."""
+
+
+def main() -> None:
+    """The entry point."""
+    collect_garbage_less_often()
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # whoever started this process closed it
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lives
+    sys.exit(guarded(lambda: app(sys.argv[1:] or ["--help"], prog_name="zabcheck", standalone_mode=False)))

@@ -1,0 +1,94 @@
+"""What commands have in common: how they are registered, usual options, exit codes, and what bad input ends in."""
+
+import os
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from typing import Annotated, ParamSpec, cast
+
+import typer
+
+from invariants import TraceError
+from zabcheck.report import terminal
+from zabcheck.report.words import clean
+from zabcheck.simulation.schedule import ScheduleError
+
+OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
+MAX_PROCESSES = 99
+
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A property-based model checker for Zab and other primary order atomic broadcast protocols.",
+)
+
+
+class Format(StrEnum):
+    """How results are printed."""
+
+    text = "text"
+    json = "json"
+
+
+class BadInput(Exception):
+    """The usage or an input is wrong; the message is one line."""
+
+
+USAGE_ERROR = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
+"""The base of it, which is click's; recent versions of typer have a click of their own, and older ones import it."""
+
+Protocols = Annotated[str, typer.Option(help="Which protocol to check; see `zabcheck list`.")]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option("--property", metavar="P", help="Judge by this property, or group of them, only (may be repeated)."),
+]
+Formats = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+P = ParamSpec("P")
+
+
+def command(function: Callable[P, int]) -> Callable[P, int]:
+    """Register a command that returns its exit code."""
+
+    @wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> int:
+        # Typer has answers of its own to Ctrl-C and to a broken pipe, so they must not get that far.
+        return guarded(lambda: function(*args, **kwargs))
+
+    app.command(function.__name__.rstrip("_"))(wrapper)
+    return wrapper
+
+
+def guarded(function: Callable[[], int]) -> int:
+    """The exit code; what is wrong with the input becomes one line on standard error."""
+    try:
+        code = function()
+        sys.stdout.flush()
+        return code
+    except USAGE_ERROR as error:
+        return complain(" ".join(error.format_message().split()))
+    except (BadInput, TraceError, ScheduleError) as error:
+        return complain(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return complain("interrupted", INCONCLUSIVE)
+    except (BrokenPipeError, SystemExit):
+        # The reader of a pipe went away: nothing more can be said to it. (To exit is typer's answer to that.)
+        discard_output()
+        return INCONCLUSIVE
+    except OSError as error:
+        discard_output()
+        return complain(f"standard output: {error.strerror}")
+
+
+def complain(message: str, code: int = BAD_INPUT) -> int:
+    """Say it in one line, whatever a file or a file's name put into it."""
+    ascii_only = not (sys.stderr.encoding or "").lower().startswith("utf")
+    print(f"zabcheck: {clean(message, ascii_only, terminal.LONGEST_PATH)}", file=sys.stderr)
+    return code
+
+
+def discard_output() -> None:
+    """What is still in a buffer would fail again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

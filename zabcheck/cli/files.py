@@ -1,0 +1,60 @@
+"""The files that commands read and write; what is wrong with one becomes one line."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from zabcheck.cli.commands import BadInput
+
+STDIN = "-"
+
+
+def read(path: Path, limit: int) -> bytes:
+    """The content of a file, up to one byte more than `limit`. BadInput if it cannot be read."""
+    with opened(str(path)) as file:
+        return file.read(limit + 1)
+
+
+def check_out(out: Path) -> None:
+    """BadInput if nothing can be written to `out`. It is not created before there is something to write."""
+    with bad_path("--out", out):
+        folder = next(each for each in (out, *out.absolute().parents) if each.exists())
+        if not folder.is_dir():
+            raise BadInput(f"--out {out}: expected a directory, {folder} is a file")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise BadInput(f"--out {out}: {folder} may not be written")
+
+
+@contextmanager
+def bad_path(option: str, path: Path) -> Iterator[None]:
+    """What the system says against a path that an option names is the user's input."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(f"{option} {path}: {error.strerror}") from None
+
+
+@contextmanager
+def opened(name: str) -> Iterator[BinaryIO]:
+    """A file to read, or standard input for STDIN. BadInput if that cannot be."""
+    try:
+        if name == STDIN:
+            yield sys.stdin.buffer
+        else:
+            with open(name, "rb") as file:
+                yield file
+    except OSError as error:
+        reason = "expected a file, found a directory" if isinstance(error, IsADirectoryError) else error.strerror
+        raise BadInput(f"{name}: {reason}") from None
+
+
+@contextmanager
+def bad_input_for(kind: type[Exception], prefix: Callable[[], str] | str = "") -> Iterator[None]:
+    """What a library function raises for an unknown name is the user's input here."""
+    try:
+        yield
+    except kind as error:
+        raise BadInput(f"{prefix if isinstance(prefix, str) else prefix()}{error}") from None

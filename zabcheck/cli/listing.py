@@ -1,0 +1,54 @@
+"""`zabcheck list` and `zabcheck schema`: what there is."""
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from invariants import GROUPS, PROPERTIES
+from zabcheck import schema as schemas
+from zabcheck.cli.commands import OK, Format, Formats, command
+from zabcheck.cli.output import make_console, print_json
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.report import terminal
+from zabcheck.search.goals import GOALS
+
+
+class Schemas(StrEnum):
+    """What there is a JSON Schema of."""
+
+    trace = "trace"
+    schedule = "schedule"
+
+
+@command
+def list_(format: Formats = Format.text) -> int:
+    """List the protocols, mutants, properties, groups of properties, and goals."""
+    catalogue = {
+        "protocols": {p.name: (p.summary, p.source) for p in PROTOCOLS.values()},
+        "mutants": {m.name: (f"{m.wrong}; breaks {', '.join(m.breaks)}", m.source) for m in CATALOGUE.values()},
+        "properties": {k.name: (k.statement, k.source) for k in PROPERTIES.values()},
+        "groups": {name: (", ".join(members), "zabcheck") for name, members in GROUPS.items()},
+        "goals": {name: (meaning, "zabcheck") for name, meaning in GOALS.items()},
+    }
+    if format is Format.json:
+        print_json(
+            "list",
+            **{
+                kind: [{"name": name, "summary": text, "source": source} for name, (text, source) in entries.items()]
+                for kind, entries in catalogue.items()
+            },
+        )
+    else:
+        make_console().print(terminal.render_catalogue(catalogue))
+    return OK
+
+
+@command
+def schema(what: Annotated[Schemas, typer.Argument(metavar="trace|schedule", help="Of which file.")]) -> int:
+    """Print the JSON Schema of a line of a trace, or of a schedule."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(schemas.as_file(what))
+    return OK

@@ -1,0 +1,100 @@
+"""What commands print: results on standard output, as text or as JSON, and progress on standard error."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import get_terminal_size
+from threading import current_thread, main_thread
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from zabcheck.report import terminal
+from zabcheck.report.words import clean
+
+OUTPUT_VERSION = 1
+TEXT_WIDTH = 120
+
+
+class Output(Struct, frozen=True):
+    """What every JSON result starts with; docs/output.md describes the rest."""
+
+    version: int
+    command: str
+
+
+def print_json(name: str, **fields: Any) -> None:
+    """The result of the command `name` as one JSON document."""
+    document = {**msgspec.to_builtins(Output(OUTPUT_VERSION, name)), **msgspec.to_builtins(fields)}
+    # JSON is UTF-8, whatever the terminal's encoding is.
+    sys.stdout.flush()
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+
+
+def make_console() -> Console:
+    """Standard output; not narrower for a pipe than a page. With NO_COLOR it gets no escape at all, not even bold."""
+    width = get_terminal_size((TEXT_WIDTH, 25)).columns
+    return Console(width=width, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
+
+
+def print_path(console: Console, text: str, style: str = "") -> None:
+    """A line that can be copied, so it is not broken; a file's name is cleaned like any other text."""
+    cleaned = clean(text, console.options.ascii_only, terminal.LONGEST_PATH)
+    console.print(Text(cleaned, style), soft_wrap=True)
+
+
+def as_text(path: str | Path) -> str:
+    """A file's name for JSON; bytes of it that are no UTF-8 become escapes."""
+    return str(path).encode(errors="backslashreplace").decode()
+
+
+@contextmanager
+def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
+    """A bar on standard error, if that is a terminal; the function advances it by one."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,} of {task.total:,} runs, {task.fields[note]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(what, total=total, note="")
+        yield lambda note: bar.update(task, advance=1, note=note)
+
+
+@contextmanager
+def interrupts() -> Iterator[Callable[[], None]]:
+    """Ctrl-C is taken note of; the function raises it. A second one comes through at once.
+
+    In the middle of a run Hypothesis may lose it, or take the run for one that behaves differently than before.
+    """
+    came = False
+
+    def take_note(number: int, frame: object) -> None:
+        nonlocal came
+        came = True
+        signal.signal(number, signal.default_int_handler)
+
+    def look() -> None:
+        if came:
+            raise KeyboardInterrupt
+
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield look  # it is somebody else's business
+        return
+    signal.signal(signal.SIGINT, take_note)
+    try:
+        yield look
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,0 +1,80 @@
+"""`zabcheck replay`: a saved schedule, executed again."""
+
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+from invariants import PROPERTIES
+from zabcheck.cli.check import exit_code
+from zabcheck.cli.commands import BadInput, Format, Formats, command
+from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
+from zabcheck.cli.output import as_text, make_console, print_json, print_path
+from zabcheck.counterexample import write
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.report import terminal
+from zabcheck.report.words import counted
+from zabcheck.search.explain import explain_replay
+from zabcheck.search.run import replay
+from zabcheck.simulation import schedule as schedules
+
+
+@command
+def replay_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A saved schedule.")],
+    trace: Annotated[Path | None, typer.Option(metavar="OUT", help="Write the trace of the run to this file.")] = None,
+    format: Formats = Format.text,
+) -> int:
+    """Execute a saved schedule again; the same everywhere."""
+    data = read(file, schedules.MAX_BYTES)
+    schedule = schedules.load(data, str(file))
+    with bad_input_for(ValueError, f"{file}, field `protocol`: "):
+        protocol = mutated(schedule.protocol)
+    with bad_input_for(ValueError, f"{file}, field `mutant`: "):
+        mutated(schedule.protocol, schedule.mutant)
+    if schedule.violates is not None and schedule.violates not in PROPERTIES:
+        raise BadInput(
+            f"{file}, field `violates`: no property `{schedule.violates}`; expected one of: {', '.join(PROPERTIES)}"
+        )
+    schedules.check_kinds(schedule, tuple(protocol.kinds.values()), data, str(file))
+    if trace is not None:
+        check_trace(trace, file)
+    replayed = replay(schedule)
+    if trace is not None:
+        with bad_path("--trace", trace):
+            write(trace, replayed.trace)
+    if format is Format.json:
+        print_json(
+            "replay",
+            schedule=as_text(file),
+            steps=replayed.steps,
+            skipped=replayed.skipped,
+            sha256=replayed.sha256,
+            trace=trace and as_text(trace),
+            goals=replayed.goals,
+            verdicts=replayed.verdicts,
+        )
+    else:
+        console = make_console()
+        if any(verdict.violation is not None for verdict in replayed.verdicts):
+            console.print(terminal.render(explain_replay(replayed), quote(str(file))), crop=False)
+            console.print()
+        console.print(terminal.render_verdicts(replayed.verdicts))
+        console.print(f"\n{counted(replayed.steps, 'step', 'steps')}, trace SHA-256 {replayed.sha256}")
+        if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
+            console.print(f"the schedule is said to violate {schedule.violates}; it does not")
+        if replayed.skipped:
+            console.print(f"choices that were not possible when their turn came: {replayed.skipped}")
+        if trace is not None:
+            print_path(console, f"wrote {trace}")
+    return exit_code(replayed.verdicts)
+
+
+def check_trace(trace: Path, schedule: Path) -> None:
+    """BadInput if `trace` is not to be replaced: a device, a folder, the schedule itself."""
+    with bad_path("--trace", trace):
+        if str(trace) == STDIN or (trace.exists() and not trace.is_file()):
+            raise BadInput(f"--trace {trace}: expected the name of a file")
+        if trace.exists() and schedule.exists() and trace.samefile(schedule):
+            raise BadInput(f"--trace {trace}: expected another file than the schedule")

@@ -1,0 +1,176 @@
+"""`zabcheck run`: search by Hypothesis."""
+
+from pathlib import Path
+from secrets import randbelow
+from shlex import quote
+from time import process_time
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import typer
+from msgspec import structs
+
+from invariants import select
+from zabcheck.cli.commands import (
+    INCONCLUSIVE,
+    MAX_PROCESSES,
+    OK,
+    VIOLATED,
+    BadInput,
+    Format,
+    Formats,
+    Properties,
+    Protocols,
+    command,
+)
+from zabcheck.cli.files import bad_input_for, check_out
+from zabcheck.cli.output import as_text, interrupts, make_console, print_json, print_path, progress
+from zabcheck.counterexample import counterexample, save
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.quorums import MAJORITY, quorums_of
+from zabcheck.protocols.switches import switches_of
+from zabcheck.report import summary as summaries
+from zabcheck.report import terminal
+from zabcheck.report.story import Story
+from zabcheck.report.summary import PropertySummary, Summary
+from zabcheck.search.goals import GOALS
+from zabcheck.search.run import MAX_STEPS, Replay, schedule_of
+from zabcheck.search.tally import Tally
+
+
+@command
+def run(
+    protocol: Protocols = "zab",
+    mutant: Annotated[str | None, typer.Option(help="Plant this known bug; see `zabcheck list`.")] = None,
+    processes: Annotated[int, typer.Option(min=1, max=MAX_PROCESSES, help="How many processes.")] = 3,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
+    runs: Annotated[int, typer.Option(min=1, help="At least how many runs.")] = 5000,
+    steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
+    quorums: Annotated[str, typer.Option(help="`majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`.")] = MAJORITY,
+    switch: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Fix a switch that each run would draw (may be repeated)."),
+    ] = None,
+    property: Properties = None,
+    out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
+    format: Formats = Format.text,
+) -> int:
+    """Search for a run that breaks a property, minimise it, and explain it."""
+    from zabcheck.search.machine import Search, find  # Hypothesis is slow to load, and only this command needs it
+
+    with bad_input_for(ValueError):
+        checked, kinds = mutated(protocol, mutant), select(property)
+    with bad_input_for(ValueError, "--quorums: "):
+        family = quorums_of(quorums, processes)
+    with bad_input_for(ValueError, "--switch: "):
+        fixed = switches_of(switch or ())
+    check_out(out)
+    seed = randbelow(2**32) if seed is None else seed
+    tally = Tally(kinds)
+    start = process_time()
+    found, interrupted = None, False
+    with progress(runs, "searching") as advance, interrupts() as look_for_interrupt:
+
+        def on_run(each: Any) -> None:
+            tally.add(each)
+            advance(f"{tally.steps:,} steps")
+            look_for_interrupt()
+
+        names = tuple(kind.name for kind in kinds)
+        search = Search(checked, processes, names, runs, steps, seed, on_run, family, fixed)
+        try:
+            found = find(search)
+        except KeyboardInterrupt:
+            interrupted = True
+    seconds = process_time() - start
+    summary = summarise(tally, protocol, mutant, processes, seed, seconds, interrupted, quorums, fixed)
+    if found is None:
+        return finish_run(summary, format)
+    schedule = schedule_of(
+        protocol, mutant, processes, found.choices, found.property, quorums=quorums, switches=found.switches
+    )
+    try:
+        replayed, story = counterexample(schedule, found.property)
+    except KeyboardInterrupt:
+        summary = structs.replace(summary, interrupted=True)
+        replayed, story = counterexample(schedule, found.property, seconds=0)
+    try:
+        files = save(out, replayed, story)
+    except OSError as error:
+        finish_run(summary, format, Counterexample(replayed, story, []))
+        raise BadInput(f"--out {out}: {error.strerror}") from None
+    return finish_run(summary, format, Counterexample(replayed, story, files))
+
+
+def summarise(
+    tally: Tally,
+    protocol: str,
+    mutant: str | None,
+    processes: int,
+    seed: int,
+    seconds: float,
+    interrupted: bool,
+    quorums: str,
+    switches: dict[str, Any],
+) -> Summary:
+    """The search as data."""
+
+    def status(name: str) -> str:
+        if name == tally.violated:
+            return "violated"
+        return "holds" if tally.exercised[name] else "not exercised"
+
+    properties = [
+        PropertySummary(name, status(name), tally.exercised[name], tally.judged[name]) for name in tally.judged
+    ]
+    return Summary(
+        protocol,
+        mutant,
+        processes,
+        seed,
+        tally.runs,
+        tally.steps,
+        round(seconds, 3),
+        tuple(properties),
+        tally.goals,
+        interrupted,
+        quorums,
+        switches,
+    )
+
+
+class Counterexample(NamedTuple):
+    """What a search found, and where it was written."""
+
+    replayed: Replay
+    story: Story
+    files: list[Path]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "violation": self.story.violation,
+            "steps": self.replayed.steps,
+            "sha256": self.replayed.sha256,
+            "schedule": self.replayed.schedule,
+            "files": [as_text(file) for file in self.files],
+        }
+
+
+def finish_run(summary: Summary, format: Format, found: Counterexample | None = None) -> int:
+    """Print what a search found; its exit code."""
+    if format is Format.json:
+        print_json("run", **msgspec.to_builtins(summary), counterexample=found and found.as_json())
+    else:
+        console = make_console()
+        console.print(summaries.render(summary, GOALS))
+        if found is not None:
+            console.print()
+            saved = quote(str(found.files[0])) if found.files else "FILE"
+            console.print(terminal.render(found.story, saved), crop=False)
+            for file in found.files:
+                print_path(console, f"wrote {file}")
+    if found is not None:
+        return VIOLATED
+    if summary.interrupted or any(each.status != "holds" for each in summary.properties):
+        return INCONCLUSIVE
+    return OK
