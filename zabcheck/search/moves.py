@@ -1,0 +1,310 @@
+"""What may be chosen next in a run: each move gives a choice of its kind, or None where that is not possible now.
+
+All that a move needs it finds in `pick`, any number from 0 on, of which it takes the remainders by what there is to
+choose from. So an engine draws one number a move: Hypothesis one below 100, the swarm one of 30 bits.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from zabcheck.simulation.schedule import (
+    Bridge,
+    Choice,
+    Corrupt,
+    Crash,
+    Cut,
+    Drain,
+    Elect,
+    Flap,
+    Heal,
+    Hold,
+    Lead,
+    Mend,
+    Mute,
+    Notice,
+    Pause,
+    PowerLoss,
+    Receive,
+    Recover,
+    Request,
+    Reset,
+    Ring,
+    Settle,
+    Sever,
+    Snapshot,
+    Split,
+    Stabilise,
+    Stall,
+    Sync,
+    Timeout,
+    Wake,
+)
+from zabcheck.simulation.simulator import Simulator
+from zabcheck.simulation.stabilise import least
+
+T = TypeVar("T")
+
+WEIGHTS: Mapping[str, int] = {
+    "follow": 9,
+    "lead": 5,
+    "drain": 8,
+    "receive": 7,
+    "sync": 4,
+    "notice": 2,
+    "recover": 5,
+    "wake": 1,
+    "heal": 2,
+    "mend": 1,
+    "elect": 1,
+    "timeout": 1,
+    "crash": 2,
+    "power_loss": 1,
+    "cut": 1,
+    "sever": 1,
+    "split": 2,
+    "mute": 1,
+    "stall": 1,
+    "hold": 1,
+    "flap": 1,
+    "pause": 1,
+    "reset": 1,
+    "snapshot": 2,
+    "corrupt": 1,
+    "bridge": 1,
+    "ring": 1,
+    "request": 20,
+    "settle": 20,
+}
+"""How often each move is tried, relative to the others; of those that a run has, the sum is below 100. A move that is
+not possible gives way to the next one that is: so a request, where nobody may broadcast, to `settle`, and that, where
+nothing waits, to a change of leader. What repairs stands together: whatever is wrong, if only one thing is, its repair
+is likely."""
+
+OPTIONAL = ("notice", "timeout", "crash", "corrupt", "power_loss", "cut", "sever", "split", "reset")
+"""The moves that a run may do without: each run draws which of them it has (swarm testing, Groce et al. 2012)."""
+
+SELDOM = ("mute", "stall", "hold", "flap", "pause", "bridge", "ring")
+"""The moves of which a run has one or two. With half of them something would always be in the way of messages, and
+what a crash and a cut are enough for would be found later."""
+
+SWITCHES: Mapping[str, Sequence[tuple[int, object]]] = {
+    "histories": ((40, "missing"),),
+    "sync": ((15, "atomic"),),
+    "elections": ((15, "together"),),
+    "application": ((40, "key-value"),),
+    "counter_limit": ((3, 1), (3, 2), (4, 3)),
+}
+"""How many runs of a hundred have a switch set to something else than the letter of the paper says."""
+
+_ROUNDS = (1, 2, 3, 4, 4, 4)
+"""How long to settle: never long enough to take a leader that was just named through two phases."""
+_KEPT = (0, 0, 0, 1, 2, 3, 5)
+"""How many of its unsynced writes a crash leaves; there is seldom more than one."""
+_PLAIN_BITS = 5
+_SPREAD = 2654435761
+"""Spreads the few bits of a draw over many processes (Knuth's multiplicative hashing)."""
+
+
+class Moves:
+    """The moves that there are in the run of `simulator`, as it is at the moment."""
+
+    __slots__ = ("ids", "simulator", "together")
+
+    def __init__(self, simulator: Simulator) -> None:
+        self.simulator = simulator
+        self.ids = simulator.ids
+        self.together = simulator.switches.elections == "together"  # an election is one choice
+
+    # The protocol goes on.
+
+    def settle(self, pick: int) -> Choice | None:
+        if not self.simulator.waiting() and not self.unsynced():
+            return None
+        return Settle(_one(_ROUNDS, pick), sync=pick // len(_ROUNDS) % 3 != 0)
+
+    def request(self, pick: int) -> Choice | None:
+        primaries = self.primaries()
+        return Request(_one(primaries, pick)) if primaries else None
+
+    def drain(self, pick: int) -> Choice | None:
+        waiting = self.simulator.waiting()
+        return Drain(*_one(waiting, pick)[:2]) if waiting else None
+
+    def receive(self, pick: int) -> Choice | None:
+        waiting = self.simulator.waiting()
+        return Receive(*_one(waiting, pick)[:2]) if waiting else None
+
+    def sync(self, pick: int) -> Choice | None:
+        unsynced = self.unsynced()
+        return Sync(_one(unsynced, pick)) if unsynced else None
+
+    def snapshot(self, pick: int) -> Choice | None:
+        # A log that was cut at a leader makes others need its snapshot.
+        candidates = (pick % 2 and self.leaders()) or self.ids
+        return Snapshot(_one(candidates, pick // 2), cut=pick // 2 // len(candidates) % 3 != 0)
+
+    # The oracle.
+
+    def follow(self, pick: int) -> Choice | None:
+        """An oracle changes its mind: to another leader than before, if there is one."""
+        leaders, following = self.leaders(), self.simulator.following
+        if self.together or not leaders or len(leaders) == len(self.ids):
+            return None
+        follower = _one([process for process in self.ids if process not in leaders], pick)
+        others = [leader for leader in leaders if leader != following[follower]]
+        return Elect(follower, _one(others or leaders, pick // len(self.ids)))
+
+    def lead(self, pick: int) -> Choice | None:
+        leader = _one(self.ids, pick)
+        return Lead(leader, self.some_but(leader, pick // len(self.ids)))
+
+    def elect(self, pick: int) -> Choice | None:
+        return None if self.together else Elect(*self.two(pick))
+
+    # Faults.
+
+    def timeout(self, pick: int) -> Choice | None:
+        return Timeout(_one(self.ids, pick))
+
+    def crash(self, pick: int) -> Choice | None:
+        # Half of the crashes hit a process that has something to lose, if there is one.
+        candidates = (pick % 2 and self.unsynced()) or self.ids
+        return Crash(_one(candidates, pick // 2), _one(_KEPT, pick // 2 // len(candidates)))
+
+    def power_loss(self, pick: int) -> Choice | None:
+        return PowerLoss(_one(_KEPT, pick))
+
+    def corrupt(self, pick: int) -> Choice | None:
+        written = self.written()
+        if not written:
+            return None
+        process, records = _one(written, pick)
+        return Corrupt(process, pick // len(written) % records)
+
+    def cut(self, pick: int) -> Choice | None:
+        return Cut(*self.two(pick))
+
+    def sever(self, pick: int) -> Choice | None:
+        return Sever(*self.two(pick))
+
+    def split(self, pick: int) -> Choice | None:
+        return Split(self.some_but(len(self.ids), pick))
+
+    def mute(self, pick: int) -> Choice | None:
+        return Mute(self.some_but(0, pick))
+
+    def bridge(self, pick: int) -> Choice | None:
+        """With three processes it is `sever`."""
+        if len(self.ids) <= 3:
+            return None
+        process = _one(self.ids, pick)
+        return Bridge(process, self.some_but(process, pick // len(self.ids)))
+
+    def ring(self, pick: int) -> Choice | None:
+        """Three processes are one already."""
+        return Ring() if len(self.ids) > 3 else None
+
+    def stall(self, pick: int) -> Choice | None:
+        links = self.links()
+        return Stall(*_one(links, pick)) if links else None
+
+    def hold(self, pick: int) -> Choice | None:
+        links, kinds = self.links(), tuple(self.simulator.protocol.kinds.values())
+        return Hold(*_one(links, pick), _one(kinds, pick * _SPREAD >> 16)) if links and kinds else None
+
+    def flap(self, pick: int) -> Choice | None:
+        return Flap(*self.two(pick), 1 + pick % 2)
+
+    def pause(self, pick: int) -> Choice | None:
+        awake = self.awake()
+        return Pause(_one(awake, pick)) if awake else None
+
+    def reset(self, pick: int) -> Choice | None:
+        return Reset(*self.two(pick))
+
+    # Repairs.
+
+    def notice(self, pick: int) -> Choice | None:
+        closed = self.simulator.closed()
+        return Notice(*_one(closed, pick)) if closed else None
+
+    def recover(self, pick: int) -> Choice | None:
+        down = self.down()
+        return Recover(_one(down, pick)) if down else None
+
+    def wake(self, pick: int) -> Choice | None:
+        paused = self.simulator.paused
+        return Wake(_one([process for process in self.ids if process in paused], pick)) if paused else None
+
+    def heal(self, pick: int) -> Choice | None:
+        return Heal() if self.simulator.obstructed() else None
+
+    def mend(self, pick: int) -> Choice | None:
+        obstructed = self.simulator.obstructed()
+        return Mend(*_one(obstructed, pick)) if obstructed else None
+
+    # The end.
+
+    def stabilise(self, pick: int) -> Choice | None:
+        """Every run ends with it: from whatever state it has reached, the protocol has to get going again."""
+        simulator = self.simulator
+        able = [process for process in self.ids if not simulator.halted[process]]
+        if not able:
+            return None
+        leader = _one(able, pick)
+        first = pick // len(able) % len(able)
+        quorum = least(simulator.quorums, leader, able[first:] + able[:first])
+        return None if quorum is None else Stabilise(leader, quorum)
+
+    # What there is to choose from.
+
+    def leaders(self) -> list[int]:
+        """The processes that lead, as far as they know."""
+        following = self.simulator.following
+        return [process for process in self.ids if following[process] == process]
+
+    def primaries(self) -> list[int]:
+        """The processes that can broadcast."""
+        states, can_broadcast = self.simulator.states, self.simulator.protocol.can_broadcast
+        return [process for process in self.awake() if can_broadcast(states[process])]
+
+    def down(self) -> list[int]:
+        simulator = self.simulator
+        return [process for process in self.ids if not simulator.is_up(process) and not simulator.halted[process]]
+
+    def awake(self) -> list[int]:
+        """The processes that are up and not paused."""
+        states, paused = self.simulator.states, self.simulator.paused
+        return [process for process in self.ids if states[process] is not None and process not in paused]
+
+    def unsynced(self) -> list[int]:
+        disks, paused = self.simulator.disks, self.simulator.paused
+        return [process for process in self.ids if disks[process].unsynced and process not in paused]
+
+    def links(self) -> list[tuple[int, int]]:
+        """Both directions of each connection."""
+        return [link for pair in self.simulator.connections for link in (pair, pair[::-1])]
+
+    def written(self) -> list[tuple[int, int]]:
+        """The processes with a record on their disks, and how many they have."""
+        found = [(process, self.simulator.disks[process].records) for process in self.ids]
+        return [(process, records) for process, records in found if records > 0]
+
+    def two(self, pick: int) -> tuple[int, int]:
+        return _one(self.ids, pick), _one(self.ids, pick // len(self.ids))
+
+    def some_but(self, one: int, pick: int) -> tuple[int, ...]:
+        """A subset of the processes without `one`, which may be empty."""
+        others = [process for process in self.ids if process != one]
+        if len(others) > _PLAIN_BITS:
+            pick *= _SPREAD
+        return tuple(process for index, process in enumerate(others) if pick >> index & 1)
+
+
+def _one(items: Sequence[T], pick: int) -> T:
+    return items[pick % len(items)]
+
+
+Move = Callable[[Moves, int], Choice | None]
+MOVES: Mapping[str, Move] = {name: getattr(Moves, name) for name in WEIGHTS}
+"""The move of each name that has a weight."""
