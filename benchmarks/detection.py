@@ -6,8 +6,8 @@ from time import process_time
 from invariants import PROPERTIES
 from zabcheck.counterexample import counterexample
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
-from zabcheck.search.machine import Search, find
-from zabcheck.search.run import schedule_of
+from zabcheck.search.machine import find
+from zabcheck.search.run import Search
 from zabcheck.search.tally import Tally
 
 SEEDS = range(1, 21)
@@ -24,9 +24,7 @@ def main() -> None:
             if broken is None:
                 print(f"  {name}: not found with seed {seed} in {tally.runs} runs", flush=True)
                 continue
-            replayed, _ = counterexample(
-                schedule_of(mutant.protocol, name, 3, broken.choices, switches=broken.switches), broken.property
-            )
+            replayed, _ = counterexample(broken.schedule(mutant.protocol, name), broken.property)
             spent.append(process_time() - start)
             found.append(broken.property)
             runs.append(tally.runs)

@@ -5,7 +5,8 @@ from time import process_time
 
 from invariants import PROPERTIES
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.search.machine import Search, find
+from zabcheck.search.machine import find
+from zabcheck.search.run import Search
 from zabcheck.search.tally import Tally
 
 RUNS = 20_000

@@ -19,8 +19,8 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.quorums import MAJORITY, quorums_of
 from zabcheck.protocols.switches import checked
 from zabcheck.report.terminal import to_text
-from zabcheck.search.machine import Machine, Search, find_with, hypothesis_settings, machine_class
-from zabcheck.search.run import MAX_STEPS, schedule_of
+from zabcheck.search.machine import Machine, find_with, hypothesis_settings, machine_class
+from zabcheck.search.run import MAX_STEPS, Search
 from zabcheck.search.tally import Tally
 
 REPORT_WIDTH = 100
@@ -80,9 +80,7 @@ def machine_for(
                 if unexercised:
                     self.fail(f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}")
                 return
-            schedule = schedule_of(
-                protocol, mutant, processes, broken.choices, quorums=quorums, switches=broken.switches
-            )
+            schedule = broken.schedule(protocol, mutant)
             replayed, story = counterexample(schedule, broken.property)
             files = save(Path(out), replayed, story)
             report = to_text(story, REPORT_WIDTH, file=quote(str(files[0])))

@@ -17,8 +17,8 @@ from zabcheck.protocols.base import Effect, Request
 from zabcheck.protocols.switches import LETTER
 from zabcheck.protocols.zab.leader import on_request
 from zabcheck.protocols.zab.process import Leader
-from zabcheck.search.machine import Machine, Search, choices_a_run, find, machine_class
-from zabcheck.search.run import Run, schedule_of
+from zabcheck.search.machine import Machine, choices_a_run, find, machine_class
+from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.search.tally import Tally
 from zabcheck.simulation.schedule import Bridge, Choice, FineChoice, Flap, Mute, PowerLoss, Ring, Sever, Split
 
@@ -28,7 +28,7 @@ sys.path[:0] = {path!r}
 {imports}
 from hashlib import sha256
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.search.machine import Search, find
+from zabcheck.search.machine import find
 digest = sha256()
 find(Search(mutated("zab"), runs=40, rng=7, on_run=lambda run: digest.update(repr(run.simulator.executed).encode())))
 print(digest.hexdigest())

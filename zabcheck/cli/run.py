@@ -34,7 +34,7 @@ from zabcheck.report import terminal
 from zabcheck.report.story import Story
 from zabcheck.report.summary import PropertySummary, Summary
 from zabcheck.search.goals import GOALS
-from zabcheck.search.run import MAX_STEPS, Replay, schedule_of
+from zabcheck.search.run import MAX_STEPS, Replay, Search
 from zabcheck.search.tally import Tally
 
 
@@ -56,7 +56,7 @@ def run(
     format: Formats = Format.text,
 ) -> int:
     """Search for a run that breaks a property, minimise it, and explain it."""
-    from zabcheck.search.machine import Search, find  # Hypothesis is slow to load, and only this command needs it
+    from zabcheck.search.machine import find  # Hypothesis is slow to load, and only this command needs it
 
     with bad_input_for(ValueError):
         checked, kinds = mutated(protocol, mutant), select(property)
@@ -86,9 +86,7 @@ def run(
     summary = summarise(tally, protocol, mutant, processes, seed, seconds, interrupted, quorums, fixed)
     if found is None:
         return finish_run(summary, format)
-    schedule = schedule_of(
-        protocol, mutant, processes, found.choices, found.property, quorums=quorums, switches=found.switches
-    )
+    schedule = found.schedule(protocol, mutant)
     try:
         replayed, story = counterexample(schedule, found.property)
     except KeyboardInterrupt:

@@ -18,47 +18,15 @@ import msgspec
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
-from msgspec import Struct
 
 from invariants import Invariant, select
-from zabcheck.protocols.base import Protocol
-from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, WEIGHTS, Moves
-from zabcheck.search.run import Run
+from zabcheck.search.run import PropertyBroken, Run, Search
 from zabcheck.simulation.schedule import Choice
 
 STEPS_A_CHOICE = 4
 """How many steps a choice takes on average, coarse ones included: it relates the length of a run to its choices."""
-
-
-class PropertyBroken(Exception):
-    """A run broke a property; `choices` are the fine choices that it executed, `switches` those that it had."""
-
-    def __init__(self, property_: str, run: Run) -> None:
-        super().__init__(property_)
-        self.property = property_
-        self.choices = tuple(run.simulator.executed)
-        self.switches = run.simulator.switches
-
-
-class Search(Struct, frozen=True):
-    """What to search, and how far.
-
-    `runs` runs of up to `steps` steps each. `on_run` is called with each run when it ends. `rng` is the seed; None
-    leaves it to Hypothesis, that is to `pytest --hypothesis-seed`, or to chance. Each run draws its switches, but for
-    those in `fixed`.
-    """
-
-    protocol: Protocol
-    processes: int = 3
-    properties: tuple[str, ...] | None = None
-    runs: int = 5000
-    steps: int = 200
-    rng: int | None = None
-    on_run: Callable[[Run], None] = lambda _: None
-    quorums: Quorums | None = None
-    fixed: Mapping[str, Any] = {}
 
 
 class Machine(RuleBasedStateMachine):
@@ -75,14 +43,16 @@ class Machine(RuleBasedStateMachine):
         self._rules_strategy: Any = _choose_rule(self)
         self.run: Run
         self.moves: Moves
-        self.enabled: list[Any] | None = None  # each rule as often as it weighs
+        self.ring: list[Any] = []  # the rules that the run has, and the same again
+        self.table: list[int] = []  # the place of each in it, as often as it weighs
         self.rest: Any = None
         self.last: Any = None
         self.left = choices_a_run(self.search)
 
     def begin(self, switches: Switches) -> None:
         search = self.search
-        self.run = Run(search.protocol, search.processes, self.kinds, quorums=search.quorums, switches=switches)
+        processes = 3 if search.processes is None else search.processes
+        self.run = Run(search.protocol, processes, self.kinds, quorums=search.quorums, switches=switches)
         self.moves = Moves(self.run.simulator)
 
     def choose(self, choice: Choice) -> None:
@@ -113,7 +83,7 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     Whatever the state, the same number of integers is drawn from the same ranges. So an example that Hypothesis
     varies, by copying a part of it elsewhere, stays meaningful from there on.
     """
-    if machine.enabled is None:
+    if not machine.ring:
         machine.begin(_draw_switches(draw, machine.search.fixed))
         left_out = [name for name in OPTIONAL if draw(st.booleans())]
         drawn = draw(_SELDOM), draw(_SELDOM)
@@ -121,15 +91,16 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
         rules = {each.function.__name__: each for each in machine.rules}
         machine.rest, machine.last = rules["rest"], rules["stabilise"]
         left = {name: weight for name, weight in WEIGHTS.items() if name not in left_out}
-        machine.enabled = [rules[name] for name, weight in left.items() for _ in range(weight)]
+        machine.ring = [rules[name] for name in left] * 2
+        machine.table = [place for place, weight in enumerate(left.values()) for _ in range(weight)]
     machine.left -= 1
-    number = draw(_NUMBER) % len(machine.enabled)
+    number = draw(_NUMBER) % len(machine.table)
     arguments = {"pick": draw(_PICK)}
     if not machine.left:
         return machine.last, arguments
     if machine.over:
         return machine.rest, arguments
-    for chosen in machine.enabled[number:] + machine.enabled[:number]:
+    for chosen in machine.ring[machine.table[number] :]:
         if MOVES[chosen.function.__name__](machine.moves, arguments["pick"]) is not None:
             return chosen, arguments
     raise AssertionError("some moves are always possible")

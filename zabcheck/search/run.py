@@ -82,6 +82,43 @@ class Run:
         return self.judge.violated() if self.judge.broken else None
 
 
+class PropertyBroken(Exception):
+    """A run broke a property; `choices` are the fine choices that it executed, with these switches and quorums."""
+
+    def __init__(self, property_: str, run: Run) -> None:
+        super().__init__(property_)
+        self.property = property_
+        self.choices = tuple(run.simulator.executed)
+        self.switches = run.simulator.switches
+        self.quorums = run.simulator.quorums
+
+    def schedule(self, protocol: str, mutant: str | None) -> Schedule:
+        """The schedule of the run, in the current version of the format."""
+        quorums = self.quorums
+        return schedule_of(
+            protocol, mutant, quorums.size, self.choices, self.property, quorums=quorums.name, switches=self.switches
+        )
+
+
+class Search(Struct, frozen=True):
+    """What to search, and how far, by whatever engine.
+
+    `runs` runs of up to `steps` steps each. `processes` None leaves their number to the engine, as `quorums` None does
+    the quorum system. `on_run` is called with each run when it ends. `rng` is the seed; None leaves it to chance, and
+    Hypothesis to `pytest --hypothesis-seed`. Each run draws its switches, but for those in `fixed`.
+    """
+
+    protocol: Protocol
+    processes: int | None = None
+    properties: tuple[str, ...] | None = None
+    runs: int = 5000
+    steps: int = 200
+    rng: int | None = None
+    on_run: Callable[[Run], None] = lambda _: None
+    quorums: Quorums | None = None
+    fixed: Mapping[str, Any] = {}
+
+
 class Replay(Struct, frozen=True):
     """A schedule executed again, with everything that it showed."""
 

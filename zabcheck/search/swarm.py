@@ -1,0 +1,210 @@
+"""The swarm: seeded random schedules without Hypothesis' overhead, for many runs.
+
+A run's seed, one number of 64 bits, decides everything in it, on every machine: first its configuration (which
+processes, quorums, switches and faults, how often each; swarm testing, Groce et al. 2012), then each move. Runs differ
+far more from each other than the moves of one run do, and that finds what no single mixture would.
+
+Three things decide how a run goes on:
+
+- The moves of `moves`, by weight, as the search by Hypothesis makes them.
+- A *cycle* of them that leads where replication goes wrong: a leader, what it takes to establish it, requests, a few
+  steps towards their commit, a fault or two, and the next leader. A run follows it often, seldom or not at all.
+- The order of messages. In some runs it comes from the moves (rounds, links, single messages), in others from
+  *priorities*: each link and each disk has one, drawn when it first has something to do; of all that could happen the
+  one with the highest does, and now and then the one that just did falls behind all others (PCT, Burckhardt et al.
+  2010, with links and disks for threads, as both are FIFO). So a link or a disk may be late for long, and then not.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
+from secrets import randbits
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from invariants import Invariant, select
+from zabcheck.protocols.quorums import Quorums, Weighted
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, WEIGHTS, Move, Moves
+from zabcheck.search.run import PropertyBroken, Run, Search
+from zabcheck.simulation.schedule import Receive, Sync
+
+SIZES = (3, 3, 3, 3, 3, 5, 5, 2, 4, 7)
+"""The numbers of processes that are drawn, each as often as it stands here."""
+WEIGHTED = 0.1
+"""The share of runs in which quorums are counted by weights."""
+MOST_WEIGHT = 4
+RATES = (1, 1, 2, 4)
+"""By how much the weight of a fault is multiplied."""
+PRIORITIES = 0.3
+"""The share of runs in which priorities decide the order of messages."""
+DEMOTED = (0.02, 0.05, 0.15)
+"""How often, in such a run, what just happened falls behind all others."""
+CYCLES = (0.0, 0.5, 0.9)
+"""How often the next move is the one of the cycle."""
+_BITS = 30
+
+
+class Configuration(Struct, frozen=True):
+    """What a run drew before it began. `weights`: how often each move is tried, relative to the others."""
+
+    seed: int
+    quorums: Quorums
+    switches: Switches
+    weights: Mapping[str, int]
+    order: Literal["moves", "priorities"]
+    demoted: float
+    cycle: float
+
+
+def run_seed(seed: int, index: int) -> int:
+    """The seed of run number `index` of a search; that of the first one is the search's. (SplitMix64's sequence.)"""
+    return (seed + index * 0x9E3779B97F4A7C15) % 2**64
+
+
+def find(search: Search) -> PropertyBroken | None:
+    """Make the runs of `search`, one after the other; the first that broke a property, or None."""
+    kinds = select(search.properties)
+    first = randbits(64) if search.rng is None else search.rng
+    for index in range(search.runs):
+        run = drive(search, kinds, run_seed(first, index))
+        broken = run.broken or next((v.property for v in run.judge.finish() if v.status == "violated"), None)
+        search.on_run(run)
+        if broken is not None:
+            return PropertyBroken(broken, run)
+    return None
+
+
+def drive(search: Search, kinds: Sequence[type[Invariant]], seed: int) -> Run:
+    """The run of this seed, executed until it broke a property, has had its steps, and stabilised."""
+    random = Random(seed).random
+    drawn = configure(search, seed, random)
+    run = Run(search.protocol, drawn.quorums.size, kinds, quorums=drawn.quorums, switches=drawn.switches)
+    moves = Moves(run.simulator)
+    broken, execute = run.judge.broken, run.simulator.execute
+    ring: list[Move] = [MOVES[name] for name in drawn.weights] * 2
+    table = [(place, name) for place, (name, weight) in enumerate(drawn.weights.items()) for _ in range(weight)]
+    size = len(table)
+    press_on = Priorities(moves, random, drawn.demoted) if drawn.order == "priorities" else None
+    cycle = _cycle(drawn.weights, random)
+    for _ in range(search.steps):  # where everybody has halted there are no more steps
+        if run.simulator.steps >= search.steps:
+            break
+        if drawn.cycle and random() < drawn.cycle:
+            name = next(cycle)
+            if press_on is not None and name in _PROGRESS:
+                press_on.go(1 + int(random() * 12))
+            else:
+                choice = MOVES[name](moves, int(random() * 2**_BITS))
+                if choice is not None:
+                    execute(choice)
+        else:
+            place, name = table[int(random() * size)]
+            pick = int(random() * 2**_BITS)
+            if press_on is not None and name in _PROGRESS:
+                press_on.go(1 + pick % 12)
+            else:
+                choice = ring[place](moves, pick)
+                while choice is None:
+                    place += 1
+                    choice = ring[place](moves, pick)
+                execute(choice)
+        if broken:
+            return run
+    last = moves.stabilise(int(random() * 2**_BITS))
+    if last is not None:
+        execute(last)
+    return run
+
+
+_PROGRESS = ("settle", "drain", "receive", "sync")
+
+
+def configure(search: Search, seed: int, random: Callable[[], float]) -> Configuration:
+    """What the run of this seed draws."""
+    size = search.processes or _one(SIZES, random)
+    quorums = Quorums(size)
+    if random() < WEIGHTED:
+        weights = [int(random() * (MOST_WEIGHT + 1)) for _ in range(size)]
+        quorums = Weighted(size, tuple(weights)) if any(weights) else quorums
+    left_out = [name for name in OPTIONAL if random() < 0.5]
+    seldom = [_one(SELDOM, random) for _ in range(2)]
+    left_out += [name for name in SELDOM if name not in seldom]
+    return Configuration(
+        seed,
+        quorums if search.quorums is None else search.quorums,
+        _switches(random, search.fixed),
+        {
+            name: weight * (_one(RATES, random) if name in OPTIONAL else 1)
+            for name, weight in WEIGHTS.items()
+            if name not in left_out
+        },
+        "priorities" if random() < PRIORITIES else "moves",
+        _one(DEMOTED, random),
+        _one(CYCLES, random),
+    )
+
+
+def _switches(random: Callable[[], float], fixed: Mapping[str, Any]) -> Switches:
+    drawn: dict[str, Any] = {}
+    for switch, shares in SWITCHES.items():
+        number = int(random() * 100)
+        for share, value in shares:
+            if 0 <= number < share:
+                drawn[switch] = value
+            number -= share
+    return msgspec.convert({**drawn, **fixed}, Switches)
+
+
+def _one(items: Sequence[Any], random: Callable[[], float]) -> Any:
+    return items[int(random() * len(items))]
+
+
+def _cycle(weights: Mapping[str, int], random: Callable[[], float]) -> Iterator[str]:
+    """The moves of the cycle."""
+    faults = [name for name in (*OPTIONAL, *SELDOM, "follow") if name in weights]
+    while True:
+        yield "lead"
+        for _ in range(2 + int(random() * 2)):
+            yield "settle"
+        for _ in range(1 + int(random() * 3)):
+            yield "request"
+            if random() < 0.5:
+                yield _one(_PROGRESS, random)
+        for _ in range(int(random() * 3)):
+            yield _one(_PROGRESS, random)
+        for _ in range(int(random() * 3)):
+            yield _one(faults, random)
+        if random() < 0.5:
+            yield "recover"
+
+
+class Priorities:
+    """Messages and syncs in the order of priorities."""
+
+    def __init__(self, moves: Moves, random: Callable[[], float], demoted: float) -> None:
+        self.moves = moves
+        self.random = random
+        self.demoted = demoted
+        self.priorities: dict[tuple[int, int], float] = {}  # (process, sender), or (process, process) for its disk
+        self.lowest = 0.0
+
+    def go(self, steps: int) -> None:
+        """So many steps, while there is something to do."""
+        moves, priorities, random = self.moves, self.priorities, self.random
+        simulator = moves.simulator
+        for _ in range(steps):
+            chains = [(process, sender) for process, sender, _ in simulator.waiting()]
+            chains += [(process, process) for process in moves.unsynced()]
+            if not chains:
+                return
+            for chain in chains:
+                if chain not in priorities:
+                    priorities[chain] = random()
+            highest = max(chains, key=priorities.__getitem__)
+            process, sender = highest
+            simulator.execute(Sync(process) if process == sender else Receive(process, sender))
+            if random() < self.demoted:
+                self.lowest -= 1
+                priorities[highest] = self.lowest
