@@ -1,12 +1,15 @@
 """From a schedule that breaks a property to a 1-minimal one: no single choice can be left out.
 
-Because a choice that is not enabled is skipped, any sub-sequence can be tried. The passes drop processes, then runs of
-choices from long to short (delta debugging, Zeller and Hildebrandt 2002), and then simplify what is left, and set the
-switches back to the letter of the paper, until none of it helps any more. The property that breaks stays the same.
+Because a choice that is not enabled is skipped, any sub-sequence can be tried. The passes leave out processes, epochs,
+runs of choices from long to short (delta debugging, Zeller and Hildebrandt 2002), single ones and pairs; they make what
+is left plainer, and coarser where that takes fewer steps: a write that is synced at once, an election as one choice.
+They are repeated until none of them helps any more. The property that breaks stays the same.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from time import process_time
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -14,12 +17,24 @@ from invariants import Judge, select
 from zabcheck.protocols.quorums import MAJORITY, Quorums
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.run import dispatch, simulate
-from zabcheck.simulation.schedule import Choice, Crash, Lead, Schedule, Snapshot, Stabilise, Sync
+from zabcheck.simulation.schedule import Choice, Crash, Elect, Lead, Schedule, Snapshot, Stabilise, Sync, renamed
 from zabcheck.simulation.stabilise import least
 
+SECONDS = 10.0
+"""How much CPU time a schedule is worth; most take a tenth of a second."""
+MOST_FOR_PAIRS = 60
+"""The longest schedule of which every pair of choices is tried."""
 
-def breaks(schedule: Schedule, property_: str) -> tuple[Choice, ...] | None:
-    """The fine choices that `schedule` executes until `property_` is broken; None if it stays whole."""
+
+class Broken(NamedTuple):
+    """How a schedule broke a property: the fine choices that it executed until then, and the steps that they took."""
+
+    choices: tuple[Choice, ...]
+    steps: int
+
+
+def breaks(schedule: Schedule, property_: str) -> Broken | None:
+    """Execute `schedule` until `property_` is broken; None if it stays whole."""
     [kind] = select([property_])
     judge = Judge([kind])
     simulator = simulate(schedule, dispatch(judge.observers))
@@ -28,116 +43,219 @@ def breaks(schedule: Schedule, property_: str) -> tuple[Choice, ...] | None:
         if judge.broken and judge.violated():
             break
     [verdict] = judge.finish()
-    return tuple(simulator.executed) if verdict.status == "violated" else None
+    return Broken(tuple(simulator.executed), simulator.steps) if verdict.status == "violated" else None
 
 
-def minimise(schedule: Schedule, property_: str, seconds: float = 60.0) -> Schedule:
+def minimise(schedule: Schedule, property_: str, seconds: float = SECONDS) -> Schedule:
     """A 1-minimal schedule that breaks `property_`, as `schedule` does; it consists of fine choices.
 
     After `seconds` of CPU time the best one so far is returned, 1-minimal or not. ValueError if `schedule` does not
-    break the property. Cost: O(n log n) runs as a rule, O(n^2) at worst, for n choices.
+    break the property. Cost: O(n^2) runs for n choices that are left, each of O(n); O(n log n) runs to get there, as a
+    rule.
     """
-    deadline = process_time() + seconds
-    choices = breaks(schedule, property_)
-    if choices is None:
-        raise ValueError(f"the schedule does not break {property_}")
-    best = structs.replace(schedule, choices=choices, violates=property_)
-    best = _taken_apart(best, property_)
-    for candidate in _with_fewer_processes(best):
-        found = breaks(candidate, property_)
-        if found is not None:
-            best = structs.replace(candidate, choices=found)
-            break
-    while True:
-        before = best
-        best = _drop_choices(best, property_, deadline)
-        best = _simplify(best, property_, deadline)
-        best = _throw_switches(best, property_, deadline)
-        if best == before or process_time() > deadline:
-            return best
+    return Minimiser(schedule, property_, seconds).minimal()
 
 
-def _taken_apart(schedule: Schedule, property_: str) -> Schedule:
-    """The schedule with the steps of `Stabilise` in its place, if the property breaks without its promise, too."""
-    steps: list[Choice] = []
-    simulator = simulate(schedule, lambda _: None)
-    simulator.on_step = steps.append
-    for choice in schedule.choices:
-        simulator.execute(choice)
-    found = breaks(structs.replace(schedule, choices=tuple(steps)), property_)
-    return schedule if found is None else structs.replace(schedule, choices=found)
+class Minimiser:
+    """The shortest schedule so far, and what to try next."""
 
+    def __init__(self, schedule: Schedule, property_: str, seconds: float) -> None:
+        broken = breaks(schedule, property_)
+        if broken is None:
+            raise ValueError(f"the schedule does not break {property_}")
+        self.property = property_
+        self.deadline = process_time() + seconds
+        self.best = structs.replace(schedule, choices=broken.choices, violates=property_)
+        self.steps = broken.steps
 
-def _with_fewer_processes(schedule: Schedule) -> Iterator[Schedule]:
-    """The schedule on 1, 2, … processes, without what the others did.
+    @property
+    def over(self) -> bool:
+        return process_time() > self.deadline
 
-    Only where the majority is what counts: weights and families are about certain processes.
-    """
-    if schedule.quorums != MAJORITY:
-        return
-    for processes in range(1, schedule.processes):
-        kept = [_among(choice, processes) for choice in schedule.choices]
-        choices = tuple(choice for choice in kept if choice is not None and _highest(choice) <= processes)
-        yield structs.replace(schedule, processes=processes, choices=choices)
-
-
-def _among(choice: Choice, processes: int) -> Choice | None:
-    """The choice without the processes that are gone, where it is about several; None if nothing of it is left."""
-    if isinstance(choice, Lead):
-        return Lead(choice.leader, tuple(each for each in choice.followers if each <= processes))
-    if isinstance(choice, Stabilise):
-        left = [each for each in choice.quorum if each <= processes]
-        quorum = least(Quorums(processes), choice.leader, left)
-        return None if quorum is None else Stabilise(choice.leader, quorum)
-    return choice
-
-
-def _highest(choice: Choice) -> int:
-    """The highest process that a fine choice names."""
-    names = ("process", "leader", "sender", "peer", "receiver")
-    return max((getattr(choice, name, 0) for name in names), default=0)
-
-
-def _drop_choices(schedule: Schedule, property_: str, deadline: float) -> Schedule:
-    """Leave out runs of choices, ever shorter ones, until not a single choice can be left out."""
-    size = max(1, len(schedule.choices) // 2)
-    while True:
-        before = len(schedule.choices)
-        # From the end: what comes last depends on what comes first, and seldom the other way round.
-        start = before - size
-        while start > -size:
-            at = max(start, 0)
-            candidate = _without(schedule, at, at + size)
-            found = breaks(candidate, property_)
-            if found is not None and len(found) < len(schedule.choices):
-                schedule = structs.replace(schedule, choices=found)
-                start = min(start, len(found) - size)
-            else:
-                start -= size
-            if process_time() > deadline:
-                return schedule
-        if size > 1:
-            size = max(1, size // 2)
-        elif len(schedule.choices) == before:
-            return schedule
-
-
-def _without(schedule: Schedule, start: int, stop: int) -> Schedule:
-    return structs.replace(schedule, choices=schedule.choices[:start] + schedule.choices[stop:])
-
-
-def _simplify(schedule: Schedule, property_: str, deadline: float) -> Schedule:
-    """Replace a choice by a plainer one where the property still breaks in no more steps."""
-    for index, choice in enumerate(schedule.choices):
-        for plainer in _plainer(choice):
-            if index >= len(schedule.choices) or process_time() > deadline:
-                return schedule
-            choices = (*schedule.choices[:index], plainer, *schedule.choices[index + 1 :])
-            found = breaks(structs.replace(schedule, choices=choices), property_)
-            if found is not None and len(found) <= len(schedule.choices) and plainer in found:
-                schedule = structs.replace(schedule, choices=found)
+    def minimal(self) -> Schedule:
+        """All passes, until none of them helps any more."""
+        passes: Sequence[Callable[[], None]] = (
+            self._drop_processes,
+            self._drop_epochs,
+            self._drop_choices,
+            self._drop_pairs,
+            self._simplify,
+            self._make_coarser,
+            self._set_back,
+            self._name_in_order,
+        )
+        self._take_apart()
+        while not self.over:
+            before = self.best
+            for each in passes:
+                each()
+            if self.best == before:
                 break
-    return schedule
+        return self.best
+
+    def _accept(self, candidate: Schedule, most: int) -> bool:
+        """Whether `candidate` breaks the property in at most so many steps; it is the best one then."""
+        if self.over:
+            return False
+        broken = breaks(candidate, self.property)
+        if broken is None or broken.steps > most:
+            return False
+        self.best = structs.replace(candidate, choices=broken.choices)
+        self.steps = broken.steps
+        return True
+
+    def _shortens(self, choices: Sequence[Choice]) -> bool:
+        """Whether these choices, instead of the best ones, break the property in fewer steps."""
+        return self._accept(self._with(choices), self.steps - 1)
+
+    def _with(self, choices: Sequence[Choice]) -> Schedule:
+        return structs.replace(self.best, choices=tuple(choices))
+
+    # Leaving out.
+
+    def _take_apart(self) -> None:
+        """The steps of `Stabilise` in its place, if the property breaks without its promise, too."""
+        steps: list[Choice] = []
+        simulator = simulate(self.best, lambda _: None)
+        simulator.on_step = steps.append
+        for choice in self.best.choices:
+            simulator.execute(choice)
+        self._accept(self._with(steps), self.steps)
+
+    def _drop_processes(self) -> None:
+        """Without any of the processes, the others named anew; only where the majority is what counts."""
+        process = 1
+        while self.best.quorums == MAJORITY and process <= self.best.processes:
+            fewer = _without(self.best, process) if self.best.processes > 1 else None
+            if fewer is None or not self._accept(fewer, self.steps):
+                process += 1
+
+    def _drop_epochs(self) -> None:
+        """Without everything from one change of leader to the next."""
+        index = 0
+        while True:
+            choices = self.best.choices
+            begins = [i for i, choice in enumerate(choices) if _begins_epoch(choice)] + [len(choices)]
+            if index + 1 >= len(begins):
+                return
+            if not self._shortens(choices[: begins[index]] + choices[begins[index + 1] :]):
+                index += 1
+
+    def _drop_choices(self) -> None:
+        """Leave out runs of choices, ever shorter ones, until not a single choice can be left out."""
+        size = max(1, len(self.best.choices) // 2)
+        while not self.over:
+            before = len(self.best.choices)
+            # From the end: what comes last depends on what comes first, and seldom the other way round.
+            start = before - size
+            while start > -size:
+                choices = self.best.choices
+                if self._shortens(choices[: max(start, 0)] + choices[max(start, 0) + size :]):
+                    start = min(start, len(self.best.choices) - size)
+                else:
+                    start -= size
+            if size > 1:
+                size = max(1, size // 2)
+            elif len(self.best.choices) == before:
+                return
+
+    def _drop_pairs(self) -> None:
+        """Leave out any two choices, until no two can be left out: a fault and its repair, say."""
+        while len(self.best.choices) <= MOST_FOR_PAIRS:
+            choices = self.best.choices
+            pairs = combinations(range(len(choices)), 2)
+            if not any(self._shortens(choices[:i] + choices[i + 1 : j] + choices[j + 1 :]) for i, j in pairs):
+                return
+
+    # Making plainer.
+
+    def _simplify(self) -> None:
+        """Replace a choice by a plainer one where the property still breaks in no more steps."""
+        for index in range(len(self.best.choices)):
+            if index >= len(self.best.choices):
+                return
+            for plainer in _plainer(self.best.choices[index]):
+                choices = self.best.choices
+                if self._accept(self._with((*choices[:index], plainer, *choices[index + 1 :])), self.steps):
+                    break
+
+    def _make_coarser(self) -> None:
+        """Another grain, if it takes fewer steps: the same story is told in them."""
+        switches = self.best.switches
+        if switches.sync == "separate":
+            self._accept(self._switched(sync="atomic"), self.steps - 1)
+        if switches.elections == "apart":
+            together = structs.replace(self._switched(elections="together"), choices=_together(self.best.choices))
+            self._accept(together, self.steps - 1)
+
+    def _set_back(self) -> None:
+        """The letter of the paper instead of what the run drew, even in more steps; it is the easier one to read."""
+        for switch in Switches.__struct_fields__:
+            letter = getattr(LETTER, switch)
+            if switch not in ("sync", "elections") and getattr(self.best.switches, switch) != letter:
+                self._accept_longer(self._switched(**{switch: letter}))
+        if self.best.switches.sync == "atomic":
+            syncs = [Sync(process) for process in range(1, self.best.processes + 1)]
+            apart = tuple(each for choice in self.best.choices for each in (choice, *syncs))
+            self._accept(structs.replace(self._switched(sync="separate"), choices=apart), self.steps)
+        if self.best.switches.elections == "together":
+            single = tuple(each for choice in self.best.choices for each in _apart(choice))
+            self._accept(structs.replace(self._switched(elections="apart"), choices=single), self.steps)
+        if self.best.quorums != MAJORITY:
+            self._accept_longer(structs.replace(self.best, quorums=MAJORITY))
+
+    def _accept_longer(self, candidate: Schedule) -> None:
+        if self._accept(candidate, 2**31):
+            self._drop_choices()
+
+    def _switched(self, **values: object) -> Schedule:
+        return structs.replace(self.best, switches=structs.replace(self.best.switches, **values))
+
+    def _name_in_order(self) -> None:
+        """Process 1 is the first that the schedule names, and so on."""
+        if self.best.quorums == MAJORITY:
+            names: dict[int, int] = {}
+            for choice in self.best.choices:
+                for process in _named(choice):
+                    names.setdefault(process, len(names) + 1)
+            for process in range(1, self.best.processes + 1):
+                names.setdefault(process, len(names) + 1)
+            if any(old != new for old, new in names.items()):
+                self._accept(self._with(_renamed(self.best, names)), self.steps)
+
+
+def _renamed(schedule: Schedule, names: Mapping[int, int]) -> tuple[Choice, ...]:
+    return tuple(new for choice in schedule.choices if (new := renamed(choice, names)) is not None)
+
+
+def _without(schedule: Schedule, gone: int) -> Schedule:
+    """The schedule on one process less, without what that one did."""
+    left = [process for process in range(1, schedule.processes + 1) if process != gone]
+    choices = _renamed(schedule, {old: new for new, old in enumerate(left, 1)})
+    quorums = Quorums(len(left))
+    able = tuple(each for choice in choices if (each := _least(choice, quorums)) is not None)
+    return structs.replace(schedule, processes=len(left), choices=able)
+
+
+def _least(choice: Choice, quorums: Quorums) -> Choice | None:
+    """The quorum of `Stabilise` has to be one of which nobody can be left out."""
+    if not isinstance(choice, Stabilise):
+        return choice
+    quorum = least(quorums, choice.leader, choice.quorum)
+    return None if quorum is None else Stabilise(choice.leader, quorum)
+
+
+def _named(choice: Choice) -> Iterator[int]:
+    """The processes that a fine choice names."""
+    for field in ("leader", "process", "sender", "peer", "receiver"):
+        if hasattr(choice, field):
+            yield getattr(choice, field)
+    yield from getattr(choice, "followers", ())
+    yield from getattr(choice, "quorum", ())
+
+
+def _begins_epoch(choice: Choice) -> bool:
+    return isinstance(choice, Lead) or (isinstance(choice, Elect) and choice.process == choice.leader)
 
 
 def _plainer(choice: Choice) -> Sequence[Choice]:
@@ -155,21 +273,28 @@ def _plainer(choice: Choice) -> Sequence[Choice]:
     return []
 
 
-def _throw_switches(schedule: Schedule, property_: str, deadline: float) -> Schedule:
-    """Set each switch back to the letter of the paper if the property still breaks, even in more steps.
+def _together(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """Each change of leader as one choice: whoever follows that leader before it leads again follows at once."""
+    found: list[Choice] = []
+    place: dict[int, int] = {}  # of the last election of a leader
+    for choice in choices:
+        if not isinstance(choice, Elect):
+            found.append(choice)
+        elif choice.process == choice.leader:
+            place[choice.leader] = len(found)
+            found.append(Lead(choice.leader, ()))
+        elif choice.leader in place:
+            at = place[choice.leader]
+            lead = found[at]
+            assert isinstance(lead, Lead)
+            found[at] = Lead(lead.leader, (*lead.followers, choice.process))
+    return tuple(found)
 
-    A run to the letter is the easier one to understand.
-    """
-    for switch in Switches.__struct_fields__:
-        if getattr(schedule.switches, switch) == getattr(LETTER, switch) or process_time() > deadline:
-            continue
-        switches = structs.replace(schedule.switches, **{switch: getattr(LETTER, switch)})
-        candidate = structs.replace(schedule, switches=switches)
-        if switch == "sync":
-            syncs = [Sync(process) for process in range(1, schedule.processes + 1)]
-            apart = tuple(each for choice in schedule.choices for each in (choice, *syncs))
-            candidate = structs.replace(candidate, choices=apart)
-        found = breaks(candidate, property_)
-        if found is not None:
-            schedule = _drop_choices(structs.replace(candidate, choices=found), property_, deadline)
-    return schedule
+
+def _apart(choice: Choice) -> Iterator[Choice]:
+    if isinstance(choice, Lead):
+        yield Elect(choice.leader, choice.leader)
+        for follower in choice.followers:
+            yield Elect(follower, choice.leader)
+    else:
+        yield choice

@@ -8,7 +8,7 @@ A *fine* choice is one step: one message, one sync, one fault. A *coarse* one is
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -262,6 +262,22 @@ FineChoice = (
 AnyChoice = FineChoice | Stabilise | Lead | Drain | Settle | Split | Sever | Mute | Bridge | Ring | Flap | PowerLoss
 _NO_PROCESS = ("keep", "record", "rounds", "sync", "value", "cut", "kind", "times")
 """The fields of a choice that name no process."""
+
+
+def renamed(choice: Choice, names: Mapping[int, int]) -> Choice | None:
+    """The choice with other names for its processes; None if it is about one that has none."""
+    fields = {}
+    for field in choice.__struct_fields__:
+        value = getattr(choice, field)
+        if field not in _NO_PROCESS:
+            if isinstance(value, tuple):
+                value = tuple(names[each] for each in value if each in names)
+            elif value in names:
+                value = names[value]
+            else:
+                return None
+        fields[field] = value
+    return type(choice)(**fields)
 
 
 class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
