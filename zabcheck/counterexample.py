@@ -5,12 +5,13 @@ Where the search and the report meet; the command and the test suite's machine b
 
 import os
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from zabcheck.report.story import Story
 from zabcheck.report.terminal import to_text
 from zabcheck.search.explain import explain_replay
-from zabcheck.search.minimise import minimise
+from zabcheck.search.minimise import SECONDS, minimise
 from zabcheck.search.run import Replay, replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
@@ -18,12 +19,14 @@ from zabcheck.simulation.schedule import Schedule
 TEXT_WIDTH = 120
 
 
-def counterexample(schedule: Schedule, property_: str, seconds: float = 60.0) -> tuple[Replay, Story]:
+def counterexample(
+    schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()
+) -> tuple[Replay, Story]:
     """`schedule` made as short as leaving out choices can make it, executed and explained; `property_` still breaks.
 
-    No more than `seconds` of CPU time go into making it shorter.
+    No more than `seconds` of CPU time go into making it shorter. `keep` names what stays as it is: switches, "quorums".
     """
-    replayed = replay(minimise(schedule, property_, seconds), [property_])
+    replayed = replay(minimise(schedule, property_, seconds, keep), [property_])
     return replayed, explain_replay(replayed)
 
 

@@ -81,7 +81,7 @@ def machine_for(
                     self.fail(f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}")
                 return
             schedule = broken.schedule(protocol, mutant)
-            replayed, story = counterexample(schedule, broken.property)
+            replayed, story = counterexample(schedule, broken.property, keep=("quorums", *(switches or ())))
             files = save(Path(out), replayed, story)
             report = to_text(story, REPORT_WIDTH, file=quote(str(files[0])))
             wrote = "\n".join(f"wrote {file}" for file in files)

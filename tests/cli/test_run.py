@@ -24,7 +24,7 @@ def test_a_protocol_without_a_bug_is_left_whole(zabcheck: Command, tmp_path: Pat
     assert (result.code, result.err) == (0, "")
     for name in (*PROPERTIES, *GOALS):
         assert f"\n{name} " in result.out
-    assert "zab, 3 processes, seed 1: 30" in result.out  # Hypothesis may go on for some runs more
+    assert "zab, 3 processes, engine hypothesis, seed 1: 30" in result.out  # Hypothesis may go on for some runs more
     assert list(tmp_path.iterdir()) == []
 
 
@@ -114,7 +114,7 @@ def test_what_was_found_is_told_even_if_it_cannot_be_saved(zabcheck: Command, mo
 def test_an_interrupt_while_the_run_is_made_shorter_costs_only_that(
     zabcheck: Command, found: Found, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(schedule: object, property_: str, seconds: float | None = None) -> object:
+    def interrupted(schedule: object, property_: str, seconds: float | None = None, keep: object = ()) -> object:
         if seconds is None:
             raise KeyboardInterrupt
         return counterexample(schedule, property_, seconds)  # type: ignore[arg-type]  # passed on as it came

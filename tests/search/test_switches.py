@@ -142,5 +142,5 @@ def on_own_ack(elect: Callable[[int, tuple[int, ...]], list[Choice]]) -> tuple[C
 def test_what_the_bug_does_not_need_is_set_back(switches: Switches) -> None:
     choices = on_own_ack(lambda leader, followers: [Lead(leader, followers)])
     found = minimise(schedule_of("zab", "commit-on-own-ack", 3, choices, switches=switches), "primary integrity")
-    assert found.switches == LETTER
-    assert len(found.choices) <= 25
+    assert found.switches == Switches(sync="atomic", elections="together")  # which takes fewer steps
+    assert len(found.choices) <= 14

@@ -1,4 +1,4 @@
-"""`zabcheck run`: search by Hypothesis."""
+"""`zabcheck run`: search, minimise, explain."""
 
 from pathlib import Path
 from secrets import randbelow
@@ -33,6 +33,7 @@ from zabcheck.report import summary as summaries
 from zabcheck.report import terminal
 from zabcheck.report.story import Story
 from zabcheck.report.summary import PropertySummary, Summary
+from zabcheck.search.engines import DEFAULT_PROCESSES, Engine, find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import MAX_STEPS, Replay, Search
 from zabcheck.search.tally import Tally
@@ -42,11 +43,17 @@ from zabcheck.search.tally import Tally
 def run(
     protocol: Protocols = "zab",
     mutant: Annotated[str | None, typer.Option(help="Plant this known bug; see `zabcheck list`.")] = None,
-    processes: Annotated[int, typer.Option(min=1, max=MAX_PROCESSES, help="How many processes.")] = 3,
+    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = Engine.hypothesis,
+    processes: Annotated[
+        int | None, typer.Option(min=1, max=MAX_PROCESSES, help="How many; 3, or for the swarm each run draws it.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="At least how many runs.")] = 5000,
     steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
-    quorums: Annotated[str, typer.Option(help="`majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`.")] = MAJORITY,
+    quorums: Annotated[
+        str | None,
+        typer.Option(help="`majority`, `weights 3,1,1` or `sets 1+2,2+3`; the swarm draws one of the first two."),
+    ] = None,
     switch: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Fix a switch that each run would draw (may be repeated)."),
@@ -56,12 +63,12 @@ def run(
     format: Formats = Format.text,
 ) -> int:
     """Search for a run that breaks a property, minimise it, and explain it."""
-    from zabcheck.search.machine import find  # Hypothesis is slow to load, and only this command needs it
-
     with bad_input_for(ValueError):
         checked, kinds = mutated(protocol, mutant), select(property)
+    if engine is Engine.hypothesis or quorums is not None:
+        processes, quorums = processes or DEFAULT_PROCESSES, quorums or MAJORITY
     with bad_input_for(ValueError, "--quorums: "):
-        family = quorums_of(quorums, processes)
+        family = None if processes is None or quorums is None else quorums_of(quorums, processes)
     with bad_input_for(ValueError, "--switch: "):
         fixed = switches_of(switch or ())
     check_out(out)
@@ -79,16 +86,31 @@ def run(
         names = tuple(kind.name for kind in kinds)
         search = Search(checked, processes, names, runs, steps, seed, on_run, family, fixed)
         try:
-            found = find(search)
+            found = find(engine, search)
         except KeyboardInterrupt:
             interrupted = True
     seconds = process_time() - start
-    summary = summarise(tally, protocol, mutant, processes, seed, seconds, interrupted, quorums, fixed)
+    summary = Summary(
+        protocol=protocol,
+        mutant=mutant,
+        engine=engine,
+        processes=processes,
+        seed=seed,
+        runs=tally.runs,
+        steps=tally.steps,
+        seconds=round(seconds, 3),
+        properties=properties_of(tally),
+        goals=tally.goals,
+        interrupted=interrupted,
+        quorums=quorums,
+        switches=fixed,
+        found_by=None if found is None else found.seed,
+    )
     if found is None:
         return finish_run(summary, format)
-    schedule = found.schedule(protocol, mutant)
+    schedule, keep = found.schedule(protocol, mutant), (*fixed, *(["quorums"] if quorums is not None else []))
     try:
-        replayed, story = counterexample(schedule, found.property)
+        replayed, story = counterexample(schedule, found.property, keep=keep)
     except KeyboardInterrupt:
         summary = structs.replace(summary, interrupted=True)
         replayed, story = counterexample(schedule, found.property, seconds=0)
@@ -100,40 +122,16 @@ def run(
     return finish_run(summary, format, Counterexample(replayed, story, files))
 
 
-def summarise(
-    tally: Tally,
-    protocol: str,
-    mutant: str | None,
-    processes: int,
-    seed: int,
-    seconds: float,
-    interrupted: bool,
-    quorums: str,
-    switches: dict[str, Any],
-) -> Summary:
-    """The search as data."""
+def properties_of(tally: Tally) -> tuple[PropertySummary, ...]:
+    """What the runs say of each property."""
 
     def status(name: str) -> str:
         if name == tally.violated:
             return "violated"
         return "holds" if tally.exercised[name] else "not exercised"
 
-    properties = [
+    return tuple(
         PropertySummary(name, status(name), tally.exercised[name], tally.judged[name]) for name in tally.judged
-    ]
-    return Summary(
-        protocol,
-        mutant,
-        processes,
-        seed,
-        tally.runs,
-        tally.steps,
-        round(seconds, 3),
-        tuple(properties),
-        tally.goals,
-        interrupted,
-        quorums,
-        switches,
     )
 
 

@@ -26,11 +26,16 @@ class PropertySummary(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """A search as data. `goals` counts the runs that reached each goal; `seconds` is CPU time."""
+    """A search as data. `goals` counts the runs that reached each goal; `seconds` is CPU time.
+
+    `processes` or `quorums` None: each run drew its own. `found_by` is the seed of the run that broke a property, if
+    it has one of its own.
+    """
 
     protocol: str
     mutant: str | None
-    processes: int
+    engine: str
+    processes: int | None
     seed: int
     runs: int
     steps: int
@@ -38,9 +43,10 @@ class Summary(Struct, frozen=True):
     properties: tuple[PropertySummary, ...]
     goals: Mapping[str, int]
     interrupted: bool = False
-    quorums: str = MAJORITY
+    quorums: str | None = MAJORITY
     switches: Mapping[str, Any] = {}
     """Those that were fixed; the others were drawn for each run."""
+    found_by: int | None = None
 
 
 def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
@@ -65,14 +71,17 @@ def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
 
 def _totals(summary: Summary) -> Text:
     what = summary.protocol + (f" with mutant {summary.mutant}" if summary.mutant else "")
-    size = [counted(summary.processes, "process", "processes")]
-    size += [summary.quorums] if summary.quorums != MAJORITY else []
+    size = ["processes drawn" if summary.processes is None else counted(summary.processes, "process", "processes")]
+    size += ["quorums drawn"] if summary.quorums is None else [] if summary.quorums == MAJORITY else [summary.quorums]
     size += [f"{switch} {value}" for switch, value in summary.switches.items()]
     missing = [goal for goal, count in summary.goals.items() if not count]
     text = Text(
-        f"{', '.join([what, *size])}, seed {summary.seed}: {counted(summary.runs, 'run', 'runs')}, "
+        f"{', '.join([what, *size, f'engine {summary.engine}', f'seed {summary.seed}'])}: "
+        f"{counted(summary.runs, 'run', 'runs')}, "
         f"{counted(summary.steps, 'step', 'steps')}, {summary.seconds:.1f} CPU seconds"
     )
+    if summary.found_by is not None:
+        text.append(f"\nthe last run has the seed {summary.found_by} of its own: with it, --runs 1 is enough")
     if summary.interrupted:
         text.append("\ninterrupted: this is what was done so far", "yellow")
     if missing:

@@ -6,7 +6,7 @@ is left plainer, and coarser where that takes fewer steps: a write that is synce
 They are repeated until none of them helps any more. The property that breaks stays the same.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from time import process_time
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from msgspec import structs
 
 from invariants import Judge, select
 from zabcheck.protocols.quorums import MAJORITY, Quorums
-from zabcheck.protocols.switches import LETTER, Switches
+from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import dispatch, simulate
 from zabcheck.simulation.schedule import Choice, Crash, Elect, Lead, Schedule, Snapshot, Stabilise, Sync, renamed
 from zabcheck.simulation.stabilise import least
@@ -46,24 +46,26 @@ def breaks(schedule: Schedule, property_: str) -> Broken | None:
     return Broken(tuple(simulator.executed), simulator.steps) if verdict.status == "violated" else None
 
 
-def minimise(schedule: Schedule, property_: str, seconds: float = SECONDS) -> Schedule:
+def minimise(schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()) -> Schedule:
     """A 1-minimal schedule that breaks `property_`, as `schedule` does; it consists of fine choices.
 
+    `keep` names what stays as it is: switches, or "quorums".
     After `seconds` of CPU time the best one so far is returned, 1-minimal or not. ValueError if `schedule` does not
     break the property. Cost: O(n^2) runs for n choices that are left, each of O(n); O(n log n) runs to get there, as a
     rule.
     """
-    return Minimiser(schedule, property_, seconds).minimal()
+    return Minimiser(schedule, property_, seconds, keep).minimal()
 
 
 class Minimiser:
     """The shortest schedule so far, and what to try next."""
 
-    def __init__(self, schedule: Schedule, property_: str, seconds: float) -> None:
+    def __init__(self, schedule: Schedule, property_: str, seconds: float, keep: Collection[str]) -> None:
         broken = breaks(schedule, property_)
         if broken is None:
             raise ValueError(f"the schedule does not break {property_}")
         self.property = property_
+        self.keep = keep
         self.deadline = process_time() + seconds
         self.best = structs.replace(schedule, choices=broken.choices, violates=property_)
         self.steps = broken.steps
@@ -181,28 +183,34 @@ class Minimiser:
 
     def _make_coarser(self) -> None:
         """Another grain, if it takes fewer steps: the same story is told in them."""
-        switches = self.best.switches
-        if switches.sync == "separate":
+        if self._has("sync", "separate"):
             self._accept(self._switched(sync="atomic"), self.steps - 1)
-        if switches.elections == "apart":
+        if self._has("elections", "apart"):
             together = structs.replace(self._switched(elections="together"), choices=_together(self.best.choices))
             self._accept(together, self.steps - 1)
 
     def _set_back(self) -> None:
-        """The letter of the paper instead of what the run drew, even in more steps; it is the easier one to read."""
-        for switch in Switches.__struct_fields__:
+        """The letter of the paper instead of what the run drew, even in more steps: it is the easier one to read.
+
+        Of the grain, in no more steps.
+        """
+        for switch in ("histories", "application", "counter_limit"):
             letter = getattr(LETTER, switch)
-            if switch not in ("sync", "elections") and getattr(self.best.switches, switch) != letter:
+            if switch not in self.keep and getattr(self.best.switches, switch) != letter:
                 self._accept_longer(self._switched(**{switch: letter}))
-        if self.best.switches.sync == "atomic":
+        if self._has("sync", "atomic"):
             syncs = [Sync(process) for process in range(1, self.best.processes + 1)]
             apart = tuple(each for choice in self.best.choices for each in (choice, *syncs))
             self._accept(structs.replace(self._switched(sync="separate"), choices=apart), self.steps)
-        if self.best.switches.elections == "together":
+        if self._has("elections", "together"):
             single = tuple(each for choice in self.best.choices for each in _apart(choice))
             self._accept(structs.replace(self._switched(elections="apart"), choices=single), self.steps)
-        if self.best.quorums != MAJORITY:
+        if "quorums" not in self.keep and self.best.quorums != MAJORITY:
             self._accept_longer(structs.replace(self.best, quorums=MAJORITY))
+
+    def _has(self, switch: str, value: str) -> bool:
+        """Whether this switch is set so, and may be set otherwise."""
+        return switch not in self.keep and getattr(self.best.switches, switch) == value
 
     def _accept_longer(self, candidate: Schedule) -> None:
         if self._accept(candidate, 2**31):

@@ -83,11 +83,15 @@ class Run:
 
 
 class PropertyBroken(Exception):
-    """A run broke a property; `choices` are the fine choices that it executed, with these switches and quorums."""
+    """A run broke a property; `choices` are the fine choices that it executed, with these switches and quorums.
 
-    def __init__(self, property_: str, run: Run) -> None:
+    `seed` is the run's own, if it has one.
+    """
+
+    def __init__(self, property_: str, run: Run, seed: int | None = None) -> None:
         super().__init__(property_)
         self.property = property_
+        self.seed = seed
         self.choices = tuple(run.simulator.executed)
         self.switches = run.simulator.switches
         self.quorums = run.simulator.quorums

@@ -72,7 +72,7 @@ def find(search: Search) -> PropertyBroken | None:
         broken = run.broken or next((v.property for v in run.judge.finish() if v.status == "violated"), None)
         search.on_run(run)
         if broken is not None:
-            return PropertyBroken(broken, run)
+            return PropertyBroken(broken, run, run_seed(first, index))
     return None
 
 

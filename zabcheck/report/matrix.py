@@ -1,0 +1,110 @@
+"""Which known bug was caught by which property, how soon, and how short: as tables, and in Markdown."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from msgspec import Struct
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+
+class Spread(Struct, frozen=True):
+    """A figure over several seeds."""
+
+    median: float
+    least: float
+    most: float
+
+
+class Row(Struct, frozen=True):
+    """One mutant, hunted once a seed. `first` counts the hunts in which each property was the first to break.
+
+    `runs`, `steps` and `seconds` (CPU time) are those until then; `minimised` is the number of steps of the minimised
+    counterexample. All of them None if no hunt found it.
+    """
+
+    mutant: str
+    hunts: int
+    found: int
+    first: Mapping[str, int]
+    runs: Spread | None
+    steps: Spread | None
+    seconds: Spread | None
+    minimised: Spread | None
+    minimising: Spread | None
+    """CPU seconds that minimising took."""
+
+
+def spread(figures: Sequence[float]) -> Spread | None:
+    """None of no figures."""
+    return Spread(median(figures), min(figures), max(figures)) if figures else None
+
+
+def code(property_: str) -> str:
+    """A short name for the head of a column: initials, or the first letters of a single word."""
+    words = property_.split()
+    if len(words) == 1:
+        return property_[:3]
+    return "".join(word if word.isdigit() else word[0].upper() for word in words)
+
+
+def caught(rows: Iterable[Row], properties: Iterable[str]) -> list[str]:
+    """Those of `properties` that were the first to break in some hunt."""
+    seen = {name for row in rows for name in row.first}
+    return [name for name in properties if name in seen]
+
+
+def render(rows: Sequence[Row], properties: Iterable[str]) -> RenderableType:
+    """The matrix and the figures; of `properties` a column each, if it caught something."""
+    columns = caught(rows, properties)
+    matrix = _table("who caught it first, and how often", ["mutant", "found", *map(code, columns)])
+    for row in rows:
+        found = Text(f"{row.found} of {row.hunts}", "" if row.found == row.hunts else "bold red")
+        matrix.add_row(row.mutant, found, *(str(row.first.get(name, "")) for name in columns))
+    legend = Text(", ".join(f"{code(name)} {name}" for name in columns), "dim")
+    figures = _table(
+        "how soon, median (worst), and how short",
+        ["mutant", "runs", "steps", "CPU s", "minimised", "CPU s to minimise"],
+    )
+    for row in rows:
+        figures.add_row(row.mutant, *_figures(row))
+    return Group(matrix, legend, "", figures)
+
+
+def markdown(rows: Sequence[Row], properties: Iterable[str]) -> str:
+    """The same as one table in GitHub's Markdown."""
+    columns = caught(rows, properties)
+    head = ["mutant", "found", *columns, "runs", "steps", "CPU s", "minimised", "CPU s to minimise"]
+    lines = [_line(head), _line(["---", *["---:"] * (len(head) - 1)])]
+    for row in rows:
+        first = [str(row.first.get(name, "")) for name in columns]
+        lines.append(_line([row.mutant, f"{row.found} of {row.hunts}", *first, *_figures(row)]))
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _figures(row: Row) -> list[str]:
+    """Median and worst; of the length also the least."""
+    if row.runs is None or row.steps is None or row.seconds is None:
+        return ["", "", "", "", ""]
+    assert row.minimised is not None
+    assert row.minimising is not None
+    return [
+        f"{row.runs.median:,.0f} ({row.runs.most:,.0f})",
+        f"{row.steps.median:,.0f} ({row.steps.most:,.0f})",
+        f"{row.seconds.median:.2f} ({row.seconds.most:.2f})",
+        f"{row.minimised.median:.0f} ({row.minimised.least:.0f} to {row.minimised.most:.0f})",
+        f"{row.minimising.median:.2f} ({row.minimising.most:.2f})",
+    ]
+
+
+def _table(title: str, columns: Sequence[Any]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="left" if column == "mutant" else "right", no_wrap=True)
+    return table

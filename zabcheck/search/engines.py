@@ -1,0 +1,24 @@
+"""The engines that search, by name: what chooses the moves of each run."""
+
+from enum import StrEnum
+
+from zabcheck.search import swarm
+from zabcheck.search.run import PropertyBroken, Search
+
+DEFAULT_PROCESSES = 3
+
+
+class Engine(StrEnum):
+    """`hypothesis`: a stateful machine of it draws. `swarm`: seeded random runs, ten times as many in the same time."""
+
+    hypothesis = "hypothesis"
+    swarm = "swarm"
+
+
+def find(engine: Engine, search: Search) -> PropertyBroken | None:
+    """Let `engine` search; the first run that broke a property, or None."""
+    if engine is Engine.swarm:
+        return swarm.find(search)
+    from zabcheck.search import machine  # Hypothesis is slow to load
+
+    return machine.find(search)

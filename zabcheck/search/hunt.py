@@ -1,0 +1,90 @@
+"""A hunt: how soon a known bug is found, and what its counterexample comes down to."""
+
+from collections.abc import Callable
+from time import process_time
+
+from msgspec import Struct
+
+from invariants import select
+from zabcheck.mutants.catalogue import Mutant, mutated
+from zabcheck.search.engines import DEFAULT_PROCESSES, Engine, find
+from zabcheck.search.minimise import minimise
+from zabcheck.search.run import Run, Search, replay
+from zabcheck.search.tally import Tally
+from zabcheck.simulation.schedule import Schedule
+
+
+class Budget(Struct, frozen=True):
+    """How far a hunt goes: at most so many runs, of at most so many steps, in about so many CPU seconds."""
+
+    runs: int = 20_000
+    steps: int = 200
+    seconds: float = 60.0
+
+
+class Hunt(Struct, frozen=True):
+    """One search for one mutant. `property` is the one that broke first, None if none did within the budget.
+
+    `steps` and `seconds` (of CPU time) are those of the search until then; `minimised` is the number of steps of the
+    minimised counterexample, which took `minimising` CPU seconds more.
+    """
+
+    mutant: str
+    seed: int
+    property: str | None
+    runs: int
+    steps: int
+    seconds: float
+    minimised: int | None = None
+    minimising: float = 0.0
+    schedule: Schedule | None = None
+
+
+class OutOfTime(KeyboardInterrupt):
+    """The budget is used up. Hypothesis lets this kind through."""
+
+
+def hunt(
+    mutant: Mutant,
+    seed: int,
+    engine: Engine = Engine.swarm,
+    budget: Budget = Budget(),  # noqa: B008  # it is immutable
+    properties: tuple[str, ...] | None = None,
+    on_run: Callable[[Run], None] = lambda _: None,
+) -> Hunt:
+    """Search for `mutant` until it breaks one of `properties` (None: any), or the budget is used up."""
+    tally = Tally(select(properties))
+    start = process_time()
+
+    def count(run: Run) -> None:
+        tally.add(run)
+        on_run(run)
+        if process_time() - start > budget.seconds and not run.broken:
+            raise OutOfTime
+
+    # The swarm draws the number of processes; Hypothesis takes the least with which the bug can show.
+    processes = None if engine is Engine.swarm else DEFAULT_PROCESSES
+    search = Search(
+        mutated(mutant.protocol, mutant.name), processes, properties, budget.runs, budget.steps, seed, count
+    )
+    try:
+        broken = find(engine, search)
+    except OutOfTime:
+        broken = None
+    seconds = process_time() - start
+    if broken is None:
+        return Hunt(mutant.name, seed, None, tally.runs, tally.steps, seconds)
+    start = process_time()
+    schedule = minimise(broken.schedule(mutant.protocol, mutant.name), broken.property)
+    minimising = process_time() - start
+    return Hunt(
+        mutant.name,
+        seed,
+        broken.property,
+        tally.runs,
+        tally.steps,
+        seconds,
+        replay(schedule, [broken.property]).steps,
+        minimising,
+        schedule,
+    )
