@@ -1,0 +1,154 @@
+"""What a gate found, for those who have to decide: a table, Markdown, JUnit XML, and annotations of GitHub Actions."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+from xml.etree import ElementTree
+
+from msgspec import Struct
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from zabcheck.report.matrix import Row
+from zabcheck.report.matrix import markdown as matrix
+from zabcheck.report.words import clean
+
+Status = Literal["passed", "failed", "inconclusive", "error"]
+STYLES: dict[Status, str] = {"passed": "green", "failed": "bold red", "inconclusive": "yellow", "error": "bold red"}
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LONGEST_DETAIL = 60_000
+"""Of a counterexample in Markdown: GitHub shows no summary of more than a mebibyte."""
+
+
+class Outcome(Struct, frozen=True):
+    """One thing that the gate demanded, and how it went.
+
+    failed: a property is broken, or a mutant survived. inconclusive: something was not exercised or reached, or there
+    was no time for it. error: the protocol's own code raised.
+    """
+
+    suite: str
+    """What it is about: a protocol, or the mutants."""
+    name: str
+    status: Status
+    message: str
+    """One line."""
+    detail: str = ""
+    """A counterexample, as text."""
+    seconds: float = 0.0
+    """CPU time."""
+    files: tuple[str, ...] = ()
+
+
+class GateReport(Struct, frozen=True):
+    """All outcomes, the hunts for mutants, and the totals. `seconds` is CPU time."""
+
+    outcomes: tuple[Outcome, ...]
+    kills: tuple[Row, ...]
+    runs: int
+    steps: int
+    seconds: float
+
+    def of(self, *statuses: Status) -> list[Outcome]:
+        return [each for each in self.outcomes if each.status in statuses]
+
+
+def verdict(report: GateReport) -> Status:
+    """Of the whole gate: the worst."""
+    order: tuple[Status, ...] = ("error", "failed", "inconclusive")
+    return next((status for status in order if report.of(status)), "passed")
+
+
+def render(report: GateReport) -> RenderableType:
+    """For a terminal: what did not pass, in full; what did, in a line a suite."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("", "verdict", ""):
+        table.add_column(column)
+    for suite in dict.fromkeys(each.suite for each in report.outcomes):
+        outcomes = [each for each in report.outcomes if each.suite == suite]
+        passed = sum(each.status == "passed" for each in outcomes)
+        style = STYLES["passed"] if passed == len(outcomes) else ""
+        table.add_row(Text(suite, "bold"), Text(f"{passed} of {len(outcomes)} passed", style), "")
+        for each in outcomes:
+            if each.status != "passed":
+                name, message = clean(each.name), clean(each.message)
+                table.add_row(Text(f"  {name}"), Text(each.status, STYLES[each.status]), Text(message))
+    details = [part for each in report.outcomes if each.detail for part in ("", Text(each.detail))]
+    return Group(table, *details, "", Text(totals(report)))
+
+
+def totals(report: GateReport) -> str:
+    """The last line."""
+    return (
+        f"gate {verdict(report)}: {len(report.of('passed'))} of {len(report.outcomes)} passed, {report.runs:,} runs, "
+        f"{report.steps:,} steps, {report.seconds:.1f} CPU seconds"
+    )
+
+
+def markdown(report: GateReport, properties: Sequence[str]) -> str:
+    """For a pull request, or the summary of a job."""
+    lines = [f"## zabcheck: {verdict(report)}", "", totals(report), ""]
+    bad = report.of("failed", "error", "inconclusive")
+    if bad:
+        lines += ["| what | | verdict | |", "|---|---|---|---|"]
+        lines += [f"| {_cell(each.suite)} | {_cell(each.name)} | {each.status} | {_cell(each.message)} |" for each in bad]
+        lines.append("")
+    for each in bad:
+        if each.detail:
+            detail = each.detail.replace("```", "'''")[:_LONGEST_DETAIL]
+            lines += [f"<details><summary>{_cell(each.message)}</summary>", "", "```text", detail.rstrip(), "```", ""]
+            lines += [*(f"`{_cell(file)}`  " for file in each.files), "", "</details>", ""]
+    if report.kills:
+        lines += ["### Known bugs", "", matrix(report.kills, properties)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _cell(text: str) -> str:
+    """Text in a cell of a table: no line ends in it, and nothing that Markdown or HTML would take for its own."""
+    text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def junit(report: GateReport) -> bytes:
+    """JUnit XML, as CI systems read it. What is inconclusive is an error there: never a pass, and never skipped."""
+    root = ElementTree.Element("testsuites", _counts(report.outcomes) | {"name": "zabcheck"})
+    for suite in dict.fromkeys(each.suite for each in report.outcomes):
+        outcomes = [each for each in report.outcomes if each.suite == suite]
+        element = ElementTree.SubElement(root, "testsuite", _counts(outcomes) | {"name": _xml(suite)})
+        for each in outcomes:
+            case = {"classname": _xml(f"zabcheck.{suite}"), "name": _xml(each.name), "time": f"{each.seconds:.3f}"}
+            test = ElementTree.SubElement(element, "testcase", case)
+            if each.status != "passed":
+                kind = "failure" if each.status == "failed" else "error"
+                child = ElementTree.SubElement(test, kind, {"type": each.status, "message": _xml(each.message)})
+                child.text = _xml("\n".join(part for part in (each.detail, *each.files) if part))
+    ElementTree.indent(root)
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _counts(outcomes: Sequence[Outcome]) -> dict[str, str]:
+    return {
+        "tests": str(len(outcomes)),
+        "failures": str(sum(each.status == "failed" for each in outcomes)),
+        "errors": str(sum(each.status in ("error", "inconclusive") for each in outcomes)),
+        "time": f"{sum(each.seconds for each in outcomes):.3f}",
+    }
+
+
+def _xml(text: str) -> str:
+    """Without what XML 1.0 cannot hold."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def annotations(report: GateReport) -> Iterator[str]:
+    """Commands to GitHub Actions, one a line, that show what did not pass beside the change."""
+    for each in report.of("failed", "error", "inconclusive"):
+        level = "warning" if each.status == "inconclusive" else "error"
+        title = _escaped(f"zabcheck: {each.suite}, {each.name}").replace(":", "%3A").replace(",", "%2C")
+        yield f"::{level} title={title}::{_escaped(each.message)}"
+
+
+def _escaped(text: str) -> str:
+    return clean(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
