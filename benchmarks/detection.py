@@ -20,7 +20,7 @@ def main() -> None:
         for seed in SEEDS:
             tally = Tally(list(PROPERTIES.values()))
             start = process_time()
-            broken = find(Search(mutated(mutant.protocol, name), rng=seed, on_run=tally.add))
+            broken = find(Search(mutated(mutant.protocol, name), mutant.processes, rng=seed, on_run=tally.add))
             if broken is None:
                 print(f"  {name}: not found with seed {seed} in {tally.runs} runs", flush=True)
                 continue

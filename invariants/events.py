@@ -283,6 +283,13 @@ class Hold(Event, frozen=True):
     kind: str
 
 
+class Overtake(Event, frozen=True):
+    """The last message that waited on the link from `sender` to `receiver` went to the front."""
+
+    sender: ProcessId
+    receiver: ProcessId
+
+
 class Heal(Event, frozen=True):
     """Every link works again: nothing is cut, stalled or held any more."""
 
@@ -348,7 +355,7 @@ PROPERTY_EVENTS = (
     Stabilised,
 )
 PROTOCOL_EVENTS = (Promise, AckEpoch, Adopt, Accept, Truncate, Establish, CommitEpoch)
-ENVIRONMENT_EVENTS = (Send, Receive, Drop, Cut, Mend, Stall, Hold, Heal, Pause, Wake, Corrupt, Elect)
+ENVIRONMENT_EVENTS = (Send, Receive, Drop, Cut, Mend, Stall, Hold, Overtake, Heal, Pause, Wake, Corrupt, Elect)
 EVENTS = PROPERTY_EVENTS + PROTOCOL_EVENTS + ENVIRONMENT_EVENTS
 
 AnyEvent = (
@@ -377,6 +384,7 @@ AnyEvent = (
     | Mend
     | Stall
     | Hold
+    | Overtake
     | Heal
     | Pause
     | Wake

@@ -36,6 +36,12 @@ def test_everything_is_listed_as_json_with_a_line_and_a_source(zabcheck: Command
         assert all(each["summary"] and each["source"] for each in document[kind])
 
 
+def test_a_mutant_is_listed_with_the_processes_that_it_takes_if_that_is_not_the_default(zabcheck: Command) -> None:
+    summaries = {each["name"]: each["summary"] for each in zabcheck("list", "--format", "json").json["mutants"]}
+    for name, mutant in CATALOGUE.items():
+        assert summaries[name].endswith(f", with --processes {mutant.processes}") == (mutant.processes != 3)
+
+
 def test_a_group_is_listed_with_its_properties(zabcheck: Command) -> None:
     entries = zabcheck("list", "--format", "json").json["groups"]
     assert {each["name"]: tuple(each["summary"].split(", ")) for each in entries} == GROUPS

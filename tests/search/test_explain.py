@@ -17,6 +17,7 @@ from zabcheck.simulation.schedule import (
     Lead,
     Mend,
     Notice,
+    Overtake,
     Pause,
     Recover,
     Request,
@@ -38,8 +39,8 @@ X = Txn(Zxid(1, 1), "x")
 EPOCH: tuple[AnyChoice, ...] = (Lead(1, (2, 3)), Settle(9))
 
 
-def story(*choices: AnyChoice) -> Story:
-    return explain(schedule_of("zab", None, 3, choices))
+def story(*choices: AnyChoice, mutant: str | None = None) -> Story:
+    return explain(schedule_of("zab", mutant, 3, choices))
 
 
 def test_each_step_that_was_executed_is_a_moment() -> None:
@@ -115,6 +116,11 @@ def test_a_truncation_is_told_as_what_went_and_what_came() -> None:
 def test_a_fault_is_told_in_a_few_words(choice: AnyChoice, process: int | None, action: str) -> None:
     last = story(*EPOCH, Request(1), Settle(9), choice).moments[-1]
     assert (last.process, last.action) == (process, action)
+
+
+def test_that_a_message_overtakes_is_told() -> None:
+    told = story(*EPOCH, Request(1), Request(1), Overtake(1, 2), mutant="non-fifo-link")
+    assert (told.moments[-1].process, told.moments[-1].action) == (None, "p1 → p2: the last message overtakes")
 
 
 def test_repairs_are_told_too() -> None:

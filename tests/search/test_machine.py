@@ -20,7 +20,18 @@ from zabcheck.protocols.zab.process import Leader
 from zabcheck.search.machine import Machine, choices_a_run, find, machine_class
 from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.search.tally import Tally
-from zabcheck.simulation.schedule import Bridge, Choice, FineChoice, Flap, Mute, PowerLoss, Ring, Sever, Split
+from zabcheck.simulation.schedule import (
+    Bridge,
+    Choice,
+    FineChoice,
+    Flap,
+    Mute,
+    Overtake,
+    PowerLoss,
+    Ring,
+    Sever,
+    Split,
+)
 
 PRINT_RUNS = """
 import sys
@@ -29,6 +40,7 @@ sys.path[:0] = {path!r}
 from hashlib import sha256
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.search.machine import find
+from zabcheck.search.run import Search
 digest = sha256()
 find(Search(mutated("zab"), runs=40, rng=7, on_run=lambda run: digest.update(repr(run.simulator.executed).encode())))
 print(digest.hexdigest())
@@ -112,7 +124,18 @@ def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int) -> None
 
     assert find(Search(mutated("zab"), processes, runs=300, rng=1, on_run=on_run)) is None
     counts = {kind: sum(kind in kinds for kinds in runs) for kind in get_args(FineChoice)}
+    assert counts.pop(Overtake) == 0
     assert {kind: count for kind, count in counts.items() if count < len(runs) / 50} == {}
+
+
+def test_messages_overtake_in_one_run_of_five_where_channels_do_not_keep_the_order() -> None:
+    runs: list[bool] = []
+
+    def on_run(run: Run) -> None:
+        runs.append(any(isinstance(choice, Overtake) for choice in run.simulator.executed))
+
+    assert find(Search(mutated("zab", "non-fifo-link"), properties=("clock",), runs=100, rng=1, on_run=on_run)) is None
+    assert sum(runs) > len(runs) / 5
 
 
 def test_rules_make_coarse_faults_too() -> None:
@@ -171,7 +194,8 @@ def test_a_planted_bug_is_found(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(CATALOGUE))
 def test_a_planted_bug_is_found_with_nearly_every_seed(name: str) -> None:
-    found = [find(Search(mutated("zab", name), rng=seed)) is not None for seed in range(1, 21)]
+    processes = CATALOGUE[name].processes
+    found = [find(Search(mutated("zab", name), processes, rng=seed)) is not None for seed in range(1, 21)]
     assert sum(found) >= 19
 
 

@@ -19,6 +19,7 @@ from zabcheck.simulation.schedule import (
     Elect,
     FineChoice,
     Lead,
+    Overtake,
     Pause,
     PowerLoss,
     Receive,
@@ -77,6 +78,14 @@ def test_coarse_faults_happen() -> None:
         walking.step()
     assert "power loss" in run.goals.reached
     assert len(run.simulator.cuts) >= 10
+
+
+def test_messages_overtake_where_channels_do_not_keep_the_order() -> None:
+    run = Run(mutated("zab", "non-fifo-link"), 3, ALL)
+    walking = Walk(run.simulator, 1, {**DEFAULT_FAULTS, Overtake: 30})
+    for _ in range(2000):
+        walking.step()
+    assert Overtake in {type(choice) for choice in run.simulator.executed}
 
 
 def test_a_walk_goes_on_although_everybody_was_paused() -> None:

@@ -58,6 +58,11 @@ def _elected(talker: Talker, sender: int, m: Elected) -> list[Effect]:
     return [Connect(m.leader)]
 
 
+def _elected_again(talker: Talker, sender: int, m: Elected) -> list[Effect]:
+    talker.leader = m.leader
+    return [Connect(m.leader, closes=m.leader == talker.id)]
+
+
 def _request(talker: Talker, sender: int, m: Request) -> list[Effect]:
     where, word = m.value.split(":")
     message = Send(int(where.removeprefix("disk>")), Ask(word) if word.endswith("?") else Say(word))
@@ -111,13 +116,19 @@ CHATTER = Protocol(
     kinds=KINDS,
 )
 
+LOYAL = structs.replace(CHATTER, name="loyal", steps={**CHATTER.steps, Elected: _elected_again})
+"""A follower that goes to another leader keeps its connection to the one before."""
+
+RUSHED = structs.replace(CHATTER, name="rushed", fifo=False)
+"""The channels do not keep the order."""
+
 
 class Chat:
-    """A run of the chatter."""
+    """A run of the chatter, or of one like it."""
 
-    def __init__(self, processes: int = 3) -> None:
+    def __init__(self, processes: int = 3, protocol: Protocol = CHATTER) -> None:
         self.events: list[Event] = []
-        self.simulator = Simulator(CHATTER, processes, self.events.append, network=True)
+        self.simulator = Simulator(protocol, processes, self.events.append, network=True)
 
     def do(self, *choices: Choice) -> list[bool]:
         """For each choice, whether it was enabled."""
@@ -138,9 +149,9 @@ class Chat:
         return [word for who, word in self.simulator.states[process].heard if who == sender]
 
 
-def connected(*followers: int, processes: int = 3) -> Chat:
+def connected(*followers: int, processes: int = 3, protocol: Protocol = CHATTER) -> Chat:
     """Process 1 leads, and has accepted the connections of `followers`."""
-    chat = Chat(processes)
+    chat = Chat(processes, protocol)
     chat.do(Elect(1, 1))
     for follower in followers:
         chat.do(Elect(follower, 1))

@@ -10,9 +10,10 @@ from invariants import GROUPS, PROPERTIES
 from zabcheck import schema as schemas
 from zabcheck.cli.commands import OK, Format, Formats, command
 from zabcheck.cli.output import make_console, print_json
-from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.report import terminal
+from zabcheck.search.engines import DEFAULT_PROCESSES
 from zabcheck.search.goals import GOALS
 
 
@@ -28,7 +29,7 @@ def list_(format: Formats = Format.text) -> int:
     """List the protocols, mutants, properties, groups of properties, and goals."""
     catalogue = {
         "protocols": {p.name: (p.summary, p.source) for p in PROTOCOLS.values()},
-        "mutants": {m.name: (f"{m.wrong}; breaks {', '.join(m.breaks)}", m.source) for m in CATALOGUE.values()},
+        "mutants": {m.name: (summary_of(m), m.source) for m in CATALOGUE.values()},
         "properties": {k.name: (k.statement, k.source) for k in PROPERTIES.values()},
         "groups": {name: (", ".join(members), "zabcheck") for name, members in GROUPS.items()},
         "goals": {name: (meaning, "zabcheck") for name, meaning in GOALS.items()},
@@ -44,6 +45,12 @@ def list_(format: Formats = Format.text) -> int:
     else:
         make_console().print(terminal.render_catalogue(catalogue))
     return OK
+
+
+def summary_of(mutant: Mutant) -> str:
+    """What is wrong, and what it breaks, in one line."""
+    processes = "" if mutant.processes == DEFAULT_PROCESSES else f", with --processes {mutant.processes}"
+    return f"{mutant.wrong}; breaks {', '.join(mutant.breaks)}{processes}"
 
 
 @command

@@ -1,12 +1,12 @@
 """What a gate demands: the table `[tool.zabcheck]` of a pyproject.toml.
 
-    [tool.zabcheck]
-    protocols = ["zab", "mylib.protocol:Mine"]
-    seeds = [1, 2]
-    runs = 2000
-    goals = ["three epochs", "truncation"]
-    kills = ["no-truncation"]
-    time-limit = 600
+[tool.zabcheck]
+protocols = ["zab", "mylib.protocol:Mine"]
+seeds = [1, 2]
+runs = 2000
+goals = ["three epochs", "truncation"]
+kills = ["no-truncation"]
+time-limit = 600
 """
 
 import re
@@ -40,10 +40,11 @@ class Configuration(Struct, frozen=True, forbid_unknown_fields=True, rename=lamb
     """The keys of the table; all but `protocols` may be left out.
 
     `protocols` are searched, each with each of `seeds`, in `runs` runs of at most about `steps` steps, with so many
-    `processes` (left out: the swarm draws, Hypothesis takes 3), judged by `properties` (names or groups; left out: all).
-    Every property has to be exercised, and each of `goals` reached, in the runs of each protocol. Each of `kills`, which
-    are mutants, has to be found with the first of the seeds. "all" stands for all goals, or all mutants of the protocols.
-    `time-limit` is in seconds by the clock, for everything together. Counterexamples are written to `out`.
+    `processes` (left out: the swarm draws, Hypothesis takes 3), judged by `properties` (names or groups; left out: all
+    that the protocol is judged by). Every property has to be exercised, and each of `goals` reached, in the runs of
+    each protocol. Each of `kills`, which are mutants, has to be found with the first of the seeds. "all" stands for
+    all goals, or all mutants of the protocols. `time-limit` is in seconds by the clock, for everything together.
+    Counterexamples are written to `out`.
     """
 
     protocols: Annotated[tuple[str, ...], Meta(min_length=1)]

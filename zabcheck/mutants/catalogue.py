@@ -4,32 +4,51 @@ An entry says what is wrong, where it comes from, which property breaks first wh
 others break when judged alone, and the least set of faults that shows it.
 """
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from msgspec import Struct, structs
 
-from invariants import AckEpoch, Chain, Deliver, Zxid
-from zabcheck.protocols import PROTOCOLS
-from zabcheck.protocols.base import Effect, Message, ProcessId, Protocol, Request, Send, Started, Stimulus
-from zabcheck.protocols.zab.follower import (
-    accept_initial_history,
-    on_commit,
-    on_commit_ld,
-    on_newepoch,
-    on_newleader,
-    on_propose,
-    provide_history,
+from zabcheck.mutants.steps import (
+    accept_again,
+    accept_equal_epoch,
+    accept_from_any_leader,
+    ack_before_disk,
+    broadcast_early,
+    broadcast_to_synced,
+    broadcast_with_wrapped_counter,
+    commit_on_own_ack,
+    commit_what_was_acknowledged,
+    deliver_named_on_commit,
+    deliver_named_on_commit_ld,
+    deliver_new_before_old,
+    follower_of_highest_zxid,
+    highest_promise,
+    keep_acks_of_old_connection,
+    keep_longer_history,
+    keep_old_link,
+    keep_own_history,
+    keep_private_transactions,
+    may_broadcast_early,
+    promise_again,
+    promise_before_disk,
+    propose_again_to_late_joiner,
+    ready_before_delivering,
+    recover_past_a_gap,
+    start_from_altered_log,
+    start_with_half_of_them,
 )
-from zabcheck.protocols.zab.histories import received
-from zabcheck.protocols.zab.leader import broadcast, can_broadcast, on_ack, on_ack_e, on_request
-from zabcheck.protocols.zab.messages import Ack, AckE, Commit, CommitLd, NewEpoch, NewLeader, Propose
-from zabcheck.protocols.zab.process import Follower, Leader, Link, Phase, Process, on_started, restore_snapshot
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.base import Elected, Message, Protocol, Request, Started, Stimulus
+from zabcheck.protocols.zab.leader import on_ack_e, on_cepoch
+from zabcheck.protocols.zab.messages import Ack, AckE, AckLd, CEpoch, Commit, CommitLd, NewEpoch, NewLeader, Propose
 
 
 class Mutant(Struct, frozen=True):
-    """One known bug. `steps` replaces entries of the protocol's table, `replaces` the other functions of it."""
+    """One known bug. `steps` replaces entries of the protocol's table, `replaces` the rest of it.
+
+    `processes` is how many a search has to run for it to show soon.
+    """
 
     name: str
     protocol: str
@@ -39,117 +58,11 @@ class Mutant(Struct, frozen=True):
     faults: str
     steps: dict[type[Message] | type[Stimulus], Any]
     replaces: dict[str, Any] = {}
+    processes: int = 3
 
     def apply(self, protocol: Protocol) -> Protocol:
         """The protocol with this bug."""
         return structs.replace(protocol, steps={**protocol.steps, **self.steps}, **self.replaces)
-
-
-def commit_on_own_ack(l: Leader, sender: ProcessId, m: Ack) -> list[Effect]:
-    """Step l.3.2, but the leader's own ACK is enough."""
-    return on_ack(l, sender, m, is_quorum=lambda followers: l.id in followers)
-
-
-def accept_equal_epoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
-    """Step f.1.2, but e' = f.p is acknowledged as a new promise, whoever proposes it."""
-    if sender == f.leader and f.phase is Phase.DISCOVERY and m.epoch == f.accepted_epoch:
-        f.phase = Phase.SYNCHRONIZATION
-        return provide_history(f, sender, m)
-    return on_newepoch(f, sender, m)
-
-
-def may_broadcast_early(l: Leader) -> bool:
-    """Broadcasting is possible as soon as the initial history is chosen."""
-    return can_broadcast(l) or (l.leads and l.proposed is not None)
-
-
-def broadcast_early(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
-    """Step l.3.1, but without waiting for a quorum of ACK-LDs and ready(e')."""
-    return broadcast(l, m.value) if may_broadcast_early(l) else on_request(l, sender, m)
-
-
-def follower_of_highest_zxid(acks: Mapping[ProcessId, AckE]) -> ProcessId:
-    """Step l.1.2, but f.a is not looked at."""
-    return max(acks, key=lambda f: (acks[f].history.zxid, -f))
-
-
-def keep_private_transactions(f: Follower, sender: ProcessId, m: NewLeader) -> list[Effect]:
-    """Step f.2.1, but what the follower has and I_e' does not is kept, in its place."""
-    if sender != f.leader or f.phase is not Phase.SYNCHRONIZATION or m.epoch != f.accepted_epoch:
-        return on_newleader(f, sender, m)
-    merged = sorted({*f.history, *received(f.history, m.history)})
-    return accept_initial_history(f, m, Chain.of(merged))
-
-
-def promise_before_disk(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
-    """Step f.1.2, but ACK-E goes out before f.p is on the disk."""
-    return _sent_first(on_newepoch(f, sender, m))
-
-
-def ack_before_disk(f: Follower, sender: ProcessId, m: Propose) -> list[Effect]:
-    """Step f.3.2, but ACK goes out before the proposal is on the disk."""
-    return _sent_first(on_propose(f, sender, m))
-
-
-def _sent_first(effects: list[Effect]) -> list[Effect]:
-    sent = [effect for effect in effects if isinstance(effect, Send | AckEpoch)]
-    return sent + [effect for effect in effects if effect not in sent]
-
-
-def deliver_named_on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
-    """Step f.2.2, but of what is not delivered only the transaction that COMMIT-LD names is."""
-    return _only_last_delivery(on_commit_ld(f, sender, m))
-
-
-def deliver_named_on_commit(f: Follower, sender: ProcessId, m: Commit) -> list[Effect]:
-    """Step f.3.3, but of what is not delivered only the transaction that COMMIT names is."""
-    return _only_last_delivery(on_commit(f, sender, m))
-
-
-def _only_last_delivery(effects: list[Effect]) -> list[Effect]:
-    delivered = [effect for effect in effects if isinstance(effect, Deliver)]
-    return [effect for effect in effects if effect not in delivered[:-1]]
-
-
-def broadcast_to_synced(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
-    """Step l.3.1, but a follower that has yet to acknowledge NEWLEADER gets no PROPOSE."""
-    effects = on_request(l, sender, m)
-    return [each for each in effects if not isinstance(each, Send) or l.links[each.to] is Link.SYNCED]
-
-
-def start_from_altered_log(f: Process, sender: ProcessId, m: Started) -> list[Effect]:
-    """Recovery, but the digests of the records are not looked at."""
-    return restore_snapshot(f)
-
-
-def ready_before_delivering(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
-    """Steps f.2.2 and f.3.1, but the initial history is not delivered yet."""
-    before = f.delivered
-    effects = on_commit_ld(f, sender, m)
-    f.delivered = before if f.history.starts_with(before) and len(before) >= len(f.base) else f.base
-    return [effect for effect in effects if not isinstance(effect, Deliver)]
-
-
-def deliver_new_before_old(f: Follower, sender: ProcessId, m: Commit) -> list[Effect]:
-    """Step f.3.3, but what is of this epoch comes before the rest of the initial history."""
-    effects = on_commit(f, sender, m)
-    new = [each for each in effects if isinstance(each, Deliver) and each.txn.zxid.epoch == f.current_epoch]
-    return new + [each for each in effects if each not in new]
-
-
-def recover_past_a_gap(f: Process, sender: ProcessId, m: Started) -> list[Effect]:
-    """Recovery, but the first transaction after the snapshot is taken as delivered already."""
-    effects = on_started(f, sender, m)
-    if m.intact and f.history.starts_with(f.delivered) and f.history.length > f.delivered.length:
-        f.delivered = f.history.prefix(f.delivered.length + 1)
-    return effects
-
-
-def broadcast_with_wrapped_counter(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
-    """Step l.3.1, but the counter after the last one is 1 again, in the same epoch."""
-    last = Zxid(l.new_epoch, l.switches.counter_limit)
-    full = can_broadcast(l) and l.proposed is not None and l.proposed.zxid == last
-    return broadcast(l, m.value, counter=1) if full else on_request(l, sender, m)
 
 
 _DERIVED = "derived from the step's condition in DSN 2011, IV"
@@ -158,12 +71,41 @@ CATALOGUE: dict[str, Mutant] = {
     mutant.name: mutant
     for mutant in (
         Mutant(
-            "commit-on-own-ack",
+            "quorum-off-by-one",
             "zab",
-            "the leader commits without a quorum of ACKs (step l.3.2)",
+            "a quorum is half of the processes, rounded down, instead of more than half",
+            "derived from definition II.1 of DSN 2011",
+            (
+                "epoch uniqueness",
+                "integrity",
+                "total order",
+                "agreement",
+                "local primary order",
+                "global primary order",
+                "primary integrity",
+                "po causal order",
+                "strict causality",
+                "prefix",
+                "causal order",
+                "redelivery",
+                "invariant 4",
+                "invariant 5",
+                "zxid uniqueness",
+                "convergence",
+                "reliable delivery",
+                "state",
+            ),
+            "none",
+            {},
+            {"start": start_with_half_of_them},
+        ),
+        Mutant(
+            "reuse-highest-epoch",
+            "zab",
+            "the leader proposes the highest epoch promised, and followers promise e' = f.p again (steps l.1.1, f.1.2)",
             _DERIVED,
             (
-                "primary integrity",
+                "epoch uniqueness",
                 "total order",
                 "agreement",
                 "local primary order",
@@ -171,12 +113,15 @@ CATALOGUE: dict[str, Mutant] = {
                 "strict causality",
                 "prefix",
                 "redelivery",
+                "invariant 4",
+                "invariant 5",
+                "zxid uniqueness",
                 "convergence",
                 "reliable delivery",
                 "state",
             ),
-            "a leader that is cut off",
-            {Ack: commit_on_own_ack},
+            "a second candidate",
+            {CEpoch: partial(on_cepoch, choose=highest_promise), NewEpoch: promise_again},
         ),
         Mutant(
             "accept-equal-epoch",
@@ -199,55 +144,6 @@ CATALOGUE: dict[str, Mutant] = {
             ),
             "two candidates that share a follower; no crash",
             {NewEpoch: accept_equal_epoch},
-        ),
-        Mutant(
-            "broadcast-before-established",
-            "zab",
-            "the leader broadcasts before a quorum has acknowledged NEWLEADER (steps l.2.2, f.3.1)",
-            _DERIVED,
-            (
-                "primary integrity",
-                "strict causality",
-            ),
-            "one change of leader",
-            {Request: broadcast_early},
-            {"can_broadcast": may_broadcast_early},
-        ),
-        Mutant(
-            "history-by-zxid-only",
-            "zab",
-            "the initial history is chosen by f.zxid alone, without f.a (step l.1.2)",
-            _DERIVED,
-            (
-                "primary integrity",
-                "total order",
-                "strict causality",
-                "redelivery",
-                "reliable delivery",
-                "state",
-            ),
-            "an epoch whose broadcasts only its leader has, and a longer old history elsewhere",
-            {AckE: partial(on_ack_e, choose=follower_of_highest_zxid)},
-        ),
-        Mutant(
-            "no-truncation",
-            "zab",
-            "a follower keeps the transactions that the initial history does not have (step f.2.1)",
-            _DERIVED,
-            (
-                "primary integrity",
-                "total order",
-                "agreement",
-                "global primary order",
-                "po causal order",
-                "strict causality",
-                "causal order",
-                "invariant 4",
-                "reliable delivery",
-                "state",
-            ),
-            "a leader that crashes and rejoins",
-            {NewLeader: keep_private_transactions},
         ),
         Mutant(
             "promise-not-durable",
@@ -283,6 +179,27 @@ CATALOGUE: dict[str, Mutant] = {
             {Propose: ack_before_disk},
         ),
         Mutant(
+            "commit-on-own-ack",
+            "zab",
+            "the leader commits without a quorum of ACKs (step l.3.2)",
+            _DERIVED,
+            (
+                "primary integrity",
+                "total order",
+                "agreement",
+                "local primary order",
+                "po causal order",
+                "strict causality",
+                "prefix",
+                "redelivery",
+                "convergence",
+                "reliable delivery",
+                "state",
+            ),
+            "a leader that is cut off",
+            {Ack: commit_on_own_ack},
+        ),
+        Mutant(
             "commit-only-named",
             "zab",
             "COMMIT and COMMIT-LD deliver the transaction that they name, and none before it (steps f.2.2, f.3.3)",
@@ -305,6 +222,177 @@ CATALOGUE: dict[str, Mutant] = {
             {CommitLd: deliver_named_on_commit_ld, Commit: deliver_named_on_commit},
         ),
         Mutant(
+            "broadcast-before-established",
+            "zab",
+            "the leader broadcasts before a quorum has acknowledged NEWLEADER (steps l.2.2, f.3.1)",
+            _DERIVED,
+            (
+                "primary integrity",
+                "strict causality",
+            ),
+            "one change of leader",
+            {Request: broadcast_early},
+            {"can_broadcast": may_broadcast_early},
+        ),
+        Mutant(
+            "stale-proposal-accepted",
+            "zab",
+            "a follower that goes to another leader still accepts proposals of the one before (steps f.1.1, f.3.2)",
+            _DERIVED,
+            (
+                "invariant 1",
+                "total order",
+                "agreement",
+                "local primary order",
+                "global primary order",
+                "primary integrity",
+                "po causal order",
+                "strict causality",
+                "prefix",
+                "causal order",
+                "redelivery",
+                "invariant 3",
+                "invariant 4",
+                "reliable delivery",
+                "state",
+            ),
+            "a change of leader that the old one does not notice",
+            {Elected: keep_old_link, Propose: accept_from_any_leader},
+        ),
+        Mutant(
+            "history-by-zxid-only",
+            "zab",
+            "the initial history is chosen by f.zxid alone, without f.a (step l.1.2)",
+            _DERIVED,
+            (
+                "primary integrity",
+                "total order",
+                "strict causality",
+                "redelivery",
+                "reliable delivery",
+                "state",
+            ),
+            "an epoch whose broadcasts only its leader has, and a longer old history elsewhere",
+            {AckE: partial(on_ack_e, choose=follower_of_highest_zxid)},
+        ),
+        Mutant(
+            "keep-own-history",
+            "zab",
+            "the initial history is that of the leader, not the best of a quorum (step l.1.2)",
+            _DERIVED,
+            (
+                "primary integrity",
+                "total order",
+                "agreement",
+                "local primary order",
+                "global primary order",
+                "po causal order",
+                "strict causality",
+                "prefix",
+                "causal order",
+                "redelivery",
+                "invariant 5",
+                "convergence",
+                "reliable delivery",
+                "state",
+            ),
+            "one change of leader",
+            {AckE: keep_own_history},
+        ),
+        Mutant(
+            "keep-longer-history",
+            "zab",
+            "a follower keeps its own history where it is longer than the initial history (step f.2.1)",
+            _DERIVED,
+            (
+                "primary integrity",
+                "total order",
+                "agreement",
+                "local primary order",
+                "global primary order",
+                "po causal order",
+                "strict causality",
+                "prefix",
+                "causal order",
+                "redelivery",
+                "invariant 4",
+                "invariant 5",
+                "reliable delivery",
+                "state",
+            ),
+            "two changes of leader",
+            {NewLeader: keep_longer_history},
+        ),
+        Mutant(
+            "no-truncation",
+            "zab",
+            "a follower keeps the transactions that the initial history does not have (step f.2.1)",
+            _DERIVED,
+            (
+                "primary integrity",
+                "total order",
+                "agreement",
+                "global primary order",
+                "po causal order",
+                "strict causality",
+                "causal order",
+                "invariant 4",
+                "reliable delivery",
+                "state",
+            ),
+            "a leader that crashes and rejoins",
+            {NewLeader: keep_private_transactions},
+        ),
+        Mutant(
+            "non-fifo-link",
+            "zab",
+            "a link reorders what is sent on it",
+            "derived from DSN 2011, II: channels are FIFO",
+            (
+                "total order",
+                "agreement",
+                "local primary order",
+                "primary integrity",
+                "po causal order",
+                "strict causality",
+                "prefix",
+                "causal order",
+                "redelivery",
+                "invariant 1",
+                "invariant 3",
+                "invariant 4",
+                "invariant 5",
+                "reliable delivery",
+                "state",
+            ),
+            "none but that one message overtakes another",
+            {},
+            {"fifo": False},
+        ),
+        Mutant(
+            "count-acks-not-senders",
+            "zab",
+            "ACKs are counted by connection: one of a follower that reconnected counts twice (step l.3.2)",
+            _DERIVED,
+            (
+                "primary integrity",
+                "total order",
+                "agreement",
+                "local primary order",
+                "po causal order",
+                "strict causality",
+                "prefix",
+                "redelivery",
+                "invariant 5",
+                "convergence",
+                "reliable delivery",
+                "state",
+            ),
+            "a connection that is opened again",
+            {CEpoch: keep_acks_of_old_connection},
+            processes=5,
+        ),
+        Mutant(
             "propose-to-acked-only",
             "zab",
             "PROPOSE goes only to followers that have acknowledged NEWLEADER (step l.3.1)",
@@ -324,6 +412,39 @@ CATALOGUE: dict[str, Mutant] = {
             ),
             "a late joiner",
             {Request: broadcast_to_synced},
+        ),
+        Mutant(
+            "duplicate-proposal",
+            "zab",
+            "a late joiner gets what is not committed within NEWLEADER and as PROPOSE, and accepts both (l.3.3, f.3.2)",
+            "Apache ZooKeeper, zookeeper-specifications/protocol-spec/issues.md, issue 2",
+            (
+                "invariant 2",
+                "integrity",
+                "invariant 4",
+                "state",
+            ),
+            "a late joiner",
+            {CEpoch: propose_again_to_late_joiner, Propose: accept_again},
+        ),
+        Mutant(
+            "commit-ld-zxid",
+            "zab",
+            "COMMIT-LD to a late joiner carries the zxid of its ACK-LD, committed or not (step l.3.4)",
+            "Apache ZooKeeper, zookeeper-specifications/protocol-spec/issues.md, issue 3",
+            (
+                "primary integrity",
+                "total order",
+                "agreement",
+                "po causal order",
+                "strict causality",
+                "redelivery",
+                "reliable delivery",
+                "state",
+            ),
+            "a late joiner and a change of leader",
+            {AckLd: commit_what_was_acknowledged},
+            processes=5,
         ),
         Mutant(
             "ignore-digest",

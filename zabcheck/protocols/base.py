@@ -104,9 +104,14 @@ class Persist:
 
 
 class Connect(Struct, frozen=True, gc=False):
-    """Close every connection and open a new one to `to`; to oneself: be a leader, and accept followers."""
+    """Close every connection and open a new one to `to`; to oneself: be a leader, and accept followers.
+
+    With `closes` False a follower keeps its end of those that it has opened, to others than `to`: it goes on to receive
+    what is sent on them, and can answer.
+    """
 
     to: ProcessId
+    closes: bool = True
 
 
 class GiveUp(Struct, frozen=True, gc=False):
@@ -134,6 +139,7 @@ class Protocol(Struct, frozen=True):
     `legend` explains the names of those variables, a few words each.
     `show(message)` gives the name of a message and its fields in the paper's notation.
     `kinds` has the names that `show` gives, by the type of the message: what a schedule can tell a link to hold.
+    `fifo` tells whether its channels keep the order of messages: if not, one may overtake those before it.
     """
 
     name: str
@@ -147,3 +153,4 @@ class Protocol(Struct, frozen=True):
     show: Callable[[Message], tuple[str, str]]
     legend: tuple[str, ...] = ()
     kinds: Mapping[type[Message], str] = {}
+    fifo: bool = True

@@ -93,7 +93,9 @@ def markdown(report: GateReport, properties: Sequence[str]) -> str:
     bad = report.of("failed", "error", "inconclusive")
     if bad:
         lines += ["| what | | verdict | |", "|---|---|---|---|"]
-        lines += [f"| {_cell(each.suite)} | {_cell(each.name)} | {each.status} | {_cell(each.message)} |" for each in bad]
+        lines += [
+            f"| {_cell(each.suite)} | {_cell(each.name)} | {each.status} | {_cell(each.message)} |" for each in bad
+        ]
         lines.append("")
     for each in bad:
         if each.detail:

@@ -174,6 +174,8 @@ def _action(choice: Choice, shown: Sequence[Event], messages: Mapping[int, Messa
             return f"link p{choice.sender} → p{choice.receiver} stalls"
         case choices.Hold():
             return f"holds {choice.kind} p{choice.sender} → p{choice.receiver}"
+        case choices.Overtake():
+            return f"p{choice.sender} → p{choice.receiver}: the last message overtakes"
         case choices.Heal():
             return "every link healed"
         case choices.Reset():

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from invariants import select
 from zabcheck.mutants.catalogue import Mutant, mutated
-from zabcheck.search.engines import DEFAULT_PROCESSES, Engine, find
+from zabcheck.search.engines import Engine, find
 from zabcheck.search.minimise import minimise
 from zabcheck.search.run import Run, Search, replay
 from zabcheck.search.tally import Tally
@@ -62,8 +62,8 @@ def hunt(
         if process_time() - start > budget.seconds and not run.broken:
             raise OutOfTime
 
-    # The swarm draws the number of processes; Hypothesis takes the least with which the bug can show.
-    processes = None if engine is Engine.swarm else DEFAULT_PROCESSES
+    # The swarm draws the number of processes; Hypothesis takes one with which the bug shows soon.
+    processes = None if engine is Engine.swarm else mutant.processes
     search = Search(
         mutated(mutant.protocol, mutant.name), processes, properties, budget.runs, budget.steps, seed, count
     )

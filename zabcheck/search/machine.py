@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from invariants import Invariant, select
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, WEIGHTS, Moves
+from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, WEIGHTS, WITHOUT_ORDER, Moves, weights_for
 from zabcheck.search.run import PropertyBroken, Run, Search
 from zabcheck.simulation.schedule import Choice
 
@@ -90,7 +90,8 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
         left_out += [name for name in SELDOM if name not in drawn]
         rules = {each.function.__name__: each for each in machine.rules}
         machine.rest, machine.last = rules["rest"], rules["stabilise"]
-        left = {name: weight for name, weight in WEIGHTS.items() if name not in left_out}
+        weights = weights_for(machine.search.protocol)
+        left = {name: weight for name, weight in weights.items() if name not in left_out}
         machine.ring = [rules[name] for name in left] * 2
         machine.table = [place for place, weight in enumerate(left.values()) for _ in range(weight)]
     machine.left -= 1
@@ -122,6 +123,7 @@ _SELDOM = st.sampled_from(SELDOM)  # of integers Hypothesis likes the ends best
 _MOST = sum(WEIGHTS.values()) - sum(sorted(WEIGHTS[name] for name in SELDOM)[:-2])
 """The highest sum of the weights that a run can have."""
 assert _MOST < 100
+assert sum(WITHOUT_ORDER.values()) == sum(WEIGHTS[name] for name in WITHOUT_ORDER)
 _NUMBER = st.integers(0, _MOST - 1)
 _PICK = st.integers(0, 99)
 

@@ -7,6 +7,7 @@ choose from. So an engine draws one number a move: Hypothesis one below 100, the
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from zabcheck.protocols.base import Protocol
 from zabcheck.simulation.schedule import (
     Bridge,
     Choice,
@@ -22,6 +23,7 @@ from zabcheck.simulation.schedule import (
     Mend,
     Mute,
     Notice,
+    Overtake,
     Pause,
     PowerLoss,
     Receive,
@@ -47,6 +49,7 @@ T = TypeVar("T")
 WEIGHTS: Mapping[str, int] = {
     "follow": 9,
     "lead": 5,
+    "overtake": 0,
     "drain": 8,
     "receive": 7,
     "sync": 4,
@@ -79,6 +82,9 @@ WEIGHTS: Mapping[str, int] = {
 not possible gives way to the next one that is: so a request, where nobody may broadcast, to `settle`, and that, where
 nothing waits, to a change of leader. What repairs stands together: whatever is wrong, if only one thing is, its repair
 is likely."""
+
+WITHOUT_ORDER = {"overtake": 7, "drain": 4, "receive": 4}
+"""The weights that are others where channels do not keep the order of messages; the sum stays as it is."""
 
 OPTIONAL = ("notice", "timeout", "crash", "corrupt", "power_loss", "cut", "sever", "split", "reset")
 """The moves that a run may do without: each run draws which of them it has (swarm testing, Groce et al. 2012)."""
@@ -133,6 +139,10 @@ class Moves:
     def receive(self, pick: int) -> Choice | None:
         waiting = self.simulator.waiting()
         return Receive(*_one(waiting, pick)[:2]) if waiting else None
+
+    def overtake(self, pick: int) -> Choice | None:
+        queues = [] if self.simulator.protocol.fifo else self.queues()
+        return Overtake(*_one(queues, pick)) if queues else None
 
     def sync(self, pick: int) -> Choice | None:
         unsynced = self.unsynced()
@@ -285,6 +295,10 @@ class Moves:
         """Both directions of each connection."""
         return [link for pair in self.simulator.connections for link in (pair, pair[::-1])]
 
+    def queues(self) -> list[tuple[int, int]]:
+        """(sender, receiver) of each link on which several messages wait."""
+        return [(sender, process) for process, sender, number in self.simulator.waiting() if number > 1]
+
     def written(self) -> list[tuple[int, int]]:
         """The processes with a record on their disks, and how many they have."""
         found = [(process, self.simulator.disks[process].records) for process in self.ids]
@@ -303,6 +317,11 @@ class Moves:
 
 def _one(items: Sequence[T], pick: int) -> T:
     return items[pick % len(items)]
+
+
+def weights_for(protocol: Protocol) -> Mapping[str, int]:
+    """How often each move is tried with this protocol."""
+    return WEIGHTS if protocol.fifo else {**WEIGHTS, **WITHOUT_ORDER}
 
 
 Move = Callable[[Moves, int], Choice | None]

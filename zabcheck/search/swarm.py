@@ -26,7 +26,7 @@ from msgspec import Struct
 from invariants import Invariant, select
 from zabcheck.protocols.quorums import Quorums, Weighted
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, WEIGHTS, Move, Moves
+from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, Move, Moves, weights_for
 from zabcheck.search.run import PropertyBroken, Run, Search
 from zabcheck.simulation.schedule import Receive, Sync
 
@@ -137,7 +137,7 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
         _switches(random, search.fixed),
         {
             name: weight * (_one(RATES, random) if name in OPTIONAL else 1)
-            for name, weight in WEIGHTS.items()
+            for name, weight in weights_for(search.protocol).items()
             if name not in left_out
         },
         "priorities" if random() < PRIORITIES else "moves",

@@ -21,6 +21,7 @@ from zabcheck.simulation.schedule import (
     Mend,
     Mute,
     Notice,
+    Overtake,
     Pause,
     PowerLoss,
     Receive,
@@ -59,7 +60,8 @@ DEFAULT_FAULTS: Mapping[type[Choice], int] = {
 }
 """How many of `_TRIES` tries go to each kind of choice that is not the protocol's own progress.
 
-No record is altered by default: a process that has halted never comes back, so every walk would end.
+No record is altered by default: a process that has halted never comes back, so every walk would end. And no message
+overtakes others by default: on channels that keep the order none can.
 """
 
 NO_FAULTS: Mapping[type[Choice], int] = {}
@@ -144,7 +146,7 @@ class Walk:
             return Snapshot(process, cut=random() < _CUT_SHARE)
         if kind is PowerLoss:
             return PowerLoss(int(random() * n))
-        if kind is Cut or kind is Reset or kind is Stall:
+        if kind is Cut or kind is Reset or kind is Stall or kind is Overtake:
             return kind(process, 1 + int(random() * n))
         if kind is Mend:
             links = simulator.obstructed()

@@ -1,8 +1,9 @@
 """All the connections of a run: whom each process follows, what it sends and hears, and how connections end.
 
-A process opens at most one connection, to the one that it follows, and accepts those to itself while it leads. What
-it sends goes to a process that it is connected to in this way, and is lost otherwise. `network` says what a single
-connection is and when messages on it are lost, `obstacles` what holds them back.
+A process opens a connection to the one that it follows, and accepts those to itself while it leads. What it sends goes
+to a process that it is connected to in this way, and is lost otherwise. As a rule it closes the connection before when
+it opens one; a protocol may want to keep that, and then goes on to hear from whom it followed. `network` says what a
+single connection is and when messages on it are lost, `obstacles` what holds them back.
 """
 
 from collections.abc import Callable
@@ -46,7 +47,7 @@ class Channels:
         following = self.following
         for (follower, leader), connection in self.connections.items():
             queue = connection.to_follower
-            if queue and following[follower] == leader:
+            if queue:  # the end of the follower is open, or nothing would be under way to it
                 found.append((follower, leader, len(queue)))
             queue = connection.to_leader
             if queue and following[leader] == leader and connection.leader_end is not _CLOSED:
@@ -68,20 +69,17 @@ class Channels:
 
     def send(self, process: int, to: int, message: Message) -> int:
         """The number of the message among all; 0 if there is no connection that it can go by."""
-        following = self.following[process]
-        if following == to:
+        if self.following[process] == process:
+            connection = self.connections.get((to, process))
+            if connection is None or connection.broken or connection.leader_end is not _OPEN:
+                return 0
+            queue = connection.to_follower
+        else:
             connection = self.connections.get((process, to))
             if connection is None or connection.broken or connection.leader_end is _CLOSED:
                 return 0
             queue = connection.to_leader
-        elif following == process:
-            connection = self.connections.get((to, process))
-            if connection is None or connection.broken or connection.leader_end is not _OPEN:
-                return 0
-            if connection.follower_end is not _OPEN:
-                return 0
-            queue = connection.to_follower
-        else:
+        if connection.follower_end is not _OPEN:
             return 0
         self.messages += 1
         queue.append((message, self.messages))
@@ -89,33 +87,43 @@ class Channels:
 
     def take(self, process: int, sender: int) -> Parcel | None:
         """The next message from `sender`, which `process` is about to handle; None if none gets through."""
-        following = self.following[process]
-        if following == sender:
+        leads = self.following[process] == process
+        if leads:
+            connection = self.connections.get((sender, process))
+            if connection is None:
+                return None
+            queue = connection.to_leader
+        else:
             connection = self.connections.get((process, sender))
             if connection is None:
                 return None
             queue = connection.to_follower
-        elif following == process:
-            connection = self.connections.get((sender, process))
-            if connection is None or connection.leader_end is _CLOSED:
-                return None
-            queue = connection.to_leader
-        else:
-            return None
         obstacles = self.obstacles
         if not queue or (obstacles.disturbed and not obstacles.let_through(connection, sender, process, 1)):
             return None
-        if following == sender:
-            self._outdate(sender, process)
-        else:
+        if leads:
             connection.leader_end = _OPEN
             connection.supersedes = False
+        else:
+            self._outdate(sender, process)
         return queue.popleft()
+
+    def overtake(self, sender: int, receiver: int) -> bool:
+        """The last message under way on this link goes to the front; whether there was one before it."""
+        leads = self.following[receiver] == receiver
+        connection = self.connections.get((sender, receiver) if leads else (receiver, sender))
+        if connection is None:
+            return False
+        queue = connection.to_leader if leads else connection.to_follower
+        if len(queue) < 2:
+            return False
+        queue.rotate(1)
+        return True
 
     # How connections begin and end.
 
     def open(self, process: int, to: int) -> None:
-        """`process`, which has no connection open any more, follows `to`."""
+        """`process`, which has let go of what it had open, follows `to`."""
         self.following[process] = to
         if to != process:
             old = self.connections.pop((process, to), None)
@@ -124,14 +132,15 @@ class Channels:
                 new.supersedes = old.supersedes or old.leader_end is _OPEN
                 self.lost(old.lose())
 
-    def close(self, process: int) -> None:
-        """Close every end that `process` holds."""
+    def close(self, process: int, *, keep_followed: bool = False) -> None:
+        """Close every end that `process` holds; with `keep_followed` not those of the connections that it opened."""
         if self.following[process] == NOBODY:
             return
         self.following[process] = NOBODY
         for connection in list(self.connections.values()):
             if connection.follower == process:
-                self._close_follower_end(connection)
+                if not keep_followed:
+                    self._close_follower_end(connection)
             elif connection.leader == process:
                 connection.supersedes = False
                 if connection.leader_end is _OPEN:
@@ -156,12 +165,9 @@ class Channels:
 
     def notice(self, process: int, peer: int) -> bool:
         """`process` closes its end of what `peer` has closed, or a reset has broken; whether there was such an end."""
-        following = self.following[process]
-        if following == peer:
-            return self._notice_as_follower(self.connections.get((process, peer)))
-        if following == process:
+        if self.following[process] == process:
             return self._notice_as_leader(self.connections.get((peer, process)))
-        return False
+        return self._notice_as_follower(self.connections.get((process, peer)))
 
     def _notice_as_follower(self, connection: Connection | None) -> bool:
         if connection is None or connection.follower_end is not _OPEN:

@@ -1,4 +1,5 @@
-"""The channels of DSN 2011, II: one connection for each iteration, FIFO, and nothing but prefixes arrive.
+"""The channels of DSN 2011, II: one connection for each iteration, FIFO, and nothing but prefixes arrive. Those of a
+protocol that says so are not FIFO: what is under way may be overtaken by what was sent last.
 
 A follower opens a connection to the leader it was told of, whether that one leads or not; the leader's end opens when
 it handles the first message, and only while it leads. Until then the connection is lost if that process crashes, or

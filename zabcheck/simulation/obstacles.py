@@ -137,7 +137,7 @@ class Obstacles:
             process, sender, number = each
             if (sender, process) in cuts or process in paused:
                 continue
-            connection = connections[(process, sender) if following[process] == sender else (sender, process)]
+            connection = connections[(sender, process) if following[process] == process else (process, sender)]
             if not (holds or connection.stalled_to_leader or connection.stalled_to_follower):
                 passing.append(each)
             elif free := self.let_through(connection, sender, process, number):

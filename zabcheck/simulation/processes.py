@@ -170,7 +170,8 @@ class Processes:
                 self.disks[process].unsynced.append(Write(effect.fields, effects[index + 1 :]))
                 break
             elif isinstance(effect, Connect):
-                self._disconnect(process)
+                assert effect.closes or effect.to != process, "a leader keeps no connection that it has opened"
+                self._disconnect(process, keep_followed=not effect.closes)
                 self.channels.open(process, effect.to)
             elif isinstance(effect, GiveUp):
                 self.protocol.abandon(self.states[process])
@@ -186,14 +187,17 @@ class Processes:
                 self.handle(process, process, own.popleft())
             self._busy[process] = False
 
-    def _disconnect(self, process: int) -> None:
-        """The process lets go of its connections, and of what it meant to send once its disk is synced."""
+    def _disconnect(self, process: int, *, keep_followed: bool = False) -> None:
+        """The process lets go of its connections, and of what it meant to send once its disk is synced.
+
+        With `keep_followed` not of the connections that it has opened.
+        """
         for write in self.disks[process].unsynced:
             write.withheld = [effect for effect in write.withheld if type(effect) not in _ANSWERS]
         if self.application is not None:
             self.application.lose_leadership(process)
         self._own[process].clear()
-        self.channels.close(process)
+        self.channels.close(process, keep_followed=keep_followed)
 
     def _show_sent(self, process: int, effect: Send, number: int) -> None:
         kind, text = self.protocol.show(effect.message)

@@ -133,6 +133,16 @@ class Hold(Choice, frozen=True):
     kind: str
 
 
+class Overtake(Choice, frozen=True):
+    """The last message that waits on the link from `sender` to `receiver` goes to the front.
+
+    Only where the channels of the protocol do not keep the order of messages.
+    """
+
+    sender: _Id
+    receiver: _Id
+
+
 class Heal(Choice, frozen=True):
     """No link is cut any more, and nothing is stalled or held."""
 
@@ -254,6 +264,7 @@ FineChoice = (
     | Mend
     | Stall
     | Hold
+    | Overtake
     | Heal
     | Reset
     | Pause

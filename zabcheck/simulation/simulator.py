@@ -21,6 +21,7 @@ from invariants import Event, Stabilised
 from invariants import Heal as HealEvent
 from invariants import Hold as HoldEvent
 from invariants import Mend as MendEvent
+from invariants import Overtake as OvertakeEvent
 from invariants import Pause as PauseEvent
 from invariants import Receive as ReceiveEvent
 from invariants import Stall as StallEvent
@@ -45,6 +46,7 @@ from zabcheck.simulation.schedule import (
     Lead,
     Mend,
     Notice,
+    Overtake,
     Pause,
     Receive,
     Recover,
@@ -140,6 +142,7 @@ class Simulator:
             Mend: self._mend,
             Stall: self._stall,
             Hold: self._hold,
+            Overtake: self._overtake,
             Heal: self._heal,
             Reset: self._reset,
             Pause: self._pause,
@@ -314,6 +317,12 @@ class Simulator:
         done = self.obstacles.hold(choice.sender, choice.receiver, kinds)
         if done and self.network:
             self.show(HoldEvent(choice.sender, choice.receiver, choice.kind))
+        return done
+
+    def _overtake(self, choice: Overtake) -> bool:
+        done = not self.protocol.fifo and self.channels.overtake(choice.sender, choice.receiver)
+        if done and self.network:
+            self.show(OvertakeEvent(choice.sender, choice.receiver))
         return done
 
     def _heal(self, choice: Heal) -> bool:

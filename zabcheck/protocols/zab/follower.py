@@ -65,9 +65,15 @@ def on_newepoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
         return []  # left over from an abandoned iteration
     if m.epoch < f.accepted_epoch:
         return [GiveUp("NEWEPOCH is older than f.p")]
-    f.phase = Phase.SYNCHRONIZATION
     if m.epoch == f.accepted_epoch:
+        f.phase = Phase.SYNCHRONIZATION
         return [Send(sender, AckE(f.current_epoch, carry(f.history, f.base, m.lasts), counts=False))]
+    return promise(f, sender, m)
+
+
+def promise(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
+    """The promise of step f.1.2, and the answer that counts."""
+    f.phase = Phase.SYNCHRONIZATION
     f.accepted_epoch = m.epoch
     return [
         Persist(accepted_epoch=m.epoch),
@@ -155,6 +161,11 @@ def on_propose(f: Follower, sender: ProcessId, m: Propose) -> list[Effect]:
     """
     if sender != f.leader or m.txn.zxid <= f.history.zxid:
         return []  # a duplicate
+    return accept_proposal(f, sender, m)
+
+
+def accept_proposal(f: Follower, sender: ProcessId, m: Propose) -> list[Effect]:
+    """The atomic part of step f.3.2, and the answer."""
     f.history = f.history.append(m.txn)
     return [
         Persist(history=f.history),

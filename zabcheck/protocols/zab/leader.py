@@ -27,7 +27,17 @@ from zabcheck.protocols.zab.process import Leader, Link
 # Phase 1: discovery.
 
 
-def on_cepoch(l: Leader, sender: ProcessId, m: CEpoch) -> list[Effect]:
+def later_than_all(promises: Collection[int]) -> int:
+    """An epoch that is greater than any of these."""
+    return max(promises) + 1
+
+
+def on_cepoch(
+    l: Leader,
+    sender: ProcessId,
+    m: CEpoch,
+    choose: Callable[[Collection[int]], int] = later_than_all,
+) -> list[Effect]:
     """Steps l.1.1 and l.3.3: with CEPOCHs of a quorum, propose e' greater than any epoch in them.
 
     A CEPOCH opens a new iteration of that follower. One that comes after e' is chosen, in any phase, is answered with
@@ -45,7 +55,7 @@ def on_cepoch(l: Leader, sender: ProcessId, m: CEpoch) -> list[Effect]:
     l.promises = {**l.promises, sender: m.epoch}
     if not l.quorums.contains(l.promises):
         return []
-    l.new_epoch = max(l.promises.values()) + 1
+    l.new_epoch = choose(l.promises.values())
     return [Send(follower, NewEpoch(l.new_epoch, lasts(l))) for follower in l.promises]
 
 
