@@ -18,6 +18,7 @@ from invariants import trace
 from invariants.agreement import Agreement
 from invariants.base import Invariant, Judge, Status, Verdict, Violation, judge_events
 from invariants.chain import EMPTY, Chain, chain_hash
+from invariants.chosen import Chosen
 from invariants.clock import Clock
 from invariants.convergence import Convergence
 from invariants.epoch_uniqueness import EpochUniqueness
@@ -102,6 +103,7 @@ PROPERTIES: dict[str, type[Invariant]] = {
         Invariant3,
         Invariant4,
         Invariant5,
+        Chosen,
         EpochUniqueness,
         ZxidUniqueness,
         Convergence,
@@ -160,6 +162,7 @@ __all__ = [
     "AnyEvent",
     "Broadcast",
     "Chain",
+    "Chosen",
     "ClientAck",
     "Clock",
     "CommitEpoch",

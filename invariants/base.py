@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from invariants.chain import Chain
 from invariants.events import Broadcast, Deliver, End, Event, Header, Restore, TraceError
+from invariants.quorums import Quorums, quorums_of
 from invariants.record import Record, Sent
 
 Status = Literal["holds", "violated", "not exercised", "inconclusive"]
@@ -106,11 +107,14 @@ class Judge:
     """Judges a trace while it comes: `observe` each event, then `finish`.
 
     Amortised O(1) an event; memory O(distinct transactions + processes), unless a property says that it needs more.
-    `broken` names the properties that are known to be violated so far, in the order of detection.
+    `broken` names the properties that are known to be violated so far, in the order of detection. Without `quorums`
+    a property that depends on what a quorum is is not exercised.
     """
 
-    def __init__(self, properties: Iterable[type[Invariant]], order: str = "global") -> None:
-        self.record = Record()
+    def __init__(
+        self, properties: Iterable[type[Invariant]], order: str = "global", quorums: Quorums | None = None
+    ) -> None:
+        self.record = Record(quorums)
         self.invariants = [kind(self.record, order) for kind in properties]
         self.broken: dict[str, int] = {}  # property -> number of the event
         self.count = 0
@@ -127,20 +131,24 @@ class Judge:
         self._on_sent: list[tuple[str, Callable[[Sent], bool]]] = self._hooks("on_sent")
         self._on_position: list[tuple[str, Callable[[Sent], bool]]] = self._hooks("on_position")
         self._on_move: list[tuple[str, Callable[[int], bool]]] = self._hooks("on_move")
+        looking: dict[type[Event], list[tuple[str, Callable[[Any], bool]]]] = {}
         for invariant in self.invariants:
             for kind, looks in invariant.observers().items():
-                self.observers[kind] = self._observer(invariant.name, looks, self.observers.get(kind))
+                looking.setdefault(kind, []).append((invariant.name, looks))
+        for kind, each in looking.items():
+            self.observers[kind] = self._observer(self.observers.get(kind), each)
 
     def _observer(
-        self, name: str, looks: Callable[[Any], bool], before: Callable[[Any], None] | None
+        self, before: Callable[[Any], None] | None, looking: Sequence[tuple[str, Callable[[Any], bool]]]
     ) -> Callable[[Any], None]:
-        """Do what is done `before`, then let a property look at the event."""
+        """Do what is done `before`, then let properties look at the event."""
 
         def observer(event: Event) -> None:
             if before is not None:
                 before(event)
-            if looks(event):
-                self.broken.setdefault(name, self.count)
+            for name, looks in looking:
+                if looks(event):
+                    self.broken.setdefault(name, self.count)
 
         return observer
 
@@ -238,13 +246,20 @@ def _detected(violation: Violation, detected: int | None) -> Violation:
     )
 
 
+def _quorums(header: Header) -> Quorums:
+    try:
+        return quorums_of(header.quorums, header.processes)
+    except ValueError as error:
+        raise TraceError(f"field `quorums`: {error}") from None
+
+
 def judge_events(events: Iterable[Event], properties: Sequence[type[Invariant]]) -> list[Verdict]:
     """Judge a whole trace; `invariants.check` tells how header and end are understood."""
     judge = Judge(properties, "per-process")
     complete = True
     for event in events:
         if isinstance(event, Header):
-            judge = Judge(properties, event.order)
+            judge = Judge(properties, event.order, _quorums(event))
             complete = False
         elif isinstance(event, End):
             if event.count != judge.count:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from invariants.chain import EMPTY, Chain
 from invariants.events import Broadcast, Deliver, Restore, TraceError, Txn
+from invariants.quorums import Quorums
 
 Actor = tuple[int, int]
 """A process and its incarnation."""
@@ -93,7 +94,8 @@ class Record:
     After each call, `new_links`, `new_sents` and `new_positions` hold what is new; who reads them empties them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, quorums: Quorums | None = None) -> None:
+        self.quorums = quorums  # of the processes; None if that is not known
         self.links: dict[int, Chain] = {0: EMPTY}  # by chain hash; a link comes after the one before it
         self.sent: dict[Txn, Sent] = {}  # the latest broadcast of it, `other` is the one before
         self.forked = False

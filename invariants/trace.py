@@ -32,6 +32,7 @@ from invariants.events import (
     Stabilised,
     TraceError,
 )
+from invariants.quorums import MAJORITY, Quorums, quorums_of
 
 MAX_LINE = 16 * 1024 * 1024
 """The longest line that is read, in bytes. A longer one is no event, and must not fill the memory."""
@@ -68,6 +69,7 @@ def load(source: BinaryIO, name: str) -> Iterator[Event]:
             if not isinstance(event, Header):
                 raise TraceError(f"{name}, line 1, field `event`: expected `header`, found `{_tag(event)}`")
             header = event
+            quorums = _quorums(header, name)
         elif ended:
             raise TraceError(f"{name}, line {number}: expected nothing after `end`")
         elif isinstance(event, Header):
@@ -77,7 +79,7 @@ def load(source: BinaryIO, name: str) -> Iterator[Event]:
                 raise TraceError(
                     f"{name}, line {number}, field `process`: expected 1 to {header.processes}, found {event.process}"
                 )
-            if isinstance(event, Stabilised) and (wrong := _wrong_quorum(event, header)):
+            if isinstance(event, Stabilised) and (wrong := _wrong_quorum(event, quorums)):
                 raise TraceError(f"{name}, line {number}, field `quorum`: {wrong}")
         elif isinstance(event, End):
             ended = True
@@ -245,20 +247,26 @@ def _event(line: bytes, name: str, number: int) -> Event:
         raise TraceError(f"{name}, line {number}{_reason(error, line, number)}") from None
 
 
-def _wrong_quorum(event: Stabilised, header: Header) -> str | None:
-    """What is wrong with the quorum of `event` in a trace of this header, if something is.
+def _quorums(header: Header, name: str) -> Quorums:
+    try:
+        return quorums_of(header.quorums, header.processes)
+    except ValueError as error:
+        raise TraceError(f"{name}, line 1, field `quorums`: {error}") from None
 
-    Of the quorum systems only the default is known here; what the name of another one means is not.
-    """
+
+def _wrong_quorum(event: Stabilised, quorums: Quorums) -> str | None:
+    """What is wrong with the quorum of `event`, if something is."""
     members = set(event.quorum)
-    beyond = next((member for member in event.quorum if member > header.processes), None)
+    beyond = next((member for member in event.quorum if member > quorums.size), None)
     if beyond is not None:
-        return f"expected processes from 1 to {header.processes}, found {beyond}"
+        return f"expected processes from 1 to {quorums.size}, found {beyond}"
     if event.process not in members:
         return f"expected process {event.process} among its members, found it missing"
-    if header.quorums == "majority" and 2 * len(members) <= header.processes:
-        return f"expected a majority of {header.processes} processes, found {len(members)}"
-    return None
+    if quorums.contains(members):
+        return None
+    if quorums.name == MAJORITY:
+        return f"expected a majority of {quorums.size} processes, found {len(members)}"
+    return f"expected a quorum of `{quorums.name}`, found {len(members)} processes that are none"
 
 
 def _reason(error: Exception, line: bytes, number: int) -> str:

@@ -14,9 +14,9 @@ from pathlib import Path
 from shlex import quote
 
 from invariants import select
+from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.counterexample import counterexample, save
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.protocols.quorums import MAJORITY, quorums_of
 from zabcheck.protocols.switches import checked
 from zabcheck.report.terminal import to_text
 from zabcheck.search.machine import Machine, find_with, hypothesis_settings, machine_class

@@ -22,6 +22,7 @@ from invariants import (
     check,
 )
 from invariants.events import Local
+from invariants.quorums import MAJORITY
 
 Order = Literal["global", "per-process"]
 
@@ -68,14 +69,35 @@ def accepts(process: int, epoch: int, *txns: Txn, incarnation: int = 0) -> list[
     return [Accept(process, incarnation, epoch, txn) for txn in txns]
 
 
-def whole(events: Sequence[Event], order: Order = "per-process", *, complete: bool = True) -> list[Event]:
+def whole(
+    events: Sequence[Event],
+    order: Order = "per-process",
+    *,
+    complete: bool = True,
+    processes: int = 9,
+    quorums: str = MAJORITY,
+) -> list[Event]:
     """These events between a header and an end."""
-    return [Header(1, 9, "test", order=order), *events, End(len(events), complete)]
+    return [Header(1, processes, "test", quorums, order), *events, End(len(events), complete)]
 
 
-def judge(name: str, events: Sequence[Event], order: Order = "per-process", *, complete: bool = True) -> Verdict:
+def ensemble(events: Sequence[Event]) -> int:
+    """The least number of processes that these events can be of."""
+    return max([1, *(event.process for event in events if isinstance(event, Local))])
+
+
+def judge(
+    name: str,
+    events: Sequence[Event],
+    order: Order = "per-process",
+    *,
+    complete: bool = True,
+    processes: int = 9,
+    quorums: str = MAJORITY,
+) -> Verdict:
     """The verdict of one property."""
-    [verdict] = check(whole(events, order, complete=complete), [name])
+    trace = whole(events, order, complete=complete, processes=processes, quorums=quorums)
+    [verdict] = check(trace, [name])
     assert (verdict.violation is not None) == (verdict.status == "violated")
     return verdict
 

@@ -237,6 +237,97 @@ def was_wrong_before(sequence: Sequence[Txn], right: Sequence[Sequence[Txn]]) ->
     return bool(shorter) and all(list(beta[: len(shorter)]) != shorter for beta in right)
 
 
+def chosen(reading: Reading, is_quorum: Callable[[set[int]], bool] | None = None) -> Finding:
+    """What is delivered has been accepted by a quorum (by default the majority) in one epoch; in merged logs, ever."""
+    size = max((event.process for log in logs(reading) for event in log), default=1)
+    is_quorum = is_quorum or (lambda members: 2 * len(members) > size)
+    steps = [(event, *both) for event, both in zip(reading.events, told_histories(reading), strict=True)]
+    found: Found = []
+    exercised = False
+    for i, deliver in enumerate(reading.events):
+        if not isinstance(deliver, Deliver):
+            continue
+        seen = steps[:i] if reading.order == "global" else steps
+        contents = contents_of(seen)
+        accepted = [
+            event
+            for event, _, history in seen
+            if (isinstance(event, Accept) and event.txn == deliver.txn)
+            or (isinstance(event, Adopt) and deliver.txn in contents.get(history, ()))
+        ]
+        unknown = [event for event, _, history in seen if isinstance(event, Adopt) and history not in contents]
+        epochs = {event.epoch for event in (*accepted, *unknown)}
+        if any(is_quorum({each.process for each in accepted if each.epoch == epoch}) for epoch in epochs):
+            exercised = True
+        elif not any(
+            is_quorum({each.process for each in (*accepted, *unknown) if each.epoch == epoch}) for epoch in epochs
+        ):
+            rank = deliver.txn, deliver.process, deliver.incarnation
+            found.append((rank, (*best_accepted(accepted), deliver)))
+    shown = [any(isinstance(event, kind) for event in reading.events) for kind in (Accept, Adopt)]
+    return finding(exercised, found) if all(shown) else finding(False, [])
+
+
+def told_histories(reading: Reading) -> list[tuple[History, History]]:
+    """For each event what its process had adopted, and gone on with, before it and after it."""
+    has: dict[int, History] = {}
+    histories = []
+    for event in reading.events:
+        assert isinstance(event, Local)
+        before = has.get(event.process, EMPTY)
+        if isinstance(event, Adopt):
+            has[event.process] = told(event)
+        elif isinstance(event, Accept):
+            has[event.process] = after(before, [event.txn])
+        histories.append((before, has.get(event.process, EMPTY)))
+    return histories
+
+
+def contents_of(steps: Sequence[tuple[Event, History, History]]) -> dict[History, tuple[Txn, ...]]:
+    """What is in each history that can be put together, from the empty one, with what was accepted or broadcast."""
+    sent: dict[tuple[int, int, int], list[Txn]] = {}
+    for event, _, _ in steps:
+        if isinstance(event, Broadcast):
+            beta = sent.setdefault((event.epoch, event.process, event.incarnation), [])
+            beta += [event.txn] if event.txn not in beta else []
+    contents: dict[History, tuple[Txn, ...]] = {EMPTY: ()}
+    while True:
+        more = {
+            longer: (*contents[history], event.txn)
+            for event, history, longer in steps
+            if isinstance(event, Accept) and history in contents and longer not in contents
+        }
+        adopts = [event for event, _, _ in steps if isinstance(event, Adopt)]
+        for late in adopts:
+            for initial in adopts:
+                if told(late) in contents or told(initial) not in contents:
+                    continue
+                if initial.epoch == late.epoch and initial.zxid.epoch < initial.epoch:
+                    for beta in (beta for (epoch, _, _), beta in sent.items() if epoch == late.epoch):
+                        behind = beta[: max(0, late.length - initial.length)]
+                        if after(told(initial), behind) == told(late):
+                            more[told(late)] = (*contents[told(initial)], *behind)
+        if more.keys() <= contents.keys():
+            return contents
+        contents |= more
+
+
+def best_accepted(accepted: Sequence[Accept | Adopt]) -> list[Accept | Adopt]:
+    """How it was accepted in the epoch with the most processes: the least event of each."""
+
+    def order(event: Accept | Adopt) -> tuple[Any, ...]:
+        history = () if isinstance(event, Accept) else (event.length, event.zxid, event.hash)
+        return event.process, isinstance(event, Adopt), event.incarnation, history
+
+    best: list[Accept | Adopt] = []
+    for epoch in sorted({event.epoch for event in accepted}):
+        here = sorted((event for event in accepted if event.epoch == epoch), key=order)
+        least = [event for i, event in enumerate(here) if event.process not in {each.process for each in here[:i]}]
+        if len(least) > len(best):
+            best = least
+    return best
+
+
 def epoch_uniqueness(reading: Reading) -> Finding:
     """At most one process, in one incarnation, is established as leader of an epoch."""
     leaders = [event for event in reading.events if isinstance(event, Establish)]
@@ -385,6 +476,7 @@ ORACLES: dict[str, Callable[[Reading], Finding]] = {
     "invariant 3": invariant_3,
     "invariant 4": invariant_4,
     "invariant 5": invariant_5,
+    "chosen": chosen,
     "epoch uniqueness": epoch_uniqueness,
     "zxid uniqueness": zxid_uniqueness,
     "convergence": convergence,

@@ -431,6 +431,31 @@ class Run:
         self._deliver(self.leader, self.leader.history[-1])
         return True
 
+    def accepted_by_few_in_each_epoch(self) -> bool:
+        """By every process, but by no quorum in one epoch."""
+        if self.leader is None:
+            return False
+        txn = self.new_txn()
+        last = self.epoch + self.rng.choice((0, 0, 1, 2))
+        for node in self.rng.sample(self.nodes, self.rng.randint(0, len(self.nodes))):
+            self.events.append(Accept(*node.actor, self.rng.randint(self.epoch, last), txn))
+        for node in self.rng.sample(self.nodes, self.rng.randint(1, len(self.nodes))):
+            self.events.append(Deliver(*node.actor, txn))
+        return True
+
+    def accept_not_shown(self) -> bool:
+        """What the histories that go on from there hold is not known."""
+        followers = [node for node in self.followers() if node.history == self.log[: len(node.history)]]
+        if self.leader is None or not followers:
+            return False
+        self.broadcast()
+        node = self.rng.choice(followers)
+        shown = self.events.copy()
+        while self.accept(node):
+            pass
+        self.events = shown
+        return True
+
     def phase_begun_again(self) -> bool:
         node = self.rng.choice(self.nodes)
         self.events.append(CommitEpoch(*node.actor, max(1, self.epoch + self.rng.choice((0, 0, 1)))))
@@ -488,6 +513,8 @@ DEFECTS: dict[str, Callable[[Run], bool]] = {
         Run.descending_zxids,
         Run.done_before_broadcast,
         Run.delivered_alone,
+        Run.accepted_by_few_in_each_epoch,
+        Run.accept_not_shown,
         Run.phase_begun_again,
         Run.restore_in_between,
         Run.stabilised_too_early,

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from invariants import Event, Judge, Verdict, check, select
 from invariants.events import Local
+from invariants.quorums import Quorums, quorums_of
 from tests.invariants import oracle
-from tests.invariants.builders import Order, merge, whole
+from tests.invariants.builders import Order, ensemble, merge, whole
 from tests.invariants.oracle import Finding, Reading
-from tests.invariants.protocol_oracle import ORACLES
+from tests.invariants.protocol_oracle import ORACLES, chosen
 from tests.invariants.protocol_traces import DEFECTS, LONGEST, random_protocol_trace
 from tests.invariants.traces import random_trace
 
@@ -25,10 +26,12 @@ blocks = pytest.mark.parametrize(
     "seeds", [range(first, first + BLOCK) for first in range(0, 8000, BLOCK)], ids=lambda seeds: f"from-{seeds[0]}"
 )
 
-CERTAIN = ["invariant 1", "invariant 2", "invariant 3", "epoch uniqueness", "zxid uniqueness", "state"]
+ORDERS: tuple[Order, ...] = ("global", "per-process")
+
+CERTAIN = ["invariant 1", "invariant 2", "invariant 3", "chosen", "epoch uniqueness", "zxid uniqueness", "state"]
 """The properties that, once broken, stay broken."""
 
-AT_ONCE = ["invariant 1", "invariant 2", "invariant 3", "epoch uniqueness", "state"]
+AT_ONCE = ["invariant 1", "invariant 2", "invariant 3", "chosen", "epoch uniqueness", "state"]
 """Those that are found broken with the event that makes it certain, always."""
 
 
@@ -36,8 +39,8 @@ def found(verdict: Verdict) -> Finding:
     return verdict.status, None if verdict.violation is None else verdict.violation.witness
 
 
-def observed(events: list[Event], order: Order = "global") -> Judge:
-    judge = Judge(select(NAMES), order)
+def observed(events: list[Event], order: Order = "global", processes: int | None = None) -> Judge:
+    judge = Judge(select(NAMES), order, Quorums(processes or ensemble(events)))
     for event in events:
         judge.observe(event)
     return judge
@@ -47,7 +50,7 @@ def findings(events: list[Event]) -> list[tuple[Verdict, tuple[Event, ...], str]
     """The verdicts, without the number of the event with which a violation was found."""
     return [
         (replace(verdict, violation=None), broken.witness if broken else (), broken.summary if broken else "")
-        for verdict in check(whole(events, "per-process"), NAMES)
+        for verdict in check(whole(events, "per-process", processes=ensemble(events)), NAMES)
         for broken in [verdict.violation]
     ]
 
@@ -56,11 +59,21 @@ def findings(events: list[Event]) -> list[tuple[Verdict, tuple[Event, ...], str]
 def test_every_verdict_and_witness_is_that_of_the_literal_reading(seeds: range) -> None:
     for seed in seeds:
         events = random_protocol_trace(seed).events
-        reading = Reading(events)
-        expected = {name: literal(reading) for name, literal in ORACLES.items()}
-        for order in ("global", "per-process"):
-            got = {verdict.property: found(verdict) for verdict in check(whole(events, order), NAMES)}  # type: ignore[arg-type]  # both are orders
-            assert got == expected, f"seed {seed}"
+        for order in ORDERS:
+            reading = Reading(events, order)
+            trace = whole(events, order, processes=ensemble(events))
+            got = {verdict.property: found(verdict) for verdict in check(trace, NAMES)}
+            assert got == {name: literal(reading) for name, literal in ORACLES.items()}, f"seed {seed}, {order}"
+
+
+@pytest.mark.parametrize("name", ["majority", "weights 3,1,1,1", "weights 0,1,1,0", "sets 1+2,2+3,1+3", "sets 2"])
+def test_so_it_is_of_what_is_chosen_by_another_quorum_system(name: str) -> None:
+    quorums = quorums_of(name, 4)
+    for seed in range(TRACES // 2):
+        events = random_protocol_trace(seed).events
+        for order in ORDERS:
+            [verdict] = check(whole(events, order, processes=4, quorums=name), ["chosen"])
+            assert found(verdict) == chosen(Reading(events, order), quorums.contains), f"seed {seed}, {order}"
 
 
 def test_so_it_is_of_traces_without_protocol_events() -> None:
@@ -88,7 +101,8 @@ def test_no_merge_of_the_logs_changes_a_verdict_or_a_witness(seeds: range) -> No
 @pytest.mark.parametrize("name", NAMES)
 def test_a_property_judged_alone_says_the_same(name: str) -> None:
     for seed in range(500):
-        trace = whole(random_protocol_trace(seed).events, "global")
+        events = random_protocol_trace(seed).events
+        trace = whole(events, "global", processes=ensemble(events))
         assert check(trace, [name]) == [v for v in check(trace, NAMES) if v.property == name], f"seed {seed}"
 
 
@@ -137,11 +151,11 @@ def ends_with_its_witness(finding: Finding, event: Event) -> bool:
 def test_finishing_changes_nothing() -> None:
     for seed in range(500):
         events = random_protocol_trace(seed).events
-        judge = Judge(select(NAMES), "global")
+        judge = Judge(select(NAMES), "global", Quorums(ensemble(events)))
         for event in events:
             judge.observe(event)
             judge.finish()
-        expected = [found(v) for v in check(whole(events, "global"), NAMES)]
+        expected = [found(v) for v in check(whole(events, "global", processes=ensemble(events)), NAMES)]
         assert [found(v) for v in judge.finish()] == expected, f"seed {seed}"
 
 
@@ -152,14 +166,15 @@ def test_a_fork_says_what_a_judge_says_that_saw_the_same() -> None:
         at = Random(seed).randint(0, len(events))
         highest = 1 + max(event.incarnation for event in events)  # type: ignore[attr-defined]  # all local
         other = [replace(event, incarnation=event.incarnation + highest) for event in other]  # type: ignore[attr-defined]  # all local
-        original = observed(events[:at])
+        order = ORDERS[seed // 2 % 2]
+        original = observed(events[:at], order, 3)
         fork = original.fork()
         first, second = (fork, original) if seed % 2 else (original, fork)
         for judge, rest in ((first, other), (second, events[at:])):
             for event in rest:
                 judge.observe(event)
         for judge, saw in ((first, events[:at] + other), (second, events)):
-            expected = observed(saw)
+            expected = observed(saw, order, 3)
             assert judge.finish() == expected.finish(), f"seed {seed}"
             assert judge.broken == expected.broken, f"seed {seed}"
 
@@ -168,11 +183,13 @@ def test_a_trace_that_is_cut_off_is_concluded_upon_only_if_nothing_can_repair_it
     for seed in range(500):
         events = random_protocol_trace(seed).events
         at = len(events) * 2 // 3
-        cut = check(whole(events[:at], "global", complete=False), NAMES)
-        later = {verdict.property: verdict.status for verdict in check(whole(events, "global"), NAMES)}
-        for verdict in cut:
-            assert verdict.status in ("inconclusive", "violated")
-            assert verdict.status == "inconclusive" or later[verdict.property] == "violated", f"seed {seed}"
+        for order in ORDERS:
+            size = ensemble(events)
+            cut = check(whole(events[:at], order, complete=False, processes=size), NAMES)
+            later = {v.property: v.status for v in check(whole(events, order, processes=size), NAMES)}
+            for verdict in cut:
+                assert verdict.status in ("inconclusive", "violated")
+                assert verdict.status == "inconclusive" or later[verdict.property] == "violated", f"seed {seed}"
 
 
 # The random traces are worth judging.

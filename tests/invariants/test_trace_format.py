@@ -125,7 +125,7 @@ def test_every_kind_of_event_survives_the_round_trip(event: Event) -> None:
 
 def test_header_and_end_survive_the_round_trip() -> None:
     around: list[Event] = [
-        Header(1, 5, "zab", "weighted", "per-process", {"steps": [1, {"a": None}], "seed": 7}),
+        Header(1, 5, "zab", "weights 3,1,1,1,1", "per-process", {"steps": [1, {"a": None}], "seed": 7}),
         End(0, complete=False),
     ]
     assert trace.loads(written(around)) == around
@@ -245,6 +245,22 @@ def test_an_unknown_order_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("quorums", "message"),
+    [
+        ("most", "expected `majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`, found `most`"),
+        ("weights 3,1", "expected 3 weights, one for each process, found 2"),
+        ("sets 1+2,3", "the quorums {p1, p2} and {p3} do not intersect"),
+    ],
+)
+def test_a_quorum_system_that_is_none_is_refused(quorums: str, message: str) -> None:
+    wrong = HEADER.replace(b"}", f',"quorums":"{quorums}"}}'.encode())
+    assert error(wrong + END) == f"line 1, field `quorums`: {message}"
+    with pytest.raises(TraceError) as caught:
+        check([Header(1, 3, "mine", quorums), End(0)])
+    assert str(caught.value) == f"field `quorums`: {message}"
+
+
+@pytest.mark.parametrize(
     ("quorum", "quorums", "message"),
     [
         ("[1,4]", "majority", "expected processes from 1 to 3, found 4"),
@@ -253,6 +269,7 @@ def test_an_unknown_order_is_refused() -> None:
         ("[]", "sets 1", "expected process 1 among its members, found it missing"),
         ("[1]", "majority", "expected a majority of 3 processes, found 1"),
         ("[1,1]", "majority", "expected a majority of 3 processes, found 1"),
+        ("[1,2]", "weights 1,1,2", "expected a quorum of `weights 1,1,2`, found 2 processes that are none"),
     ],
 )
 def test_what_stabilised_calls_a_quorum_has_to_be_one(quorum: str, quorums: str, message: str) -> None:

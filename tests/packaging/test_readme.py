@@ -32,7 +32,7 @@ def printed_example(out: Path) -> str:
     environment = os.environ | {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 1, result.stderr
-    report = re.search(r"^primary integrity is violated\n.*(?=^replay: )", result.stdout, re.DOTALL | re.MULTILINE)
+    report = re.search(r"^chosen is violated\n.*(?=^replay: )", result.stdout, re.DOTALL | re.MULTILINE)
     assert report is not None, result.stdout
     return "\n".join(line.rstrip() for line in report.group().strip().splitlines())
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from invariants import Chain, Txn, Zxid
+from invariants.quorums import Quorums
 from tests.invariants.builders import A, B
 from zabcheck.protocols.base import Effect, GiveUp, Message, Persist, Send
-from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.zab.process import Follower, Leader, Link, Phase, Process
 
 EPOCH = 2

@@ -4,7 +4,7 @@ from itertools import chain, combinations
 
 import pytest
 
-from zabcheck.protocols.quorums import MAX_SETS, Quorums, quorums_of
+from invariants.quorums import MAX_SETS, Quorums, quorums_of
 
 SIZES = range(1, 6)
 

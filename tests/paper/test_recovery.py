@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from invariants import EMPTY, Chain, CommitEpoch, Deliver, Restore
+from invariants.quorums import Quorums
 from tests.invariants.builders import A, B, C
 from tests.paper.builders import AB, EPOCH, following, synced, up, written
 from zabcheck.protocols.base import Started, TakeSnapshot
-from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import LETTER
 from zabcheck.protocols.zab.follower import on_commit_ld
 from zabcheck.protocols.zab.messages import CommitLd

@@ -3,10 +3,10 @@
 import pytest
 
 from invariants import Broadcast, Deliver, Establish, Ready
+from invariants.quorums import Quorums
 from tests.paper.builders import announcing, gives_up
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Lost
-from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.zab.leader import on_lost
 from zabcheck.simulation.schedule import Lead, Request, Settle
 from zabcheck.simulation.simulator import Simulator

@@ -18,8 +18,8 @@ from invariants import (
     Recover,
     Truncate,
 )
+from invariants.quorums import Quorums
 from tests.invariants.builders import A, B, D, broadcasts, deliveries, restore
-from zabcheck.protocols.quorums import Quorums
 from zabcheck.search.goals import GOALS, Goals
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as choices

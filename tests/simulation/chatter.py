@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from invariants import Event
+from invariants.quorums import Quorums
 from zabcheck.protocols.base import (
     Connect,
     Effect,
@@ -23,7 +24,6 @@ from zabcheck.protocols.base import (
     Started,
     TimedOut,
 )
-from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.schedule import Choice, Elect, Receive
 from zabcheck.simulation.schedule import Request as RequestChoice

@@ -5,8 +5,8 @@ from itertools import combinations
 import pytest
 
 from invariants import Broadcast, Deliver, Event, Halt, Ready, Stabilised
+from invariants.quorums import Quorums, quorums_of
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.protocols.quorums import Quorums, quorums_of
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.walk import Walk
 from zabcheck.simulation.schedule import (

@@ -11,6 +11,7 @@ import typer
 from msgspec import structs
 
 from invariants import select
+from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.cli.commands import (
     INCONCLUSIVE,
     MAX_PROCESSES,
@@ -27,7 +28,6 @@ from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import as_text, interrupts, make_console, print_json, print_path, progress
 from zabcheck.counterexample import counterexample, save
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.protocols.quorums import MAJORITY, quorums_of
 from zabcheck.protocols.switches import switches_of
 from zabcheck.report import summary as summaries
 from zabcheck.report import terminal

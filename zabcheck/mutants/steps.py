@@ -6,8 +6,8 @@ from typing import Any
 from msgspec import structs
 
 from invariants import AckEpoch, Chain, Deliver, Zxid
+from invariants.quorums import Quorums
 from zabcheck.protocols.base import Connect, Effect, Elected, ProcessId, Request, Send, Started
-from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab.follower import (
     accept_initial_history,

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from invariants import Event
-from zabcheck.protocols.quorums import Quorums
+from invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 
 ProcessId = int

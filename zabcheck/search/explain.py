@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from invariants import EMPTY, NO_ZXID, Chain, Corrupt, Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
+from invariants.quorums import MAJORITY
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.protocols.quorums import MAJORITY
 from zabcheck.protocols.switches import LETTER
 from zabcheck.report.story import Change, Message, Moment, Story
 from zabcheck.report.words import names

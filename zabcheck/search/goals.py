@@ -25,7 +25,7 @@ from invariants import (
     Txn,
     Zxid,
 )
-from zabcheck.protocols.quorums import Quorums
+from invariants.quorums import Quorums
 
 GOALS: dict[str, str] = {
     "three epochs": "leaders of three epochs were established",

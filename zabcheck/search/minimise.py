@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from invariants import Judge, select
-from zabcheck.protocols.quorums import MAJORITY, Quorums
+from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import dispatch, simulate
 from zabcheck.simulation.schedule import Choice, Crash, Elect, Lead, Schedule, Snapshot, Stabilise, Sync, renamed
@@ -36,7 +36,7 @@ class Broken(NamedTuple):
 def breaks(schedule: Schedule, property_: str) -> Broken | None:
     """Execute `schedule` until `property_` is broken; None if it stays whole."""
     [kind] = select([property_])
-    judge = Judge([kind])
+    judge = Judge([kind], quorums=quorums_of(schedule.quorums, schedule.processes))
     simulator = simulate(schedule, dispatch(judge.observers))
     for choice in schedule.choices:
         simulator.execute(choice)

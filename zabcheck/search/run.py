@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from invariants import End, Event, Header, Invariant, Judge, Verdict, select
 from invariants import trace as trace_format
+from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Protocol
-from zabcheck.protocols.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.goals import Goals
 from zabcheck.simulation.schedule import Choice, Schedule
@@ -66,8 +66,8 @@ class Run:
         switches: Switches = LETTER,
         remember: bool = True,
     ) -> None:
-        self.judge = Judge(properties)
         quorums = Quorums(processes) if quorums is None else quorums
+        self.judge = Judge(properties, quorums=quorums)
         self.goals = Goals(quorums)
         show = dispatch(self.judge.observers, self.goals.observers)
         self.simulator = Simulator(protocol, processes, show, quorums=quorums, switches=switches, remember=remember)
@@ -169,8 +169,9 @@ def simulate(schedule: Schedule, show: Callable[[Event], None], *, network: bool
 def replay(schedule: Schedule, properties: Iterable[str] | None = None) -> Replay:
     """Execute a schedule and judge what it shows. ValueError if it names a protocol or mutant that there is not."""
     kinds = select(properties)
-    judge = Judge(kinds)
-    goals = Goals(quorums_of(schedule.quorums, schedule.processes))
+    quorums = quorums_of(schedule.quorums, schedule.processes)
+    judge = Judge(kinds, quorums=quorums)
+    goals = Goals(quorums)
     events: list[Event] = [header(schedule)]
 
     def show(event: Event) -> None:

@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from invariants import Invariant, select
-from zabcheck.protocols.quorums import Quorums, Weighted
+from invariants.quorums import Quorums, Weighted
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, Move, Moves, weights_for
 from zabcheck.search.run import PropertyBroken, Run, Search

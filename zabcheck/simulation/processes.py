@@ -13,8 +13,8 @@ from invariants import Accept, AckEpoch, Adopt, Event, Halt, Promise, Truncate
 from invariants import Crash as CrashEvent
 from invariants import Recover as RecoverEvent
 from invariants import Send as SendEvent
+from invariants.quorums import Quorums
 from zabcheck.protocols.base import Connect, Effect, GiveUp, Message, Persist, Protocol, Send, Started, Stimulus
-from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.application import Application
 from zabcheck.simulation.channels import Channels

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from invariants.diagnosis import foreign, with_alternatives
-from zabcheck.protocols.quorums import MAJORITY, quorums_of
+from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.protocols.switches import LETTER, Switches
 
 SCHEDULE_VERSION = 1

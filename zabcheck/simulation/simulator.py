@@ -26,9 +26,9 @@ from invariants import Pause as PauseEvent
 from invariants import Receive as ReceiveEvent
 from invariants import Stall as StallEvent
 from invariants import Wake as WakeEvent
+from invariants.quorums import Quorums
 from zabcheck.protocols.base import Elected, Lost, Protocol, TakeSnapshot, TimedOut
 from zabcheck.protocols.base import Request as RequestStimulus
-from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation import coarse, stabilise
 from zabcheck.simulation.application import Application

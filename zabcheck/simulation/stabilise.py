@@ -8,7 +8,7 @@ round each; PROPOSE, ACK and COMMIT another each.
 
 from collections.abc import Callable, Collection, Iterator
 
-from zabcheck.protocols.quorums import Quorums
+from invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.schedule import Choice, Elect, Heal, Lead, Receive, Recover, Request, Sync, Wake
 

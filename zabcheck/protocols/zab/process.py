@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 from invariants import EMPTY, NO_ZXID, Chain, Halt, Restore, Zxid
+from invariants.quorums import Quorums
 from zabcheck.protocols.base import Effect, Persist, ProcessId, Started, TakeSnapshot
-from zabcheck.protocols.quorums import Quorums
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.protocols.zab.messages import AckE
 

@@ -1,0 +1,312 @@
+"""What is delivered is chosen (DSN 2011, definition VI.1; steps l.3.2, f.3.3, l.2.2 and f.2.2).
+
+    A follower delivers ⟨v,z⟩ only if it is chosen: for some epoch e a quorum has accepted ⟨v,z⟩ in e, as a proposal
+    of e, or within the initial history of e.
+
+An `Accept` of epoch e accepts one transaction in e, an `Adopt` every transaction of the history that it tells. What
+was accepted once stays so, whatever the process does later. What a snapshot brings (`Restore`) is not delivered by the
+process that takes it over. Which sets are quorums, the header tells; without one the property is not exercised.
+
+An `Adopt` tells a hash. Its history is known if it can be put together: it is what some process had by its last `Adopt`
+of a known history (in the beginning: nothing) with what it accepted after that; or a known one that somebody adopted in
+the same epoch and that ends before it, with what a primary of that epoch broadcast first. Who adopted a history in e
+that is not known may have accepted anything in e: a delivery that would be right then is not judged. Neither is a trace
+that does not show both kinds of event (they are as optional as other protocol events).
+
+Detection: in the order of time, a quorum has accepted before the delivery, and the delivery tells at once. In merged
+logs all acceptances count, wherever they are in the file, and the end of the trace tells.
+
+Witness: the delivery, least by (zxid, value, process, incarnation), behind what there was of acceptance in the epoch
+in which most processes had accepted it, the lowest of these: an `Accept`, or else an `Adopt`, of each process.
+Exercised by: a delivery. Cost: amortised O(1) an event, and O(processes) for each acceptance and delivery until the
+first delivery of what is chosen; an `Adopt` also takes O(what is not known to be chosen of its history), a delivery of
+what may be chosen or not O(`Adopt`s of unknown histories). Memory O(distinct transactions + processes), and until that
+delivery each acceptance.
+
+In an incomplete trace of merged logs an acceptance may be missing: a violation is never certain. In one in the order of
+time it always is.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from invariants.base import Invariant, Violation
+from invariants.chain import EMPTY, Chain, chain_hash
+from invariants.events import Accept, Adopt, Deliver, Event, Txn, Zxid
+from invariants.record import Primary, Record, Sent
+
+_Told = tuple[Zxid, int, int]
+"""A history as an event tells it: its last zxid, its length, its hash."""
+
+_Accepted = tuple[Accept | Adopt, ...]
+"""How a transaction was accepted: one event for each epoch and process."""
+
+
+class Chosen(Invariant):
+    name = "chosen"
+    statement = (
+        "A follower delivers ⟨v,z⟩ only if it is chosen: for some epoch e a quorum has accepted ⟨v,z⟩ in e, as a "
+        "proposal of e, or within the initial history of e."
+    )
+    source = "DSN 2011, VI-A (definition VI.1)"
+    group = "protocol"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.accepts = self.adopts = False  # whether the trace shows these
+        self.deliveries = 0  # that are known to be right, or wrong
+        self.accepted: dict[Txn, _Accepted | None] = {}  # None: by a quorum, as far as somebody asked
+        self.histories: dict[int, Chain | _Told] = {}  # by process
+        self.known: dict[int, Chain] = {0: EMPTY}  # by hash
+        self.settled: set[int] = {0}  # the hashes of these in which everything is chosen
+        self.unknown: dict[_Told, tuple[Adopt, ...]] = {}
+        self.adopted: dict[int, tuple[int, ...]] | None = (
+            None  # by epoch: who adopted one of these; None: to be counted
+        )
+        self.initial: dict[int, tuple[Chain, ...]] = {}  # by epoch: known histories adopted in it that end before it
+        self.primaries: dict[int, tuple[Primary, ...]] = {}  # by epoch: who broadcast
+        self.latest: dict[Primary, Sent] = {}
+        self.followed: dict[tuple[Chain, Primary], tuple[Sent, Chain]] = {}  # up to where β is put behind a history
+        self.going_on: dict[_Told, tuple[Txn, ...]] = {}  # what was accepted after a history that is not known
+        self.pending: dict[Txn, tuple[int, Deliver]] = {}  # in merged logs: how often, and the least
+        self.least: tuple[Deliver, _Accepted] | None = None  # in the order of time
+
+    def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
+        if self.record.quorums is None:
+            return {}
+        return {Adopt: self._adopt, Accept: self._accept, Deliver: self._deliver}
+
+    def on_sent(self, sent: Sent) -> bool:
+        self.latest[sent.primary] = sent
+        if sent.previous is None:
+            self.primaries[sent.epoch] = (*self.primaries.get(sent.epoch, ()), sent.primary)
+        return False
+
+    def _accept(self, event: Accept) -> bool:
+        process, txn = event.process, event.txn
+        at = self.histories.get(process, EMPTY)
+        if not isinstance(at, Chain):
+            at = self._resolved(at)
+        if isinstance(at, Chain):
+            at = self.histories[process] = at.append(txn)
+            if at.hash not in self.known:
+                self._learn(at)
+        else:
+            self.histories[process] = self._go_on(at, txn)
+        accepted = self.accepted.get(txn, ())
+        if accepted is not None:
+            self.accepted[txn] = _with(accepted, event)
+        self.accepts = True
+        return self.least is not None and self.adopts
+
+    def _adopt(self, event: Adopt) -> bool:
+        self.adopts = True
+        told = event.zxid, event.length, event.hash
+        history = self.histories[event.process] = self._resolved(told)
+        if isinstance(history, Chain):
+            self._count_all(history, event)
+        elif event not in (adopts := self.unknown.get(told, ())):
+            self.unknown[told] = (*adopts, event)
+            self.adopted = None
+        return self.least is not None and self.accepts
+
+    # Histories.
+
+    def _resolved(self, told: _Told) -> Chain | _Told:
+        known = self.known.get(told[2])
+        return known if known is not None and _told(known) == told else told
+
+    def _go_on(self, at: _Told, txn: Txn) -> _Told:
+        following = self.going_on.get(at, ())
+        if txn not in following:
+            self.going_on[at] = (*following, txn)
+        return txn.zxid, at[1] + 1, chain_hash(at[2], txn)
+
+    def _learn(self, link: Chain) -> None:
+        """Put a history on record, and those that were known but for this one."""
+        links = [link]
+        while links:
+            link = links.pop()
+            self.known[link.hash] = link
+            if not self.unknown and not self.going_on:
+                continue
+            told = _told(link)
+            for adopt in self.unknown.pop(told, ()):
+                self._count_all(link, adopt)
+                self.adopted = None
+            links += [link.append(txn) for txn in self.going_on.pop(told, ())]
+
+    def _follow(self) -> None:
+        """Put histories that are not known together with what was broadcast in their epoch, as far as that goes."""
+        before = -1
+        while self.unknown and before != len(self.unknown):
+            before = len(self.unknown)
+            for told, adopts in list(self.unknown.items()):
+                for epoch in dict.fromkeys(adopt.epoch for adopt in adopts):
+                    for initial in self.initial.get(epoch, ()):
+                        for primary in self.primaries.get(epoch, ()):
+                            whole = self._put_behind(initial, primary)
+                            if initial.length < told[1] <= whole.length:
+                                link = whole.prefix(told[1])
+                                if told in self.unknown and _told(link) == told:
+                                    self._learn(link)
+
+    def _put_behind(self, initial: Chain, primary: Primary) -> Chain:
+        """`initial` and behind it what `primary` broadcast so far. Amortised O(1)."""
+        done, link = self.followed.get((initial, primary), (None, initial))
+        sent: Sent | None = self.latest[primary]
+        rest = []
+        while sent is not None and sent is not done:
+            rest.append(sent.txn)
+            sent = sent.previous
+        for txn in reversed(rest):
+            link = link.append(txn)
+        self.followed[initial, primary] = self.latest[primary], link
+        return link
+
+    # Acceptances.
+
+    def _count_all(self, history: Chain, adopt: Adopt) -> None:
+        """Everything in `history` is accepted by `adopt`."""
+        if history.zxid.epoch < adopt.epoch and history not in (initial := self.initial.get(adopt.epoch, ())):
+            self.initial[adopt.epoch] = (*initial, history)
+        unsettled = []
+        while history.hash not in self.settled:
+            unsettled.append(history)
+            history = history.previous
+        settled = True
+        for link in reversed(unsettled):
+            accepted = self.accepted.get(link.txn, ())
+            if accepted is not None:
+                accepted = self.accepted[link.txn] = _with(accepted, adopt)
+                settled = self._is_chosen(link.txn, accepted) and settled
+            if settled:
+                self.settled.add(link.hash)
+
+    def _is_chosen(self, txn: Txn, accepted: _Accepted) -> bool:
+        """Whether a quorum has accepted it; so `accepted` need not be kept."""
+        if any(self._is_quorum(_processes(accepted, epoch)) for epoch in _epochs(accepted)):
+            self.accepted[txn] = None
+            return True
+        return False
+
+    def _is_quorum(self, processes: Iterable[int]) -> bool:
+        quorums = self.record.quorums
+        assert quorums is not None
+        return quorums.contains([process for process in processes if process <= quorums.size])
+
+    # Deliveries.
+
+    def _deliver(self, event: Deliver) -> bool:
+        txn = event.txn
+        accepted = self.accepted.get(txn, ())
+        if accepted is None or self._is_chosen(txn, accepted):
+            self.deliveries += 1
+            return False
+        if self.order != "global":
+            count, least = self.pending.get(txn, (0, event))
+            self.pending[txn] = count + 1, min(least, event, key=_rank)
+            return False
+        if self.unknown:
+            self._follow()
+            accepted = self.accepted.get(txn, ())
+            if accepted is not None and not self._is_chosen(txn, accepted) and self._may_be_chosen(accepted):
+                return False
+        self.deliveries += 1
+        if self.accepted.get(txn, ()) is None:
+            return False
+        assert accepted is not None
+        if self.least is None or _rank(event) < _rank(self.least[0]):
+            self.least = event, accepted
+        return self.accepts and self.adopts
+
+    def _may_be_chosen(self, accepted: _Accepted) -> bool:
+        """Whether it would be chosen if it were in every history that is not known."""
+        return any(
+            self._is_quorum({*processes, *_processes(accepted, epoch)}) for epoch, processes in self._adopted().items()
+        )
+
+    def _adopted(self) -> dict[int, tuple[int, ...]]:
+        """By epoch: who adopted a history in it that is not known."""
+        if self.adopted is None:
+            adopted: dict[int, set[int]] = {}
+            for adopts in self.unknown.values():
+                for adopt in adopts:
+                    adopted.setdefault(adopt.epoch, set()).add(adopt.process)
+            self.adopted = {epoch: tuple(processes) for epoch, processes in adopted.items()}
+        return self.adopted
+
+    def _judged(self) -> list[tuple[int, Deliver, _Accepted | None]]:
+        """In merged logs, what is pending and can be judged: how often it was delivered, by whom, how accepted.
+
+        That is None if a quorum has.
+        """
+        self._follow()
+        judged: list[tuple[int, Deliver, _Accepted | None]] = []
+        for txn, (count, least) in self.pending.items():
+            accepted = self.accepted.get(txn, ())
+            if accepted is None or self._is_chosen(txn, accepted):
+                judged.append((count, least, None))
+            elif not self._may_be_chosen(accepted):
+                judged.append((count, least, accepted))
+        return judged
+
+    def judged(self) -> int:
+        if not (self.accepts and self.adopts):
+            return 0
+        return self.deliveries + sum(count for count, _, _ in self._judged())
+
+    def inconclusive(self) -> bool:
+        return self.order != "global"
+
+    def violation(self) -> Violation | None:
+        if not (self.accepts and self.adopts):
+            return None
+        wrong = [(deliver, accepted) for _, deliver, accepted in self._judged() if accepted is not None]
+        if self.least is not None:
+            wrong.append(self.least)
+        if not wrong:
+            return None
+        deliver, accepted = min(wrong, key=lambda each: _rank(each[0]))
+        said = f"p{deliver.process} delivered {deliver.txn}, which "
+        if not accepted:
+            return self._violation(said + "nobody had accepted", deliver)
+        epoch = max(sorted(_epochs(accepted)), key=lambda epoch: len(_processes(accepted, epoch)))
+        best = sorted((event for event in accepted if event.epoch == epoch), key=lambda event: event.process)
+        names = ", ".join(f"p{event.process}" for event in best)
+        return self._violation(f"{said}only {names} had accepted in epoch {epoch}: no quorum", *best, deliver)
+
+
+def _told(history: Chain) -> _Told:
+    return history.zxid, history.length, history.hash
+
+
+def _epochs(accepted: _Accepted) -> Iterable[int]:
+    """Those in which it was accepted, each once."""
+    return dict.fromkeys([event.epoch for event in accepted])
+
+
+def _processes(accepted: _Accepted, epoch: int) -> list[int]:
+    """Those that accepted in `epoch`, each once."""
+    return [event.process for event in accepted if event.epoch == epoch]
+
+
+def _with(accepted: _Accepted, event: Accept | Adopt) -> _Accepted:
+    """With this event, too; of those of one epoch and process the least is kept."""
+    for other in accepted:
+        if other.process == event.process and other.epoch == event.epoch:
+            if _order(event) < _order(other):
+                return (*(each for each in accepted if each is not other), event)
+            return accepted
+    return (*accepted, event)
+
+
+def _order(event: Accept | Adopt) -> tuple[Any, ...]:
+    """Of the acceptances of one transaction by one process in one epoch: which counts."""
+    if isinstance(event, Accept):
+        return 0, event.incarnation
+    return 1, event.incarnation, event.length, event.zxid, event.hash
+
+
+def _rank(event: Deliver) -> tuple[Any, ...]:
+    return event.txn, event.process, event.incarnation
