@@ -185,10 +185,15 @@ class Chosen(Invariant):
 
     def _is_chosen(self, txn: Txn, accepted: _Accepted) -> bool:
         """Whether a quorum has accepted it; so `accepted` need not be kept."""
-        if any(self._is_quorum(_processes(accepted, epoch)) for epoch in _epochs(accepted)):
-            self.accepted[txn] = None
-            return True
-        return False
+        if not accepted:
+            return False
+        epoch = accepted[0].epoch  # the only one, as a rule
+        if not self._is_quorum(_processes(accepted, epoch)):
+            others = [other for other in _epochs(accepted) if other != epoch]
+            if not any(self._is_quorum(_processes(accepted, other)) for other in others):
+                return False
+        self.accepted[txn] = None
+        return True
 
     def _is_quorum(self, processes: Iterable[int]) -> bool:
         quorums = self.record.quorums
