@@ -287,7 +287,7 @@ def test_a_long_line_is_found_wherever_it_is(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ("run --mutant x", "no mutant `x` of protocol `zab`; expected one of: commit-on-own-ack, "),
+        ("run --mutant x", "no mutant `x` of protocol `zab`; expected one of: quorum-off-by-one, "),
         ("run --protocol x", "no protocol `x`; expected one of: zab"),
         ("run --property x", "no property `x`; expected one of: integrity, total order, "),
         ("check t.jsonl --property x", "no property `x`; expected one of: integrity, total order, "),
