@@ -58,6 +58,9 @@ class Zxid(Struct, frozen=True, order=True, array_like=True, gc=False, forbid_un
             raise ValueError(f"a packed zxid is an integer of 64 bits, not {packed}")
         return cls(packed >> _COUNTER_BITS, packed & (1 << _COUNTER_BITS) - 1)
 
+    def __deepcopy__(self, memo: object) -> "Zxid":
+        return self  # there is nothing in it that could change
+
 
 NO_ZXID = Zxid(0, 0)
 """The zxid of an empty history: it precedes every other."""
@@ -71,6 +74,9 @@ class Txn(Struct, frozen=True, order=True, gc=False, forbid_unknown_fields=True)
 
     def __str__(self) -> str:
         return f"{self.value}{self.zxid}"
+
+    def __deepcopy__(self, memo: object) -> "Txn":
+        return self  # there is nothing in it that could change
 
 
 class Event(Struct, frozen=True, gc=False, tag_field="event", tag=str.lower, forbid_unknown_fields=True):

@@ -1,23 +1,37 @@
 """zabcheck: a property-based model checker for Zab and other primary order atomic broadcast protocols.
 
-`zabcheck.machine_for("zab")` gives a Hypothesis state machine for a test suite; `zabcheck.invariants` are the
-properties, usable alone. The command is in `zabcheck.cli`.
+`zabcheck.machine_for("zab")` gives a Hypothesis state machine for a test suite. A protocol of one's own is a subclass
+of `zabcheck.Process`, with messages that extend `zabcheck.Message`, and transactions such as `Txn(Zxid(1, 1), "v")`;
+`zabcheck.protocols.own` tells all of it. `zabcheck.invariants` are the properties, usable alone. The command is in
+`zabcheck.cli`.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from zabcheck import invariants as invariants
-
 if TYPE_CHECKING:
+    from invariants import Txn as Txn
+    from invariants import Zxid as Zxid
+    from zabcheck import invariants as invariants
+    from zabcheck.protocols.base import Message as Message
+    from zabcheck.protocols.own import Process as Process
     from zabcheck.testing import machine_for as machine_for
 
-__all__ = ["invariants", "machine_for"]
+__all__ = ["Message", "Process", "Txn", "Zxid", "invariants", "machine_for"]
+
+_WHERE = {
+    "Message": "zabcheck.protocols.base",
+    "Process": "zabcheck.protocols.own",
+    "Txn": "invariants",
+    "Zxid": "invariants",
+    "machine_for": "zabcheck.testing",
+}
 
 
 def __getattr__(name: str) -> Any:
-    # Hypothesis takes a second to load, and only those who use the machine need it.
-    if name == "machine_for":
-        from zabcheck.testing import machine_for
-
-        return machine_for
+    # Every run of pytest loads this package for its plugin, and Hypothesis alone takes a second.
+    if name == "invariants":
+        return import_module("zabcheck.invariants")
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

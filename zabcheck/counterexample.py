@@ -1,17 +1,19 @@
-"""From a run that broke a property to what a person reads: minimised, explained, and saved.
+"""From a run that failed to what a person reads: minimised, explained, and saved.
 
 Where the search and the report meet; the command and the test suite's machine both end here.
 """
 
 import os
+import re
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
+from zabcheck.protocols.base import StepRaised
 from zabcheck.report.story import Story
 from zabcheck.report.terminal import to_text
 from zabcheck.search.explain import explain_replay
-from zabcheck.search.minimise import SECONDS, minimise
+from zabcheck.search.minimise import SECONDS, minimise, minimise_raise
 from zabcheck.search.run import Replay, replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
@@ -30,15 +32,22 @@ def counterexample(
     return replayed, explain_replay(replayed)
 
 
+def explain_raise(schedule: Schedule, raised: StepRaised, seconds: float = SECONDS) -> tuple[Replay, Story]:
+    """`counterexample` for a schedule that makes the protocol's code raise: the same exception, in the same line."""
+    replayed = replay(minimise_raise(schedule, raised.place, seconds))
+    return replayed, explain_replay(replayed)
+
+
 def save(out: Path, replayed: Replay, story: Story) -> list[Path]:
     """Write `*.schedule.json`, `*.trace.jsonl` and `*.txt` into `out`, each whole or not at all.
 
-    The names say protocol, mutant and property, and hold the start of the trace's SHA-256. OSError if `out` cannot be
-    written.
+    The names say protocol, mutant and property (or "raised"), and hold the start of the trace's SHA-256. OSError if
+    `out` cannot be written.
     """
     schedule = replayed.schedule
-    parts = [schedule.protocol, schedule.mutant, schedule.violates, replayed.sha256[:8]]
-    stem = "-".join(part.replace(" ", "-") for part in parts if part)
+    failure = schedule.violates if replayed.raised is None else "raised"
+    parts = [schedule.protocol, schedule.mutant, failure, replayed.sha256[:8]]
+    stem = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
     text = to_text(story, TEXT_WIDTH, file=f"{stem}.schedule.json")
     out.mkdir(parents=True, exist_ok=True)
     return [

@@ -3,31 +3,66 @@
     import zabcheck
 
     TestZab = zabcheck.machine_for("zab").TestCase
+    TestMine = zabcheck.machine_for(MyProcess).TestCase    # a subclass of zabcheck.Process
 
 `pytest --hypothesis-seed=N` searches the same runs again. When a property breaks, the test fails with zabcheck's own
-report; the schedule is saved, and `zabcheck replay` executes it again.
+report; the schedule is saved, and `zabcheck replay` executes it again. When the protocol's own code raises, that is an
+error of the test, reported in the same way. What pytest shows of it is the business of `zabcheck.pytest_plugin`.
 """
 
 import unittest
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
+from typing import ClassVar
 
 from invariants import select
 from invariants.quorums import MAJORITY, quorums_of
-from zabcheck.counterexample import counterexample, save
+from zabcheck.counterexample import counterexample, explain_raise, save
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.adapter import register
+from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import checked
+from zabcheck.report.story import Story
 from zabcheck.report.terminal import to_text
 from zabcheck.search.machine import Machine, find_with, hypothesis_settings, machine_class
-from zabcheck.search.run import MAX_STEPS, Search
+from zabcheck.search.run import MAX_STEPS, PropertyBroken, ProtocolRaised, Replay, Search
 from zabcheck.search.tally import Tally
 
 REPORT_WIDTH = 100
+DEFAULT_OUT = Path("reports")
+
+
+class Found(Exception):
+    """What the exceptions of a failing test have: the report, and the files that it wrote."""
+
+    def __init__(self, story: Story, files: Sequence[Path]) -> None:
+        report = to_text(story, REPORT_WIDTH, file=quote(str(files[0])))
+        wrote = "\n".join(f"wrote {file}" for file in files)
+        super().__init__(f"{report}\n{wrote}")
+        self.zabcheck_report = str(self)
+        self.zabcheck_files = [str(file) for file in files]
+
+
+class NotExercised(AssertionError):
+    """No run got so far that a property could have broken: a failure of the test, but no run is to blame."""
+
+    def __init__(self, report: str) -> None:
+        super().__init__(report)
+        self.zabcheck_report = report
+
+
+class Broken(Found, AssertionError):
+    """A property is violated: a failure of the test."""
+
+
+class Raised(Found):
+    """The protocol's own code raised: an error of the test."""
 
 
 def machine_for(
-    protocol: str,
+    protocol: str | type[Process] | Protocol,
     *,
     mutant: str | None = None,
     processes: int = 3,
@@ -36,17 +71,21 @@ def machine_for(
     steps: int = 200,
     quorums: str = MAJORITY,
     switches: Mapping[str, object] | None = None,
-    out: str | Path = "reports",
+    out: str | Path | None = None,
 ) -> type[Machine]:
     """A Hypothesis `RuleBasedStateMachine` that searches `protocol`; its `TestCase` is for unittest and pytest.
 
+    `protocol` is the name of one, as `zabcheck list` tells them or "module:Class", a subclass of `zabcheck.Process`, or
+    a `zabcheck.protocols.base.Protocol`.
     At least `runs` runs of up to about `steps` steps, judged by `properties`: names of properties or of groups of them,
-    a single one or several (None: all). A counterexample is written to `out`.
+    a single one or several. None: all, or what holds for any such protocol if it is one of your own, that is the groups
+    `core` and `causality`, and zxid uniqueness.
     `quorums` names the quorum system: "majority", "weights 3,1,1" or "sets 1+2,2+3,1+3".
     `switches` fixes some of those that each run would draw, as in `{"sync": "atomic", "counter_limit": 3}`.
+    A counterexample is written to `out`; None: to what `pytest --zabcheck-out` says, or to `reports`.
     The test fails also if a property was exercised by no run: that is no pass.
-    ValueError for a protocol, mutant, property, quorum system or switch that there is not, or a value that is not
-    possible.
+    ValueError for a protocol, mutant, property, quorum system or switch that there is not, a class that is no protocol,
+    or a value that is not possible.
     """
     for name, number in (("processes", processes), ("runs", runs), ("steps", steps)):
         if number < 1:
@@ -56,9 +95,12 @@ def machine_for(
     chosen = (properties,) if isinstance(properties, str) else None if properties is None else tuple(properties)
     if chosen == ():
         raise ValueError("`properties`: expected one or more, or None for all")
+    own = mutated(protocol) if isinstance(protocol, str) else register(protocol)
+    searched = mutated(own.name, mutant)
+    chosen = chosen or searched.properties
     tally = Tally(select(chosen))
     search = Search(
-        mutated(protocol, mutant),
+        searched,
         processes,
         chosen,
         runs,
@@ -69,27 +111,36 @@ def machine_for(
     )
     machine = machine_class(search)
 
+    def explained(found: PropertyBroken | ProtocolRaised) -> tuple[Replay, Story]:
+        if not isinstance(protocol, str):
+            register(own)  # since then another may have been given the same name
+        schedule = found.schedule(own.name, mutant)
+        if isinstance(found, ProtocolRaised):
+            return explain_raise(schedule, found.raised)
+        return counterexample(schedule, found.property, keep=("quorums", *(switches or ())))
+
     class TestCase(unittest.TestCase):
         settings = hypothesis_settings(search)
+        zabcheck_out: ClassVar[str | Path | None] = out
 
         def runTest(self) -> None:  # noqa: N802  # the name that unittest calls
             __tracebackhide__ = True
-            broken = find_with(machine, self.settings)
-            if broken is None:
+            kind: type[Broken | Raised] = Broken
+            try:
+                found: PropertyBroken | ProtocolRaised | None = find_with(machine, self.settings)
+            except ProtocolRaised as raised:
+                found, kind = raised, Raised
+            if found is None:
                 unexercised = [name for name, runs in tally.exercised.items() if not runs]
                 if unexercised:
-                    self.fail(f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}")
+                    raise NotExercised(f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}")
                 return
-            schedule = broken.schedule(protocol, mutant)
-            replayed, story = counterexample(schedule, broken.property, keep=("quorums", *(switches or ())))
-            files = save(Path(out), replayed, story)
-            report = to_text(story, REPORT_WIDTH, file=quote(str(files[0])))
-            wrote = "\n".join(f"wrote {file}" for file in files)
-            raise self.failureException(f"{report}\n{wrote}")
+            replayed, story = explained(found)
+            raise kind(story, save(Path(self.zabcheck_out or DEFAULT_OUT), replayed, story))
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
 
-    TestCase.__name__ = f"{protocol}.TestCase"
+    TestCase.__name__ = f"{own.name}.TestCase"
     TestCase.__qualname__ = TestCase.__name__
     machine.TestCase = TestCase  # type: ignore[assignment]  # in Hypothesis it is a property that makes such a class
     return machine

@@ -134,7 +134,10 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
         ),
         (cut(-30), ", line 7: expected a schedule as one JSON object, Input data was truncated"),
         (replaced(b'"version":1', b'"version":2'), ", field `version`: expected 1"),
-        (replaced(b'"zab"', b'"raft"'), ", field `protocol`: no protocol `raft`; expected one of: zab"),
+        (
+            replaced(b'"zab"', b'"raft"'),
+            ", field `protocol`: no protocol `raft`; expected one of: zab; or `module:Class`",
+        ),
         (
             replaced(b'"mutant":null', b'"mutant":"x"'),
             f", field `mutant`: no mutant `x` of protocol `zab`; expected one of: {', '.join(CATALOGUE)}",

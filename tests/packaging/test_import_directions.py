@@ -89,6 +89,7 @@ def test_the_invariants_need_msgspec_and_nothing_else() -> None:
         ("rich", ["zabcheck.report", "zabcheck.cli"]),
         ("networkx", ["zabcheck.report", "zabcheck.cli"]),
         ("typer", ["zabcheck.cli"]),
+        ("pytest", ["zabcheck.pytest_plugin"]),
         ("pyspark", ["zabcheck.campaign"]),
         ("pyarrow", ["zabcheck.campaign", "invariants.columns"]),
     ],
@@ -98,8 +99,18 @@ def test_a_library_stays_where_it_is_needed(library: str, where: list[str]) -> N
 
 
 def test_nothing_is_imported_that_is_not_required() -> None:
+    """But for pytest: only pytest loads its plugin."""
     allowed = {*sys.stdlib_module_names, "hypothesis", "msgspec", "rich", "typer", "invariants", "zabcheck"}
-    assert {name for module in MODULES for name in imports(module) if name.partition(".")[0] not in allowed} == set()
+    modules = [module for module in MODULES if module != "zabcheck.pytest_plugin"]
+    assert {name for module in modules for name in imports(module) if name.partition(".")[0] not in allowed} == set()
+
+
+def test_the_plugin_costs_every_run_of_pytest_nearly_nothing() -> None:
+    command = (
+        "import pytest, sys; before = {*sys.modules}; import zabcheck.pytest_plugin; print(*{*sys.modules} - before)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(loaded.stdout.split()) == {"zabcheck", "zabcheck.pytest_plugin"}
 
 
 @pytest.mark.parametrize("module", ["zabcheck", "zabcheck.cli", "zabcheck.invariants", "invariants"])

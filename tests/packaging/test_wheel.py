@@ -1,6 +1,7 @@
 """The wheel holds the two packages and nothing else, and works where nothing of this folder is."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(paths["scripts"])
 
 
-def run(installed: Path, *command: str) -> str:
+def run(installed: Path, *command: str, code: int = 0) -> str:
     """What a command of the fresh environment prints."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
@@ -54,7 +55,7 @@ def run(installed: Path, *command: str) -> str:
         timeout=TIMEOUT,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
 
@@ -90,6 +91,22 @@ assert all(getattr(zabcheck.invariants, name) is getattr(invariants, name) for n
 def test_the_command_is_there(installed: Path) -> None:
     assert "no-truncation" in run(installed, "zabcheck", "list")
     assert run(installed, "python", "-m", "zabcheck", "--version").startswith("zabcheck ")
+
+
+def test_pytest_finds_the_plugin(installed: Path) -> None:
+    assert "--zabcheck-out" in run(installed, "python", "-m", "pytest", "--help", "-p", "no:cacheprovider")
+
+
+def test_a_test_of_a_protocol_of_ones_own_works(installed: Path, tmp_path: Path) -> None:
+    """The one that README shows."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "test_mine.py").write_text(f"import zabcheck\n\n{blocks[1]}")
+    pytest_ = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path))
+    out = tmp_path / "out"
+    printed = run(installed, *pytest_, "--zabcheck-out", str(out), str(tmp_path / "test_mine.py"), code=1)
+    assert " is violated" in printed
+    [schedule] = out.glob("*.schedule.json")
+    assert f"wrote {schedule}" in printed
 
 
 def test_the_command_searches(installed: Path, tmp_path: Path) -> None:

@@ -2,15 +2,19 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import wraps
+from pathlib import Path
+from shlex import quote
 from typing import Annotated, ParamSpec, cast
 
 import typer
 
 from invariants import TraceError
+from zabcheck.counterexample import TEXT_WIDTH
 from zabcheck.report import terminal
+from zabcheck.report.story import Story
 from zabcheck.report.words import clean
 from zabcheck.simulation.schedule import ScheduleError
 
@@ -37,10 +41,18 @@ class BadInput(Exception):
     """The usage or an input is wrong; the message is one line."""
 
 
+class ProtocolFailed(Exception):
+    """The protocol's own code raised: bad input, too, but the message is a report."""
+
+    def __init__(self, story: Story, schedule: Path, wrote: Sequence[Path] = ()) -> None:
+        report = terminal.to_text(story, TEXT_WIDTH, file=quote(str(schedule)))
+        super().__init__(report + "".join(f"wrote {file}\n" for file in wrote))
+
+
 USAGE_ERROR = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
 """The base of it, which is click's; recent versions of typer have a click of their own, and older ones import it."""
 
-Protocols = Annotated[str, typer.Option(help="Which protocol to check; see `zabcheck list`.")]
+Protocols = Annotated[str, typer.Option(help="Which protocol to check: see `zabcheck list`; or `module:Class`.")]
 Properties = Annotated[
     list[str] | None,
     typer.Option("--property", metavar="P", help="Judge by this property, or group of them, only (may be repeated)."),
@@ -71,6 +83,9 @@ def guarded(function: Callable[[], int]) -> int:
         return complain(" ".join(error.format_message().split()))
     except (BadInput, TraceError, ScheduleError) as error:
         return complain(str(error))
+    except ProtocolFailed as error:
+        print(error, end="", file=sys.stderr)
+        return BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         return complain("interrupted", INCONCLUSIVE)
     except (BrokenPipeError, SystemExit):

@@ -13,8 +13,8 @@ from zabcheck.cli.output import make_console, print_json
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.report import terminal
-from zabcheck.search.engines import DEFAULT_PROCESSES
 from zabcheck.search.goals import GOALS
+from zabcheck.search.run import DEFAULT_PROCESSES
 
 
 class Schemas(StrEnum):

@@ -8,7 +8,7 @@ import typer
 
 from invariants import PROPERTIES
 from zabcheck.cli.check import exit_code
-from zabcheck.cli.commands import BadInput, Format, Formats, command
+from zabcheck.cli.commands import BadInput, Format, Formats, ProtocolFailed, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import as_text, make_console, print_json, print_path
 from zabcheck.counterexample import write
@@ -41,6 +41,8 @@ def replay_(
     if trace is not None:
         check_trace(trace, file)
     replayed = replay(schedule)
+    if replayed.raised is not None:
+        raise ProtocolFailed(explain_replay(replayed), file)
     if trace is not None:
         with bad_path("--trace", trace):
             write(trace, replayed.trace)

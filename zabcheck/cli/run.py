@@ -1,5 +1,6 @@
 """`zabcheck run`: search, minimise, explain."""
 
+import sys
 from pathlib import Path
 from secrets import randbelow
 from shlex import quote
@@ -21,21 +22,22 @@ from zabcheck.cli.commands import (
     Format,
     Formats,
     Properties,
+    ProtocolFailed,
     Protocols,
     command,
 )
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import as_text, interrupts, make_console, print_json, print_path, progress
-from zabcheck.counterexample import counterexample, save
+from zabcheck.counterexample import counterexample, explain_raise, save
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import switches_of
 from zabcheck.report import summary as summaries
 from zabcheck.report import terminal
 from zabcheck.report.story import Story
 from zabcheck.report.summary import PropertySummary, Summary
-from zabcheck.search.engines import DEFAULT_PROCESSES, Engine, find
+from zabcheck.search.engines import Engine, find
 from zabcheck.search.goals import GOALS
-from zabcheck.search.run import MAX_STEPS, Replay, Search
+from zabcheck.search.run import DEFAULT_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
 from zabcheck.search.tally import Tally
 
 
@@ -64,7 +66,8 @@ def run(
 ) -> int:
     """Search for a run that breaks a property, minimise it, and explain it."""
     with bad_input_for(ValueError):
-        checked, kinds = mutated(protocol, mutant), select(property)
+        checked = mutated(protocol, mutant)
+        kinds = select(property or checked.properties)
     if engine is Engine.hypothesis or quorums is not None:
         processes, quorums = processes or DEFAULT_PROCESSES, quorums or MAJORITY
     with bad_input_for(ValueError, "--quorums: "):
@@ -89,6 +92,8 @@ def run(
             found = find(engine, search)
         except KeyboardInterrupt:
             interrupted = True
+        except ProtocolRaised as error:
+            raise protocol_failed(error, protocol, mutant, out) from None
     seconds = process_time() - start
     summary = Summary(
         protocol=protocol,
@@ -110,7 +115,8 @@ def run(
         return finish_run(summary, format)
     schedule, keep = found.schedule(protocol, mutant), (*fixed, *(["quorums"] if quorums is not None else []))
     try:
-        replayed, story = counterexample(schedule, found.property, keep=keep)
+        with bad_input_for(ValueError):
+            replayed, story = counterexample(schedule, found.property, keep=keep)
     except KeyboardInterrupt:
         summary = structs.replace(summary, interrupted=True)
         replayed, story = counterexample(schedule, found.property, seconds=0)
@@ -120,6 +126,18 @@ def run(
         finish_run(summary, format, Counterexample(replayed, story, []))
         raise BadInput(f"--out {out}: {error.strerror}") from None
     return finish_run(summary, format, Counterexample(replayed, story, files))
+
+
+def protocol_failed(error: ProtocolRaised, protocol: str, mutant: str | None, out: Path) -> ProtocolFailed:
+    """What to say of a protocol whose code raised, with the shortest schedule that leads there, which is saved."""
+    with bad_input_for(ValueError):
+        replayed, story = explain_raise(error.schedule(protocol, mutant), error.raised)
+    try:
+        files = save(out, replayed, story)
+    except OSError as unwritten:
+        print(ProtocolFailed(story, Path("FILE")), end="", file=sys.stderr)
+        raise BadInput(f"--out {out}: {unwritten.strerror}") from None
+    return ProtocolFailed(story, files[0], files)
 
 
 def properties_of(tally: Tally) -> tuple[PropertySummary, ...]:

@@ -38,7 +38,7 @@ from zabcheck.mutants.steps import (
     start_from_altered_log,
     start_with_half_of_them,
 )
-from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols import PROTOCOLS, adapter
 from zabcheck.protocols.base import Elected, Message, Protocol, Request, Started, Stimulus
 from zabcheck.protocols.zab.leader import on_ack_e, on_cepoch
 from zabcheck.protocols.zab.messages import Ack, AckE, AckLd, CEpoch, Commit, CommitLd, NewEpoch, NewLeader, Propose
@@ -533,13 +533,14 @@ CATALOGUE: dict[str, Mutant] = {
 def mutated(protocol: str, mutant: str | None = None) -> Protocol:
     """The protocol of this name, with this mutant's step if one is named.
 
-    ValueError, with the names there are, if there is no such protocol, or no such mutant of it.
+    "module:Class" names one of somebody's own, which is imported. ValueError, with the names there are, if there is no
+    such protocol, or no such mutant of it.
     """
-    if protocol not in PROTOCOLS:
-        raise ValueError(f"no protocol `{protocol}`; expected one of: {', '.join(PROTOCOLS)}")
+    found = PROTOCOLS[protocol] if protocol in PROTOCOLS else adapter.find(protocol)
     if mutant is None:
-        return PROTOCOLS[protocol]
+        return found
     names = [name for name, each in CATALOGUE.items() if each.protocol == protocol]
     if mutant not in names:
-        raise ValueError(f"no mutant `{mutant}` of protocol `{protocol}`; expected one of: {', '.join(names)}")
-    return CATALOGUE[mutant].apply(PROTOCOLS[protocol])
+        expected = f"expected one of: {', '.join(names)}" if names else "it has none"
+        raise ValueError(f"no mutant `{mutant}` of protocol `{protocol}`; {expected}")
+    return CATALOGUE[mutant].apply(found)

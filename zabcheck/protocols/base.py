@@ -11,12 +11,17 @@ A step that returns `invariants.Halt` among its effects stops the process for go
 
 Effects are performed in order. What follows a `Persist` is withheld until the simulator has synced that write: an
 answer never leaves before what it promises is durable.
+
+A step that raises is a bug of the protocol's code: the run ends there with `StepRaised`, and no property is judged.
 """
 
+import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from traceback import StackSummary, format_exception_only, walk_tb
+from types import FrameType
+from typing import Any, dataclass_transform
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from invariants import Event
 from invariants.quorums import Quorums
@@ -25,8 +30,9 @@ from zabcheck.protocols.switches import Switches
 ProcessId = int
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Message(Struct, frozen=True, gc=False):
-    """Base of what processes send to each other."""
+    """Base of what processes send to each other. What extends it is frozen as well, and type checkers know that."""
 
 
 # What can happen to a process, besides a message.
@@ -120,7 +126,11 @@ class GiveUp(Struct, frozen=True, gc=False):
     reason: str
 
 
-Effect = Send | Persist | Connect | GiveUp | Event
+class Changed(Struct, frozen=True, gc=False):
+    """Nothing is to be done, but the step may have changed the process, so that it counts as enabled."""
+
+
+Effect = Send | Persist | Connect | GiveUp | Changed | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
 """A step: (the process, the sender or the process itself, the message or stimulus) -> effects.
 
@@ -140,6 +150,7 @@ class Protocol(Struct, frozen=True):
     `show(message)` gives the name of a message and its fields in the paper's notation.
     `kinds` has the names that `show` gives, by the type of the message: what a schedule can tell a link to hold.
     `fifo` tells whether its channels keep the order of messages: if not, one may overtake those before it.
+    `properties` are those, or groups of them, that it is judged by unless others are asked for; None: all.
     """
 
     name: str
@@ -154,3 +165,47 @@ class Protocol(Struct, frozen=True):
     legend: tuple[str, ...] = ()
     kinds: Mapping[type[Message], str] = {}
     fifo: bool = True
+    properties: tuple[str, ...] | None = None
+
+
+_AROUND_A_STEP = ("zabcheck.simulation.processes", "zabcheck.protocols.own", "zabcheck.protocols.adapter")
+"""The modules whose lines in a traceback are not the protocol's."""
+
+
+class StepRaised(Exception):
+    """A step of the protocol raised `error`, when `process` handled `stimulus` (a message: of `sender`)."""
+
+    def __init__(self, process: ProcessId, sender: ProcessId, stimulus: Message | Stimulus, error: Exception) -> None:
+        super().__init__(f"p{process}, {stimulus!r}: {type(error).__name__}")
+        self.process = process
+        self.sender = sender
+        self.stimulus = stimulus
+        self.error = error
+
+    def _frames(self) -> list[tuple[FrameType, int]]:
+        """Those of the protocol's code, and of what it calls, from the outermost on."""
+        frames = list(walk_tb(self.error.__traceback__))
+        return [each for each in frames if each[0].f_globals.get("__name__") not in _AROUND_A_STEP]
+
+    @property
+    def place(self) -> tuple[type[Exception], str, int]:
+        """What was raised, and the innermost line of the protocol's code that it came through."""
+        frames = self._frames()
+        if not frames:
+            return type(self.error), "", 0
+        frame, line = frames[-1]
+        return type(self.error), frame.f_code.co_filename, line
+
+    @property
+    def said(self) -> str:
+        """The exception in a line: "KeyError: 3"."""
+        return " ".join(format_exception_only(self.error)[-1].split())
+
+    @property
+    def traceback(self) -> tuple[str, ...]:
+        """The lines of the protocol's code that led to it; files below the current directory by their path there."""
+        summary = StackSummary.extract(iter(self._frames()))
+        for frame in summary:
+            relative = os.path.relpath(frame.filename)
+            frame.filename = frame.filename if relative.startswith(os.pardir) else relative
+        return tuple(line.expandtabs() for lines in summary.format() for line in lines.splitlines())

@@ -47,6 +47,18 @@ class Moment(Struct, frozen=True):
     unsynced: Mapping[int, int]
 
 
+class Raised(Struct, frozen=True):
+    """What a step of the protocol raised, in a line, and the lines of its own code that led there.
+
+    `stimulus` is what `process` was handling.
+    """
+
+    process: int
+    stimulus: str
+    error: str
+    traceback: tuple[str, ...]
+
+
 class Story(Struct, frozen=True):
     """A schedule executed and explained. `wrong` says what was planted, if something was."""
 
@@ -67,6 +79,8 @@ class Story(Struct, frozen=True):
     """What the variables of a process are."""
     settings: tuple[str, ...] = ()
     """What the run has of its own besides: quorums that are no majorities, switches that are set."""
+    raised: Raised | None = None
+    """What ended the run, if the protocol's code raised; then nothing is said of any property."""
 
     def step_of(self, event: Event) -> int | None:
         """The step that showed this event first."""

@@ -15,7 +15,7 @@ from zabcheck.report.deliveries import Delivered, draw_delivered
 from zabcheck.report.pen import BOLD, DIM, RED, Drawing, Pen, labels_of, padded, text_of
 from zabcheck.report.steps import draw_steps
 from zabcheck.report.story import Story
-from zabcheck.report.words import counted, sentence
+from zabcheck.report.words import counted, name, sentence
 
 VERDICTS = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}
 LONGEST_PATH = 4096
@@ -75,7 +75,11 @@ def to_text(story: Story, width: int = 100, color: bool = False, file: str = "FI
 
 def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) -> Iterator[RenderableType]:
     facts = []
-    if violation is None:
+    if story is not None and story.raised is not None:
+        yield pen.write("the protocol's own code raised an exception; no property was judged", RED)
+        yield pen.write(story.raised.error, BOLD)
+        facts.append(("handling", f"{name(story.raised.process)}, {story.raised.stimulus}"))
+    elif violation is None:
         yield pen.write("no property is violated", BOLD)
     else:
         yield pen.write(f"{violation.property} is violated", RED)
@@ -92,6 +96,10 @@ def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) 
         table.add_row(pen.write(label, DIM), pen.write(fact))
     yield Text()
     yield table
+    if story is not None and story.raised is not None and story.raised.traceback:
+        yield Text()
+        yield pen.write("Traceback of the protocol's code", BOLD)
+        yield from (pen.write(line) for line in story.raised.traceback)
 
 
 def _witness(

@@ -5,8 +5,6 @@ from enum import StrEnum
 from zabcheck.search import swarm
 from zabcheck.search.run import PropertyBroken, Search
 
-DEFAULT_PROCESSES = 3
-
 
 class Engine(StrEnum):
     """`hypothesis`: a stateful machine of it draws. `swarm`: seeded random runs, ten times as many in the same time."""
@@ -16,7 +14,10 @@ class Engine(StrEnum):
 
 
 def find(engine: Engine, search: Search) -> PropertyBroken | None:
-    """Let `engine` search; the first run that broke a property, or None."""
+    """Let `engine` search; the first run that broke a property, or None.
+
+    ProtocolRaised if the protocol's code raised.
+    """
     if engine is Engine.swarm:
         return swarm.find(search)
     from zabcheck.search import machine  # Hypothesis is slow to load

@@ -1,12 +1,15 @@
 """What a schedule did, step by step, as data for a report: who moved, what it did, and what changed by it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from invariants import EMPTY, NO_ZXID, Chain, Corrupt, Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
 from invariants.quorums import MAJORITY
-from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.protocols.base import Message as ProtocolMessage
+from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER
-from zabcheck.report.story import Change, Message, Moment, Story
+from zabcheck.report.story import Change, Message, Moment, Raised, Story
 from zabcheck.report.words import names
 from zabcheck.search.run import Replay, replay, simulate
 from zabcheck.simulation import schedule as choices
@@ -63,12 +66,14 @@ def explain_replay(replayed: Replay) -> Story:
         before = after
         shown.clear()
 
-    simulator = simulate(schedule, show, network=True)
-    before = _states(simulator, {})
-    shown.clear()
-    simulator.on_step = on_step
-    for each in schedule.choices:
-        simulator.execute(each)
+    protocol = mutated(schedule.protocol, schedule.mutant)
+    with suppress(StepRaised):  # `replayed` has it
+        simulator = simulate(schedule, show, network=True)
+        before = _states(simulator, {})
+        shown.clear()
+        simulator.on_step = on_step
+        for each in schedule.choices:
+            simulator.execute(each)
     violation = next((v.violation for v in _by_schedule(replayed) if v.violation is not None), None)
     mutant = CATALOGUE.get(schedule.mutant) if schedule.mutant else None
     return Story(
@@ -83,9 +88,18 @@ def explain_replay(replayed: Replay) -> Story:
         violation=violation,
         moments=tuple(moments),
         delivered=tuple(_delivered(replayed.events)),
-        legend=_legend(simulator),
+        legend=protocol.legend + (("/path=value@version",) if schedule.switches.application == "key-value" else ()),
         settings=_settings(schedule),
+        raised=None if replayed.raised is None else _raised(protocol, replayed.raised),
     )
+
+
+def _raised(protocol: Protocol, raised: StepRaised) -> Raised:
+    stimulus = repr(raised.stimulus)
+    if isinstance(raised.stimulus, ProtocolMessage):
+        kind, text = protocol.show(raised.stimulus)
+        stimulus = f"{kind}({text}) from p{raised.sender}"
+    return Raised(raised.process, stimulus, raised.said, raised.traceback)
 
 
 def _settings(schedule: Schedule) -> tuple[str, ...]:
@@ -94,10 +108,6 @@ def _settings(schedule: Schedule) -> tuple[str, ...]:
     switches = schedule.switches
     changed = [name for name in switches.__struct_fields__ if getattr(switches, name) != getattr(LETTER, name)]
     return (*quorums, *(f"{name} {getattr(switches, name)}" for name in changed))
-
-
-def _legend(simulator: Simulator) -> tuple[str, ...]:
-    return simulator.protocol.legend + (("/path=value@version",) if simulator.application is not None else ())
 
 
 def _by_schedule(replayed: Replay) -> list[Verdict]:

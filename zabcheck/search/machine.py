@@ -20,9 +20,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from invariants import Invariant, select
+from invariants.quorums import Quorums
+from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, WEIGHTS, WITHOUT_ORDER, Moves, weights_for
-from zabcheck.search.run import PropertyBroken, Run, Search
+from zabcheck.search.run import DEFAULT_PROCESSES, PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.simulation.schedule import Choice
 
 STEPS_A_CHOICE = 4
@@ -48,23 +50,33 @@ class Machine(RuleBasedStateMachine):
         self.rest: Any = None
         self.last: Any = None
         self.left = choices_a_run(self.search)
+        self.raised = False
 
     def begin(self, switches: Switches) -> None:
         search = self.search
-        processes = 3 if search.processes is None else search.processes
-        self.run = Run(search.protocol, processes, self.kinds, quorums=search.quorums, switches=switches)
+        quorums = search.quorums or Quorums(search.processes or DEFAULT_PROCESSES)
+        try:
+            self.run = Run(search.protocol, quorums.size, self.kinds, quorums=quorums, switches=switches)
+        except StepRaised as raised:
+            self.raised = True
+            raise ProtocolRaised(raised, (), switches, quorums) from raised
         self.moves = Moves(self.run.simulator)
 
     def choose(self, choice: Choice) -> None:
-        """Execute `choice`; the end of the run if it broke a property."""
-        self.run.execute(choice)
+        """Execute `choice`; the end of the run if it broke a property, or a step raised."""
+        try:
+            self.run.execute(choice)
+        except StepRaised as raised:
+            self.raised = True
+            simulator = self.run.simulator
+            raise ProtocolRaised(raised, simulator.executed, simulator.switches, simulator.quorums) from raised
         if self.run.broken is not None:
             self.search.on_run(self.run)
             raise PropertyBroken(self.run.broken, self.run)
 
     def teardown(self) -> None:
-        if self.run.broken is not None or self.left:
-            return  # counted already, or cut off by Hypothesis
+        if self.raised or self.run.broken is not None or self.left:
+            return  # counted already, or cut off by the protocol or by Hypothesis
         self.search.on_run(self.run)
         # Integrity and convergence are settled only by the end of the run.
         for verdict in self.run.judge.finish():
@@ -186,7 +198,10 @@ def hypothesis_settings(search: Search) -> settings:
 
 
 def find(search: Search) -> PropertyBroken | None:
-    """Let Hypothesis search; the first run that broke a property, or None."""
+    """Let Hypothesis search; the first run that broke a property, or None.
+
+    ProtocolRaised if the protocol's code raised.
+    """
     return find_with(machine_class(search), hypothesis_settings(search))
 
 

@@ -1,12 +1,15 @@
-"""From a schedule that breaks a property to a 1-minimal one: no single choice can be left out.
+"""From a schedule that fails to a 1-minimal one: no single choice can be left out.
 
-Because a choice that is not enabled is skipped, any sub-sequence can be tried. The passes leave out processes, epochs,
-runs of choices from long to short (delta debugging, Zeller and Hildebrandt 2002), single ones and pairs; they make what
-is left plainer, and coarser where that takes fewer steps: a write that is synced at once, an election as one choice.
-They are repeated until none of them helps any more. The property that breaks stays the same.
+To fail is to break a property, or to make the protocol's code raise. Because a choice that is not enabled is skipped,
+any sub-sequence can be tried. The passes leave out processes, epochs, runs of choices from long to short (delta
+debugging, Zeller and Hildebrandt 2002), single ones and pairs; they make what is left plainer, and coarser where that
+takes fewer steps: a write that is synced at once, an election as one choice. They are repeated until none of them helps
+any more. The property that breaks, or what is raised and where, stays the same.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from itertools import combinations
 from time import process_time
 from typing import NamedTuple
@@ -15,6 +18,7 @@ from msgspec import structs
 
 from invariants import Judge, select
 from invariants.quorums import MAJORITY, Quorums, quorums_of
+from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import dispatch, simulate
 from zabcheck.simulation.schedule import Choice, Crash, Elect, Lead, Schedule, Snapshot, Stabilise, Sync, renamed
@@ -26,24 +30,50 @@ MOST_FOR_PAIRS = 60
 """The longest schedule of which every pair of choices is tried."""
 
 
-class Broken(NamedTuple):
-    """How a schedule broke a property: the fine choices that it executed until then, and the steps that they took."""
+Place = tuple[type[Exception], str, int]
+"""What was raised, in which file and line."""
+
+
+class Failure(NamedTuple):
+    """How a schedule failed: the fine choices that it executed until then, and the steps that they took."""
 
     choices: tuple[Choice, ...]
     steps: int
 
 
-def breaks(schedule: Schedule, property_: str) -> Broken | None:
+Fails = Callable[[Schedule], Failure | None]
+_HINT = "if it did before, the protocol is not deterministic"
+
+
+def breaks(schedule: Schedule, property_: str) -> Failure | None:
     """Execute `schedule` until `property_` is broken; None if it stays whole."""
     [kind] = select([property_])
     judge = Judge([kind], quorums=quorums_of(schedule.quorums, schedule.processes))
-    simulator = simulate(schedule, dispatch(judge.observers))
-    for choice in schedule.choices:
-        simulator.execute(choice)
-        if judge.broken and judge.violated():
-            break
+    try:
+        simulator = simulate(schedule, dispatch(judge.observers))
+        for choice in schedule.choices:
+            simulator.execute(choice)
+            if judge.broken and judge.violated():
+                break
+    except StepRaised:
+        return None
     [verdict] = judge.finish()
-    return Broken(tuple(simulator.executed), simulator.steps) if verdict.status == "violated" else None
+    return Failure(tuple(simulator.executed), simulator.steps) if verdict.status == "violated" else None
+
+
+def raises(schedule: Schedule, place: Place) -> Failure | None:
+    """Execute `schedule` until a step raises at `place`; None if none does."""
+    failure = Failure((), 0)
+    try:
+        simulator = simulate(schedule, lambda _: None)
+        for choice in schedule.choices:
+            try:
+                simulator.execute(choice)
+            finally:
+                failure = Failure(tuple(simulator.executed), simulator.steps)
+    except StepRaised as raised:
+        return failure if raised.place == place else None
+    return None
 
 
 def minimise(schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()) -> Schedule:
@@ -54,21 +84,30 @@ def minimise(schedule: Schedule, property_: str, seconds: float = SECONDS, keep:
     break the property. Cost: O(n^2) runs for n choices that are left, each of O(n); O(n log n) runs to get there, as a
     rule.
     """
-    return Minimiser(schedule, property_, seconds, keep).minimal()
+    if breaks(schedule, property_) is None:
+        raise ValueError(f"the schedule does not break {property_}; {_HINT}")
+    schedule = structs.replace(schedule, violates=property_)
+    return Minimiser(schedule, partial(breaks, property_=property_), seconds, keep).minimal()
+
+
+def minimise_raise(schedule: Schedule, place: Place, seconds: float = SECONDS) -> Schedule:
+    """`minimise` for a schedule that makes a step of the protocol raise at `place`. ValueError if it does not."""
+    if raises(schedule, place) is None:
+        raise ValueError(f"the schedule does not raise {place[0].__name__} at {place[1]}:{place[2]}; {_HINT}")
+    return Minimiser(structs.replace(schedule, violates=None), partial(raises, place=place), seconds).minimal()
 
 
 class Minimiser:
     """The shortest schedule so far, and what to try next."""
 
-    def __init__(self, schedule: Schedule, property_: str, seconds: float, keep: Collection[str]) -> None:
-        broken = breaks(schedule, property_)
-        if broken is None:
-            raise ValueError(f"the schedule does not break {property_}")
-        self.property = property_
+    def __init__(self, schedule: Schedule, fails: Fails, seconds: float, keep: Collection[str] = ()) -> None:
+        failure = fails(schedule)
+        assert failure is not None
+        self.fails = fails
         self.keep = keep
         self.deadline = process_time() + seconds
-        self.best = structs.replace(schedule, choices=broken.choices, violates=property_)
-        self.steps = broken.steps
+        self.best = structs.replace(schedule, choices=failure.choices)
+        self.steps = failure.steps
 
     @property
     def over(self) -> bool:
@@ -96,18 +135,18 @@ class Minimiser:
         return self.best
 
     def _accept(self, candidate: Schedule, most: int) -> bool:
-        """Whether `candidate` breaks the property in at most so many steps; it is the best one then."""
+        """Whether `candidate` fails in at most so many steps; it is the best one then."""
         if self.over:
             return False
-        broken = breaks(candidate, self.property)
-        if broken is None or broken.steps > most:
+        failure = self.fails(candidate)
+        if failure is None or failure.steps > most:
             return False
-        self.best = structs.replace(candidate, choices=broken.choices)
-        self.steps = broken.steps
+        self.best = structs.replace(candidate, choices=failure.choices)
+        self.steps = failure.steps
         return True
 
     def _shortens(self, choices: Sequence[Choice]) -> bool:
-        """Whether these choices, instead of the best ones, break the property in fewer steps."""
+        """Whether these choices, instead of the best ones, fail in fewer steps."""
         return self._accept(self._with(choices), self.steps - 1)
 
     def _with(self, choices: Sequence[Choice]) -> Schedule:
@@ -116,12 +155,13 @@ class Minimiser:
     # Leaving out.
 
     def _take_apart(self) -> None:
-        """The steps of `Stabilise` in its place, if the property breaks without its promise, too."""
+        """The steps of `Stabilise` in its place, if it fails without its promise, too."""
         steps: list[Choice] = []
-        simulator = simulate(self.best, lambda _: None)
-        simulator.on_step = steps.append
-        for choice in self.best.choices:
-            simulator.execute(choice)
+        with suppress(StepRaised):
+            simulator = simulate(self.best, lambda _: None)
+            simulator.on_step = steps.append
+            for choice in self.best.choices:
+                simulator.execute(choice)
         self._accept(self._with(steps), self.steps)
 
     def _drop_processes(self) -> None:
@@ -172,7 +212,7 @@ class Minimiser:
     # Making plainer.
 
     def _simplify(self) -> None:
-        """Replace a choice by a plainer one where the property still breaks in no more steps."""
+        """Replace a choice by a plainer one where it still fails in no more steps."""
         for index in range(len(self.best.choices)):
             if index >= len(self.best.choices):
                 return

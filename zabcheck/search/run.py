@@ -12,7 +12,7 @@ from invariants import End, Event, Header, Invariant, Judge, Verdict, select
 from invariants import trace as trace_format
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.goals import Goals
 from zabcheck.simulation.schedule import Choice, Schedule
@@ -23,6 +23,8 @@ def collect_garbage_less_often() -> None:
     """For a process that does nothing but search: runs leave little behind that only the collector can free."""
     gc.set_threshold(50_000)
 
+
+DEFAULT_PROCESSES = 3
 
 MAX_STEPS = 5000
 """The longest run that Hypothesis can drive: it gives up on an example that draws more than some thousand times."""
@@ -82,26 +84,52 @@ class Run:
         return self.judge.violated() if self.judge.broken else None
 
 
-class PropertyBroken(Exception):
-    """A run broke a property; `choices` are the fine choices that it executed, with these switches and quorums.
+class Failed(Exception):
+    """A run failed: after `choices`, the fine ones that it executed, with these switches and quorums.
 
     `seed` is the run's own, if it has one.
     """
 
-    def __init__(self, property_: str, run: Run, seed: int | None = None) -> None:
-        super().__init__(property_)
-        self.property = property_
+    def __init__(
+        self, why: str, choices: Iterable[Choice], switches: Switches, quorums: Quorums, seed: int | None
+    ) -> None:
+        super().__init__(why)
+        self.choices = tuple(choices)
+        self.switches = switches
+        self.quorums = quorums
         self.seed = seed
-        self.choices = tuple(run.simulator.executed)
-        self.switches = run.simulator.switches
-        self.quorums = run.simulator.quorums
 
     def schedule(self, protocol: str, mutant: str | None) -> Schedule:
         """The schedule of the run, in the current version of the format."""
         quorums = self.quorums
-        return schedule_of(
-            protocol, mutant, quorums.size, self.choices, self.property, quorums=quorums.name, switches=self.switches
-        )
+        return schedule_of(protocol, mutant, quorums.size, self.choices, quorums=quorums.name, switches=self.switches)
+
+
+class PropertyBroken(Failed):
+    """A run broke a property."""
+
+    def __init__(self, property_: str, run: Run, seed: int | None = None) -> None:
+        simulator = run.simulator
+        super().__init__(property_, simulator.executed, simulator.switches, simulator.quorums, seed)
+        self.property = property_
+
+
+class ProtocolRaised(Failed):
+    """A step of the protocol raised, as `raised` tells; `choices` include the one that led to it.
+
+    No property is judged then.
+    """
+
+    def __init__(
+        self,
+        raised: StepRaised,
+        choices: Iterable[Choice],
+        switches: Switches,
+        quorums: Quorums,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(str(raised), choices, switches, quorums, seed)
+        self.raised = raised
 
 
 class Search(Struct, frozen=True):
@@ -133,6 +161,8 @@ class Replay(Struct, frozen=True):
     steps: int
     skipped: int
     """How many choices were not possible when their turn came."""
+    raised: StepRaised | None = None
+    """What ended it before its time, if the protocol's code raised."""
 
     @property
     def trace(self) -> bytes:
@@ -154,7 +184,7 @@ def header(schedule: Schedule) -> Header:
 def simulate(schedule: Schedule, show: Callable[[Event], None], *, network: bool = False) -> Simulator:
     """A simulator as `schedule` wants it, with none of its choices executed.
 
-    ValueError if it names a protocol, mutant or quorum system that there is not.
+    ValueError if it names a protocol, mutant or quorum system that there is not; StepRaised if a process cannot start.
     """
     return Simulator(
         mutated(schedule.protocol, schedule.mutant),
@@ -181,10 +211,21 @@ def replay(schedule: Schedule, properties: Iterable[str] | None = None) -> Repla
         if observer is not None:
             observer(event)
 
-    simulator = simulate(schedule, show, network=True)
-    skipped = sum(not simulator.execute(choice) for choice in schedule.choices)
-    events.append(End(len(events) - 1))
-    return Replay(schedule, events, judge.finish(), list(goals.reached), simulator.steps, skipped)
+    steps, skipped, raised = 0, 0, None
+
+    def on_step(choice: Choice) -> None:
+        nonlocal steps
+        steps += 1
+
+    try:
+        simulator = simulate(schedule, show, network=True)
+        simulator.on_step = on_step
+        for choice in schedule.choices:
+            skipped += not simulator.execute(choice)
+    except StepRaised as error:
+        raised = error
+    events.append(End(len(events) - 1, complete=raised is None))
+    return Replay(schedule, events, judge.finish(raised is None), list(goals.reached), steps, skipped, raised)
 
 
 def schedule_of(

@@ -25,9 +25,10 @@ from msgspec import Struct
 
 from invariants import Invariant, select
 from invariants.quorums import Quorums, Weighted
+from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, Move, Moves, weights_for
-from zabcheck.search.run import PropertyBroken, Run, Search
+from zabcheck.search.run import PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.simulation.schedule import Receive, Sync
 
 SIZES = (3, 3, 3, 3, 3, 5, 5, 2, 4, 7)
@@ -64,7 +65,10 @@ def run_seed(seed: int, index: int) -> int:
 
 
 def find(search: Search) -> PropertyBroken | None:
-    """Make the runs of `search`, one after the other; the first that broke a property, or None."""
+    """Make the runs of `search`, one after the other; the first that broke a property, or None.
+
+    ProtocolRaised if the protocol's code raised.
+    """
     kinds = select(search.properties)
     first = randbits(64) if search.rng is None else search.rng
     for index in range(search.runs):
@@ -77,10 +81,25 @@ def find(search: Search) -> PropertyBroken | None:
 
 
 def drive(search: Search, kinds: Sequence[type[Invariant]], seed: int) -> Run:
-    """The run of this seed, executed until it broke a property, has had its steps, and stabilised."""
+    """The run of this seed, executed until it broke a property, has had its steps, and stabilised.
+
+    ProtocolRaised if the protocol's code raised.
+    """
     random = Random(seed).random
     drawn = configure(search, seed, random)
-    run = Run(search.protocol, drawn.quorums.size, kinds, quorums=drawn.quorums, switches=drawn.switches)
+    quorums, switches = drawn.quorums, drawn.switches
+    run = None
+    try:
+        run = Run(search.protocol, quorums.size, kinds, quorums=quorums, switches=switches)
+        _go(run, drawn, random, search.steps)
+    except StepRaised as raised:
+        executed = () if run is None else run.simulator.executed
+        raise ProtocolRaised(raised, executed, switches, quorums, seed) from raised
+    return run
+
+
+def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int) -> None:
+    """The moves of a run, to its end."""
     moves = Moves(run.simulator)
     broken, execute = run.judge.broken, run.simulator.execute
     ring: list[Move] = [MOVES[name] for name in drawn.weights] * 2
@@ -88,8 +107,8 @@ def drive(search: Search, kinds: Sequence[type[Invariant]], seed: int) -> Run:
     size = len(table)
     press_on = Priorities(moves, random, drawn.demoted) if drawn.order == "priorities" else None
     cycle = _cycle(drawn.weights, random)
-    for _ in range(search.steps):  # where everybody has halted there are no more steps
-        if run.simulator.steps >= search.steps:
+    for _ in range(steps):  # where everybody has halted there are no more steps
+        if run.simulator.steps >= steps:
             break
         if drawn.cycle and random() < drawn.cycle:
             name = next(cycle)
@@ -111,11 +130,10 @@ def drive(search: Search, kinds: Sequence[type[Invariant]], seed: int) -> Run:
                     choice = ring[place](moves, pick)
                 execute(choice)
         if broken:
-            return run
+            return
     last = moves.stabilise(int(random() * 2**_BITS))
     if last is not None:
         execute(last)
-    return run
 
 
 _PROGRESS = ("settle", "drain", "receive", "sync")

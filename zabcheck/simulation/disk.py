@@ -5,8 +5,9 @@ after the last sync. The effects that came after a write in its step wait with i
 
 The durable variable `history`, if a protocol has one, is a log with a record for each transaction; a prefix `base` of
 it may be cut off. `snapshot` is what the application's snapshot stands for. Any other variable is a record of its own:
-a number, or a sequence of transactions. A record can be altered behind the process' back. Its digest tells, when it is
-read: that is when the process starts (LADIS 2008, 2 and 3).
+a number, a sequence of transactions, or, in a protocol of somebody's own, anything; so is a `history` that is no
+`Chain`. A record can be altered behind the process' back. Its digest tells, when it is read: that is when the process
+starts (LADIS 2008, 2 and 3).
 """
 
 from typing import Any
@@ -89,7 +90,8 @@ class Disk:
         return self.log.length - self.base.length
 
     def _others(self) -> list[str]:
-        return sorted(name for name, value in self.durable.items() if value and name not in (LOG, CUT))
+        log = [name for name in (LOG, CUT) if isinstance(self.durable.get(name), Chain)]
+        return sorted(name for name, value in self.durable.items() if value and name not in log)
 
     def _is_altered(self, name: str) -> bool:
         """Not if it was written anew since."""
@@ -116,11 +118,15 @@ class Disk:
 
     @property
     def log(self) -> Chain:
-        return self.durable.get(LOG, EMPTY)  # type: ignore[no-any-return]  # by convention
+        return self._chain(LOG)
 
     @property
     def base(self) -> Chain:
-        return self.durable.get(CUT, EMPTY)  # type: ignore[no-any-return]  # by convention
+        return self._chain(CUT)
+
+    def _chain(self, name: str) -> Chain:
+        value = self.durable.get(name, EMPTY)
+        return value if isinstance(value, Chain) else EMPTY
 
     def copy(self) -> "Disk":
         twin = Disk()
@@ -132,10 +138,13 @@ class Disk:
 
 
 def _wrong(value: Any) -> Any:
-    """What a record says that was altered: one less of a number; of a sequence, another last transaction."""
+    """What a record says that was altered: one less of a number; of a sequence, another last transaction.
+
+    Of anything else only the digest tells.
+    """
     if isinstance(value, Chain):
         return value.previous.append(_wrong_txn(value.txn))
-    return value - 1
+    return value - 1 if isinstance(value, int) else value
 
 
 def _wrong_txn(txn: Txn) -> Txn:

@@ -14,15 +14,29 @@ from invariants import Crash as CrashEvent
 from invariants import Recover as RecoverEvent
 from invariants import Send as SendEvent
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Connect, Effect, GiveUp, Message, Persist, Protocol, Send, Started, Stimulus
+from zabcheck.protocols.base import (
+    Changed,
+    Connect,
+    Effect,
+    GiveUp,
+    Message,
+    Persist,
+    Protocol,
+    Send,
+    Started,
+    StepRaised,
+    Stimulus,
+)
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.application import Application
 from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.disk import Disk, Write
 
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
-_TO_BE_DONE = frozenset((Send, Persist, Connect, GiveUp, Halt))
-"""The effects that are more than something to be shown."""
+_TO_BE_DONE = frozenset((Send, Persist, Connect, GiveUp, Changed, Halt))
+"""The effects that are not, or not only, something to be shown."""
+_MOST_OWN_MESSAGES = 2000
+"""Of a process that sends itself more in a row, each in answer to the one before, it is taken that there is no end."""
 _ANSWERS = (Send, AckEpoch)
 """What is not done any more once its connection is closed: messages, and the event that tells of one."""
 
@@ -135,11 +149,14 @@ class Processes:
     # A step.
 
     def handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:
-        """Let the process take its step; whether that had any effect."""
+        """Let the process take its step; whether that had any effect. StepRaised if the protocol's code raised."""
         step = self._steps.get(type(stimulus))
         if step is None:
             return False
-        effects = step(self.states[process], sender, stimulus)
+        try:
+            effects = step(self.states[process], sender, stimulus)
+        except Exception as error:
+            raise StepRaised(process, sender, stimulus, error) from error
         if not effects:
             return False
         self.perform(process, effects)
@@ -183,8 +200,13 @@ class Processes:
         own = self._own[process]
         if own and not self._busy[process]:
             self._busy[process] = True
+            handled = 0
             while own:
+                if handled == _MOST_OWN_MESSAGES:
+                    error = RuntimeError(f"sends itself messages without end, {handled} of them so far")
+                    raise StepRaised(process, process, own[0], error)
                 self.handle(process, process, own.popleft())
+                handled += 1
             self._busy[process] = False
 
     def _disconnect(self, process: int, *, keep_followed: bool = False) -> None:

@@ -27,7 +27,7 @@ from invariants import Receive as ReceiveEvent
 from invariants import Stall as StallEvent
 from invariants import Wake as WakeEvent
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Elected, Lost, Protocol, TakeSnapshot, TimedOut
+from zabcheck.protocols.base import Elected, Lost, Protocol, StepRaised, TakeSnapshot, TimedOut
 from zabcheck.protocols.base import Request as RequestStimulus
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation import coarse, stabilise
@@ -67,6 +67,9 @@ class Simulator:
     `show` is called with each event. With `network` True it is also shown what is for drawing only: messages, cuts,
     the oracle's answers. `executed` holds the fine choices that were enabled, in order; with `remember` False it stays
     empty, and the memory needed does not grow with the steps. `on_step` is called after each step with its fine choice.
+
+    If a step of the protocol raises, the constructor or `execute` raises StepRaised; the choice that led to it counts
+    as a step like any other, and the run is over.
     """
 
     def __init__(
@@ -150,18 +153,24 @@ class Simulator:
         }
 
     def execute(self, choice: Choice) -> int:
-        """Do what `choice` says, as far as it is enabled; the number of steps that it took."""
+        """Do what `choice` says, as far as it is enabled; the number of steps that it took. May raise StepRaised."""
         fine = self._fine.get(type(choice))
         if fine is not None:
             if self.stable or (self.paused and self.obstacles.stops(choice)):
                 return 0
-            if not fine(choice):
-                return 0
+            raised = None
+            try:
+                if not fine(choice):
+                    return 0
+            except StepRaised as error:
+                raised = error
             self.steps += 1
             if self.remember:
                 self.executed.append(choice)
             if self.on_step is not None:
                 self.on_step(choice)
+            if raised is not None:
+                raise raised
             return 1
         before = self.steps
         if isinstance(choice, Stabilise):
@@ -358,14 +367,16 @@ class Simulator:
         if self.stable or not stabilise.is_least(self.quorums, leader, quorum) or any(self.halted[p] for p in quorum):
             return
         remember, self.remember = self.remember, False
-        self._execute_all(stabilise.calm(quorum))
-        if all(self.is_up(process) for process in quorum):
-            self.show(Stabilised(leader, self.incarnations[leader], tuple(quorum)))
-            self._execute_all(stabilise.lead_and_deliver(leader, quorum, self.switches, self.waiting))
-        self.stable = True
-        self.remember = remember
-        if remember:
-            self.executed.append(choice)
+        try:
+            self._execute_all(stabilise.calm(quorum))
+            if all(self.is_up(process) for process in quorum):
+                self.show(Stabilised(leader, self.incarnations[leader], tuple(quorum)))
+                self._execute_all(stabilise.lead_and_deliver(leader, quorum, self.switches, self.waiting))
+        finally:
+            self.stable = True
+            self.remember = remember
+            if remember:
+                self.executed.append(choice)
 
     def _execute_all(self, choices: Iterable[Choice]) -> None:
         for choice in choices:

@@ -1,0 +1,76 @@
+"""Protocols of one's own whose code raises; for the tests."""
+
+from typing import Any
+
+import zabcheck
+from zabcheck import Txn, Zxid
+
+
+class Copy(zabcheck.Message, frozen=True):
+    txn: Txn
+
+
+class Raising(zabcheck.Process):
+    """The third transaction of a primary is too much for its followers."""
+
+    messages = (Copy,)
+    sent = 0
+
+    def on_elected(self, leader: int) -> None:
+        self.send(leader, Copy(Txn(Zxid(0, 0), "hello")))
+        if self.leads:
+            self.ready(1)
+
+    def on_request(self, value: str) -> None:
+        self.sent += 1
+        txn = Txn(Zxid(self.sent, self.id), value)
+        for each in self.processes:
+            self.send(each, Copy(txn))
+
+    def on_copy(self, sender: int, m: Copy) -> None:
+        if sender != self.id:
+            self.look_up({0: "a", 1: "b", 2: "c"}, m.txn.zxid.epoch)
+
+    def look_up(self, table: dict[int, Any], key: int) -> Any:
+        return table[key]
+
+
+class RaisingAtOnce(zabcheck.Process):
+    def on_started(self) -> None:
+        raise RuntimeError("not [today],\nnot ever \x1b[31m")
+
+
+class Endless(zabcheck.Process):
+    messages = (Copy,)
+
+    def on_elected(self, leader: int) -> None:
+        self.send(self.id, Copy(Txn(Zxid(0, 0), "hello")))
+
+    def on_copy(self, sender: int, m: Copy) -> None:
+        self.send(self.id, m)
+
+
+class Moody(zabcheck.Process):
+    """Not deterministic."""
+
+    moods = 0
+
+    def on_request(self, value: str) -> None:
+        type(self).moods += 1
+        if type(self).moods == 1:
+            raise KeyError(value)
+
+    def can_broadcast(self) -> bool:
+        return True
+
+
+class RaisingAfterAll(zabcheck.Process):
+    """Only what a run ends with gets this far: to be elected by two."""
+
+    messages = (Copy,)
+
+    def on_elected(self, leader: int) -> None:
+        self.send(leader, Copy(Txn(Zxid(0, 0), "hello")))
+
+    def on_copy(self, sender: int, m: Copy) -> None:
+        assert sender == self.id, "an assertion of the protocol's own"

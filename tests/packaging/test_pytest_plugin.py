@@ -1,0 +1,106 @@
+"""What pytest shows of a test of zabcheck, with the plugin and without it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.plugin import failing_tests
+
+TESTS = """
+import zabcheck
+
+class Hasty(zabcheck.Process):
+    def on_elected(self, leader):
+        if self.leads:
+            self.ready(1)
+
+    def on_request(self, value):
+        txn = zabcheck.Txn(zabcheck.Zxid(1, 1), value)
+        self.broadcast(txn)
+        self.deliver(txn)
+
+class Clumsy(Hasty):
+    def on_request(self, value):
+        self.deliver(self.latest[-1])
+
+TestHasty = zabcheck.machine_for(Hasty, runs=200, properties="agreement").TestCase
+TestClumsy = zabcheck.machine_for(Clumsy, runs=200).TestCase
+TestIdle = zabcheck.machine_for("zab", runs=1, steps=4, properties="redelivery").TestCase
+
+def test_of_somebody_else():
+    assert 1 == 2
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """With those tests."""
+    (tmp_path / "test_mine.py").write_text(TESTS)
+    return tmp_path
+
+
+def printed(folder: Path, *options: str) -> str:
+    return failing_tests(folder, "--hypothesis-seed=1", *options)
+
+
+def saved(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_the_report_is_shown_and_no_python(folder: Path) -> None:
+    out = printed(folder)
+    assert "agreement is violated\np" in out
+    assert "the protocol's own code raised an exception; no property was judged\n" in out
+    assert "    self.deliver(self.latest[-1])\n" in out
+    assert "exercised by none of" in out
+    assert "E       assert 1 == 2" in out, "other tests are shown as ever"
+    for noise in (
+        "Falsifying example",
+        "find_with",
+        "hypothesis/",
+        "unittest/",
+        "testing.py",
+        "PropertyBroken",
+        "StepRaised",
+    ):
+        assert noise not in out
+    assert {name.partition("-")[0] for name in saved(folder / "reports")} == {"test_mine"}
+    assert len(saved(folder / "reports")) == 6
+    end = out[out.index("= zabcheck =") :]
+    for name in saved(folder / "reports"):
+        assert f"  wrote reports/{name}\n" in end
+    assert "FAILED test_mine.py::TestHasty::runTest" in out
+
+
+def test_one_seed_gives_one_counterexample_wherever_it_is_written_and_in_workers(folder: Path) -> None:
+    printed(folder)
+    there = printed(folder, "--zabcheck-out=elsewhere")
+    assert saved(folder / "reports") == saved(folder / "elsewhere")
+    assert "wrote elsewhere/test_mine-Hasty-agreement-" in there
+    workers = printed(folder, "-n", "1", "--zabcheck-out=workers")
+    assert saved(folder / "reports") == saved(folder / "workers")
+    assert "agreement is violated\np" in workers
+    assert "  wrote workers/test_mine-Hasty-agreement-" in workers[workers.index("= zabcheck =") :]
+
+
+def test_a_folder_that_the_test_names_wins(folder: Path) -> None:
+    (folder / "test_mine.py").write_text(TESTS.replace("runs=200", "runs=200, out='mine'"))
+    printed(folder, "--zabcheck-out=elsewhere")
+    assert len(saved(folder / "mine")) == 6
+    assert not (folder / "elsewhere").exists()
+
+
+def test_without_the_plugin_a_test_fails_with_the_same_report(folder: Path) -> None:
+    out = printed(folder, "-p", "no:zabcheck")
+    assert "agreement is violated" in out
+    assert "Falsifying example" not in out
+    assert len(saved(folder / "reports")) == 6
+
+
+def test_a_short_traceback_is_asked_for_and_given(folder: Path) -> None:
+    assert "Traceback" not in printed(folder, "--tb=no", "--zabcheck-out=out")
+
+
+def test_a_root_folder_above_the_current_one_changes_nothing(folder: Path) -> None:
+    out = printed(folder, "--rootdir=..")
+    assert "  wrote reports/test_mine-Hasty-agreement-" in out[out.index("= zabcheck =") :]

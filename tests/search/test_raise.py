@@ -1,0 +1,153 @@
+"""A protocol whose code raises is reported as such, with the schedule that led there; no property is judged."""
+
+import unittest
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import zabcheck
+from tests.own.raising import Raising, RaisingAfterAll, RaisingAtOnce
+from zabcheck.counterexample import explain_raise
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.base import StepRaised
+from zabcheck.report.terminal import to_text
+from zabcheck.search.machine import ProtocolRaised, Search, find
+from zabcheck.search.minimise import minimise_raise, raises
+from zabcheck.search.run import replay, schedule_of
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.schedule import Elect, Lead, Receive, Request, Schedule, Settle, Stabilise
+
+RAISING, AT_ONCE, AFTER_ALL = (
+    f"tests.own.raising:{each.__name__}" for each in (Raising, RaisingAtOnce, RaisingAfterAll)
+)
+
+
+def found(name: str) -> tuple[Schedule, StepRaised]:
+    """What a search stops at."""
+    with pytest.raises(ProtocolRaised) as stopped:
+        find(Search(mutated(name), properties=("core",), rng=1, runs=300))
+    error = stopped.value
+    return schedule_of(name, None, 3, error.choices, switches=error.switches), error.raised
+
+
+@pytest.mark.parametrize("name", [RAISING, AT_ONCE, AFTER_ALL])
+def test_a_search_stops_and_its_schedule_raises_again(name: str) -> None:
+    schedule, raised = found(name)
+    assert raises(schedule, raised.place) is not None
+    again = replay(schedule)
+    assert again.raised is not None
+    assert again.raised.place == raised.place
+    assert {verdict.status for verdict in again.verdicts} <= {"inconclusive", "violated"}
+
+
+def test_the_schedule_becomes_minimal_and_raises_in_the_same_line() -> None:
+    schedule, raised = found(RAISING)
+    least = minimise_raise(schedule, raised.place)
+    assert raises(least, raised.place) == (least.choices, len(least.choices))
+    for index in range(len(least.choices)):
+        shorter = structs.replace(least, choices=least.choices[:index] + least.choices[index + 1 :])
+        assert raises(shorter, raised.place) is None
+    assert least.processes == 2
+    assert sum(isinstance(choice, Request) for choice in least.choices) == 3
+    assert schedules.load(schedules.dump(least), "it") == least
+
+
+def test_what_does_not_raise_cannot_be_minimised() -> None:
+    _, raised = found(RAISING)
+    with pytest.raises(ValueError, match="the schedule does not raise KeyError at"):
+        minimise_raise(schedule_of(RAISING, None, 3, [Elect(1, 1)]), raised.place)
+
+
+def test_a_choice_that_stands_for_several_is_taken_apart() -> None:
+    schedule = schedule_of(AFTER_ALL, None, 3, [Lead(1, (2, 3)), Settle(2)])
+    raised = replay(schedule).raised
+    assert raised is not None
+    assert minimise_raise(schedule, raised.place).choices == (Lead(1, (2,)), Receive(1, 2))
+
+
+def test_a_step_that_raises_in_the_calm_at_the_end_counts_too() -> None:
+    schedule = schedule_of(AFTER_ALL, None, 3, [Stabilise(1, (1, 2))])
+    raised = replay(schedule).raised
+    assert raised is not None
+    least = minimise_raise(schedule, raised.place)
+    assert not any(isinstance(choice, Stabilise) for choice in least.choices)
+
+
+def test_the_report_names_the_exception_the_line_and_the_steps() -> None:
+    schedule, raised = found(RAISING)
+    replayed, story = explain_raise(schedule, raised)
+    text = to_text(story, 100)
+    assert text.startswith("the protocol's own code raised an exception; no property was judged\nKeyError: 3\n")
+    assert "violated" not in text
+    assert "handling  p1, Copy(" in text or "handling  p2, Copy(" in text
+    [_, traceback, *_] = text.split("Traceback of the protocol's code\n")
+    lines = traceback.split("\n\n")[0].splitlines()
+    assert [line.strip() for line in lines if "File" not in line] == [
+        'self.look_up({0: "a", 1: "b", 2: "c"}, m.txn.zxid.epoch)',
+        "return table[key]",
+    ]
+    assert all("raising.py" in line for line in lines if "File" in line)
+    assert f"{len(story.moments)} steps, trace SHA-256 {replayed.sha256[:16]}" in text
+
+
+def test_a_process_that_cannot_start_is_reported_without_steps() -> None:
+    replayed, story = explain_raise(*found(AT_ONCE))
+    assert replayed.schedule.choices == story.moments == ()
+    assert r"RuntimeError: not [today], not ever \x1b[31m" in to_text(story)
+
+
+def test_a_process_that_writes_to_itself_without_end_is_stopped() -> None:
+    raised = replay(schedule_of("tests.own.raising:Endless", None, 1, [Elect(1, 1)])).raised
+    assert raised is not None
+    assert raised.said == "RuntimeError: sends itself messages without end, 2000 of them so far"
+    assert raised.place == (RuntimeError, "", 0)
+
+
+def test_a_protocol_that_is_not_deterministic_is_told_so() -> None:
+    schedule = schedule_of("tests.own.raising:Moody", None, 1, [Request(1)])
+    raised = replay(schedule).raised
+    assert raised is not None
+    with pytest.raises(ValueError, match="if it did before, the protocol is not deterministic"):
+        minimise_raise(schedule, raised.place)
+
+
+def test_a_bug_of_zabcheck_is_none_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    from zabcheck.simulation.channels import Channels
+
+    def fail(*_: object) -> int:
+        raise AssertionError("ours")
+
+    monkeypatch.setattr(Channels, "send", fail)
+    with pytest.raises(AssertionError, match="ours"):
+        replay(schedule_of(RAISING, None, 3, [Elect(1, 2)]))
+
+
+def test_a_test_of_such_a_protocol_is_an_error_and_no_failure(tmp_path: Path) -> None:
+    result = unittest.TestResult()
+    zabcheck.machine_for(Raising, runs=100, out=tmp_path).TestCase("runTest").run(result)
+    assert result.failures == []
+    [(_, message)] = result.errors
+    assert "KeyError: 3" in message
+    assert "violated" not in message
+    saved = sorted(path.name for path in tmp_path.iterdir())
+    assert all(name.startswith("tests.own.raising-Raising-raised-") for name in saved)
+    assert len(saved) == 3
+
+
+def test_two_classes_of_one_name_are_not_confused(tmp_path: Path) -> None:
+    machines = []
+    for number in (1, 2):
+
+        class Same(zabcheck.Process):
+            which = number
+
+            def on_started(self) -> None:
+                raise RuntimeError(f"number {self.which}")
+
+        machines.append(zabcheck.machine_for(Same, runs=5, out=tmp_path))
+    for number, machine in enumerate(machines, 1):
+        result = unittest.TestResult()
+        machine.TestCase("runTest").run(result)
+        [(_, message)] = result.errors
+        assert f"RuntimeError: number {number}" in message

@@ -1,0 +1,185 @@
+"""A protocol of one's own: a class whose methods are its steps. This is all that there is to know of it.
+
+    class Copy(zabcheck.Message):              # what is sent; it cannot be changed once it is made
+        txn: zabcheck.Txn
+
+    class Naive(zabcheck.Process):
+        messages = (Copy,)                     # every kind of message that is sent
+        durable = ("log",)                     # the variables that can be written to the disk
+        log: tuple = ()                        # variables start with these values
+
+        def on_elected(self, leader): ...      # what can happen to a process
+        def on_request(self, value): ...
+        def on_copy(self, sender, m: Copy): ...
+
+**What you write.** For each kind of message a method `on_` and its name (`NewEpoch`: `on_new_epoch`), or `on_message`
+for all that have none; and those of the methods below, from `on_started` to `on_corrupted`, that matter to you.
+
+**What you call in them**: `send`, `persist`, `ready`, `broadcast`, `deliver`, `give_up`, `halt` and `show`. These take
+effect in their order, after the method has returned. What follows a `persist` in the same step (each `send`, `deliver`,
+…) is withheld until the disk is synced, and is lost if the process crashes before. Variables change at once.
+
+**Connections.** When `on_elected` is called, the process is connected to its leader, and to nobody else any more. A
+leader can answer a follower only once it has handled a message of that follower: so a follower says something in
+`on_elected`. Messages arrive in order or not at all; one that has no connection to go by is lost. A message to oneself
+is handled right after the step.
+
+**Crashes.** A process that recovers begins anew: a new object, its variables as at the first start, but for those in
+`durable`, which have what was last written and synced. So what only the memory knew is lost.
+
+**Be deterministic.** The same schedule has to give the same run: no clock, no random numbers, no input or output, no
+iteration over a set. Values may be changed in place: whatever is sent or persisted is copied.
+"""
+
+from collections.abc import Collection
+from copy import deepcopy
+from typing import Any, ClassVar
+
+import msgspec
+
+from invariants import Broadcast, ClientAck, Deliver, Event, FinalRead, Halt, Local, Ready, Restore, State, Txn
+from invariants.events import PROTOCOL_EVENTS
+from invariants.quorums import Quorums
+from zabcheck.protocols.base import Effect, GiveUp, Message, Persist, ProcessId, Send
+
+SHOWN = (*PROTOCOL_EVENTS, Restore, State, ClientAck, FinalRead)
+"""The events that `Process.show` takes: the others have a method of their own, or are the simulator's to show."""
+
+
+class Process:
+    """One process of a protocol; see the docstring of the module. A subclass is the protocol."""
+
+    messages: ClassVar[tuple[type[Message], ...]] = ()
+    """Every kind of message that is sent."""
+    durable: ClassVar[tuple[str, ...]] = ()
+    """The names of the variables that `persist` writes and a recovery finds again."""
+
+    id: ProcessId
+    """Its number, from 1 up."""
+    incarnation: int
+    """How often it has recovered."""
+    processes: tuple[ProcessId, ...]
+    """All processes, this one included."""
+    leader: ProcessId | None
+    """Whom the oracle named, until this process gives up: then None."""
+    primary: int | None
+    """The epoch of the last `ready`, until this process gives up or its oracle names a leader again: then None."""
+    counter_limit: int
+    """The highest counter of an epoch. In a few runs it is 1, 2 or 3, else what 32 bits hold."""
+
+    _quorums: Quorums
+    _effects: list[Effect] | None = None  # None outside of a step
+
+    # What can happen. Override what matters to you.
+
+    def on_started(self) -> None:
+        """The process is up, for the first time or again, and the durable variables have what the disk kept."""
+
+    def on_elected(self, leader: ProcessId) -> None:
+        """The leader oracle names `leader`, which may be this process; it may be wrong, and name another to others."""
+
+    def on_message(self, sender: ProcessId, m: Any) -> None:
+        """A message came that has no method of its own."""
+        raise NotImplementedError(f"{type(self).__name__} has no method for {type(m).__name__}")
+
+    def can_broadcast(self) -> bool:
+        """Whether a client's request can be taken, by default: whether this is a primary. It has to change nothing."""
+        return self.primary is not None
+
+    def on_request(self, value: str) -> None:
+        """A client asks for `value` to be broadcast; `can_broadcast` has said that this is possible."""
+
+    def on_lost(self, peer: ProcessId) -> None:
+        """The connection to `peer` is closed at the other end. By default a follower of `peer` gives up."""
+        if peer == self.leader:
+            self.give_up(f"the connection to p{peer} is closed")
+
+    def on_timed_out(self) -> None:
+        """No heartbeat came in time. By default a process that has a leader, or leads, gives up."""
+        if self.leader is not None:
+            self.give_up("time-out")
+
+    def on_corrupted(self) -> None:
+        """Called in place of `on_started` if a record on the disk is not what was written. By default: halt."""
+        self.halt("the digest of a record on its disk does not match")
+
+    # What a step can do.
+
+    def send(self, to: ProcessId, m: Message) -> None:
+        """Send `m`. ValueError if there is no process `to`; TypeError if the kind of `m` is not in `messages`."""
+        if to not in self.processes:
+            raise ValueError(f"no process {to!r}; there are 1 to {len(self.processes)}")
+        if type(m) not in self.messages:
+            raise TypeError(f"a {type(m).__name__} is sent, which is not in `messages` of {type(self).__name__}")
+        self._do(Send(to, deepcopy(m)))
+
+    def persist(self, **variables: Any) -> None:
+        """Set these variables, `persist(log=(*self.log, txn))`, and write them to the disk, all or none.
+
+        Without arguments everything in `durable` is written as it is. ValueError for a variable that is not in it.
+        """
+        for name, value in variables.items():
+            if name not in self.durable:
+                raise ValueError(f"`{name}` is not in `durable` of {type(self).__name__}")
+            setattr(self, name, value)
+        written = {name: getattr(self, name) for name in variables or self.durable}
+        self._do(Persist(**deepcopy(written)))
+
+    def ready(self, epoch: int) -> None:
+        """This process is the primary of `epoch`: clients may ask from here on."""
+        self.primary = epoch
+        self._show(Ready(self.id, self.incarnation, epoch))
+
+    def broadcast(self, txn: Txn) -> None:
+        """abcast(txn), as the primary of the epoch in its zxid. This tells zabcheck only: sending is up to you."""
+        self._show(Broadcast(self.id, self.incarnation, txn.zxid.epoch, txn))
+
+    def deliver(self, txn: Txn) -> None:
+        """abdeliver(txn): from here on it counts as committed."""
+        self._show(Deliver(self.id, self.incarnation, txn))
+
+    def give_up(self, reason: str) -> None:
+        """Close every connection, and wait for the oracle: a legal retreat, never an error."""
+        self._do(GiveUp(reason))
+
+    def halt(self, reason: str) -> None:
+        """Stop this process, for good."""
+        self._show(Halt(self.id, self.incarnation, reason))
+
+    def show(self, event: Event) -> None:
+        """Show one of `SHOWN`, for the properties that judge it, as in `Promise(self.id, self.incarnation, epoch)`.
+
+        TypeError for any other event; ValueError for one of another process.
+        """
+        if not isinstance(event, SHOWN):
+            raise TypeError(f"expected one of: {', '.join(kind.__name__ for kind in SHOWN)}; found {event!r:.60}")
+        if (event.process, event.incarnation) != (self.id, self.incarnation):
+            raise ValueError(f"{event!r:.60} is not of p{self.id}, incarnation {self.incarnation}")
+        self._show(event)
+
+    # What a step can ask.
+
+    @property
+    def leads(self) -> bool:
+        """Whether the oracle named this process itself."""
+        return self.leader == self.id
+
+    def is_quorum(self, members: Collection[ProcessId]) -> bool:
+        """Whether these processes include a quorum."""
+        return self._quorums.contains(sorted(set(members)))
+
+    # For the adapter.
+
+    def _do(self, effect: Effect) -> None:
+        if self._effects is None:
+            raise RuntimeError("only a step can do that: a method whose name begins with `on_`")
+        self._effects.append(effect)
+
+    def _show(self, event: Local) -> None:
+        # The judges take it for granted that an event holds what its type says.
+        self._do(msgspec.convert(msgspec.to_builtins(event), type(event)))
+
+    def __copy__(self) -> "Process":
+        twin = object.__new__(type(self))
+        vars(twin).update(deepcopy(vars(self)))
+        return twin

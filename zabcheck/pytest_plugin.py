@@ -1,0 +1,54 @@
+"""What pytest shows of a failing test of zabcheck: the report, and at the end which files were written.
+
+Every run of pytest loads this, whether it has such a test or not: so nothing is imported here that pytest has not.
+`-p no:zabcheck` switches it off; the tests work without it.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+_WROTE = "zabcheck wrote"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--zabcheck-out`."""
+    parser.getgroup("zabcheck").addoption(
+        "--zabcheck-out",
+        metavar="DIR",
+        help="where zabcheck saves counterexamples (default: reports); `out` of machine_for wins",
+    )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tell a test of zabcheck where to save, unless it says so itself."""
+    case = getattr(item, "cls", None)
+    if case is not None and getattr(case, "zabcheck_out", "elsewhere") is None:
+        case.zabcheck_out = item.config.getoption("--zabcheck-out")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The report of zabcheck in place of a traceback. What was written becomes a property: xdist brings that along."""
+    report = yield
+    error = call.excinfo.value if call.excinfo is not None else None
+    shown = getattr(error, "zabcheck_report", None)
+    if shown is not None:
+        report.longrepr = shown
+        report.user_properties += [(_WROTE, file) for file in getattr(error, "zabcheck_files", ())]
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The files that were written."""
+    failed = terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", [])
+    wrote = [(each.nodeid, value) for each in failed for name, value in each.user_properties if name == _WROTE]
+    if wrote:
+        terminalreporter.section("zabcheck")
+    for test in dict.fromkeys(test for test, _ in wrote):
+        terminalreporter.line(str(test))
+        for file in [file for of, file in wrote if of == test]:
+            terminalreporter.line(f"  wrote {file}")
