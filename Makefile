@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN_OPTIONS ?= --seed 1
 
-.PHONY: run test test-slow lint bench clean
+.PHONY: run test test-slow lint gate bench clean
 
 # Check Zab, then plant a bug and see it found, minimised and explained (which is exit code 1, and expected here).
 run: .venv/installed
@@ -22,6 +22,9 @@ lint: .venv/installed-for-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+gate: .venv/installed
+	$(BIN)/zabcheck gate
 
 bench: .venv/installed-for-tests
 	$(BIN)/python -m benchmarks

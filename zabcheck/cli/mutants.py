@@ -17,10 +17,10 @@ from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.counterexample import write
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.report import matrix
-from zabcheck.report.matrix import Row, spread
+from zabcheck.report.matrix import Row
 from zabcheck.report.words import clean
 from zabcheck.search.engines import Engine
-from zabcheck.search.hunt import Budget, Hunt, hunt
+from zabcheck.search.hunt import Budget, Hunt, hunt, row_of
 from zabcheck.search.run import MAX_STEPS
 from zabcheck.simulation import schedule as schedules
 
@@ -114,26 +114,6 @@ def _hunt_all(
                     rows = [row_of(name, found) for name, found in hunts.items() if found]
                     live.update(matrix.render(rows, PROPERTIES), refresh=True)
     return hunts, False
-
-
-def row_of(mutant: str, hunts: Sequence[Hunt]) -> Row:
-    """What the hunts for one mutant come to."""
-    found = [each for each in hunts if each.property is not None]
-    first: dict[str, int] = {}
-    for each in found:
-        assert each.property is not None
-        first[each.property] = first.get(each.property, 0) + 1
-    return Row(
-        mutant,
-        len(hunts),
-        len(found),
-        {name: first[name] for name in PROPERTIES if name in first},
-        spread([each.runs for each in found]),
-        spread([each.steps for each in found]),
-        spread([round(each.seconds, 3) for each in found]),
-        spread([each.minimised for each in found if each.minimised is not None]),
-        spread([round(each.minimising, 3) for each in found]),
-    )
 
 
 def _save(out: Path, rows: Sequence[Row], hunts: dict[str, list[Hunt]]) -> list[Path]:

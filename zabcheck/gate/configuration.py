@@ -27,7 +27,7 @@ ALL = "all"
 MAX_PROCESSES = 99
 
 _Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
-_Seed = Annotated[int, Meta(ge=0, le=2**64 - 1)]
+_Seed = Annotated[int, Meta(ge=0)]
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 

@@ -95,12 +95,19 @@ def _figures(row: Row) -> list[str]:
     assert row.minimised is not None
     assert row.minimising is not None
     return [
-        f"{row.runs.median:,.0f} ({row.runs.most:,.0f})",
-        f"{row.steps.median:,.0f} ({row.steps.most:,.0f})",
-        f"{row.seconds.median:.2f} ({row.seconds.most:.2f})",
-        f"{row.minimised.median:.0f} ({row.minimised.least:.0f} to {row.minimised.most:.0f})",
-        f"{row.minimising.median:.2f} ({row.minimising.most:.2f})",
+        _figure(row.runs, ",.0f"),
+        _figure(row.steps, ",.0f"),
+        _figure(row.seconds, ".2f"),
+        _figure(row.minimised, ".0f", least=True),
+        _figure(row.minimising, ".2f"),
     ]
+
+
+def _figure(spread: Spread, form: str, least: bool = False) -> str:
+    """Median and worst, as in "7 (12)"; with `least`, as in "7 (5 to 12)". One number if there is no other."""
+    if spread.least == spread.most:
+        return f"{spread.median:{form}}"
+    return f"{spread.median:{form}} ({f'{spread.least:{form}} to ' if least else ''}{spread.most:{form}})"
 
 
 def _table(title: str, columns: Sequence[Any]) -> Table:

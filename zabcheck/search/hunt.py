@@ -1,12 +1,13 @@
 """A hunt: how soon a known bug is found, and what its counterexample comes down to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import process_time
 
 from msgspec import Struct
 
-from invariants import select
+from invariants import PROPERTIES, select
 from zabcheck.mutants.catalogue import Mutant, mutated
+from zabcheck.report.matrix import Row, spread
 from zabcheck.search.engines import Engine, find
 from zabcheck.search.minimise import minimise
 from zabcheck.search.run import Run, Search, replay
@@ -87,4 +88,21 @@ def hunt(
         replay(schedule, [broken.property]).steps,
         minimising,
         schedule,
+    )
+
+
+def row_of(mutant: str, hunts: Sequence[Hunt]) -> Row:
+    """What the hunts for one mutant come to."""
+    found = [each for each in hunts if each.property is not None]
+    first = [each.property for each in found]
+    return Row(
+        mutant,
+        len(hunts),
+        len(found),
+        {name: first.count(name) for name in PROPERTIES if name in first},
+        spread([each.runs for each in found]),
+        spread([each.steps for each in found]),
+        spread([round(each.seconds, 3) for each in found]),
+        spread([each.minimised for each in found if each.minimised is not None]),
+        spread([round(each.minimising, 3) for each in found]),
     )

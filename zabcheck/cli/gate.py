@@ -1,0 +1,98 @@
+"""`zabcheck gate`: what a change has to pass, for CI."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from invariants import PROPERTIES
+from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, command
+from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
+from zabcheck.counterexample import write
+from zabcheck.gate.checks import Gate
+from zabcheck.gate.configuration import Configuration, ConfigurationError, kills_of, load
+from zabcheck.report import gate as report
+from zabcheck.report.gate import GateReport
+
+CODES: dict[report.Status, int] = {
+    "passed": OK,
+    "failed": VIOLATED,
+    "error": BAD_INPUT,
+    "inconclusive": INCONCLUSIVE,
+}
+
+
+@command
+def gate(
+    config: Annotated[Path, typer.Option(help="The file with a table [tool.zabcheck].")] = Path("pyproject.toml"),
+    out: Annotated[
+        Path | None, typer.Option(help="Where counterexamples are written, instead of what it says.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write the outcomes to this file as JUnit XML.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Write them to this file as Markdown.")] = None,
+    format: Formats = Format.text,
+) -> int:
+    """Search the protocols that a configuration names, within its budget; for CI.
+
+    Exit code 0 only if nothing broke, everything was exercised, every goal reached and every mutant found in time.
+    """
+    with bad_input_for(ConfigurationError):
+        wanted = load(config)
+    if out is not None:
+        wanted = msgspec.structs.replace(wanted, out=str(out))
+    check_out(Path(wanted.out))
+    for option, path in (("--junit", junit), ("--summary", summary)):
+        if path is not None:
+            check_file(option, path)
+    found = _check(wanted)
+    files = []
+    for option, path, content in (
+        ("--junit", junit, report.junit(found)),
+        ("--summary", summary, report.markdown(found, list(PROPERTIES)).encode()),
+    ):
+        if path is not None:
+            with bad_path(option, path):
+                files.append(write(path, content))
+    tell_github(found)
+    status = report.verdict(found)
+    if format is Format.json:
+        print_json("gate", verdict=status, **msgspec.to_builtins(found))
+    else:
+        console = make_console()
+        console.print(report.render(found), crop=False)
+        for file in files:
+            print_path(console, f"wrote {file}")
+    return CODES[status]
+
+
+def _check(wanted: Configuration) -> GateReport:
+    """The gate, with progress on a terminal; Ctrl-C ends it after the run that goes on."""
+    most = wanted.runs * (len(wanted.protocols) * len(wanted.seeds) + len(kills_of(wanted)))
+    with progress(most, "gate") as advance, interrupts() as look_for_interrupt:
+
+        def on_run(_: object) -> None:
+            advance("")
+            look_for_interrupt()
+
+        return Gate(wanted, on_run).check()
+
+
+def check_file(option: str, path: Path) -> None:
+    """BadInput if this is no file that could be written."""
+    with bad_path(option, path):
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise BadInput(f"{option} {path}: expected the name of a file in a folder that there is")
+
+
+def tell_github(found: GateReport) -> None:
+    """In a job of GitHub Actions: annotations, and a summary of the job (the variables are documented by GitHub)."""
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in report.annotations(found):
+            typer.echo(line, err=True)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with bad_path("$GITHUB_STEP_SUMMARY", Path(summary)), open(summary, "a", encoding="utf-8") as file:
+            file.write(report.markdown(found, list(PROPERTIES)))
