@@ -13,8 +13,9 @@ from zabcheck.protocols.base import StepRaised
 from zabcheck.report.story import Story
 from zabcheck.report.terminal import to_text
 from zabcheck.search.explain import explain_replay
-from zabcheck.search.minimise import SECONDS, minimise, minimise_raise
+from zabcheck.search.minimise import SECONDS, minimise_raise
 from zabcheck.search.run import Replay, replay
+from zabcheck.search.shorten import shortest
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
 
@@ -24,11 +25,11 @@ TEXT_WIDTH = 120
 def counterexample(
     schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()
 ) -> tuple[Replay, Story]:
-    """`schedule` made as short as leaving out choices can make it, executed and explained; `property_` still breaks.
+    """The shortest run that could be found from `schedule` on, executed and explained; `property_` still breaks.
 
     No more than `seconds` of CPU time go into making it shorter. `keep` names what stays as it is: switches, "quorums".
     """
-    replayed = replay(minimise(schedule, property_, seconds, keep), [property_])
+    replayed = replay(shortest(schedule, property_, seconds, keep), [property_])
     return replayed, explain_replay(replayed)
 
 

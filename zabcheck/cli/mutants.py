@@ -41,7 +41,7 @@ def mutants(
         list[str] | None, typer.Option(metavar="M", help="Only this known bug (may be repeated); see `zabcheck list`.")
     ] = None,
     engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = Engine.swarm,
-    seeds: Annotated[int, typer.Option(min=1, max=MOST_SEEDS, help="How many searches for each bug.")] = 20,
+    seeds: Annotated[int, typer.Option(min=1, max=MOST_SEEDS, help="How many searches for each bug.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the first search; the others follow it.")] = 1,
     runs: Annotated[int, typer.Option(min=1, help="At most how many runs a search.")] = 20_000,
     steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,

@@ -15,6 +15,7 @@ from zabcheck.report.terminal import to_text
 from zabcheck.search.engines import find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.hunt import Budget, OutOfTime, hunt, row_of
+from zabcheck.search.minimise import minimise
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, Run, Search
 from zabcheck.search.tally import Tally
 
@@ -136,7 +137,9 @@ class Gate:
                 continue
             budget = Budget(wanted.runs, wanted.steps, self.deadline - monotonic())
             try:
-                found = hunt(CATALOGUE[name], wanted.seeds[0], wanted.engine, budget, wanted.properties, self._count)
+                found = hunt(
+                    CATALOGUE[name], wanted.seeds[0], wanted.engine, budget, wanted.properties, self._count, minimise
+                )
             except KeyboardInterrupt:
                 self.interrupted = True
                 yield Outcome(MUTANTS, name, "inconclusive", f"not found yet: {self._why_over}")

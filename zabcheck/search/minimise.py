@@ -7,6 +7,7 @@ takes fewer steps: a write that is synced at once, an election as one choice. Th
 any more. The property that breaks, or what is raised and where, stays the same.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -26,6 +27,8 @@ from zabcheck.simulation.stabilise import least
 
 SECONDS = 10.0
 """How much CPU time a schedule is worth; most take a tenth of a second."""
+MOST_FOR_SUBSETS = 7
+"""The most processes of which every subset is tried."""
 MOST_FOR_PAIRS = 60
 """The longest schedule of which every pair of choices is tried."""
 
@@ -165,12 +168,15 @@ class Minimiser:
         self._accept(self._with(steps), self.steps)
 
     def _drop_processes(self) -> None:
-        """Without any of the processes, the others named anew; only where the majority is what counts."""
-        process = 1
-        while self.best.quorums == MAJORITY and process <= self.best.processes:
-            fewer = _without(self.best, process) if self.best.processes > 1 else None
-            if fewer is None or not self._accept(fewer, self.steps):
-                process += 1
+        """Only some of the processes, named anew, the fewest first; the majority of them is what counts then.
+
+        Several at once, because with one less of five a quorum is as large as before.
+        """
+        if self.best.quorums != MAJORITY and "quorums" in self.keep:
+            return
+        for kept in _some_of(self.best):
+            if self._accept(_among(self.best, kept), self.steps):
+                return
 
     def _drop_epochs(self) -> None:
         """Without everything from one change of leader to the next."""
@@ -276,13 +282,24 @@ def _renamed(schedule: Schedule, names: Mapping[int, int]) -> tuple[Choice, ...]
     return tuple(new for choice in schedule.choices if (new := renamed(choice, names)) is not None)
 
 
-def _without(schedule: Schedule, gone: int) -> Schedule:
-    """The schedule on one process less, without what that one did."""
-    left = [process for process in range(1, schedule.processes + 1) if process != gone]
-    choices = _renamed(schedule, {old: new for new, old in enumerate(left, 1)})
-    quorums = Quorums(len(left))
+def _some_of(schedule: Schedule) -> Iterator[tuple[int, ...]]:
+    """Which processes to keep, but not all: any of few; of many, those that the schedule names most often."""
+    processes = range(1, schedule.processes + 1)
+    if len(processes) > MOST_FOR_SUBSETS:
+        named = Counter(process for choice in schedule.choices for process in _named(choice))
+        ranked = sorted(processes, key=lambda process: (-named[process], process))
+        yield from (tuple(sorted(ranked[:kept])) for kept in range(1, len(processes)))
+    else:
+        for kept in range(1, len(processes)):
+            yield from combinations(processes, kept)
+
+
+def _among(schedule: Schedule, kept: Sequence[int]) -> Schedule:
+    """The schedule of these processes only, without what the others did."""
+    choices = _renamed(schedule, {old: new for new, old in enumerate(kept, 1)})
+    quorums = Quorums(len(kept))
     able = tuple(each for choice in choices if (each := _least(choice, quorums)) is not None)
-    return structs.replace(schedule, processes=len(left), choices=able)
+    return structs.replace(schedule, processes=len(kept), choices=able, quorums=MAJORITY)
 
 
 def _least(choice: Choice, quorums: Quorums) -> Choice | None:

@@ -124,7 +124,7 @@ class Moves:
     # The protocol goes on.
 
     def settle(self, pick: int) -> Choice | None:
-        if not self.simulator.waiting() and not self.unsynced():
+        if not self.simulator.waiting() and not self.simulator.unsynced():
             return None
         return Settle(_one(_ROUNDS, pick), sync=pick // len(_ROUNDS) % 3 != 0)
 
@@ -145,7 +145,7 @@ class Moves:
         return Overtake(*_one(queues, pick)) if queues else None
 
     def sync(self, pick: int) -> Choice | None:
-        unsynced = self.unsynced()
+        unsynced = self.simulator.unsynced()
         return Sync(_one(unsynced, pick)) if unsynced else None
 
     def snapshot(self, pick: int) -> Choice | None:
@@ -178,7 +178,7 @@ class Moves:
 
     def crash(self, pick: int) -> Choice | None:
         # Half of the crashes hit a process that has something to lose, if there is one.
-        candidates = (pick % 2 and self.unsynced()) or self.ids
+        candidates = (pick % 2 and self.simulator.unsynced()) or self.ids
         return Crash(_one(candidates, pick // 2), _one(_KEPT, pick // 2 // len(candidates)))
 
     def power_loss(self, pick: int) -> Choice | None:
@@ -286,10 +286,6 @@ class Moves:
         """The processes that are up and not paused."""
         states, paused = self.simulator.states, self.simulator.paused
         return [process for process in self.ids if states[process] is not None and process not in paused]
-
-    def unsynced(self) -> list[int]:
-        disks, paused = self.simulator.disks, self.simulator.paused
-        return [process for process in self.ids if disks[process].unsynced and process not in paused]
 
     def links(self) -> list[tuple[int, int]]:
         """Both directions of each connection."""

@@ -25,11 +25,13 @@ from msgspec import Struct
 
 from invariants import Invariant, select
 from invariants.quorums import Quorums, Weighted
+from invariants.state import SameState
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, Move, Moves, weights_for
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.simulation.schedule import Receive, Sync
+from zabcheck.simulation.simulator import Simulator
 
 SIZES = (3, 3, 3, 3, 3, 5, 5, 2, 4, 7)
 """The numbers of processes that are drawn, each as often as it stands here."""
@@ -44,7 +46,10 @@ DEMOTED = (0.02, 0.05, 0.15)
 """How often, in such a run, what just happened falls behind all others."""
 CYCLES = (0.0, 0.5, 0.9)
 """How often the next move is the one of the cycle."""
-_BITS = 30
+MOST_IN_ORDER = 12
+"""How many steps one move takes at most where priorities decide."""
+_PICKS = 2**30
+_PROGRESS = ("settle", "drain", "receive", "sync")
 
 
 class Configuration(Struct, frozen=True):
@@ -99,44 +104,31 @@ def drive(search: Search, kinds: Sequence[type[Invariant]], seed: int) -> Run:
 
 
 def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int) -> None:
-    """The moves of a run, to its end."""
-    moves = Moves(run.simulator)
-    broken, execute = run.judge.broken, run.simulator.execute
+    """The moves of a run, to its end. A move that takes no step gives way to the next one that does."""
+    simulator, broken = run.simulator, run.judge.broken
+    moves = Moves(simulator)
+    names = [name for name, weight in drawn.weights.items() for _ in range(weight)]
+    place = {name: index for index, name in enumerate(drawn.weights)}
     ring: list[Move] = [MOVES[name] for name in drawn.weights] * 2
-    table = [(place, name) for place, (name, weight) in enumerate(drawn.weights.items()) for _ in range(weight)]
-    size = len(table)
-    press_on = Priorities(moves, random, drawn.demoted) if drawn.order == "priorities" else None
     cycle = _cycle(drawn.weights, random)
+    in_order = Priorities(simulator, random, drawn.demoted) if drawn.order == "priorities" else None
     for _ in range(steps):  # where everybody has halted there are no more steps
-        if run.simulator.steps >= steps:
+        if simulator.steps >= steps:
             break
-        if drawn.cycle and random() < drawn.cycle:
-            name = next(cycle)
-            if press_on is not None and name in _PROGRESS:
-                press_on.go(1 + int(random() * 12))
-            else:
-                choice = MOVES[name](moves, int(random() * 2**_BITS))
-                if choice is not None:
-                    execute(choice)
+        name = next(cycle) if random() < drawn.cycle else names[int(random() * len(names))]
+        pick = int(random() * _PICKS)
+        if in_order is not None and name in _PROGRESS:
+            in_order.go(1 + pick % MOST_IN_ORDER)
         else:
-            place, name = table[int(random() * size)]
-            pick = int(random() * 2**_BITS)
-            if press_on is not None and name in _PROGRESS:
-                press_on.go(1 + pick % 12)
-            else:
-                choice = ring[place](moves, pick)
-                while choice is None:
-                    place += 1
-                    choice = ring[place](moves, pick)
-                execute(choice)
-        if broken:
+            for move in ring[place[name] :]:
+                choice = move(moves, pick)
+                if choice is not None and run.execute(choice):
+                    break
+        if broken and run.broken is not None:
             return
-    last = moves.stabilise(int(random() * 2**_BITS))
+    last = moves.stabilise(int(random() * _PICKS))
     if last is not None:
-        execute(last)
-
-
-_PROGRESS = ("settle", "drain", "receive", "sync")
+        run.execute(last)
 
 
 def configure(search: Search, seed: int, random: Callable[[], float]) -> Configuration:
@@ -152,7 +144,7 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
     return Configuration(
         seed,
         quorums if search.quorums is None else search.quorums,
-        _switches(random, search.fixed),
+        _switches(random, search),
         {
             name: weight * (_one(RATES, random) if name in OPTIONAL else 1)
             for name, weight in weights_for(search.protocol).items()
@@ -164,7 +156,8 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
     )
 
 
-def _switches(random: Callable[[], float], fixed: Mapping[str, Any]) -> Switches:
+def _switches(random: Callable[[], float], search: Search) -> Switches:
+    """Those that are not fixed are drawn; but no application, if no property looks at it: that would only cost time."""
     drawn: dict[str, Any] = {}
     for switch, shares in SWITCHES.items():
         number = int(random() * 100)
@@ -172,7 +165,9 @@ def _switches(random: Callable[[], float], fixed: Mapping[str, Any]) -> Switches
             if 0 <= number < share:
                 drawn[switch] = value
             number -= share
-    return msgspec.convert({**drawn, **fixed}, Switches)
+    if SameState not in select(search.properties):
+        drawn.pop("application", None)
+    return msgspec.convert({**drawn, **search.fixed}, Switches)
 
 
 def _one(items: Sequence[Any], random: Callable[[], float]) -> Any:
@@ -201,20 +196,19 @@ def _cycle(weights: Mapping[str, int], random: Callable[[], float]) -> Iterator[
 class Priorities:
     """Messages and syncs in the order of priorities."""
 
-    def __init__(self, moves: Moves, random: Callable[[], float], demoted: float) -> None:
-        self.moves = moves
+    def __init__(self, simulator: Simulator, random: Callable[[], float], demoted: float) -> None:
+        self.simulator = simulator
         self.random = random
         self.demoted = demoted
-        self.priorities: dict[tuple[int, int], float] = {}  # (process, sender), or (process, process) for its disk
+        self.priorities: dict[tuple[int, int], float] = {}  # by (process, sender), or (process, process) for its disk
         self.lowest = 0.0
 
     def go(self, steps: int) -> None:
         """So many steps, while there is something to do."""
-        moves, priorities, random = self.moves, self.priorities, self.random
-        simulator = moves.simulator
+        simulator, priorities, random = self.simulator, self.priorities, self.random
         for _ in range(steps):
             chains = [(process, sender) for process, sender, _ in simulator.waiting()]
-            chains += [(process, process) for process in moves.unsynced()]
+            chains += [(process, process) for process in simulator.unsynced()]
             if not chains:
                 return
             for chain in chains:

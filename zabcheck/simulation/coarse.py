@@ -38,6 +38,9 @@ class Running(Protocol):
     def waiting(self) -> list[tuple[int, int, int]]:
         """(process, sender, number of messages) for each link from which a message can be handled."""
 
+    def unsynced(self) -> list[int]:
+        """The processes that can sync something."""
+
 
 def fine(choice: Choice, running: Running) -> Iterator[Choice]:
     """The fine choices that `choice` stands for."""
@@ -71,7 +74,7 @@ def _a_round(running: Running, sync: bool = True) -> Iterator[Choice]:
         for _ in range(count):
             yield Receive(process, sender)
     if sync:
-        for process in running.ids:
+        for process in running.unsynced():
             yield Sync(process)
 
 

@@ -96,6 +96,7 @@ class Simulator:
         self.quorums = Quorums(processes) if quorums is None else quorums
         self.switches = switches
         self.steps = 0
+        self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
         self.stable = False  # the environment promised not to disturb any more
         self.executed: list[Choice] = []
         self.requests = 0
@@ -159,6 +160,7 @@ class Simulator:
             if self.stable or (self.paused and self.obstacles.stops(choice)):
                 return 0
             raised = None
+            self._waiting = None
             try:
                 if not fine(choice):
                     return 0
@@ -183,7 +185,14 @@ class Simulator:
 
     def waiting(self) -> list[tuple[int, int, int]]:
         """(process, sender, number of messages) for each link from which a message can be handled now."""
-        return self.channels.waiting()
+        if self._waiting is None:
+            self._waiting = self.channels.waiting()
+        return self._waiting
+
+    def unsynced(self) -> list[int]:
+        """The processes that can sync something, from the first on."""
+        disks, paused = self.disks, self.paused
+        return [process for process in self.ids if disks[process].unsynced and process not in paused]
 
     def closed(self) -> list[tuple[int, int]]:
         """(process, peer) where `process` has yet to notice that their connection is closed at the other end."""

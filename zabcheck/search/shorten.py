@@ -1,0 +1,73 @@
+"""Shorter still: what is 1-minimal may be far from the shortest, so other runs that break the same property are tried.
+
+A long run, minimised, keeps the shape of its story: the epochs that it had, the detours. Short runs have none to keep.
+"""
+
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from time import process_time
+
+from invariants import select
+from invariants.quorums import quorums_of
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.search import swarm
+from zabcheck.search.minimise import SECONDS, breaks, minimise
+from zabcheck.search.run import PropertyBroken, ProtocolRaised, Search
+from zabcheck.simulation.schedule import Schedule
+
+RUNS = 300
+"""How many other runs are made, each of about three times the steps of what there is; again if that helped."""
+TRIES = 4
+"""How many of those that break the property are minimised, the shortest first."""
+
+
+def shortest(schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()) -> Schedule:
+    """`minimise`, and the same for other runs that break `property_`: the shortest of what comes out, 1-minimal.
+
+    The number of processes is not larger than that of the minimised schedule, and the quorum system is the same. It
+    takes `seconds` of CPU time at most, and is the same every time if that is enough. ValueError if `schedule` does
+    not break the property.
+    """
+    start = process_time()
+    best = minimise(schedule, property_, seconds, keep)
+    least = _steps(best, property_)
+    before, first = least + 1, 0
+    while least < before:
+        before = least
+        for other in _others(best, property_, range(first, first + RUNS), 3 * least, keep):
+            left = seconds - (process_time() - start)
+            if left <= 0:
+                return best
+            candidate = minimise(other, property_, left, keep)
+            steps = _steps(candidate, property_)
+            if steps < least:
+                best, least = candidate, steps
+        first += RUNS
+    return best
+
+
+def _steps(schedule: Schedule, property_: str) -> int:
+    failure = breaks(schedule, property_)
+    assert failure is not None
+    return failure.steps
+
+
+def _others(best: Schedule, property_: str, seeds: range, steps: int, keep: Collection[str]) -> Iterator[Schedule]:
+    """Other runs that break the property, the shortest first."""
+    search = Search(
+        mutated(best.protocol, best.mutant),
+        best.processes,
+        (property_,),
+        steps=steps,
+        quorums=quorums_of(best.quorums, best.processes),
+        fixed={name: getattr(best.switches, name) for name in keep if name != "quorums"},
+    )
+    kinds = select([property_])
+    found: list[tuple[int, int, PropertyBroken]] = []
+    for seed in seeds:
+        with suppress(ProtocolRaised):  # it is not what is looked for
+            run = swarm.drive(search, kinds, seed)
+            if run.broken is not None:
+                found.append((run.simulator.steps, seed, PropertyBroken(property_, run)))
+    for _, _, broken in sorted(found, key=lambda each: each[:2])[:TRIES]:
+        yield broken.schedule(best.protocol, best.mutant)
