@@ -139,18 +139,21 @@ class Minimiser:
 
     def _accept(self, candidate: Schedule, most: int) -> bool:
         """Whether `candidate` fails in at most so many steps; it is the best one then."""
+        return self._try(candidate, lambda failure: failure.steps <= most)
+
+    def _shortens(self, choices: Sequence[Choice]) -> bool:
+        """Whether fewer choices do that fail as well. (What is left of `Stabilise` may take more steps then.)"""
+        return self._try(self._with(choices), lambda failure: len(failure.choices) < len(self.best.choices))
+
+    def _try(self, candidate: Schedule, is_better: Callable[[Failure], bool]) -> bool:
         if self.over:
             return False
         failure = self.fails(candidate)
-        if failure is None or failure.steps > most:
+        if failure is None or not is_better(failure):
             return False
         self.best = structs.replace(candidate, choices=failure.choices)
         self.steps = failure.steps
         return True
-
-    def _shortens(self, choices: Sequence[Choice]) -> bool:
-        """Whether these choices, instead of the best ones, fail in fewer steps."""
-        return self._accept(self._with(choices), self.steps - 1)
 
     def _with(self, choices: Sequence[Choice]) -> Schedule:
         return structs.replace(self.best, choices=tuple(choices))
