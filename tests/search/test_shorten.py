@@ -1,0 +1,63 @@
+"""What other runs can make shorter than leaving out can, and what they leave as it is."""
+
+import pytest
+
+from tests.search.builders import breaks_alone
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.search.minimise import breaks, minimise
+from zabcheck.search.run import Search
+from zabcheck.search.shorten import shortest
+from zabcheck.search.swarm import find
+from zabcheck.simulation.schedule import Schedule
+
+
+def found(mutant: str, seed: int, property_: str, processes: int | None = None) -> Schedule:
+    broken = find(Search(mutated("zab", mutant), processes, (property_,), rng=seed))
+    assert broken is not None
+    return broken.schedule("zab", mutant)
+
+
+def steps(schedule: Schedule, property_: str) -> int:
+    failure = breaks(schedule, property_)
+    assert failure is not None
+    return failure.steps
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_it_breaks_the_same_property_in_no_more_steps(seed: int) -> None:
+    schedule = found("no-truncation", seed, "total order")
+    short = shortest(schedule, "total order")
+    assert breaks_alone(short)
+    assert short.violates == "total order"
+    assert steps(short, "total order") <= steps(minimise(schedule, "total order"), "total order")
+
+
+def test_what_leaving_out_gets_stuck_with_becomes_shorter() -> None:
+    """From whatever run: the shortest counterexample of this bug has 20 steps, and most runs lead to longer ones."""
+    schedules = [found("history-by-zxid-only", seed, "primary integrity") for seed in (1, 2, 3, 4)]
+    lengths = [steps(minimise(each, "primary integrity"), "primary integrity") for each in schedules]
+    assert max(lengths) > 20
+    assert [steps(shortest(each, "primary integrity"), "primary integrity") for each in schedules] == [20] * 4
+
+
+def test_the_same_schedule_leads_to_the_same() -> None:
+    schedule = found("keep-own-history", 1, "primary integrity")
+    assert shortest(schedule, "primary integrity") == shortest(schedule, "primary integrity")
+
+
+def test_there_are_no_more_processes_than_before_and_what_is_kept_is_kept() -> None:
+    schedule = found("no-truncation", 1, "primary integrity", processes=5)
+    short = shortest(schedule, "primary integrity", keep=("sync", "quorums"))
+    assert short.processes <= 5
+    assert short.switches.sync == schedule.switches.sync
+    assert short.quorums == schedule.quorums
+
+
+def test_without_time_the_schedule_comes_back_as_it_was_executed() -> None:
+    schedule = found("no-truncation", 1, "total order")
+    assert breaks_alone(shortest(schedule, "total order", seconds=0.0))
+
+
+def test_one_that_breaks_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not break integrity"):
+        shortest(found("no-truncation", 1, "total order"), "integrity")

@@ -1,0 +1,200 @@
+"""The swarm: a seed means one run everywhere, runs differ in all that can differ, and known bugs are found soon."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import get_args
+
+import pytest
+
+from invariants import PROPERTIES, select
+from invariants.quorums import MAJORITY, Quorums
+from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.search.goals import GOALS
+from zabcheck.search.moves import OPTIONAL, SELDOM
+from zabcheck.search.run import Run, Search
+from zabcheck.search.swarm import MOST_IN_ORDER, SIZES, Priorities, configure, drive, find, run_seed
+from zabcheck.search.tally import Tally
+from zabcheck.simulation.schedule import Choice, FineChoice, Lead, Receive, Request, Settle, Stabilise
+
+ZAB = mutated("zab")
+ALL = select(None)
+
+
+def run(seed: int, **search: object) -> Run:
+    return drive(Search(ZAB, **search), ALL, seed)  # type: ignore[arg-type]  # as the fields of Search are
+
+
+def digest(seed: int) -> str:
+    made = run(seed)
+    return sha256(repr((made.simulator.ids, made.simulator.switches, made.simulator.executed)).encode()).hexdigest()
+
+
+# Seeds.
+
+
+def test_one_seed_gives_one_run() -> None:
+    assert digest(7) == digest(7)
+    assert len({digest(seed) for seed in range(20)}) == 20
+
+
+def test_a_seed_means_the_same_run_on_every_machine() -> None:
+    """This one was made on another. A change of what the swarm draws, or of the steps of Zab, changes it too."""
+    assert digest(2**63 + 5)[:16] == "03d8051c4f180263"
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1"])
+def test_a_seed_means_the_same_run_under_any_hash_seed(hash_seed: str) -> None:
+    command = "from tests.search.test_swarm import digest; print(digest(11))"
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    root = Path(__file__).parents[2]
+    result = subprocess.run(
+        [sys.executable, "-c", command], env=environment, cwd=root, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == digest(11)
+
+
+def test_the_first_run_of_a_search_has_the_search_s_own_seed() -> None:
+    assert run_seed(5, 0) == 5
+    assert len({run_seed(5, index) for index in range(1000)}) == 1000
+    assert all(0 <= run_seed(2**64 - 1, index) < 2**64 for index in range(10))
+
+
+def test_the_seed_of_the_run_that_broke_something_makes_that_run_first() -> None:
+    mutant = mutated("zab", "history-by-zxid-only")
+    first = find(Search(mutant, rng=3))
+    assert first is not None
+    assert first.seed is not None
+    again = find(Search(mutant, runs=1, rng=first.seed))
+    assert again is not None
+    assert (again.property, again.choices, again.seed) == (first.property, first.choices, first.seed)
+
+
+def test_a_search_without_a_seed_differs_from_the_next() -> None:
+    seen: list[str] = []
+    for _ in range(2):
+        find(Search(ZAB, runs=1, on_run=lambda made: seen.append(repr(made.simulator.executed))))
+    assert seen[0] != seen[1]
+
+
+# What runs draw.
+
+
+def test_runs_differ_in_size_quorums_switches_faults_and_order() -> None:
+    drawn = [configure(Search(ZAB), seed, Random(seed).random) for seed in range(400)]
+    assert {each.quorums.size for each in drawn} == set(SIZES)
+    weighted = [each for each in drawn if each.quorums.name != MAJORITY]
+    assert 10 < len(weighted) < 100
+    assert {each.order for each in drawn} == {"moves", "priorities"}
+    assert len({each.cycle for each in drawn}) == 3
+    for switch in ("histories", "sync", "elections", "application", "counter_limit"):
+        assert len({getattr(each.switches, switch) for each in drawn}) > 1
+    for name in OPTIONAL:
+        assert 100 < sum(name in each.weights for each in drawn) < 300
+        assert len({each.weights[name] for each in drawn if name in each.weights}) == 3
+    assert {sum(name in each.weights for name in SELDOM) for each in drawn} == {1, 2}
+
+
+def test_what_is_fixed_is_not_drawn() -> None:
+    quorums = Quorums(4)
+    for seed in range(30):
+        made = run(seed, processes=4, quorums=quorums, fixed={"sync": "atomic", "counter_limit": 2})
+        assert made.simulator.quorums is quorums
+        assert made.simulator.switches.sync == "atomic"
+        assert made.simulator.switches.counter_limit == 2
+
+
+def test_no_application_runs_that_no_property_looks_at() -> None:
+    for seed in range(40):
+        assert run(seed, properties=("total order",)).simulator.application is None
+    assert any(run(seed, properties=("state",)).simulator.application for seed in range(10))
+
+
+def test_every_kind_of_fault_happens() -> None:
+    kinds: Counter[type[Choice]] = Counter()
+    for seed in range(300):
+        kinds.update({type(choice) for choice in run(seed).simulator.executed})
+    unordered = {kind for kind in get_args(FineChoice) if kind.__name__ == "Overtake"}
+    assert {kind: kinds[kind] for kind in get_args(FineChoice) if kinds[kind] < 3 and kind not in unordered} == {}
+
+
+def test_messages_overtake_where_channels_do_not_keep_the_order() -> None:
+    mutant = mutated("zab", "non-fifo-link")
+    executed = [choice for seed in range(20) for choice in drive(Search(mutant), ALL, seed).simulator.executed]
+    assert any(type(choice).__name__ == "Overtake" for choice in executed)
+
+
+# Runs.
+
+
+def test_a_run_has_its_steps_and_then_is_left_in_peace() -> None:
+    for seed in range(50):
+        made = run(seed, processes=3, steps=100)
+        assert made.simulator.steps < 100 + 150  # of a coarse move, and of the end
+        assert isinstance(made.simulator.executed[-1], Stabilise) or any(made.simulator.halted)
+
+
+def test_a_run_in_which_everybody_halts_comes_to_an_end() -> None:
+    """Alone, a process that finds a record altered is all that there was."""
+    halted = [seed for seed in range(300) if all(run(seed, processes=1).simulator.halted[1:])]
+    assert halted
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 5, 7])
+def test_nothing_is_broken_without_a_bug(processes: int) -> None:
+    tally = Tally(list(PROPERTIES.values()))
+    assert find(Search(ZAB, processes, runs=150, rng=1, on_run=tally.add)) is None
+    assert tally.runs == 150
+    if processes >= 3:
+        assert tally.goals["three epochs"] > 75
+
+
+def test_every_goal_is_reached_and_every_property_exercised() -> None:
+    tally = Tally(list(PROPERTIES.values()))
+    assert find(Search(ZAB, runs=400, rng=1, on_run=tally.add)) is None
+    assert [goal for goal in GOALS if not tally.goals[goal]] == []
+    assert [name for name, runs in tally.exercised.items() if not runs] == []
+
+
+@pytest.mark.parametrize("mutant", CATALOGUE)
+def test_every_known_bug_is_found(mutant: str) -> None:
+    found = find(Search(mutated("zab", mutant), runs=2000, rng=1))
+    assert found is not None
+    assert found.property in CATALOGUE[mutant].breaks
+
+
+# The order of messages.
+
+
+def test_of_all_that_waits_the_highest_priority_comes_first() -> None:
+    made = Run(ZAB, 3, ALL)
+    made.execute(Lead(1, (2, 3)))
+    in_order = Priorities(made.simulator, lambda: 0.5, demoted=0.0)
+    in_order.priorities = {(1, 2): 1.0, (1, 3): 2.0}
+    in_order.go(1)
+    assert made.simulator.executed[-1] == Receive(1, 3)
+
+
+def test_what_falls_behind_stays_there_while_there_is_something_else() -> None:
+    made = Run(ZAB, 3, ALL)
+    for choice in (Lead(1, (2, 3)), Settle(8), Request(1), Request(1)):
+        made.execute(choice)
+    in_order = Priorities(made.simulator, lambda: 0.0, demoted=0.0)
+    in_order.priorities = {(2, 1): -1.0}
+    in_order.go(MOST_IN_ORDER)
+    executed = made.simulator.executed[-MOST_IN_ORDER:]
+    others = [index for index, choice in enumerate(executed) if choice != Receive(2, 1)]
+    late = [index for index, choice in enumerate(executed) if choice == Receive(2, 1)]
+    assert late
+    assert min(late) > 2
+    assert others
+
+
+def test_nothing_is_done_where_nothing_waits() -> None:
+    made = Run(ZAB, 3, ALL)
+    Priorities(made.simulator, lambda: 0.5, demoted=0.5).go(5)
+    assert made.simulator.steps == 0
