@@ -40,9 +40,12 @@ class Result(NamedTuple):
         return msgspec.json.decode(self.out)
 
 
+_CHANGES_OUTPUT = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONHASHSEED", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
+
+
 def environment(**variables: str) -> dict[str, str]:
     """This process's, without what changes how things are printed."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONHASHSEED")}
+    kept = {k: v for k, v in os.environ.items() if k not in _CHANGES_OUTPUT}
     return {**kept, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **variables}
 
 

@@ -1,14 +1,17 @@
 """Fixtures for the tests of the command."""
 
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from tests.cli.command import MUTANT_RUN, Result, process
 from zabcheck import cli
+from zabcheck.search.tally import Tally
 
 Command = Callable[..., Result]
 
@@ -16,7 +19,7 @@ Command = Callable[..., Result]
 @pytest.fixture
 def zabcheck(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
     """The command within this process, which is quicker, in a folder of its own."""
-    for variable in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+    for variable in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
 
@@ -29,6 +32,26 @@ def zabcheck(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
         return Result(exited.value.code, *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def ctrl_c_in_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+    """Have Ctrl-C come in the run of this number, counted from 1 over all searches."""
+    add, runs = Tally.add, 0
+
+    def come(number: int) -> None:
+        def add_and_interrupt(tally: Tally, run: Any) -> None:
+            nonlocal runs
+            runs += 1
+            if runs == number:
+                signal.raise_signal(signal.SIGINT)
+            add(tally, run)
+
+        monkeypatch.setattr(Tally, "add", add_and_interrupt)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # xdist has its workers ignore it
+    yield come
+    signal.signal(signal.SIGINT, before)
 
 
 class Found(msgspec.Struct):

@@ -84,7 +84,7 @@ def mutants(
         print(matrix.markdown(rows, PROPERTIES), end="")
     else:
         console = make_console()
-        console.print(matrix.render(rows, PROPERTIES), crop=False)
+        console.print(matrix.render(rows, PROPERTIES, console.width), crop=False)
         if survived:
             console.print(f"\nnot found: {', '.join(survived)}", style="bold red")
         if interrupted:
@@ -112,7 +112,7 @@ def _hunt_all(
                     return hunts, True
                 if console.is_terminal:
                     rows = [row_of(name, found) for name, found in hunts.items() if found]
-                    live.update(matrix.render(rows, PROPERTIES), refresh=True)
+                    live.update(matrix.render(rows, PROPERTIES, console.width), refresh=True)
     return hunts, False
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any
 
 from msgspec import Struct
 from rich.console import Group, RenderableType
@@ -56,21 +55,29 @@ def caught(rows: Iterable[Row], properties: Iterable[str]) -> list[str]:
     return [name for name in properties if name in seen]
 
 
-def render(rows: Sequence[Row], properties: Iterable[str]) -> RenderableType:
-    """The matrix and the figures; of `properties` a column each, if it caught something."""
+def render(rows: Sequence[Row], properties: Iterable[str], width: int) -> RenderableType:
+    """The matrix and the figures; of `properties` a column each, if it caught something, and if `width` is enough."""
     columns = caught(rows, properties)
-    matrix = _table("who caught it first, and how often", ["mutant", "found", *map(code, columns)])
+    codes = [code(name) for name in columns]
+    names = max((len(row.mutant) for row in rows), default=0)
+    if names + len("  99 of 99") + sum(len(each) + 2 for each in codes) <= width:
+        matrix = _table(["mutant", "found", *codes])
+    else:
+        matrix = _table(["mutant", "found"])
+        matrix.add_column("by")
+        codes = []
     for row in rows:
         found = Text(f"{row.found} of {row.hunts}", "" if row.found == row.hunts else "bold red")
-        matrix.add_row(row.mutant, found, *(str(row.first.get(name, "")) for name in columns))
-    legend = Text(", ".join(f"{code(name)} {name}" for name in columns), "dim")
-    figures = _table(
-        "how soon, median (worst), and how short",
-        ["mutant", "runs", "steps", "CPU s", "minimised", "CPU s to minimise"],
-    )
+        counts = [str(row.first.get(name, "")) for name in columns]
+        if not codes:
+            counts = [", ".join(f"{code(name)} {row.first[name]}" for name in columns if name in row.first)]
+        matrix.add_row(row.mutant, found, *counts)
+    legend = [Text(", ".join(f"{code(name)} {name}" for name in columns), "dim")] if columns else []
+    figures = _table(["mutant", "runs", "steps", "CPU s", "minimised", "CPU s to minimise"])
     for row in rows:
         figures.add_row(row.mutant, *_figures(row))
-    return Group(matrix, legend, "", figures)
+    who, how = "who caught it first, and how often", "how soon, median (worst), and how short"
+    return Group(Text(who, "italic"), matrix, *legend, "", Text(how, "italic"), figures)
 
 
 def markdown(rows: Sequence[Row], properties: Iterable[str]) -> str:
@@ -104,14 +111,16 @@ def _figures(row: Row) -> list[str]:
 
 
 def _figure(spread: Spread, form: str, least: bool = False) -> str:
-    """Median and worst, as in "7 (12)"; with `least`, as in "7 (5 to 12)". One number if there is no other."""
-    if spread.least == spread.most:
-        return f"{spread.median:{form}}"
-    return f"{spread.median:{form}} ({f'{spread.least:{form}} to ' if least else ''}{spread.most:{form}})"
+    """Median and worst, as in "7 (12)"; with `least`, as in "7 (5 to 12)". One number if all look the same."""
+    middle, low, high = (f"{figure:{form}}" for figure in (spread.median, spread.least, spread.most))
+    if low == high:
+        return middle
+    return f"{middle} ({f'{low} to ' if least else ''}{high})"
 
 
-def _table(title: str, columns: Sequence[Any]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+def _table(columns: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False)
     for column in columns:
-        table.add_column(column, justify="left" if column == "mutant" else "right", no_wrap=True)
+        name = column == "mutant"
+        table.add_column(column, justify="left" if name else "right", no_wrap=name, overflow="fold")
     return table
