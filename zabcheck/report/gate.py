@@ -12,14 +12,14 @@ from rich.text import Text
 
 from zabcheck.report.matrix import Row
 from zabcheck.report.matrix import markdown as matrix
-from zabcheck.report.words import clean
+from zabcheck.report.words import clean, counted
 
 Status = Literal["passed", "failed", "inconclusive", "error"]
 STYLES: dict[Status, str] = {"passed": "green", "failed": "bold red", "inconclusive": "yellow", "error": "bold red"}
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_LONGEST_DETAIL = 60_000
-"""Of a counterexample in Markdown: GitHub shows no summary of more than a mebibyte."""
+_ROOM = 800_000
+"""Bytes for all counterexamples in Markdown: GitHub shows no summary of more than a mebibyte."""
 
 
 class Outcome(Struct, frozen=True):
@@ -62,29 +62,30 @@ def verdict(report: GateReport) -> Status:
 
 
 def render(report: GateReport) -> RenderableType:
-    """For a terminal: what did not pass, in full; what did, in a line a suite."""
-    table = Table(box=None, pad_edge=False)
-    for column in ("", "verdict", ""):
-        table.add_column(column)
+    """For a terminal: a line a suite, and below it one for each that did not pass."""
+    parts: list[RenderableType] = []
     for suite in dict.fromkeys(each.suite for each in report.outcomes):
         outcomes = [each for each in report.outcomes if each.suite == suite]
         passed = sum(each.status == "passed" for each in outcomes)
         style = STYLES["passed"] if passed == len(outcomes) else ""
-        table.add_row(Text(suite, "bold"), Text(f"{passed} of {len(outcomes)} passed", style), "")
+        parts.append(Text.assemble((clean(suite), "bold"), ": ", (f"{passed} of {len(outcomes)} passed", style)))
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column()
+        table.add_column(no_wrap=True)
         for each in outcomes:
             if each.status != "passed":
-                name, message = clean(each.name), clean(each.message)
-                table.add_row(Text(f"  {name}"), Text(each.status, STYLES[each.status]), Text(message))
-    details = [part for each in report.outcomes if each.detail for part in ("", Text(each.detail))]
-    return Group(table, *details, "", Text(totals(report)))
+                said = Text.assemble((clean(each.name), "bold"), f": {clean(each.message)}")
+                table.add_row("", Text(each.status, STYLES[each.status]), said)
+        if table.row_count:
+            parts.append(table)
+    return Group(*parts, "", Text(totals(report), STYLES[verdict(report)]))
 
 
 def totals(report: GateReport) -> str:
     """The last line."""
-    return (
-        f"gate {verdict(report)}: {len(report.of('passed'))} of {len(report.outcomes)} passed, {report.runs:,} runs, "
-        f"{report.steps:,} steps, {report.seconds:.1f} CPU seconds"
-    )
+    passed, runs, steps = len(report.of("passed")), report.runs, report.steps
+    done = f"{counted(runs, 'run', 'runs')}, {counted(steps, 'step', 'steps')}, {report.seconds:.1f} CPU seconds"
+    return f"gate {verdict(report)}: {passed} of {len(report.outcomes)} passed, {done}"
 
 
 def markdown(report: GateReport, properties: Sequence[str]) -> str:
@@ -97,11 +98,14 @@ def markdown(report: GateReport, properties: Sequence[str]) -> str:
             f"| {_cell(each.suite)} | {_cell(each.name)} | {each.status} | {_cell(each.message)} |" for each in bad
         ]
         lines.append("")
+    room = _ROOM
     for each in bad:
         if each.detail:
-            detail = each.detail.replace("```", "'''")[:_LONGEST_DETAIL]
-            lines += [f"<details><summary>{_cell(each.message)}</summary>", "", "```text", detail.rstrip(), "```", ""]
-            lines += [*(f"`{_cell(file)}`  " for file in each.files), "", "</details>", ""]
+            detail = each.detail.replace("```", "'''").rstrip()
+            room -= len(detail.encode(errors="replace"))
+            shown = detail if room >= 0 else "left out: it is too long for a summary"
+            lines += [f"<details><summary>{_cell(each.message)}</summary>", "", "```text", shown, "```", ""]
+            lines += [*(f"`{_code(file)}`  " for file in each.files), "", "</details>", ""]
     if report.kills:
         lines += ["### Known bugs", "", matrix(report.kills, properties)]
     return "\n".join(lines).rstrip() + "\n"
@@ -111,6 +115,11 @@ def _cell(text: str) -> str:
     """Text in a cell of a table: no line ends in it, and nothing that Markdown or HTML would take for its own."""
     text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return " ".join(text.replace("|", "\\|").split())
+
+
+def _code(text: str) -> str:
+    """Text between backticks."""
+    return clean(text).replace("`", "'")
 
 
 def junit(report: GateReport) -> bytes:
