@@ -1,5 +1,6 @@
 """`zabcheck run`: searches, explains what it finds, and says with its exit code how it went."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,15 @@ def test_an_interrupt_while_the_run_is_made_shorter_costs_only_that(
         == found.result.json["counterexample"]["violation"]["property"]
     )
     assert all(Path(file).is_file() for file in document["counterexample"]["files"])
+
+
+def test_an_interrupt_in_the_run_that_breaks_a_property_does_not_lose_it(
+    zabcheck: Command, found: Found, ctrl_c_in_run: Callable[[int], None]
+) -> None:
+    ctrl_c_in_run(found.result.json["runs"])
+    again = zabcheck(*MUTANT_RUN, "--out", "found", "--format", "json")
+    assert again.code == 1
+    assert without_seconds(again) == without_seconds(found.result)
 
 
 # Quorum systems and switches.

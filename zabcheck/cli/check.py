@@ -12,8 +12,9 @@ from invariants import Event, TraceError, Verdict, check, select
 from invariants import trace as trace_format
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, opened
-from zabcheck.cli.output import as_text, make_console, print_json, print_path
+from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.report import terminal
+from zabcheck.report.words import as_text
 
 
 @command

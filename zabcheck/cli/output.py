@@ -5,7 +5,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from shutil import get_terminal_size
 from threading import current_thread, main_thread
 from typing import Any
@@ -48,11 +47,6 @@ def print_path(console: Console, text: str, style: str = "") -> None:
     """A line that can be copied, so it is not broken; a file's name is cleaned like any other text."""
     cleaned = clean(text, console.options.ascii_only, terminal.LONGEST_PATH)
     console.print(Text(cleaned, style), soft_wrap=True)
-
-
-def as_text(path: str | Path) -> str:
-    """A file's name for JSON; bytes of it that are no UTF-8 become escapes."""
-    return str(path).encode(errors="backslashreplace").decode()
 
 
 @contextmanager

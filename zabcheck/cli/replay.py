@@ -10,11 +10,11 @@ from invariants import PROPERTIES
 from zabcheck.cli.check import exit_code
 from zabcheck.cli.commands import BadInput, Format, Formats, ProtocolFailed, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
-from zabcheck.cli.output import as_text, make_console, print_json, print_path
+from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.counterexample import write
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.report import terminal
-from zabcheck.report.words import counted
+from zabcheck.report.words import as_text, counted
 from zabcheck.search.explain import explain_replay
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules

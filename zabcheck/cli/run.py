@@ -27,7 +27,7 @@ from zabcheck.cli.commands import (
     command,
 )
 from zabcheck.cli.files import bad_input_for, check_out
-from zabcheck.cli.output import as_text, interrupts, make_console, print_json, print_path, progress
+from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.counterexample import counterexample, explain_raise, save
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import switches_of
@@ -35,6 +35,7 @@ from zabcheck.report import summary as summaries
 from zabcheck.report import terminal
 from zabcheck.report.story import Story
 from zabcheck.report.summary import PropertySummary, Summary
+from zabcheck.report.words import as_text
 from zabcheck.search.engines import Engine, find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
@@ -84,7 +85,8 @@ def run(
         def on_run(each: Any) -> None:
             tally.add(each)
             advance(f"{tally.steps:,} steps")
-            look_for_interrupt()
+            if tally.violated is None:  # or else this run was the last one anyway
+                look_for_interrupt()
 
         names = tuple(kind.name for kind in kinds)
         search = Search(checked, processes, names, runs, steps, seed, on_run, family, fixed)

@@ -5,6 +5,7 @@ cursor, change the reading direction, or fill the screen.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from invariants import (
     Accept,
@@ -73,6 +74,11 @@ def clean(text: str, ascii_only: bool = False, longest: int = LONGEST) -> str:
     if text.isprintable() and (text.isascii() or not ascii_only):
         return text
     return "".join(_character(character, ascii_only) for character in text)
+
+
+def as_text(path: str | Path) -> str:
+    """A file's name for JSON; bytes of it that are no UTF-8 become escapes."""
+    return str(path).encode(errors="backslashreplace").decode()
 
 
 def cut(text: str, longest: int) -> str:
