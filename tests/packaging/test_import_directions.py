@@ -67,8 +67,12 @@ class D:
         ("zabcheck.protocols", ["simulation", "search", "report", "mutants", "cli", "counterexample", "testing"]),
         ("zabcheck.simulation", ["search", "report", "mutants", "cli", "counterexample", "testing"]),
         ("zabcheck.mutants", ["simulation", "search", "report", "cli", "counterexample", "testing"]),
-        ("zabcheck.report", ["protocols", "simulation", "mutants", "search", "cli", "counterexample", "testing"]),
-        ("zabcheck.search", ["cli", "counterexample", "testing"]),
+        (
+            "zabcheck.report",
+            ["protocols", "simulation", "mutants", "search", "gate", "cli", "counterexample", "testing"],
+        ),
+        ("zabcheck.search", ["gate", "cli", "counterexample", "testing"]),
+        ("zabcheck.gate", ["cli", "testing"]),
     ],
 )
 def test_nothing_imports_what_stands_above_it(package: str, above: list[str]) -> None:

@@ -18,14 +18,14 @@ def read(path: Path, limit: int) -> bytes:
         return file.read(limit + 1)
 
 
-def check_out(out: Path) -> None:
+def check_out(out: Path, option: str = "--out") -> None:
     """BadInput if nothing can be written to `out`. It is not created before there is something to write."""
-    with bad_path("--out", out):
+    with bad_path(option, out):
         folder = next(each for each in (out, *out.absolute().parents) if each.exists())
         if not folder.is_dir():
-            raise BadInput(f"--out {out}: expected a directory, {folder} is a file")
+            raise BadInput(f"{option} {out}: expected a directory, {folder} is a file")
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise BadInput(f"--out {out}: {folder} may not be written")
+            raise BadInput(f"{option} {out}: {folder} may not be written")
 
 
 @contextmanager

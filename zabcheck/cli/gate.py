@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 import typer
@@ -15,7 +15,9 @@ from zabcheck.counterexample import write
 from zabcheck.gate.checks import Gate
 from zabcheck.gate.configuration import Configuration, ConfigurationError, kills_of, load
 from zabcheck.report import gate as report
+from zabcheck.report import terminal
 from zabcheck.report.gate import GateReport
+from zabcheck.report.story import Story
 
 CODES: dict[report.Status, int] = {
     "passed": OK,
@@ -43,41 +45,56 @@ def gate(
         wanted = load(config)
     if out is not None:
         wanted = msgspec.structs.replace(wanted, out=str(out))
-    check_out(Path(wanted.out))
+    check_out(Path(wanted.out), "--out" if out is not None else f"{config}, [tool.zabcheck], key `out`:")
     for option, path in (("--junit", junit), ("--summary", summary)):
         if path is not None:
             check_file(option, path)
-    found = _check(wanted)
-    files = []
+    passed = _check(wanted)
+    found = passed.report
+    status = report.verdict(found)
+    console = make_console()
+    if format is Format.json:
+        print_json("gate", verdict=status, interrupted=passed.interrupted, **msgspec.to_builtins(found))
+    else:
+        for story, file in passed.stories:
+            console.print(terminal.render(story, file), crop=False)
+            console.print()
+        console.print(report.render(found), crop=False)
+        for name in (name for outcome in found.outcomes for name in outcome.files):
+            print_path(console, f"wrote {name}")
+    # Only now, so that a full disk does not keep anybody from what was found.
     for option, path, content in (
         ("--junit", junit, report.junit(found)),
         ("--summary", summary, report.markdown(found, list(PROPERTIES)).encode()),
     ):
         if path is not None:
             with bad_path(option, path):
-                files.append(write(path, content))
+                write(path, content)
+            if format is Format.text:
+                print_path(console, f"wrote {path}")
     tell_github(found)
-    status = report.verdict(found)
-    if format is Format.json:
-        print_json("gate", verdict=status, **msgspec.to_builtins(found))
-    else:
-        console = make_console()
-        console.print(report.render(found), crop=False)
-        for file in files:
-            print_path(console, f"wrote {file}")
     return CODES[status]
 
 
-def _check(wanted: Configuration) -> GateReport:
+class Pass(NamedTuple):
+    """A pass of the gate that is over: what it found, and the counterexamples with their files."""
+
+    report: GateReport
+    stories: list[tuple[Story, str]]
+    interrupted: bool
+
+
+def _check(wanted: Configuration) -> Pass:
     """The gate, with progress on a terminal; Ctrl-C ends it after the run that goes on."""
     most = wanted.runs * (len(wanted.protocols) * len(wanted.seeds) + len(kills_of(wanted)))
     with progress(most, "gate") as advance, interrupts() as look_for_interrupt:
 
         def on_run(_: object) -> None:
-            advance("")
+            advance(checks.doing)
             look_for_interrupt()
 
-        return Gate(wanted, on_run).check()
+        checks = Gate(wanted, on_run)
+        return Pass(checks.check(), checks.stories, checks.interrupted)
 
 
 def check_file(option: str, path: Path) -> None:

@@ -1,8 +1,13 @@
 """What a gate does: search each protocol, count what was exercised and reached, hunt for the mutants."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from math import inf
 from pathlib import Path
+from shlex import quote
 from time import monotonic, process_time
+
+from msgspec import structs
 
 from invariants import select
 from zabcheck.counterexample import TEXT_WIDTH, counterexample, explain_raise, save
@@ -12,23 +17,27 @@ from zabcheck.report.gate import GateReport, Outcome
 from zabcheck.report.matrix import Row
 from zabcheck.report.story import Story
 from zabcheck.report.terminal import to_text
+from zabcheck.report.words import as_text, counted
 from zabcheck.search.engines import find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.hunt import Budget, OutOfTime, hunt, row_of
 from zabcheck.search.minimise import minimise
-from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, Run, Search
+from zabcheck.search.run import ProtocolRaised, Replay, Run, Search
 from zabcheck.search.tally import Tally
 
 MUTANTS = "known bugs"
-NO_TIME = "the time limit was reached first"
+NO_TIME = "the time limit was reached"
 
 
 class Gate:
-    """One pass of the gate; `on_run` is called with every run that ends."""
+    """One pass of the gate; `on_run` is called with every run that ends, and `doing` says what it was for."""
 
     def __init__(self, configuration: Configuration, on_run: Callable[[Run], None] = lambda _: None) -> None:
         self.configuration = configuration
         self.on_run = on_run
+        self.doing = ""
+        self.stories: list[tuple[Story, str]] = []
+        """What was found, each with the file of its schedule."""
         self.runs = 0
         self.steps = 0
         self.kills: list[Row] = []
@@ -50,7 +59,10 @@ class Gate:
     def _count(self, run: Run) -> None:
         self.runs += 1
         self.steps += run.simulator.steps
-        self.on_run(run)
+        try:
+            self.on_run(run)
+        except KeyboardInterrupt:
+            self.interrupted = True
 
     @property
     def _why_over(self) -> str:
@@ -64,11 +76,12 @@ class Gate:
         tally = Tally(kinds)
         for seed in wanted.seeds:
             yield self._search(protocol, seed, tally)
+        done = counted(tally.runs, "run", "runs")
         for name, runs in tally.exercised.items():
             if tally.violated != name:
-                yield _seen(protocol, f"{name} is exercised", runs, f"exercised by none of {tally.runs:,} runs")
+                yield _seen(protocol, f"{name} is exercised", runs, f"exercised by none of {done}")
         for name in goals_of(wanted):
-            said = f"reached by none of {tally.runs:,} runs: {GOALS[name]}"
+            said = f"reached by none of {done}: {GOALS[name]}"
             yield _seen(protocol, f"goal {name}", tally.goals[name], said)
 
     def _search(self, protocol: str, seed: int, tally: Tally) -> Outcome:
@@ -78,7 +91,8 @@ class Gate:
         def on_run(run: Run) -> None:
             tally.add(run)
             self._count(run)
-            if self.over and not run.broken:
+            # The end of a run may show what no event of it did, so `run.broken` does not tell.
+            if self.over and not any(verdict.status == "violated" for verdict in run.judge.finish()):
                 raise OutOfTime
 
         search = Search(
@@ -91,40 +105,54 @@ class Gate:
             on_run,
         )
         name = f"seed {seed}"
+        self.doing = f"{protocol}, {name}"
         if self.over:
             return Outcome(protocol, name, "inconclusive", f"not searched: {self._why_over}")
         try:
             found = find(wanted.engine, search)
         except KeyboardInterrupt as error:
-            self.interrupted |= not isinstance(error, OutOfTime)
+            self.interrupted |= not isinstance(error, OutOfTime)  # a second Ctrl-C does not wait for the end of a run
             said = f"{tally.runs - before:,} of {wanted.runs:,} runs: {self._why_over}"
             return Outcome(protocol, name, "inconclusive", said, seconds=process_time() - start)
-        except ProtocolRaised as raised:
-            replayed, story = explain_raise(raised.schedule(protocol, None), raised.raised)
-            said = f"the protocol's own code raised {raised.raised.said}"
-            return self._told(Outcome(protocol, name, "error", said), replayed, story, start)
+        except ProtocolRaised as failed:
+            outcome = Outcome(protocol, name, "error", f"the protocol's own code raised {failed.raised.said}")
+            explain = partial(explain_raise, failed.schedule(protocol, None), failed.raised)
+            return self._explained(outcome, explain, start)
         if found is None:
-            said = f"{tally.runs - before:,} runs, nothing broken"
+            said = f"{counted(tally.runs - before, 'run', 'runs')}, nothing broken"
             return Outcome(protocol, name, "passed", said, seconds=process_time() - start)
-        return self._broken(protocol, name, found, start)
+        outcome = Outcome(protocol, name, "failed", f"{found.property} is violated")
+        return self._explained(outcome, partial(counterexample, found.schedule(protocol, None), found.property), start)
 
-    def _broken(self, protocol: str, name: str, found: PropertyBroken, start: float) -> Outcome:
-        replayed, story = counterexample(found.schedule(protocol, None), found.property)
-        assert story.violation is not None
-        said = f"{found.property} is violated: {story.violation.summary}"
-        return self._told(Outcome(protocol, name, "failed", said), replayed, story, start)
+    def _explained(self, outcome: Outcome, explain: Callable[..., tuple[Replay, Story]], start: float) -> Outcome:
+        """The outcome with its counterexample, minimised (Ctrl-C costs only that) and saved.
 
-    def _told(self, outcome: Outcome, replayed: Replay, story: Story, start: float) -> Outcome:
-        """The outcome with its counterexample, which is saved."""
-        files = save(Path(self.configuration.out), replayed, story)
-        return Outcome(
-            outcome.suite,
-            outcome.name,
-            outcome.status,
-            outcome.message,
-            to_text(story, TEXT_WIDTH, file=str(files[0])),
-            process_time() - start,
-            tuple(map(str, files)),
+        Where one of these is not possible the message says so; what failed stays what failed.
+        """
+        message, files = outcome.message, []
+        try:
+            try:
+                replayed, story = explain()
+            except KeyboardInterrupt:
+                self.interrupted = True
+                replayed, story = explain(seconds=0)
+        except ValueError as error:  # the protocol does something else each time
+            return structs.replace(outcome, status="error", message=f"{message}, but not again: {error}")
+        if story.violation is not None:
+            message += f": {story.violation.summary}"
+        out = Path(self.configuration.out)
+        try:
+            files = save(out, replayed, story)
+        except OSError as error:
+            message += f" (not saved: {out}: {error.strerror})"
+        saved = quote(str(files[0])) if files else "FILE"
+        self.stories.append((story, saved))
+        return structs.replace(
+            outcome,
+            message=message,
+            detail=to_text(story, TEXT_WIDTH, file=saved),
+            seconds=process_time() - start,
+            files=tuple(map(as_text, files)),
         )
 
     # Mutants.
@@ -135,10 +163,18 @@ class Gate:
             if self.over:
                 yield Outcome(MUTANTS, name, "inconclusive", f"not searched for: {self._why_over}")
                 continue
-            budget = Budget(wanted.runs, wanted.steps, self.deadline - monotonic())
+            self.doing = name
+            budget = Budget(wanted.runs, wanted.steps, inf)  # CPU seconds; what counts here is the clock
             try:
                 found = hunt(
-                    CATALOGUE[name], wanted.seeds[0], wanted.engine, budget, wanted.properties, self._count, minimise
+                    CATALOGUE[name],
+                    wanted.seeds[0],
+                    wanted.engine,
+                    budget,
+                    wanted.properties,
+                    self._count,
+                    minimise,
+                    lambda: self.over,
                 )
             except KeyboardInterrupt:
                 self.interrupted = True
@@ -147,17 +183,17 @@ class Gate:
             self.kills.append(row_of(name, [found]))
             seconds = found.seconds + found.minimising
             if found.property is not None:
-                said = f"{found.property} broke in {found.minimised} steps"
+                said = f"{found.property} broke in {counted(found.minimised or 0, 'step', 'steps')}"
                 yield Outcome(MUTANTS, name, "passed", said, seconds=seconds)
-            elif self.over:
+            elif found.runs < wanted.runs:
                 yield Outcome(MUTANTS, name, "inconclusive", f"not found yet: {self._why_over}", seconds=seconds)
             else:
-                said = f"survived {found.runs:,} runs: {CATALOGUE[name].wrong}"
+                said = f"survived {counted(found.runs, 'run', 'runs')}: {CATALOGUE[name].wrong}"
                 yield Outcome(MUTANTS, name, "failed", said, seconds=seconds)
 
 
 def _seen(suite: str, name: str, runs: int, otherwise: str) -> Outcome:
     """Whether some run did it."""
     if runs:
-        return Outcome(suite, name, "passed", f"{runs:,} runs")
+        return Outcome(suite, name, "passed", f"in {counted(runs, 'run', 'runs')}")
     return Outcome(suite, name, "inconclusive", otherwise)

@@ -9,7 +9,6 @@ kills = ["no-truncation"]
 time-limit = 600
 """
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,17 +18,33 @@ from msgspec import Meta, Struct
 
 from invariants import select
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.report.words import cut
 from zabcheck.search.engines import Engine
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import MAX_STEPS
 
 ALL = "all"
+MAX_RUNS = 2**31 - 1
 MAX_PROCESSES = 99
+_LONGEST = 60
+"""Of a text that a message repeats."""
 
-_Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 _Seed = Annotated[int, Meta(ge=0)]
-_PATH = re.compile(r" - at `\$\.?(.*)`$")
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_Folder = Annotated[str, Meta(min_length=1, pattern=r"\A[^\x00]*\Z")]
+_EXPECTED = {
+    "protocols": f"a list of at least one of: {', '.join(PROTOCOLS)}; or `module:Class`",
+    "engine": f"one of: {', '.join(Engine)}",
+    "seeds": "a list of at least one whole number of 0 or more",
+    "runs": f"a whole number from 1 to {MAX_RUNS}",
+    "steps": f"a whole number from 1 to {MAX_STEPS}",
+    "processes": f"a whole number from 1 to {MAX_PROCESSES}",
+    "properties": "a list of at least one name of a property or group",
+    "goals": f"a list of names of goals, or of {ALL}",
+    "kills": f"a list of names of mutants, or of {ALL}",
+    "time-limit": "a number of seconds above 0",
+    "out": "the name of a folder",
+}
 
 
 class ConfigurationError(ValueError):
@@ -50,59 +65,103 @@ class Configuration(Struct, frozen=True, forbid_unknown_fields=True, rename=lamb
     protocols: Annotated[tuple[str, ...], Meta(min_length=1)]
     engine: Engine = Engine.swarm
     seeds: Annotated[tuple[_Seed, ...], Meta(min_length=1)] = (1,)
-    runs: _Positive = 2000
+    runs: Annotated[int, Meta(ge=1, le=MAX_RUNS)] = 2000
     steps: Annotated[int, Meta(ge=1, le=MAX_STEPS)] = 200
     processes: Annotated[int, Meta(ge=1, le=MAX_PROCESSES)] | None = None
     properties: Annotated[tuple[str, ...], Meta(min_length=1)] | None = None
     goals: tuple[str, ...] = ()
     kills: tuple[str, ...] = ()
     time_limit: Annotated[float, Meta(gt=0)] = 600.0
-    out: str = "reports"
+    out: _Folder = "reports"
 
 
 def load(path: Path) -> Configuration:
     """The configuration in a pyproject.toml. ConfigurationError if it has none, or one that is not possible."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except IsADirectoryError:
+        raise ConfigurationError(f"{path}: expected a file, found a directory") from None
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path}: expected UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise ConfigurationError(f"{path}: expected TOML, nested too deeply") from None
+    except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: expected TOML, {error}") from None
+    except ValueError:  # of Python, which makes no number of thousands of digits
+        raise ConfigurationError(f"{path}: expected TOML, found a number with too many digits") from None
     tool = document.get("tool")
     table = tool.get("zabcheck") if isinstance(tool, dict) else None
     if not isinstance(table, dict):
         raise ConfigurationError(f"{path}: expected a table [tool.zabcheck]")
-    return _converted(table, path)
-
-
-def _converted(table: dict[str, Any], path: Path) -> Configuration:
-    keys = [field.encode_name for field in msgspec.structs.fields(Configuration)]
     try:
-        found = msgspec.convert(table, Configuration)
-    except msgspec.ValidationError as error:
-        message = str(error)
-        where = _PATH.search(message)
-        said = _PATH.sub("", message)
-        unknown = _UNKNOWN.fullmatch(said)
-        if unknown is not None:
-            raise ConfigurationError(
-                f"{path}, [tool.zabcheck]: no key `{unknown[1]}`; expected one of: {', '.join(keys)}"
-            ) from None
-        key = f", key `{where[1]}`" if where is not None else ""
-        raise ConfigurationError(f"{path}, [tool.zabcheck]{key}: {said}") from None
+        return _converted(table)
+    except _Wrong as wrong:
+        key = "" if wrong.key is None else f", key `{wrong.key}`"
+        raise ConfigurationError(f"{path}, [tool.zabcheck]{key}: {wrong}") from None
+
+
+class _Wrong(Exception):
+    """What is wrong in the table, and with which of its keys."""
+
+    def __init__(self, key: str | None, said: str) -> None:
+        super().__init__(said)
+        self.key = key
+
+
+def _converted(table: dict[str, Any]) -> Configuration:
+    fields = {field.encode_name: field.type for field in msgspec.structs.fields(Configuration)}
+    for key in table:
+        if key not in fields:
+            raise _Wrong(None, f"no key `{key}`; expected one of: {', '.join(fields)}")
+    for key, kind in fields.items():
+        if key not in table:
+            continue
+        found = table[key]
+        if not _fits(found, kind):
+            wrong = [item for item in found if not _fits([item], kind)] if isinstance(found, list) else []
+            said = f"{_shown(wrong[0])} in it" if wrong else _shown(found)
+            raise _Wrong(key, f"expected {_EXPECTED[key]}, found {said}")
+    if "protocols" not in table:
+        raise _Wrong("protocols", f"expected {_EXPECTED['protocols']}, found no such key")
+    configuration = msgspec.convert(table, Configuration)
     for key, check in (
-        ("protocols", lambda: [mutated(name) for name in found.protocols]),
-        ("properties", lambda: select(found.properties)),
-        ("goals", lambda: goals_of(found)),
-        ("kills", lambda: kills_of(found)),
+        ("protocols", lambda: [mutated(name) for name in configuration.protocols]),
+        ("properties", lambda: select(configuration.properties)),
+        ("goals", lambda: goals_of(configuration)),
+        ("kills", lambda: kills_of(configuration)),
     ):
         try:
             check()
         except ValueError as error:
-            raise ConfigurationError(f"{path}, [tool.zabcheck], key `{key}`: {error}") from None
-    return found
+            raise _Wrong(key, str(error)) from None
+    return configuration
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _shown(value: Any) -> str:
+    """A value of TOML, for a message."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() if abs(value) >= 2**63:
+            return "a number that is too large"
+        case str():
+            return f'"{cut(value, _LONGEST)}"'
+        case list():
+            return "a list" if value else "an empty list"
+        case dict():
+            return "a table"
+        case _:
+            return str(value)
 
 
 def goals_of(configuration: Configuration) -> list[str]:
@@ -119,5 +178,6 @@ def kills_of(configuration: Configuration) -> list[str]:
     for name in configuration.kills:
         if name not in (*known, ALL):
             protocols = ", ".join(configuration.protocols)
-            raise ValueError(f"no mutant `{name}` of {protocols}; expected {ALL}, or some of: {', '.join(known)}")
+            expected = f"expected {ALL}, or some of: {', '.join(known)}" if known else "there are none"
+            raise ValueError(f"no mutant `{name}` of {protocols}; {expected}")
     return [name for name in known if name in configuration.kills or ALL in configuration.kills]

@@ -53,9 +53,11 @@ def hunt(
     properties: tuple[str, ...] | None = None,
     on_run: Callable[[Run], None] = lambda _: None,
     shorten: Callable[[Schedule, str], Schedule] = shortest,
+    over: Callable[[], bool] = lambda: False,
 ) -> Hunt:
     """Search for `mutant` until it breaks one of `properties` (None: any), or the budget is used up.
 
+    `on_run` is called with each run when it ends; `over` tells whether something else than the budget ends the hunt.
     `shorten` makes the schedule shorter that was found: `minimise` takes less time than `shortest`.
     """
     tally = Tally(select(properties))
@@ -64,7 +66,8 @@ def hunt(
     def count(run: Run) -> None:
         tally.add(run)
         on_run(run)
-        if process_time() - start > budget.seconds and not run.broken:
+        # The end of a run may show what no event of it did, so `run.broken` does not tell.
+        if tally.violated is None and (process_time() - start > budget.seconds or over()):
             raise OutOfTime
 
     # The swarm draws the number of processes; Hypothesis takes one with which the bug shows soon.
