@@ -6,6 +6,7 @@ Each case ends in a verdict, or in one line that says what is wrong, within a bo
 import re
 import signal
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import BytesIO, TextIOWrapper
@@ -245,7 +246,7 @@ def replay_one(rng: Random, folder: Path) -> int:
     return answers(["replay", "file", *formats(rng)], ["file"])
 
 
-# Configurations.
+# Configurations of schedules.
 
 CHOICES = [inspect.type_info(kind) for kind in get_args(AnyChoice)]
 SWITCHES = inspect.type_info(Switches)
@@ -320,6 +321,80 @@ def replay_configured(rng: Random, folder: Path) -> int:
     return answers(["replay", "file", *formats(rng)], ["file"])
 
 
+# Configurations of the gate.
+
+LIKELY: dict[str, list[Any]] = {
+    "time-limit": [0.02, 0.05, 0.1, 1, 0, -1],
+    "protocols": [["zab"], ["zab"], ["tests.own.echo:Echo"], ["zab", "raft"], [""], ["x:Y"], [], "zab"],
+    "engine": ["swarm", "swarm", "hypothesis", "Swarm"],
+    "seeds": [[1], [1, 2], [0], [2**64], [10**25], [-1], [], 1],
+    "runs": [1, 2, 5, 0, 2000, 2**31],
+    "steps": [1, 9, 50, 0, 5000, 5001],
+    "processes": [1, 2, 3, 9, 0, 100],
+    "properties": [["core"], ["integrity"], ["Total-Order", "clock"], ["convergence"], ["x"], []],
+    "goals": [["all"], ["three epochs"], [], ["x"]],
+    "kills": [["commit-on-own-ack"], ["promise-not-durable"], ["counter-wraps"], [], ["x"]],
+    "out": ["out", "out/a/b", ".", "pyproject.toml", ""],
+}
+ALWAYS = ("time-limit", "protocols", "runs", "steps")
+"""First, so that they are the last to be cut off."""
+
+
+def toml(value: Any) -> str:
+    """A value, or something that is none."""
+    match value:
+        case None:
+            return "null"
+        case list():
+            return f"[{', '.join(map(toml, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{toml(key)} = {toml(inner)}' for key, inner in value.items())}}}"
+        case str():
+            return msgspec.json.encode(value).decode()
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)
+
+
+def gate_table(rng: Random) -> bytes:
+    """A pyproject.toml with a table for the gate; right in most of its parts."""
+    table = {key: rng.choice(LIKELY[key][:3]) for key in ALWAYS}
+    for key in rng.sample([*LIKELY], rng.choice([0, 1, 2, 4])):
+        table[key] = rng.choice(LIKELY[key][:2] if rng.random() < 0.7 else LIKELY[key])
+    if rng.random() < 0.2:
+        table[rng.choice([*LIKELY, "x", "time_limit", "é\n", ""])] = rng.choice(VALUES)
+    head = rng.choice(["[tool.zabcheck]"] * 30 + ["[tool.other]", "[[tool.zabcheck]]", "tool.zabcheck = 1"])
+    lines = [head, *(f"{key if key.replace('-', '').isalpha() else toml(key)} = {toml(table[key])}" for key in table)]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    if rng.random() < 0.2:
+        for _ in range(rng.choice([1, 1, 2])):
+            data = rng.choice([change_lines, change_bytes, cut_off, change_start])(rng, data)
+    return data
+
+
+def takes_long(data: bytes) -> bool:
+    """A configuration that is right and large: such a gate takes as long as it was told to."""
+    try:
+        table = tomllib.loads(data.decode())["tool"]["zabcheck"]
+        runs, steps, limit = table.get("runs", 2000), table.get("steps", 200), table.get("time-limit", 600)
+        return bool(limit > 0.1 and (runs > 5 or steps > 50))
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return False
+
+
+def gate_configured(rng: Random, folder: Path) -> int:
+    """What a gate is told to demand."""
+    data = gate_table(rng)
+    while takes_long(data):
+        data = gate_table(rng)
+    (folder / "pyproject.toml").write_bytes(data)
+    files = rng.choice([[], [], ["--junit", "j.xml"], ["--summary", "s.md"]])
+    return answers(["gate", *files, *formats(rng)], ["pyproject.toml"])
+
+
+# Command lines.
+
 NAMES = [*PROPERTIES, *GROUPS, *(name.upper().replace(" ", "-") for name in PROPERTIES), "x", "", "é", "total  order"]
 WORDS = ["", "x", "0", "-1", "1e3", "9" * 30, "é", "\x1b[2J", "a\nb", "--", "-", "[bold]", "'", "%s", "x" * 5000]
 # No number of runs that is right and large: such a search takes as long as it was told to.
@@ -333,17 +408,53 @@ VALUES_OF: dict[str, list[str]] = {
     "--property": NAMES,
     "--out": ["out", "out/a/b", "t.jsonl", "t.jsonl/x", "."],
     "--format": ["text", "json", "xml", "JSON"],
+    "--engine": ["swarm", "swarm", "hypothesis", "x"],
+    "--seeds": ["1", "2", "0", "10001"],
+    "--seconds": ["0", "0.1", "inf", "nan", "-1"],
+    "--config": ["gate.toml", "gate.toml", "nowhere", ".", "s.json"],
+    "--junit": ["j.xml", "j.xml", "nowhere/j.xml", ".", "t.jsonl/x"],
+    "--summary": ["s.md", "s.md", "nowhere/s.md", ".", "t.jsonl/x"],
     "--trace": ["trace", "nowhere/trace", ".", "s.json", "t.jsonl/x", "-"],
 }
 FLAGS = ["--merge", "--help", "-h", "--version", "--no-merge", "--x"]
 FILES = ["t.jsonl", "p1.jsonl", "p2.jsonl", "s.json", "nowhere", ".", "-"]
 OPTIONS = {
-    "run": ["--protocol", "--mutant", "--processes", "--seed", "--runs", "--steps", "--property", "--out", "--format"],
+    "run": [
+        "--protocol",
+        "--mutant",
+        "--engine",
+        "--processes",
+        "--seed",
+        "--runs",
+        "--steps",
+        "--property",
+        "--out",
+        "--format",
+    ],
+    "mutants": [
+        "--mutant",
+        "--engine",
+        "--seeds",
+        "--seed",
+        "--runs",
+        "--steps",
+        "--seconds",
+        "--property",
+        "--out",
+        "--format",
+    ],
+    "gate": ["--config", "--out", "--junit", "--summary", "--format"],
     "replay": ["--trace", "--format"],
     "check": ["--property", "--property", "--format", "--merge"],
     "list": ["--format"],
     "schema": [],
 }
+SHORT = {
+    "run": ["--runs", "1", "--steps", "3", "--seed", "1"],
+    "mutants": ["--runs", "1", "--steps", "3", "--seeds", "1", "--mutant", "promise-not-durable"],
+    "gate": ["--config", "gate.toml"],
+}
+"""First, so that what was drawn takes the place of it."""
 FILES_OF = {"replay": ["s.json"], "check": ["t.jsonl"], "schema": ["trace"]}
 
 
@@ -357,7 +468,7 @@ def arguments(rng: Random) -> list[str]:
     """A command line; most are right in most of their parts."""
     command = rng.choice([*OPTIONS, "check", "check", "replay"])
     words = [*FILES_OF.get(command, [])]
-    if rng.random() < 0.4 and command != "run":
+    if rng.random() < 0.4 and command not in SHORT:
         words = [rng.choice([*FILES, "trace", "schedule"]) for _ in range(rng.choice([0, 1, 2, 3]))]
     for _ in range(rng.choice([0, 1, 1, 2, 3])):
         option = rng.choice(OPTIONS[command] or ["--format"])
@@ -368,22 +479,25 @@ def arguments(rng: Random) -> list[str]:
         words[at:at] = [f"{option}={value[0]}"] if value and rng.random() < 0.2 else [option, *value]
     if rng.random() < 0.07:
         words.insert(rng.randrange(len(words) + 1), rng.choice([*WORDS, *FLAGS, *VALUES_OF]))
-    # First, so that what was drawn takes the place of it.
-    short = ["--runs", "1", "--steps", "3", "--seed", "1"] if command == "run" else []
-    return [rng.choice([command] * 30 + ["x", ""]), *short, *words]
+    return [rng.choice([command] * 30 + ["x", ""]), *SHORT.get(command, []), *words]
+
+
+WRITING = ("--trace", "--out", "--junit", "--summary")
 
 
 def write_files(folder: Path) -> None:
     """What the command lines name; some of them write over it."""
     (folder / "t.jsonl").write_bytes(TRACES[1])
     (folder / "s.json").write_bytes(CALM_SCHEDULE)
+    table = '[tool.zabcheck]\nprotocols = ["zab"]\nruns = 2\nsteps = 9\nproperties = ["integrity"]\n'
+    (folder / "gate.toml").write_text(table)
     for process, log in split(random_trace(1).events).items():
         (folder / f"p{process}.jsonl").write_bytes(trace_of(log, "per-process", 9))
 
 
 def command_line(rng: Random, folder: Path) -> int:
     words = arguments(rng)
-    if not (folder / "s.json").exists() or any(word.startswith(("--trace", "--out")) for word in words):
+    if not (folder / "s.json").exists() or any(word.startswith(WRITING) for word in words):
         write_files(folder)
     return answers(words, stdin=rng.choice([*TRACES, *SCHEDULES, b""]))
 
@@ -393,6 +507,7 @@ KINDS: dict[str, Callable[[Random, Path], int]] = {
     "merge": check_merged,
     "replay": replay_one,
     "configuration": replay_configured,
+    "gate": gate_configured,
     "arguments": command_line,
 }
 

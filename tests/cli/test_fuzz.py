@@ -9,13 +9,20 @@ from tests.cli import fuzzing
 from tests.cli.fuzzing import KINDS, Hang, fuzz, limited
 
 QUICK, BLOCK = 200, 5000
-LONG = {"check": 25_000, "merge": 15_000, "replay": 20_000, "configuration": 20_000, "arguments": 20_000}
+LONG = {
+    "check": 25_000,
+    "merge": 15_000,
+    "replay": 20_000,
+    "configuration": 20_000,
+    "gate": 5000,
+    "arguments": 15_000,
+}
 BLOCKS = [(kind, range(first, first + BLOCK)) for kind in KINDS for first in range(0, LONG[kind], BLOCK)]
 
 
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+    for variable in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
 
