@@ -1,0 +1,149 @@
+"""docs/gate.md: its configurations do what it shows, and its table has the keys that there are.
+
+`python -m tests.packaging.test_gate_page` writes the output anew.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import NODEFAULT, structs
+
+from zabcheck.cli.gate import CODES
+from zabcheck.gate.configuration import Configuration
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/gate.md"
+EXAMPLE = re.compile(r"```toml\n(.*?)```\n\n    zabcheck gate\n\n```text\n(.*?)```", re.DOTALL)
+LEFT_OUT = "left out"
+
+
+def examples() -> list[tuple[str, str]]:
+    """Each configuration with what the page shows of it."""
+    return EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
+
+
+def printed(folder: Path, table: str) -> str:
+    """What the gate prints, in 100 columns."""
+    [code] = re.findall(r"`mine\.py` .*?```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (folder / "mine.py").write_text(code, encoding="utf-8")
+    (folder / "pyproject.toml").write_text(table, encoding="utf-8")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")}
+    environment |= {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "zabcheck", "gate"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    assert done.stderr == b""
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.decode().splitlines())
+
+
+def without_seconds(text: str) -> str:
+    return re.sub(r"[\d.]+ CPU seconds", "CPU seconds", text)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_the_page_shows_is_real(number: int, tmp_path: Path) -> None:
+    table, shown = examples()[number]
+    assert without_seconds(shown) == without_seconds(printed(tmp_path, table))
+
+
+def test_every_example_is_tried() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert len(examples()) == text.count("```toml") == text.count("```text") == 2
+
+
+def rows(title: str) -> list[list[str]]:
+    """The cells of the table whose first column has this title."""
+    [table] = re.findall(rf"^\| {title} \|.*\n\|---.*\n((?:\|.*\n)+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return [[cell.strip(" `") for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in table.splitlines()]
+
+
+def test_the_table_has_every_key_and_its_default() -> None:
+    def shown(default: Any) -> str:
+        if default is NODEFAULT:
+            return "none, it has to be there"
+        return LEFT_OUT if default is None else json.dumps(default)
+
+    fields = structs.fields(Configuration)
+    assert {key: default for key, default, _ in rows("key")} == {
+        field.encode_name: shown(field.default) for field in fields
+    }
+
+
+def test_the_table_has_every_exit_code() -> None:
+    assert {verdict: int(code) for code, verdict, _ in rows("code")} == CODES
+
+
+# The workflows.
+
+
+def read_yaml(lines: list[str], indent: int = 0) -> Any:
+    """The part of YAML that the page needs: mappings, lists and scalars, two spaces deeper each. AssertionError else.
+
+    It takes what it reads from `lines`.
+    """
+    found: Any = None
+    while lines and len(lines[0]) - len(lines[0].lstrip(" ")) >= indent:
+        line = lines.pop(0)
+        assert line[:indent].isspace() or not indent
+        text = line[indent:]
+        assert text[0] not in " \t"
+        if text.startswith("- "):
+            found = [] if found is None else found
+            lines.insert(0, f"{' ' * (indent + 2)}{text[2:]}")
+            is_mapping = re.match(r"[\w-]+:( |$)", text[2:])
+            found.append(read_yaml(lines, indent + 2) if is_mapping else lines.pop(0).strip())
+            continue
+        found = {} if found is None else found
+        key, colon, value = text.partition(":")
+        assert colon
+        assert key not in found
+        assert value == "" or re.fullmatch(r" [^ #].*", value)
+        if value == " |":
+            block = []
+            while lines and lines[0].startswith(" " * (indent + 2)):
+                block.append(lines.pop(0).strip())
+            found[key] = block
+        else:
+            found[key] = value.strip() or read_yaml(lines, indent + 2)
+    assert found is not None
+    return found
+
+
+WORKFLOWS = [
+    read_yaml(text.splitlines()) for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+]
+GITHUB, GITLAB = WORKFLOWS
+
+
+def test_the_workflow_runs_the_gate_and_keeps_what_it_found() -> None:
+    steps = GITHUB["jobs"]["gate"]["steps"]
+    assert [step.get("uses", step.get("run")).partition("@")[0] for step in steps] == [
+        "actions/checkout",
+        "actions/setup-python",
+        'python -m pip install ".[test]"',
+        "zabcheck gate --junit gate.xml",
+        "actions/upload-artifact",
+    ]
+    upload = steps[-1]
+    assert upload["if"] == "failure()"
+    assert upload["with"]["path"] == [f"{structs.fields(Configuration)[-1].default}/", "gate.xml"]
+
+
+def test_the_other_one_too() -> None:
+    assert GITLAB["gate"]["script"][-1] == "zabcheck gate --junit gate.xml"
+    assert GITLAB["gate"]["artifacts"] == {"when": "always", "paths": ["reports/"], "reports": {"junit": "gate.xml"}}
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        text = PAGE.read_text(encoding="utf-8")
+        for table, shown in examples():
+            before, after = f"```toml\n{table}```\n\n    zabcheck gate\n\n```text\n", "```"
+            text = text.replace(f"{before}{shown}{after}", f"{before}{printed(Path(folder), table)}{after}", 1)
+        PAGE.write_text(text, encoding="utf-8")
