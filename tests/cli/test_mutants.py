@@ -146,6 +146,15 @@ def test_ctrl_c_ends_it_with_what_is_known_so_far(
     assert (tmp_path / "out/promise-not-durable.schedule.json").is_file()
 
 
+def test_a_bug_that_ctrl_c_left_searches_for_has_not_survived(
+    zabcheck: Command, ctrl_c_in_run: Callable[[int], None]
+) -> None:
+    ctrl_c_in_run(5)
+    result = zabcheck(*SURVIVES, "--format", "json")
+    assert (result.code, result.json["survived"]) == (3, [])
+    assert [(row["hunts"], row["found"]) for row in result.json["mutants"]] == [(1, 0)]
+
+
 def test_ctrl_c_at_once_leaves_an_empty_matrix(zabcheck: Command, ctrl_c_in_run: Callable[[int], None]) -> None:
     ctrl_c_in_run(1)
     result = zabcheck(*SOON, "--format", "json")

@@ -65,7 +65,7 @@ def mutants(
     budget = Budget(runs, steps, seconds)
     hunts, interrupted = _hunt_all(wanted, range(seed, seed + seeds), engine, budget, properties)
     rows = [row_of(name, found) for name, found in hunts.items() if found]
-    survived = [row.mutant for row in rows if not row.found]
+    survived = [row.mutant for row in rows if not row.found and row.hunts == seeds]
     if out is not None:
         with bad_path("--out", out):
             files = _save(out, rows, hunts)
