@@ -20,8 +20,8 @@ TRACES = (ROOT / "docs/traces.md").read_text(encoding="utf-8")
 EXAMPLES: dict[str, Any] = {
     example["command"]: example for example in map(msgspec.json.decode, re.findall(r"```json\n(.*?)```", OUTPUT, re.S))
 }
-ELSEWHERE = ("witness", "choices")
-"""Described by a table: what is in them is of many kinds."""
+ELSEWHERE = ("witness", "choices", "switches", "first")
+"""Described by a table, or by their names: what is in them is of many kinds."""
 
 
 def shape(value: Any, path: str = "") -> Iterator[str]:
@@ -55,6 +55,20 @@ def test_the_form_of_verdicts_is_the_documented_one(command: str, zabcheck: Comm
 
 def test_the_form_of_list_is_the_documented_one(zabcheck: Command) -> None:
     assert set(shape(zabcheck("list", "--format", "json").json)) == set(shape(EXAMPLES["list"]))
+
+
+def test_the_form_of_mutants_is_the_documented_one(zabcheck: Command) -> None:
+    result = zabcheck("mutants", "--mutant", "commit-on-own-ack", "--seeds", "1", "--format", "json")
+    assert list(shape(result.json)) == list(shape(EXAMPLES["mutants"]))
+
+
+def test_the_form_of_gate_is_the_documented_one(zabcheck: Command, tmp_path: Path) -> None:
+    """The failure of the example has files; that its list is one of texts is seen there."""
+    table = 'protocols = ["zab"]\nruns = 9\nproperties = ["chosen"]\nkills = ["commit-on-own-ack"]'
+    (tmp_path / "pyproject.toml").write_text(f"[tool.zabcheck]\n{table}\n")
+    result = zabcheck("gate", "--format", "json")
+    assert result.code == 0
+    assert list(dict.fromkeys(shape(result.json))) == list(dict.fromkeys(shape(EXAMPLES["gate"])))
 
 
 def test_every_field_is_explained() -> None:

@@ -113,14 +113,14 @@ class Gate:
         except KeyboardInterrupt as error:
             self.interrupted |= not isinstance(error, OutOfTime)  # a second Ctrl-C does not wait for the end of a run
             said = f"{tally.runs - before:,} of {wanted.runs:,} runs: {self._why_over}"
-            return Outcome(protocol, name, "inconclusive", said, seconds=process_time() - start)
+            return Outcome(protocol, name, "inconclusive", said, seconds=round(process_time() - start, 3))
         except ProtocolRaised as failed:
             outcome = Outcome(protocol, name, "error", f"the protocol's own code raised {failed.raised.said}")
             explain = partial(explain_raise, failed.schedule(protocol, None), failed.raised)
             return self._explained(outcome, explain, start)
         if found is None:
             said = f"{counted(tally.runs - before, 'run', 'runs')}, nothing broken"
-            return Outcome(protocol, name, "passed", said, seconds=process_time() - start)
+            return Outcome(protocol, name, "passed", said, seconds=round(process_time() - start, 3))
         outcome = Outcome(protocol, name, "failed", f"{found.property} is violated")
         return self._explained(outcome, partial(counterexample, found.schedule(protocol, None), found.property), start)
 
@@ -151,7 +151,7 @@ class Gate:
             outcome,
             message=message,
             detail=to_text(story, TEXT_WIDTH, file=saved),
-            seconds=process_time() - start,
+            seconds=round(process_time() - start, 3),
             files=tuple(map(as_text, files)),
         )
 
@@ -181,7 +181,7 @@ class Gate:
                 yield Outcome(MUTANTS, name, "inconclusive", f"not found yet: {self._why_over}")
                 continue
             self.kills.append(row_of(name, [found]))
-            seconds = found.seconds + found.minimising
+            seconds = round(found.seconds + found.minimising, 3)
             if found.property is not None:
                 said = f"{found.property} broke in {counted(found.minimised or 0, 'step', 'steps')}"
                 yield Outcome(MUTANTS, name, "passed", said, seconds=seconds)
