@@ -11,7 +11,6 @@ import pytest
 from invariants import PROPERTIES
 from tests.cli.command import Result, process
 from tests.cli.conftest import Command
-from zabcheck.cli import gate as cli_gate
 from zabcheck.gate import checks
 from zabcheck.gate.configuration import MAX_PROCESSES, MAX_RUNS, Configuration
 from zabcheck.mutants.catalogue import CATALOGUE
@@ -401,14 +400,17 @@ def test_what_was_found_counts_even_if_it_cannot_be_saved(gate: Gate, monkeypatc
 def test_what_was_found_is_told_even_if_a_report_cannot_be_written(
     gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Neither is a part of it left."""
+
     def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cli_gate, "write", full)
-    result = gate(PASSES, "--junit", "j.xml")
-    assert (result.code, result.err) == (2, "zabcheck: --junit j.xml: No space left on device\n")
-    assert "gate passed: " in result.out
-    assert names_of(tmp_path) == []
+    monkeypatch.setattr("zabcheck.counterexample.os.replace", full)
+    for option in ("--junit", "--summary"):
+        result = gate(PASSES, option, "file")
+        assert (result.code, result.err) == (2, f"zabcheck: {option} file: No space left on device\n")
+        assert "gate passed: " in result.out
+        assert names_of(tmp_path) == []
 
 
 def test_the_command_as_a_process_finds_the_class_in_the_current_folder(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ ALL = [
     [*MUTANT_RUN, "--out", "r"],
     ["replay", "s.json"],
     ["check", "t.jsonl"],
+    ["mutants", "--mutant", "commit-on-own-ack", "--seeds", "2"],
+    ["gate", "--config", "gate.toml"],
     ["list"],
     ["--help"],
     ["run", "--help"],
@@ -30,6 +32,8 @@ each_command = pytest.mark.parametrize("arguments", ALL, ids=" ".join)
 def files(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_bytes(BROKEN_SCHEDULE)
     (tmp_path / "t.jsonl").write_bytes(trace_of(DELIVERED))
+    gate = 'protocols = ["zab"]\nruns = 1\nsteps = 9\ngoals = ["all"]\nkills = ["counter-wraps"]\n'
+    (tmp_path / "gate.toml").write_text(f"[tool.zabcheck]\n{gate}")
 
 
 @each_command
@@ -147,12 +151,12 @@ def test_what_is_closed_is_no_crash(arguments: str, closed: str, code: int, tmp_
     assert b"Traceback" not in done.stderr
 
 
-def test_ctrl_c_ends_a_search_and_says_what_was_done_so_far(tmp_path: Path) -> None:
-    """The progress on standard error, which is a terminal here, tells when the search is under way."""
+def interrupted_when(progress: bytes, arguments: list[str], folder: Path) -> tuple[int, str]:
+    """Exit code and output of the command, to which Ctrl-C comes when it shows this on a terminal, standard error."""
     terminal, end = pty.openpty()
     child = subprocess.Popen(
-        argv("run", "--seed", "1", "--runs", "1000000"),
-        cwd=tmp_path,
+        argv(*arguments),
+        cwd=folder,
         env=environment(TERM="xterm", COLUMNS="160"),
         stdout=subprocess.PIPE,
         stderr=end,
@@ -165,7 +169,7 @@ def test_ctrl_c_ends_a_search_and_says_what_was_done_so_far(tmp_path: Path) -> N
     try:
         while part := os.read(terminal, 65536):
             shown += part
-            if not interrupted and re.search(rb"[1-9]\d+ of 1,000,000 runs, [\d,]+ steps", shown):
+            if not interrupted and re.search(progress, shown):
                 interrupted = True
                 child.send_signal(signal.SIGINT)
     except OSError:  # how Linux says that the other end is closed
@@ -174,10 +178,34 @@ def test_ctrl_c_ends_a_search_and_says_what_was_done_so_far(tmp_path: Path) -> N
         os.close(terminal)
     out = child.communicate(timeout=TIMEOUT)[0].decode()
     assert interrupted
-    assert child.returncode == 3
     assert b"Traceback" not in shown
+    return child.returncode, out
+
+
+def test_ctrl_c_ends_a_search_and_says_what_was_done_so_far(tmp_path: Path) -> None:
+    """The progress tells when the search is under way."""
+    arguments = ["run", "--seed", "1", "--runs", "1000000"]
+    code, out = interrupted_when(rb"[1-9]\d+ of 1,000,000 runs, [\d,]+ steps", arguments, tmp_path)
+    assert code == 3
     runs = re.search(r"seed 1: ([\d,]+) runs, [\d,]+ steps", out)
     assert runs is not None
     assert 10 <= int(runs[1].replace(",", "")) < 1_000_000
     assert "interrupted: this is what was done so far" in out
     assert list(tmp_path.glob("reports")) == []
+
+
+def test_ctrl_c_ends_the_gate_and_says_what_was_done_so_far(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.zabcheck]\nprotocols = ["zab"]\nruns = 1000000\nkills = ["all"]\n')
+    code, out = interrupted_when(rb"[1-9]\d+ of 23,000,000 runs, zab, seed 1", ["gate"], tmp_path)
+    assert code == 3
+    assert re.search(r"  inconclusive  seed 1: [\d,]+ of 1,000,000 runs: interrupted\n", out)
+    assert "  inconclusive  no-truncation: not searched for: interrupted " in out
+
+
+def test_the_matrix_grows_on_a_terminal_and_ctrl_c_leaves_what_it_is_by_then(tmp_path: Path) -> None:
+    only = ["--mutant", "promise-not-durable", "--mutant", "counter-wraps"]
+    arguments = ["mutants", *only, "--seeds", "1000"]
+    code, out = interrupted_when(rb"promise-not-durable +2 of 2", arguments, tmp_path)
+    assert code == 3
+    assert re.search(r"promise-not-durable +(\d+) of \1 ", out)
+    assert "interrupted: this is what was done so far" in out

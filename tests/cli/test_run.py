@@ -141,6 +141,38 @@ def test_an_interrupt_in_the_run_that_breaks_a_property_does_not_lose_it(
     assert without_seconds(again) == without_seconds(found.result)
 
 
+# The swarm.
+
+SWARM = ("run", "--engine", "swarm", "--mutant", "no-truncation", "--format", "json")
+
+
+def test_the_swarm_finds_a_bug_and_names_the_run_that_shows_it(zabcheck: Command) -> None:
+    first = zabcheck(*SWARM, "--seed", "1")
+    document = first.json
+    assert (first.code, first.err, document["engine"]) == (1, "", "swarm")
+    assert document["runs"] > 1
+    assert zabcheck("replay", document["counterexample"]["files"][0]).code == 1
+    again = zabcheck(*SWARM, "--seed", document["found_by"], "--runs", "1")
+    assert (again.code, again.json["runs"]) == (1, 1)
+    for key in ("violation", "sha256", "schedule"):
+        assert again.json["counterexample"][key] == document["counterexample"][key]
+
+
+def test_the_swarm_draws_processes_and_quorums_unless_they_are_given(zabcheck: Command) -> None:
+    sound = ("run", "--engine", "swarm", "--seed", "1", "--runs", "30", "--property", "integrity")
+    drawn = zabcheck(*sound, "--format", "json").json
+    assert (drawn["processes"], drawn["quorums"]) == (None, None)
+    assert "zab, processes drawn, quorums drawn, engine swarm, seed 1: 30 runs" in zabcheck(*sound).out
+    given = zabcheck(*sound, "--quorums", "weights 2,1,1", "--format", "json").json
+    assert (given["processes"], given["quorums"]) == (3, "weights 2,1,1")
+    assert given["steps"] != drawn["steps"]
+
+
+def test_the_swarm_makes_as_many_runs_as_it_is_told_to(zabcheck: Command) -> None:
+    result = zabcheck("run", "--engine", "swarm", "--seed", "1", "--runs", "7", "--format", "json")
+    assert result.json["runs"] == 7
+
+
 # Quorum systems and switches.
 
 
