@@ -268,6 +268,17 @@ def test_the_worst_decides(table: str, code: int, gate: Gate) -> None:
     assert result.code == code
 
 
+def test_its_progress_passes_over_what_a_search_had_no_need_of(tmp_path: Path) -> None:
+    """The mutant is found long before the runs for it are used up."""
+    seen: list[tuple[str, int]] = []
+    configuration = Configuration(("zab",), seeds=(1, 2), runs=20, kills=("commit-on-own-ack", "counter-wraps"))
+    gate = checks.Gate(configuration, lambda _: seen.append((gate.doing, gate.place)))
+    gate.check()
+    assert [place for doing, place in seen if doing.startswith("zab, seed ")] == [*range(1, 41)]
+    assert [place for doing, place in seen if doing == "commit-on-own-ack"] == [41]
+    assert [place for doing, place in seen if doing == "counter-wraps"] == [*range(61, 81)]
+
+
 # Ctrl-C.
 
 

@@ -90,7 +90,7 @@ def _check(wanted: Configuration) -> Pass:
     with progress(most, "gate") as advance, interrupts() as look_for_interrupt:
 
         def on_run(_: object) -> None:
-            advance(checks.doing)
+            advance(checks.doing, checks.place)
             look_for_interrupt()
 
         checks = Gate(wanted, on_run)

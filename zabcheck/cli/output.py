@@ -50,8 +50,8 @@ def print_path(console: Console, text: str, style: str = "") -> None:
 
 
 @contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
-    """A bar on standard error, if that is a terminal; the function advances it by one."""
+def progress(total: int, what: str) -> Iterator[Callable[[str, int], None]]:
+    """A bar on standard error, if that is a terminal; the function takes a note, and how many runs there were."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -64,7 +64,7 @@ def progress(total: int, what: str) -> Iterator[Callable[[str], None]]:
     )
     with bar:
         task = bar.add_task(what, total=total, note="")
-        yield lambda note: bar.update(task, advance=1, note=note)
+        yield lambda note, runs: bar.update(task, completed=runs, note=note)
 
 
 @contextmanager

@@ -84,7 +84,7 @@ def run(
 
         def on_run(each: Any) -> None:
             tally.add(each)
-            advance(f"{tally.steps:,} steps")
+            advance(f"{tally.steps:,} steps", tally.runs)
             if tally.violated is None:  # or else this run was the last one anyway
                 look_for_interrupt()
 

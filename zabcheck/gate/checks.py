@@ -36,6 +36,9 @@ class Gate:
         self.configuration = configuration
         self.on_run = on_run
         self.doing = ""
+        self.place = 0
+        """How far it has come, in runs. Those that a search had no need of count, too."""
+        self.searches = 0
         self.stories: list[tuple[Story, str]] = []
         """What was found, each with the file of its schedule."""
         self.runs = 0
@@ -56,8 +59,15 @@ class Gate:
     def over(self) -> bool:
         return self.interrupted or monotonic() > self.deadline
 
+    def _begin(self, what: str) -> None:
+        """A search."""
+        self.doing = what
+        self.place = self.searches * self.configuration.runs
+        self.searches += 1
+
     def _count(self, run: Run) -> None:
         self.runs += 1
+        self.place += 1
         self.steps += run.simulator.steps
         try:
             self.on_run(run)
@@ -105,7 +115,7 @@ class Gate:
             on_run,
         )
         name = f"seed {seed}"
-        self.doing = f"{protocol}, {name}"
+        self._begin(f"{protocol}, {name}")
         if self.over:
             return Outcome(protocol, name, "inconclusive", f"not searched: {self._why_over}")
         try:
@@ -163,7 +173,7 @@ class Gate:
             if self.over:
                 yield Outcome(MUTANTS, name, "inconclusive", f"not searched for: {self._why_over}")
                 continue
-            self.doing = name
+            self._begin(name)
             budget = Budget(wanted.runs, wanted.steps, inf)  # CPU seconds; what counts here is the clock
             try:
                 found = hunt(
