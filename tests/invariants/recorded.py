@@ -9,27 +9,30 @@ from pathlib import Path
 
 from invariants import End, Event, Header
 from invariants.events import ENVIRONMENT_EVENTS
+from invariants.quorums import MAJORITY
 from zabcheck.search.run import replay
-from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.schedule import Schedule, load
 
 SCHEDULES = Path(__file__).parents[1] / "schedules"
 
 
-def _recorder(file: Path) -> Callable[[], list[Event]]:
+def _recorder(schedule: Schedule) -> Callable[[], list[Event]]:
     @cache
     def record() -> list[Event]:
-        events = replay(schedules.load(file.read_bytes(), file.name)).events
-        return [event for event in events if not isinstance(event, (*ENVIRONMENT_EVENTS, Header, End))]
+        return [event for event in replay(schedule).events if not isinstance(event, (*ENVIRONMENT_EVENTS, Header, End))]
 
     return record
 
 
-def _processes(file: Path) -> int:
-    return schedules.load(file.read_bytes(), file.name).processes
+_BY_MAJORITY = {
+    file.stem: schedule
+    for file in sorted(SCHEDULES.glob("*.json"))
+    if (schedule := load(file.read_bytes(), file.name)).quorums == MAJORITY
+}
+"""The header of a trace that a test writes names no other quorum system."""
 
-
-RECORDED = {file.stem: _recorder(file) for file in sorted(SCHEDULES.glob("*.json"))}
+RECORDED = {name: _recorder(schedule) for name, schedule in _BY_MAJORITY.items()}
 """By the name of the schedule: what gives the events, in the order of time."""
 
-PROCESSES = {file.stem: _processes(file) for file in sorted(SCHEDULES.glob("*.json"))}
+PROCESSES = {name: schedule.processes for name, schedule in _BY_MAJORITY.items()}
 """By the name of the schedule: how many processes there are."""

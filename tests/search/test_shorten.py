@@ -2,6 +2,7 @@
 
 import pytest
 
+from invariants.quorums import MAJORITY, quorums_of
 from tests.search.builders import breaks_alone
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.search.minimise import breaks, minimise
@@ -45,7 +46,7 @@ def test_the_same_schedule_leads_to_the_same() -> None:
     assert shortest(schedule, "primary integrity") == shortest(schedule, "primary integrity")
 
 
-def test_there_are_no_more_processes_than_before_and_what_is_kept_is_kept() -> None:
+def test_what_is_kept_is_kept() -> None:
     schedule = found("no-truncation", 1, "primary integrity", processes=5)
     short = shortest(schedule, "primary integrity", keep=("sync", "quorums"))
     assert short.processes <= 5
@@ -61,3 +62,16 @@ def test_without_time_the_schedule_comes_back_as_it_was_executed() -> None:
 def test_one_that_breaks_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="does not break integrity"):
         shortest(found("no-truncation", 1, "total order"), "integrity")
+
+
+def test_the_majority_is_worth_some_steps() -> None:
+    """What a run with weights led to is looked for with the majority, unless the quorum system is to be kept."""
+    weights = quorums_of("weights 3,4", 2)
+    broken = find(
+        Search(mutated("zab", "no-truncation"), properties=("agreement",), rng=1, quorums=weights, processes=2)
+    )
+    assert broken is not None
+    schedule = broken.schedule("zab", "no-truncation")
+    assert schedule.quorums == "weights 3,4"
+    assert shortest(schedule, "agreement").quorums == MAJORITY
+    assert shortest(schedule, "agreement", keep=("quorums",)).quorums == "weights 3,4"

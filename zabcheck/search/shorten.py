@@ -8,11 +8,11 @@ from contextlib import suppress
 from time import process_time
 
 from invariants import select
-from invariants.quorums import quorums_of
+from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.search import swarm
 from zabcheck.search.minimise import SECONDS, breaks, minimise
-from zabcheck.search.run import PropertyBroken, ProtocolRaised, Search
+from zabcheck.search.run import DEFAULT_PROCESSES, PropertyBroken, ProtocolRaised, Search
 from zabcheck.simulation.schedule import Schedule
 
 RUNS = 300
@@ -24,23 +24,23 @@ TRIES = 4
 def shortest(schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()) -> Schedule:
     """`minimise`, and the same for other runs that break `property_`: the shortest of what comes out, 1-minimal.
 
-    The number of processes is not larger than that of the minimised schedule, and the quorum system is the same. It
-    takes `seconds` of CPU time at most, and is the same every time if that is enough. ValueError if `schedule` does
-    not break the property.
+    The number of processes is not larger than that of the minimised schedule, and the quorum system is the same; but
+    the majority is preferred, unless "quorums" are kept. It takes `seconds` of CPU time at most, and is the same every
+    time if that is enough. ValueError if `schedule` does not break the property.
     """
-    start = process_time()
+    deadline = process_time() + seconds
     best = minimise(schedule, property_, seconds, keep)
     least = _steps(best, property_)
     before, first = least + 1, 0
-    while least < before:
+    while least < before and process_time() < deadline:
         before = least
         for other in _others(best, property_, range(first, first + RUNS), 3 * least, keep):
-            left = seconds - (process_time() - start)
-            if left <= 0:
+            if process_time() >= deadline:
                 return best
-            candidate = minimise(other, property_, left, keep)
+            candidate = minimise(other, property_, deadline - process_time(), keep)
             steps = _steps(candidate, property_)
-            if steps < least:
+            # The majority is what everybody knows: it is worth some steps.
+            if steps < least or (candidate.quorums == MAJORITY != best.quorums):
                 best, least = candidate, steps
         first += RUNS
     return best
@@ -53,13 +53,17 @@ def _steps(schedule: Schedule, property_: str) -> int:
 
 
 def _others(best: Schedule, property_: str, seeds: range, steps: int, keep: Collection[str]) -> Iterator[Schedule]:
-    """Other runs that break the property, the shortest first."""
+    """Other runs that break the property, the shortest first; with the majority for a quorum, if that may change."""
+    if best.quorums == MAJORITY or "quorums" in keep:
+        quorums = quorums_of(best.quorums, best.processes)
+    else:
+        quorums = Quorums(max(best.processes, DEFAULT_PROCESSES))
     search = Search(
         mutated(best.protocol, best.mutant),
-        best.processes,
+        quorums.size,
         (property_,),
         steps=steps,
-        quorums=quorums_of(best.quorums, best.processes),
+        quorums=quorums,
         fixed={name: getattr(best.switches, name) for name in keep if name != "quorums"},
     )
     kinds = select([property_])
