@@ -60,9 +60,8 @@ class Chosen(Invariant):
         self.known: dict[int, Chain] = {0: EMPTY}  # by hash
         self.settled: set[int] = {0}  # the hashes of these in which everything is chosen
         self.unknown: dict[_Told, tuple[Adopt, ...]] = {}
-        self.adopted: dict[int, tuple[int, ...]] | None = (
-            None  # by epoch: who adopted one of these; None: to be counted
-        )
+        # By epoch: who adopted one of these; None: to be counted.
+        self.adopted: dict[int, tuple[int, ...]] | None = None
         self.initial: dict[int, tuple[Chain, ...]] = {}  # by epoch: known histories adopted in it that end before it
         self.primaries: dict[int, tuple[Primary, ...]] = {}  # by epoch: who broadcast
         self.latest: dict[Primary, Sent] = {}
@@ -234,10 +233,10 @@ class Chosen(Invariant):
     def _adopted(self) -> dict[int, tuple[int, ...]]:
         """By epoch: who adopted a history in it that is not known."""
         if self.adopted is None:
-            adopted: dict[int, set[int]] = {}
+            adopted: dict[int, dict[int, None]] = {}
             for adopts in self.unknown.values():
                 for adopt in adopts:
-                    adopted.setdefault(adopt.epoch, set()).add(adopt.process)
+                    adopted.setdefault(adopt.epoch, {})[adopt.process] = None
             self.adopted = {epoch: tuple(processes) for epoch, processes in adopted.items()}
         return self.adopted
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from invariants import PROPERTIES
-from tests.cli.command import MUTANT_RUN, Result
+from tests.cli.command import MUTANT_RUN, Result, process
 from tests.cli.conftest import Command, Found
 from zabcheck.cli import run as cli_run
 from zabcheck.counterexample import counterexample
@@ -232,3 +232,9 @@ def test_a_switch_is_named_once(again: str, zabcheck: Command) -> None:
 def test_the_number_of_runs_is_the_least(zabcheck: Command) -> None:
     assert "At least how many runs." in zabcheck("run", "--help").out
     assert zabcheck("run", "--runs", "3", "--seed", "1", "--steps", "5", "--format", "json").json["runs"] >= 3
+
+
+def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
+    """Hypothesis keeps what it finds in source files, when it is loaded first; so this is a process of its own."""
+    assert process("run", "--runs", "3", "--seed", "1", "--property", "integrity", cwd=tmp_path).code in (0, 3)
+    assert list(tmp_path.iterdir()) == []

@@ -11,12 +11,14 @@ Hypothesis is used here has reasons:
   sequence behind an example knows nothing of. So Hypothesis' own shrinking, which may take five minutes, is off.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from invariants import Invariant, select
@@ -200,9 +202,13 @@ def hypothesis_settings(search: Search) -> settings:
 def find(search: Search) -> PropertyBroken | None:
     """Let Hypothesis search; the first run that broke a property, or None.
 
-    ProtocolRaised if the protocol's code raised.
+    ProtocolRaised if the protocol's code raised. Nothing is written: Hypothesis would leave a folder `.hypothesis`.
     """
-    return find_with(machine_class(search), hypothesis_settings(search))
+    set_hypothesis_home_dir(os.devnull)
+    try:
+        return find_with(machine_class(search), hypothesis_settings(search))
+    finally:
+        set_hypothesis_home_dir(None)
 
 
 def find_with(machine: type[Machine], chosen: settings) -> PropertyBroken | None:
