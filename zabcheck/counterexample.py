@@ -12,7 +12,7 @@ from pathlib import Path
 from zabcheck.protocols.base import StepRaised
 from zabcheck.report.story import Story
 from zabcheck.report.terminal import to_text
-from zabcheck.search.explain import explain_replay
+from zabcheck.search.explain import NOT_DETERMINISTIC, explain_replay
 from zabcheck.search.minimise import SECONDS, minimise_raise
 from zabcheck.search.run import Replay, replay
 from zabcheck.search.shorten import shortest
@@ -28,14 +28,21 @@ def counterexample(
     """The shortest run that could be found from `schedule` on, executed and explained; `property_` still breaks.
 
     No more than `seconds` of CPU time go into making it shorter. `keep` names what stays as it is: switches, "quorums".
+    ValueError if the property does not break again each time: the protocol is not deterministic.
     """
     replayed = replay(shortest(schedule, property_, seconds, keep), [property_])
+    if not any(verdict.status == "violated" for verdict in replayed.verdicts):
+        raise ValueError(NOT_DETERMINISTIC)
     return replayed, explain_replay(replayed)
 
 
-def explain_raise(schedule: Schedule, raised: StepRaised, seconds: float = SECONDS) -> tuple[Replay, Story]:
+def explain_raise(
+    schedule: Schedule, raised: StepRaised, seconds: float = SECONDS, keep: Collection[str] = ()
+) -> tuple[Replay, Story]:
     """`counterexample` for a schedule that makes the protocol's code raise: the same exception, in the same line."""
-    replayed = replay(minimise_raise(schedule, raised.place, seconds))
+    replayed = replay(minimise_raise(schedule, raised.place, seconds, keep))
+    if replayed.raised is None or replayed.raised.place != raised.place:
+        raise ValueError(NOT_DETERMINISTIC)
     return replayed, explain_replay(replayed)
 
 

@@ -114,10 +114,10 @@ def machine_for(
     def explained(found: PropertyBroken | ProtocolRaised) -> tuple[Replay, Story]:
         if not isinstance(protocol, str):
             register(own)  # since then another may have been given the same name
-        schedule = found.schedule(own.name, mutant)
+        schedule, keep = found.schedule(own.name, mutant), ("quorums", *(switches or ()))
         if isinstance(found, ProtocolRaised):
-            return explain_raise(schedule, found.raised)
-        return counterexample(schedule, found.property, keep=("quorums", *(switches or ())))
+            return explain_raise(schedule, found.raised, keep=keep)
+        return counterexample(schedule, found.property, keep=keep)
 
     class TestCase(unittest.TestCase):
         settings = hypothesis_settings(search)

@@ -64,6 +64,22 @@ class Moody(zabcheck.Process):
         return True
 
 
+class Fickle(zabcheck.Process):
+    """Not deterministic: it delivers what nobody broadcast, but only so often."""
+
+    left = 0
+
+    def on_request(self, value: str) -> None:
+        type(self).left -= 1
+        txn = Txn(Zxid(1, 1), value)
+        if type(self).left < 0:
+            self.broadcast(txn)
+        self.deliver(txn)
+
+    def can_broadcast(self) -> bool:
+        return True
+
+
 class RaisingAfterAll(zabcheck.Process):
     """Only what a run ends with gets this far: to be elected by two."""
 

@@ -7,11 +7,12 @@ import pytest
 from msgspec import structs
 
 import zabcheck
-from tests.own.raising import Raising, RaisingAfterAll, RaisingAtOnce
-from zabcheck.counterexample import explain_raise
+from tests.own.raising import Fickle, Raising, RaisingAfterAll, RaisingAtOnce
+from zabcheck.counterexample import counterexample, explain_raise
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import StepRaised
 from zabcheck.report.terminal import to_text
+from zabcheck.search.explain import explain_replay
 from zabcheck.search.machine import ProtocolRaised, Search, find
 from zabcheck.search.minimise import minimise_raise, raises
 from zabcheck.search.run import replay, schedule_of
@@ -110,6 +111,29 @@ def test_a_protocol_that_is_not_deterministic_is_told_so() -> None:
     assert raised is not None
     with pytest.raises(ValueError, match="if it did before, the protocol is not deterministic"):
         minimise_raise(schedule, raised.place)
+
+
+@pytest.mark.parametrize("often", range(6))
+def test_whenever_a_protocol_stops_to_do_the_same_it_is_told_so(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fickle, "left", often)
+    with pytest.raises(ValueError, match="the protocol is not deterministic"):
+        counterexample(schedule_of("tests.own.raising:Fickle", None, 1, [Request(1)]), "integrity")
+
+
+def test_what_does_not_happen_again_is_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fickle, "left", 1)
+    replayed = replay(schedule_of("tests.own.raising:Fickle", None, 1, [Request(1)]))
+    with pytest.raises(ValueError, match="the protocol is not deterministic"):
+        explain_replay(replayed)
+
+
+def test_switches_that_are_kept_are_kept() -> None:
+    schedule = schedule_of(AFTER_ALL, None, 3, [Lead(1, (2, 3)), Settle(2)])
+    raised = replay(schedule).raised
+    assert raised is not None
+    for keep in ((), ("elections",)):
+        replayed, _ = explain_raise(schedule, raised, keep=keep)
+        assert replayed.schedule.switches.elections == ("apart" if keep else "together")
 
 
 def test_a_bug_of_zabcheck_is_none_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,17 @@
 """What other runs can make shorter than leaving out can, and what they leave as it is."""
 
+from itertools import count
+
 import pytest
 
 from invariants.quorums import MAJORITY, quorums_of
 from tests.search.builders import breaks_alone
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.search import shorten
 from zabcheck.search.minimise import breaks, minimise
 from zabcheck.search.run import Search
 from zabcheck.search.shorten import shortest
-from zabcheck.search.swarm import find
+from zabcheck.search.swarm import drive, find
 from zabcheck.simulation.schedule import Schedule
 
 
@@ -57,6 +60,15 @@ def test_what_is_kept_is_kept() -> None:
 def test_without_time_the_schedule_comes_back_as_it_was_executed() -> None:
     schedule = found("no-truncation", 1, "total order")
     assert breaks_alone(shortest(schedule, "total order", seconds=0.0))
+
+
+def test_no_other_run_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = found("no-truncation", 1, "total order")
+    clock, driven = count(), []
+    monkeypatch.setattr(shorten, "process_time", lambda: float(next(clock)))  # a second passes whenever it is looked at
+    monkeypatch.setattr(shorten.swarm, "drive", lambda *given: driven.append(given) or drive(*given))
+    assert breaks_alone(shortest(schedule, "total order", seconds=9.0))
+    assert 0 < len(driven) < 9
 
 
 def test_one_that_breaks_nothing_is_refused() -> None:

@@ -14,9 +14,10 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.counterexample import write
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.report import terminal
+from zabcheck.report.story import Story
 from zabcheck.report.words import as_text, counted
 from zabcheck.search.explain import explain_replay
-from zabcheck.search.run import replay
+from zabcheck.search.run import Replay, replay
 from zabcheck.simulation import schedule as schedules
 
 
@@ -42,7 +43,7 @@ def replay_(
         check_trace(trace, file)
     replayed = replay(schedule)
     if replayed.raised is not None:
-        raise ProtocolFailed(explain_replay(replayed), file)
+        raise ProtocolFailed(explained(replayed, file), file)
     if trace is not None:
         with bad_path("--trace", trace):
             write(trace, replayed.trace)
@@ -60,7 +61,7 @@ def replay_(
     else:
         console = make_console()
         if any(verdict.violation is not None for verdict in replayed.verdicts):
-            console.print(terminal.render(explain_replay(replayed), quote(str(file))), crop=False)
+            console.print(terminal.render(explained(replayed, file), quote(str(file))), crop=False)
             console.print()
         console.print(terminal.render_verdicts(replayed.verdicts))
         console.print(f"\n{counted(replayed.steps, 'step', 'steps')}, trace SHA-256 {replayed.sha256}")
@@ -71,6 +72,12 @@ def replay_(
         if trace is not None:
             print_path(console, f"wrote {trace}")
     return exit_code(replayed.verdicts)
+
+
+def explained(replayed: Replay, file: Path) -> Story:
+    """BadInput if the protocol is not deterministic."""
+    with bad_input_for(ValueError, f"{file}: "):
+        return explain_replay(replayed)
 
 
 def check_trace(trace: Path, schedule: Path) -> None:

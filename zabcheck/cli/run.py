@@ -1,6 +1,7 @@
 """`zabcheck run`: search, minimise, explain."""
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from secrets import randbelow
 from shlex import quote
@@ -75,6 +76,7 @@ def run(
         family = None if processes is None or quorums is None else quorums_of(quorums, processes)
     with bad_input_for(ValueError, "--switch: "):
         fixed = switches_of(switch or ())
+    keep = (*fixed, *(["quorums"] if quorums is not None else []))
     check_out(out)
     seed = randbelow(2**32) if seed is None else seed
     tally = Tally(kinds)
@@ -95,7 +97,7 @@ def run(
         except KeyboardInterrupt:
             interrupted = True
         except ProtocolRaised as error:
-            raise protocol_failed(error, protocol, mutant, out) from None
+            raise protocol_failed(error, protocol, mutant, out, keep) from None
     seconds = process_time() - start
     summary = Summary(
         protocol=protocol,
@@ -115,13 +117,13 @@ def run(
     )
     if found is None:
         return finish_run(summary, format)
-    schedule, keep = found.schedule(protocol, mutant), (*fixed, *(["quorums"] if quorums is not None else []))
-    try:
-        with bad_input_for(ValueError):
+    schedule = found.schedule(protocol, mutant)
+    with bad_input_for(ValueError):
+        try:
             replayed, story = counterexample(schedule, found.property, keep=keep)
-    except KeyboardInterrupt:
-        summary = structs.replace(summary, interrupted=True)
-        replayed, story = counterexample(schedule, found.property, seconds=0)
+        except KeyboardInterrupt:
+            summary = structs.replace(summary, interrupted=True)
+            replayed, story = counterexample(schedule, found.property, seconds=0)
     try:
         files = save(out, replayed, story)
     except OSError as error:
@@ -130,10 +132,12 @@ def run(
     return finish_run(summary, format, Counterexample(replayed, story, files))
 
 
-def protocol_failed(error: ProtocolRaised, protocol: str, mutant: str | None, out: Path) -> ProtocolFailed:
+def protocol_failed(
+    error: ProtocolRaised, protocol: str, mutant: str | None, out: Path, keep: Collection[str]
+) -> ProtocolFailed:
     """What to say of a protocol whose code raised, with the shortest schedule that leads there, which is saved."""
     with bad_input_for(ValueError):
-        replayed, story = explain_raise(error.schedule(protocol, mutant), error.raised)
+        replayed, story = explain_raise(error.schedule(protocol, mutant), error.raised, keep=keep)
     try:
         files = save(out, replayed, story)
     except OSError as unwritten:

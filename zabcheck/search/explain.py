@@ -18,6 +18,8 @@ from zabcheck.simulation.simulator import Simulator
 
 State = Mapping[str, str | tuple[str, ...]]
 
+NOT_DETERMINISTIC = "the same schedule does something else each time: the protocol is not deterministic"
+
 
 def explain(schedule: Schedule, properties: Sequence[str] | None = None) -> Story:
     """Execute `schedule` and tell what happened. ValueError if it names a protocol or mutant that there is not."""
@@ -25,14 +27,19 @@ def explain(schedule: Schedule, properties: Sequence[str] | None = None) -> Stor
 
 
 def explain_replay(replayed: Replay) -> Story:
-    """What happened in `replayed`. O(steps × (processes + length of the histories))."""
+    """What happened in `replayed`. O(steps × (processes + length of the histories)).
+
+    ValueError if it does not happen again: the protocol is not deterministic.
+    """
     schedule = replayed.schedule
+    again: list[Event] = []
     shown: list[Event] = []
     messages: dict[int, Message] = {}
     moments: list[Moment] = []
     before: dict[int, State] = {}
 
     def show(event: Event) -> None:
+        again.append(event)
         shown.append(event)
         if isinstance(event, Send):
             messages[event.message] = Message(event.process, event.to, f"{event.kind}({event.text})")
@@ -74,6 +81,8 @@ def explain_replay(replayed: Replay) -> Story:
         simulator.on_step = on_step
         for each in schedule.choices:
             simulator.execute(each)
+    if again != replayed.events[1:-1]:
+        raise ValueError(NOT_DETERMINISTIC)
     violation = next((v.violation for v in _by_schedule(replayed) if v.violation is not None), None)
     mutant = CATALOGUE.get(schedule.mutant) if schedule.mutant else None
     return Story(

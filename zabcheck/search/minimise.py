@@ -48,6 +48,14 @@ Fails = Callable[[Schedule], Failure | None]
 _HINT = "if it did before, the protocol is not deterministic"
 
 
+def broken_by(schedule: Schedule, property_: str) -> Failure:
+    """How `schedule` breaks `property_`. ValueError if it does not."""
+    failure = breaks(schedule, property_)
+    if failure is None:
+        raise ValueError(f"the schedule does not break {property_}; {_HINT}")
+    return failure
+
+
 def breaks(schedule: Schedule, property_: str) -> Failure | None:
     """Execute `schedule` until `property_` is broken; None if it stays whole."""
     [kind] = select([property_])
@@ -87,25 +95,32 @@ def minimise(schedule: Schedule, property_: str, seconds: float = SECONDS, keep:
     break the property. Cost: O(n^2) runs for n choices that are left, each of O(n); O(n log n) runs to get there, as a
     rule.
     """
-    if breaks(schedule, property_) is None:
-        raise ValueError(f"the schedule does not break {property_}; {_HINT}")
+    failure = broken_by(schedule, property_)
     schedule = structs.replace(schedule, violates=property_)
-    return Minimiser(schedule, partial(breaks, property_=property_), seconds, keep).minimal()
+    return Minimiser(schedule, failure, partial(breaks, property_=property_), seconds, keep).minimal()
 
 
-def minimise_raise(schedule: Schedule, place: Place, seconds: float = SECONDS) -> Schedule:
-    """`minimise` for a schedule that makes a step of the protocol raise at `place`. ValueError if it does not."""
-    if raises(schedule, place) is None:
+def raised_by(schedule: Schedule, place: Place) -> Failure:
+    """How `schedule` makes a step of the protocol raise at `place`. ValueError if it does not."""
+    failure = raises(schedule, place)
+    if failure is None:
         raise ValueError(f"the schedule does not raise {place[0].__name__} at {place[1]}:{place[2]}; {_HINT}")
-    return Minimiser(structs.replace(schedule, violates=None), partial(raises, place=place), seconds).minimal()
+    return failure
+
+
+def minimise_raise(schedule: Schedule, place: Place, seconds: float = SECONDS, keep: Collection[str] = ()) -> Schedule:
+    """`minimise` for a schedule that makes a step of the protocol raise at `place`. ValueError if it does not."""
+    failure = raised_by(schedule, place)
+    schedule = structs.replace(schedule, violates=None)
+    return Minimiser(schedule, failure, partial(raises, place=place), seconds, keep).minimal()
 
 
 class Minimiser:
     """The shortest schedule so far, and what to try next."""
 
-    def __init__(self, schedule: Schedule, fails: Fails, seconds: float, keep: Collection[str] = ()) -> None:
-        failure = fails(schedule)
-        assert failure is not None
+    def __init__(
+        self, schedule: Schedule, failure: Failure, fails: Fails, seconds: float, keep: Collection[str]
+    ) -> None:
         self.fails = fails
         self.keep = keep
         self.deadline = process_time() + seconds

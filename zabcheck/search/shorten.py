@@ -11,7 +11,7 @@ from invariants import select
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.search import swarm
-from zabcheck.search.minimise import SECONDS, breaks, minimise
+from zabcheck.search.minimise import SECONDS, broken_by, minimise
 from zabcheck.search.run import DEFAULT_PROCESSES, PropertyBroken, ProtocolRaised, Search
 from zabcheck.simulation.schedule import Schedule
 
@@ -30,15 +30,15 @@ def shortest(schedule: Schedule, property_: str, seconds: float = SECONDS, keep:
     """
     deadline = process_time() + seconds
     best = minimise(schedule, property_, seconds, keep)
-    least = _steps(best, property_)
+    least = broken_by(best, property_).steps
     before, first = least + 1, 0
     while least < before and process_time() < deadline:
         before = least
-        for other in _others(best, property_, range(first, first + RUNS), 3 * least, keep):
+        for other in _others(best, property_, range(first, first + RUNS), 3 * least, keep, deadline):
             if process_time() >= deadline:
                 return best
             candidate = minimise(other, property_, deadline - process_time(), keep)
-            steps = _steps(candidate, property_)
+            steps = broken_by(candidate, property_).steps
             # The majority is what everybody knows: it is worth some steps.
             if steps < least or (candidate.quorums == MAJORITY != best.quorums):
                 best, least = candidate, steps
@@ -46,14 +46,13 @@ def shortest(schedule: Schedule, property_: str, seconds: float = SECONDS, keep:
     return best
 
 
-def _steps(schedule: Schedule, property_: str) -> int:
-    failure = breaks(schedule, property_)
-    assert failure is not None
-    return failure.steps
+def _others(
+    best: Schedule, property_: str, seeds: range, steps: int, keep: Collection[str], deadline: float
+) -> Iterator[Schedule]:
+    """Other runs that break the property, the shortest first; with the majority for a quorum, if that may change.
 
-
-def _others(best: Schedule, property_: str, seeds: range, steps: int, keep: Collection[str]) -> Iterator[Schedule]:
-    """Other runs that break the property, the shortest first; with the majority for a quorum, if that may change."""
+    None if there is no time for all of the seeds.
+    """
     if best.quorums == MAJORITY or "quorums" in keep:
         quorums = quorums_of(best.quorums, best.processes)
     else:
@@ -69,6 +68,8 @@ def _others(best: Schedule, property_: str, seeds: range, steps: int, keep: Coll
     kinds = select([property_])
     found: list[tuple[int, int, PropertyBroken]] = []
     for seed in seeds:
+        if process_time() >= deadline:
+            return
         with suppress(ProtocolRaised):  # it is not what is looked for
             run = swarm.drive(search, kinds, seed)
             if run.broken is not None:
