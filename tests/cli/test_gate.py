@@ -20,6 +20,7 @@ from zabcheck.search.run import MAX_STEPS
 PASSES = 'protocols = ["zab"]\nruns = 20\ngoals = ["three epochs"]\nkills = ["commit-on-own-ack"]\n'
 NOT_EXERCISED = 'protocols = ["zab"]\nruns = 1\nsteps = 1\ngoals = ["truncation"]\n'
 SURVIVES = 'protocols = ["zab"]\nruns = 3\nproperties = ["convergence"]\nkills = ["counter-wraps"]\n'
+FOUND_TWICE = 'protocols = ["mine_here:Mine"]\nproperties = ["zxid uniqueness"]\nseeds = [1, 2]\n'
 OWN = """
 import zabcheck
 
@@ -293,6 +294,16 @@ def test_ctrl_c_ends_it_with_what_is_known_so_far(gate: Gate, ctrl_c_in_run: Cal
     assert said["commit-on-own-ack"] == "not searched for: interrupted"
 
 
+def test_ctrl_c_in_the_last_run_of_a_search_comes_too_late_for_it(
+    gate: Gate, ctrl_c_in_run: Callable[[int], None]
+) -> None:
+    ctrl_c_in_run(20)
+    document = gate(PASSES + "seeds = [1, 2]", "--format", "json").json
+    said = {each["name"]: (each["status"], each["message"]) for each in document["outcomes"]}
+    assert said["seed 1"] == ("passed", "20 runs, nothing broken")
+    assert said["seed 2"] == ("inconclusive", "not searched: interrupted")
+
+
 def test_ctrl_c_in_a_hunt_ends_it_too(gate: Gate, ctrl_c_in_run: Callable[[int], None]) -> None:
     ctrl_c_in_run(22)
     document = gate(PASSES.replace("commit-on-own-ack", "counter-wraps"), "--format", "json").json
@@ -319,6 +330,11 @@ def test_ctrl_c_while_a_counterexample_is_made_shorter_costs_only_that(
 
 
 # What it writes.
+
+
+def test_a_counterexample_that_two_seeds_lead_to_is_named_once(gate: Gate) -> None:
+    wrote = [line for line in gate(FOUND_TWICE).out.splitlines() if line.startswith("wrote ")]
+    assert len(wrote) == len(set(wrote)) == 3
 
 
 def test_junit_and_markdown_are_written_and_named(gate: Gate, tmp_path: Path) -> None:

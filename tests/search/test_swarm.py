@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import get_args
@@ -192,6 +193,18 @@ def test_what_falls_behind_stays_there_while_there_is_something_else() -> None:
     assert late
     assert min(late) > 2
     assert others
+
+
+def test_what_was_done_falls_behind_now_and_then() -> None:
+    """Always, here: so nothing is done twice in a row while there is something else."""
+    made = Run(ZAB, 3, ALL)
+    for choice in (Lead(1, (2, 3)), Settle(8), Request(1), Request(1), Request(1)):
+        made.execute(choice)
+    before = len(made.simulator.executed)
+    Priorities(made.simulator, lambda: 0.5, demoted=1.0).go(MOST_IN_ORDER)
+    executed = made.simulator.executed[before:]
+    assert len(executed) == MOST_IN_ORDER
+    assert not [one for one, other in pairwise(executed) if one == other]
 
 
 def test_nothing_is_done_where_nothing_waits() -> None:

@@ -60,7 +60,7 @@ def gate(
             console.print(terminal.render(story, file), crop=False)
             console.print()
         console.print(report.render(found), crop=False)
-        for name in (name for outcome in found.outcomes for name in outcome.files):
+        for name in dict.fromkeys(name for outcome in found.outcomes for name in outcome.files):
             print_path(console, f"wrote {name}")
     # Only now, so that a full disk does not keep anybody from what was found.
     for option, path, content in (

@@ -102,7 +102,8 @@ class Gate:
             tally.add(run)
             self._count(run)
             # The end of a run may show what no event of it did, so `run.broken` does not tell.
-            if self.over and not any(verdict.status == "violated" for verdict in run.judge.finish()):
+            left = tally.runs - before < wanted.runs
+            if left and self.over and not any(verdict.status == "violated" for verdict in run.judge.finish()):
                 raise OutOfTime
 
         search = Search(
