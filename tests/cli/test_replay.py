@@ -7,8 +7,10 @@ import pytest
 
 from tests.cli.command import CALM_SCHEDULE, process, violation_in
 from tests.cli.conftest import Command, Found
+from tests.own.raising import Fickle
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.schedule import Request
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "1", "4711"])
@@ -69,6 +71,18 @@ def test_a_run_that_exercises_nothing(zabcheck: Command, tmp_path: Path) -> None
     result = zabcheck("replay", "idle.json", "--format", "json")
     assert result.code == 3
     assert {verdict["status"] for verdict in result.json["verdicts"]} == {"not exercised"}
+
+
+def test_a_protocol_that_is_not_deterministic_is_told_so(
+    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Fickle, "left", 1)
+    (tmp_path / "it.json").write_bytes(schedules.dump(schedule_of("tests.own.raising:Fickle", None, 1, [Request(1)])))
+    result = zabcheck("replay", "it.json")
+    assert result.code == 2
+    assert result.err == (
+        "zabcheck: it.json: the same schedule does something else each time: the protocol is not deterministic\n"
+    )
 
 
 def test_a_file_whose_name_is_no_text(zabcheck: Command, tmp_path: Path) -> None:
