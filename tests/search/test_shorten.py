@@ -7,9 +7,10 @@ import pytest
 from invariants.quorums import MAJORITY, quorums_of
 from tests.search.builders import breaks_alone
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.search import minimise as minimising
 from zabcheck.search import shorten
 from zabcheck.search.minimise import breaks, minimise
-from zabcheck.search.run import Search
+from zabcheck.search.run import Search, simulate
 from zabcheck.search.shorten import shortest
 from zabcheck.search.swarm import drive, find
 from zabcheck.simulation.schedule import Schedule
@@ -69,6 +70,13 @@ def test_no_other_run_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(shorten.swarm, "drive", lambda *given: driven.append(given) or drive(*given))
     assert breaks_alone(shortest(schedule, "total order", seconds=9.0))
     assert 0 < len(driven) < 9
+
+
+def test_without_time_it_is_executed_only_to_see_that_it_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule, executed = found("no-truncation", 1, "total order"), []
+    monkeypatch.setattr(minimising, "simulate", lambda *given: executed.append(given) or simulate(*given))
+    shortest(schedule, "total order", seconds=0.0)
+    assert len(executed) == 1
 
 
 def test_one_that_breaks_nothing_is_refused() -> None:

@@ -91,13 +91,14 @@ def minimise(schedule: Schedule, property_: str, seconds: float = SECONDS, keep:
     """A 1-minimal schedule that breaks `property_`, as `schedule` does; it consists of fine choices.
 
     `keep` names what stays as it is: switches, or "quorums".
-    After `seconds` of CPU time the best one so far is returned, 1-minimal or not. ValueError if `schedule` does not
-    break the property. Cost: O(n^2) runs for n choices that are left, each of O(n); O(n log n) runs to get there, as a
-    rule.
+    After `seconds` of CPU time the best one so far is returned, 1-minimal or not; an execution that has begun is ended.
+    ValueError if `schedule` does not break the property. Cost: O(n^2) runs for n choices that are left, each of O(n);
+    O(n log n) runs to get there, as a rule.
     """
+    deadline = process_time() + seconds
     failure = broken_by(schedule, property_)
     schedule = structs.replace(schedule, violates=property_)
-    return Minimiser(schedule, failure, partial(breaks, property_=property_), seconds, keep).minimal()
+    return Minimiser(schedule, failure, partial(breaks, property_=property_), deadline, keep).minimal()
 
 
 def raised_by(schedule: Schedule, place: Place) -> Failure:
@@ -110,20 +111,21 @@ def raised_by(schedule: Schedule, place: Place) -> Failure:
 
 def minimise_raise(schedule: Schedule, place: Place, seconds: float = SECONDS, keep: Collection[str] = ()) -> Schedule:
     """`minimise` for a schedule that makes a step of the protocol raise at `place`. ValueError if it does not."""
+    deadline = process_time() + seconds
     failure = raised_by(schedule, place)
     schedule = structs.replace(schedule, violates=None)
-    return Minimiser(schedule, failure, partial(raises, place=place), seconds, keep).minimal()
+    return Minimiser(schedule, failure, partial(raises, place=place), deadline, keep).minimal()
 
 
 class Minimiser:
     """The shortest schedule so far, and what to try next."""
 
     def __init__(
-        self, schedule: Schedule, failure: Failure, fails: Fails, seconds: float, keep: Collection[str]
+        self, schedule: Schedule, failure: Failure, fails: Fails, deadline: float, keep: Collection[str]
     ) -> None:
         self.fails = fails
         self.keep = keep
-        self.deadline = process_time() + seconds
+        self.deadline = deadline
         self.best = structs.replace(schedule, choices=failure.choices)
         self.steps = failure.steps
 
@@ -177,6 +179,8 @@ class Minimiser:
 
     def _take_apart(self) -> None:
         """The steps of `Stabilise` in its place, if it fails without its promise, too."""
+        if self.over:
+            return
         steps: list[Choice] = []
         with suppress(StepRaised):
             simulator = simulate(self.best, lambda _: None)

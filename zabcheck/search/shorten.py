@@ -30,6 +30,8 @@ def shortest(schedule: Schedule, property_: str, seconds: float = SECONDS, keep:
     """
     deadline = process_time() + seconds
     best = minimise(schedule, property_, seconds, keep)
+    if process_time() >= deadline:
+        return best
     least = broken_by(best, property_).steps
     before, first = least + 1, 0
     while least < before and process_time() < deadline:
