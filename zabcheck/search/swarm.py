@@ -28,7 +28,7 @@ from invariants.quorums import Quorums, Weighted
 from invariants.state import SameState
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, Move, Moves, weights_for
+from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, Moves, weights_for
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.simulation.schedule import Receive, Sync
 from zabcheck.simulation.simulator import Simulator
@@ -109,7 +109,7 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
     moves = Moves(simulator)
     names = [name for name, weight in drawn.weights.items() for _ in range(weight)]
     place = {name: index for index, name in enumerate(drawn.weights)}
-    ring: list[Move] = [MOVES[name] for name in drawn.weights] * 2
+    ring = [(name, MOVES[name]) for name in drawn.weights] * 2
     cycle = _cycle(drawn.weights, random)
     in_order = Priorities(simulator, random, drawn.demoted) if drawn.order == "priorities" else None
     for _ in range(steps):  # where everybody has halted there are no more steps
@@ -117,10 +117,11 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
             break
         name = next(cycle) if random() < drawn.cycle else names[int(random() * len(names))]
         pick = int(random() * _PICKS)
-        if in_order is not None and name in _PROGRESS:
-            in_order.go(1 + pick % MOST_IN_ORDER)
-        else:
-            for move in ring[place[name] :]:
+        for each, move in ring[place[name] :]:
+            if in_order is not None and each in _PROGRESS:
+                if in_order.go(1 + pick % MOST_IN_ORDER):
+                    break
+            else:
                 choice = move(moves, pick)
                 if choice is not None and run.execute(choice):
                     break
@@ -203,14 +204,14 @@ class Priorities:
         self.priorities: dict[tuple[int, int], float] = {}  # by (process, sender), or (process, process) for its disk
         self.lowest = 0.0
 
-    def go(self, steps: int) -> None:
-        """So many steps, while there is something to do."""
+    def go(self, steps: int) -> bool:
+        """So many steps, while there is something to do; whether there was."""
         simulator, priorities, random = self.simulator, self.priorities, self.random
-        for _ in range(steps):
+        for number in range(steps):
             chains = [(process, sender) for process, sender, _ in simulator.waiting()]
             chains += [(process, process) for process in simulator.unsynced()]
             if not chains:
-                return
+                return number > 0
             for chain in chains:
                 if chain not in priorities:
                     priorities[chain] = random()
@@ -220,3 +221,4 @@ class Priorities:
             if random() < self.demoted:
                 self.lowest -= 1
                 priorities[highest] = self.lowest
+        return True
