@@ -133,7 +133,9 @@ def machine_for(
             if found is None:
                 unexercised = [name for name, runs in tally.exercised.items() if not runs]
                 if unexercised:
-                    raise NotExercised(f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}")
+                    raise NotExercised(
+                        f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}; more `runs` may help"
+                    )
                 return
             replayed, story = explained(found)
             raise kind(story, save(Path(self.zabcheck_out or DEFAULT_OUT), replayed, story))

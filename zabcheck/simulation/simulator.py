@@ -166,6 +166,7 @@ class Simulator:
                     return 0
             except StepRaised as error:
                 raised = error
+            self._waiting = None
             self.steps += 1
             if self.remember:
                 self.executed.append(choice)
