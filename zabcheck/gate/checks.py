@@ -86,6 +86,9 @@ class Gate:
         tally = Tally(kinds)
         for seed in wanted.seeds:
             yield self._search(protocol, seed, tally)
+        if not tally.runs:
+            yield Outcome(protocol, "properties and goals", "inconclusive", "there was no run to count")
+            return
         done = counted(tally.runs, "run", "runs")
         for name, runs in tally.exercised.items():
             if tally.violated != name:

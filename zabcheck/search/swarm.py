@@ -65,7 +65,7 @@ class Configuration(Struct, frozen=True):
 
 
 def run_seed(seed: int, index: int) -> int:
-    """The seed of run number `index` of a search, modulo 2^64; the first one's is the search's. (SplitMix64's sequence.)"""
+    """The seed of run number `index` of a search, in 64 bits; the first one's is the search's. (SplitMix64 does so.)"""
     return (seed + index * 0x9E3779B97F4A7C15) % 2**64
 
 
