@@ -112,7 +112,7 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
     ring = [(name, MOVES[name]) for name in drawn.weights] * 2
     cycle = _cycle(drawn.weights, random)
     in_order = Priorities(simulator, random, drawn.demoted) if drawn.order == "priorities" else None
-    for _ in range(steps):  # where everybody has halted there are no more steps
+    for _ in range(steps):  # there may be moves that take no step
         if simulator.steps >= steps:
             break
         name = next(cycle) if random() < drawn.cycle else names[int(random() * len(names))]
@@ -125,6 +125,9 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
                 choice = move(moves, pick)
                 if choice is not None and run.execute(choice):
                     break
+        else:
+            if all(simulator.halted[1:]):
+                break
         if broken and run.broken is not None:
             return
     last = moves.stabilise(int(random() * _PICKS))
