@@ -106,7 +106,7 @@ def drive(search: Search, kinds: Sequence[type[Invariant]], seed: int) -> Run:
 def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int) -> None:
     """The moves of a run, to its end. A move that takes no step gives way to the next one that does."""
     simulator, broken = run.simulator, run.judge.broken
-    moves = Moves(simulator)
+    execute, moves = simulator.execute, Moves(simulator)
     names = [name for name, weight in drawn.weights.items() for _ in range(weight)]
     place = {name: index for index, name in enumerate(drawn.weights)}
     ring = [(name, MOVES[name]) for name in drawn.weights] * 2
@@ -123,7 +123,7 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
                     break
             else:
                 choice = move(moves, pick)
-                if choice is not None and run.execute(choice):
+                if choice is not None and execute(choice):
                     break
         else:
             if all(simulator.halted[1:]):
@@ -132,7 +132,7 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
             return
     last = moves.stabilise(int(random() * _PICKS))
     if last is not None:
-        run.execute(last)
+        execute(last)
 
 
 def configure(search: Search, seed: int, random: Callable[[], float]) -> Configuration:
