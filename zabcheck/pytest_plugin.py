@@ -36,8 +36,13 @@ def pytest_runtest_makereport(
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
     shown = getattr(error, "zabcheck_report", None)
-    if shown is not None:
-        report.longrepr = shown
+    if shown is not None and call.excinfo is not None:
+        # Not as a plain text: pytest's summary would print all of it again where CI is set, and so would a worker.
+        representation = call.excinfo.getrepr(style="native")
+        representation.reprtraceback.reprentries[0].lines = [shown.rstrip("\n") + "\n"]
+        if representation.reprcrash is not None:
+            representation.reprcrash.message = shown.partition("\n")[0]
+        report.longrepr = representation
         report.user_properties += [(_WROTE, file) for file in getattr(error, "zabcheck_files", ())]
     return report
 

@@ -5,32 +5,22 @@ from pathlib import Path
 import pytest
 
 from invariants import select
-from tests.cli.command import process
+from tests.cli.command import ROOT, process
 from tests.cli.conftest import Command
 from zabcheck.protocols.adapter import PROPERTIES
 
-MODULE = """
-import zabcheck
+MODULE = (
+    (ROOT / "tests/own/hasty.py").read_text(encoding="utf-8")
+    + """
 
-class Mine(zabcheck.Process):
-    messages = ()
-
-    def on_elected(self, leader):
-        if self.leads:
-            self.ready(1)
-
-    def on_request(self, value):
-        txn = zabcheck.Txn(zabcheck.Zxid(1, 1), value)
-        self.broadcast(txn)
-        self.deliver(txn)
-
-class Raising(Mine):
+class Raising(Hasty):
     def on_request(self, value):
         {}[value]
 
-class Mistaken(Mine):
+class Mistaken(Hasty):
     durable = "log"
 """
+)
 
 
 @pytest.fixture
@@ -40,18 +30,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_class_in_the_current_folder_is_searched_and_replayed(folder: Path) -> None:
-    found = process("run", "--protocol", "mine:Mine", "--seed", "1", "--property", "agreement", cwd=folder)
+    found = process("run", "--protocol", "mine:Hasty", "--seed", "1", "--property", "agreement", cwd=folder)
     assert (found.code, found.err) == (1, "")
     assert "agreement is violated" in found.out
-    assert "mine:Mine, " in found.out
-    [schedule] = (folder / "reports").glob("mine-Mine-agreement-*.schedule.json")
+    assert "mine:Hasty, " in found.out
+    [schedule] = (folder / "reports").glob("mine-Hasty-agreement-*.schedule.json")
     again = process("replay", schedule, cwd=folder)
     assert (again.code, again.err) == (1, "")
     assert "agreement is violated" in again.out
 
 
 def test_it_is_judged_by_what_holds_for_any_such_protocol(folder: Path) -> None:
-    result = process("run", "--protocol", "mine:Mine", "--seed", "1", "--runs", "1", "--format", "json", cwd=folder)
+    result = process("run", "--protocol", "mine:Hasty", "--seed", "1", "--runs", "1", "--format", "json", cwd=folder)
     names = [each["property"] for each in result.json["properties"]]
     assert names == [each.name for each in select(PROPERTIES)]
     assert {"agreement", "primary integrity", "strict causality", "zxid uniqueness"} < set(names)
@@ -63,7 +53,7 @@ def test_code_that_raises_is_a_report_on_standard_error_and_exit_code_2(folder: 
     found = process("run", "--protocol", "mine:Raising", "--seed", "1", "--format", format, cwd=folder)
     assert (found.code, found.out) == (2, "")
     assert found.err.startswith("the protocol's own code raised an exception; no property was judged\nKeyError: 'v1'\n")
-    assert 'File "mine.py", line 18, in on_request\n    {}[value]\n' in found.err
+    assert 'File "mine.py", line 19, in on_request\n    {}[value]\n' in found.err
     assert "violated" not in found.err
     [schedule] = (folder / "reports").glob("mine-Raising-raised-*.schedule.json")
     assert f"wrote reports/{schedule.name}\n" in found.err
@@ -77,7 +67,7 @@ def test_code_that_raises_is_a_report_on_standard_error_and_exit_code_2(folder: 
     ("name", "said"),
     [
         ("mine:No", "protocol `mine:No`: no `No` in module `mine`"),
-        ("yours:Mine", "protocol `yours:Mine`: cannot import `yours`: ModuleNotFoundError: No module named 'yours'"),
+        ("yours:Hasty", "protocol `yours:Hasty`: cannot import `yours`: ModuleNotFoundError: No module named 'yours'"),
         ("mine:zabcheck", "protocol `mine:zabcheck`: expected a subclass of zabcheck.Process, found <module"),
         ("mine:Mistaken", "Mistaken.durable: expected a tuple"),
         ("mine", "no protocol `mine`; expected one of: zab; or `module:Class`"),

@@ -4,20 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.plugin import failing_tests
+from tests.packaging.plugin import ROOT, failing_tests
 
-TESTS = """
-import zabcheck
-
-class Hasty(zabcheck.Process):
-    def on_elected(self, leader):
-        if self.leads:
-            self.ready(1)
-
-    def on_request(self, value):
-        txn = zabcheck.Txn(zabcheck.Zxid(1, 1), value)
-        self.broadcast(txn)
-        self.deliver(txn)
+TESTS = (
+    (ROOT / "tests/own/hasty.py").read_text(encoding="utf-8")
+    + """
 
 class Clumsy(Hasty):
     def on_request(self, value):
@@ -30,6 +21,7 @@ TestIdle = zabcheck.machine_for("zab", runs=1, steps=4, properties="redelivery")
 def test_of_somebody_else():
     assert 1 == 2
 """
+)
 
 
 @pytest.fixture
@@ -97,8 +89,22 @@ def test_without_the_plugin_a_test_fails_with_the_same_report(folder: Path) -> N
     assert len(saved(folder / "reports")) == 6
 
 
-def test_a_short_traceback_is_asked_for_and_given(folder: Path) -> None:
-    assert "Traceback" not in printed(folder, "--tb=no", "--zabcheck-out=out")
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_the_summary_has_one_line_a_test_also_in_ci(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    """Where CI is set, pytest does not shorten what a test failed with."""
+    monkeypatch.setenv("CI", "true")
+    out = printed(folder, "--tb=no", "--zabcheck-out=out", "-n", workers)
+    summary = out[out.index("= short test summary info =") :].splitlines()[1:-1]
+    assert summary == [
+        "FAILED test_mine.py::TestHasty::runTest - agreement is violated",
+        "FAILED test_mine.py::TestClumsy::runTest"
+        " - the protocol's own code raised an exception; no property was judged",
+        "FAILED test_mine.py::TestIdle::runTest - exercised by none of 1 runs: redelivery; more `runs` may help",
+        "FAILED test_mine.py::test_of_somebody_else - assert 1 == 2",
+    ]
+    assert "Traceback" not in out
 
 
 def test_a_root_folder_above_the_current_one_changes_nothing(folder: Path) -> None:

@@ -8,6 +8,7 @@ from zabcheck.search.minimise import breaks, minimise
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation.schedule import (
     AnyChoice,
+    Corrupt,
     Crash,
     Cut,
     Elect,
@@ -141,3 +142,14 @@ def test_a_violation_is_found_although_an_earlier_one_passed() -> None:
 def test_without_time_the_violation_is_handed_back_all_the_same() -> None:
     hasty = minimise(noisy(), "total order", seconds=0)
     assert breaks_alone(hasty)
+
+
+def test_values_become_plain() -> None:
+    """What a client asks for, which record is altered, and how many writes a crash leaves, if they do not matter."""
+    before = (Lead(1, (2,)), Settle(9), Request(1, "x"), Settle(9), Request(1, "y"), Settle(9))
+    after = (Corrupt(1, 1), Crash(1, 3), Recover(1), Lead(1, (2,)), Settle(9))
+    found = minimise(schedule_of("zab", "ignore-digest", 2, (*before, *after)), "invariant 4")
+    assert [choice for choice in found.choices if isinstance(choice, Corrupt)] != []
+    assert [choice for choice in found.choices if isinstance(choice, Request) and choice.value is not None] == []
+    assert [choice for choice in found.choices if isinstance(choice, Corrupt) and choice.record] == []
+    assert [choice for choice in found.choices if isinstance(choice, Crash) and choice.keep] == []

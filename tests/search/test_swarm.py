@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -16,11 +17,11 @@ from invariants import PROPERTIES, select
 from invariants.quorums import MAJORITY, Quorums
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.search.goals import GOALS
-from zabcheck.search.moves import OPTIONAL, SELDOM
+from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, Moves
 from zabcheck.search.run import Run, Search
 from zabcheck.search.swarm import MOST_IN_ORDER, SIZES, Priorities, configure, drive, find, run_seed
 from zabcheck.search.tally import Tally
-from zabcheck.simulation.schedule import Choice, Drain, FineChoice, Lead, Receive, Request, Settle, Stabilise, Sync
+from zabcheck.simulation.schedule import Choice, FineChoice, Lead, Receive, Request, Settle, Stabilise
 
 ZAB = mutated("zab")
 ALL = select(None)
@@ -209,21 +210,25 @@ def test_what_was_done_falls_behind_now_and_then() -> None:
 
 def test_where_priorities_decide_no_move_brings_messages_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A move that takes no step gives way to the next one: so may a request where nobody may broadcast."""
-    coarse: Counter[type[Choice]] = Counter()
-    execute = Run.execute
+    made: Counter[tuple[str, str]] = Counter()
+    order = ""
 
-    def noted(self: Run, choice: Choice) -> int:
-        coarse[type(choice)] += 1
-        return execute(self, choice)
+    def noted(name: str, move: Callable[[Moves, int], Choice | None]) -> Callable[[Moves, int], Choice | None]:
+        def noting(moves: Moves, pick: int) -> Choice | None:
+            made[order, name] += 1
+            return move(moves, pick)
 
-    monkeypatch.setattr(Run, "execute", noted)
-    search, seeds = Search(ZAB), range(60)
-    for seed in seeds:
-        if configure(search, seed, Random(seed).random).order == "priorities":
-            run(seed)
-    assert coarse[Stabilise] > 5
-    assert coarse[Request] > 5
-    assert coarse[Settle] + coarse[Drain] + coarse[Receive] + coarse[Sync] == 0
+        return noting
+
+    for name, move in MOVES.items():
+        monkeypatch.setitem(MOVES, name, noted(name, move))
+    for seed in range(60):
+        order = configure(Search(ZAB), seed, Random(seed).random).order
+        run(seed)
+    for name in ("settle", "drain", "receive", "sync"):
+        assert made["moves", name] > 5
+        assert made["priorities", name] == 0
+    assert made["priorities", "request"] > 5
 
 
 def test_nothing_is_done_where_nothing_waits() -> None:

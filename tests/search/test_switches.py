@@ -11,8 +11,9 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.protocols.zab.histories import Missing, Whole
 from zabcheck.protocols.zab.messages import NewLeader
-from zabcheck.search.machine import SWITCHES, find
+from zabcheck.search.machine import find
 from zabcheck.search.minimise import minimise
+from zabcheck.search.moves import SWITCHES
 from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.simulation.schedule import (
     Choice,

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from invariants import Event
+from invariants import Drop, Event
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import (
     Connect,
@@ -158,3 +158,7 @@ def connected(*followers: int, processes: int = 3, protocol: Protocol = CHATTER)
         chat.say(follower, 1, "hello")
         assert chat.receive_all(1, follower) == ["hello"]
     return chat
+
+
+def dropped(chat: Chat) -> list[int]:
+    return [event.message for event in chat.events if isinstance(event, Drop)]

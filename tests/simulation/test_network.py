@@ -10,13 +10,12 @@ from invariants import Elect as ElectEvent
 from invariants import Heal as HealEvent
 from invariants import Hold as HoldEvent
 from invariants import Mend as MendEvent
-from invariants import Overtake as OvertakeEvent
 from invariants import Pause as PauseEvent
 from invariants import Receive as ReceiveEvent
 from invariants import Recover as RecoverEvent
 from invariants import Stall as StallEvent
 from invariants import Wake as WakeEvent
-from tests.simulation.chatter import LOYAL, RUSHED, Chat, connected
+from tests.simulation.chatter import Chat, connected, dropped
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Message, Protocol
 from zabcheck.search.walk import DEFAULT_FAULTS, Walk
@@ -31,7 +30,6 @@ from zabcheck.simulation.schedule import (
     Hold,
     Mend,
     Notice,
-    Overtake,
     Pause,
     Receive,
     Recover,
@@ -43,10 +41,6 @@ from zabcheck.simulation.schedule import (
     Wake,
 )
 from zabcheck.simulation.simulator import Simulator
-
-
-def dropped(chat: Chat) -> list[int]:
-    return [event.message for event in chat.events if isinstance(event, Drop)]
 
 
 def test_a_connection_is_first_in_first_out_each_way() -> None:
@@ -505,168 +499,6 @@ def test_each_end_notices_a_reset_by_itself_and_one_may_go_on_for_long() -> None
     assert len(chat.heard(1, 1)) == 50
     assert (1, 2) in chat.simulator.closed()
     assert chat.do(Notice(1, 2), Notice(1, 2)) == [True, False]
-
-
-def with_two_leaders() -> Chat:
-    """Process 2 followed 1, and has opened a connection to 3, which leads as well; the one to 1 it kept."""
-    chat = connected(2, protocol=LOYAL)
-    chat.do(Elect(3, 3), Elect(2, 3))
-    chat.say(2, 3, "hello")
-    assert chat.receive_all(3, 2) == ["hello"]
-    return chat
-
-
-def test_a_connection_that_is_kept_goes_on_both_ways() -> None:
-    chat = with_two_leaders()
-    chat.say(1, 2, "a", "b")
-    chat.say(3, 2, "x")
-    assert sorted(chat.simulator.waiting()) == [(2, 1, 2), (2, 3, 1)]
-    assert chat.simulator.closed() == []
-    assert chat.receive_all(2, 3) == ["x"]
-    assert chat.receive_all(2, 1) == ["a", "b"]
-    chat.say(2, 1, "still here")
-    chat.say(2, 3, "and here")
-    assert chat.receive_all(1, 2) == ["still here"]
-    assert chat.receive_all(3, 2) == ["and here"]
-
-
-def test_what_is_under_way_on_a_connection_that_is_kept_is_not_lost() -> None:
-    chat = connected(2, protocol=LOYAL)
-    chat.say(1, 2, "down")
-    chat.say(2, 1, "up")
-    chat.do(Elect(3, 3), Elect(2, 3))
-    assert dropped(chat) == []
-    assert (chat.receive_all(2, 1), chat.receive_all(1, 2)) == (["down"], ["up"])
-
-
-def test_what_waits_for_the_disk_is_not_sent_on_a_connection_that_is_kept() -> None:
-    """It was the answer of an iteration that is over."""
-    chat = connected(2, protocol=LOYAL)
-    chat.say(2, 1, "late", disk=True)
-    chat.do(Elect(3, 3), Elect(2, 3), Sync(2))
-    assert chat.receive_all(1, 2) == []
-
-
-@pytest.mark.parametrize("fault", [Cut(1, 2), Stall(1, 2), Hold(1, 2, "SAY")])
-def test_what_stands_in_the_way_of_a_connection_that_is_kept_can_be_repaired(fault: Choice) -> None:
-    chat = with_two_leaders()
-    chat.say(1, 2, "a")
-    chat.say(3, 2, "x")
-    assert chat.do(fault, Receive(2, 1)) == [True, False]
-    assert chat.simulator.waiting() == [(2, 3, 1)]
-    chat.do(Heal())
-    assert chat.receive_all(2, 1) == ["a"]
-
-
-@pytest.mark.parametrize("over", [[Elect(1, 1)], [Timeout(1)], [Crash(1)], [Reset(1, 2)]])
-def test_the_end_of_a_connection_that_is_kept_is_noticed(over: list[Choice]) -> None:
-    """It changes nothing at a follower that has another leader now."""
-    chat = with_two_leaders()
-    chat.do(*over)
-    assert (2, 1) in chat.simulator.closed()
-    assert chat.do(Notice(2, 1), Notice(2, 1)) == [True, False]
-    assert (2, 1) not in chat.simulator.closed()
-    chat.say(2, 3, "fine")
-    assert chat.receive_all(3, 2) == ["fine"]
-
-
-@pytest.mark.parametrize("over", [Timeout(2), Crash(2), Elect(2, 2)])
-def test_whoever_lets_go_of_everything_lets_go_of_what_it_kept(over: Choice) -> None:
-    chat = with_two_leaders()
-    chat.do(over)
-    assert chat.simulator.closed() == [(1, 2), (3, 2)]
-    chat.say(1, 2, "nobody listens")
-    assert chat.simulator.waiting() == []
-
-
-def test_a_new_connection_to_a_former_leader_replaces_the_one_that_was_kept() -> None:
-    chat = with_two_leaders()
-    chat.say(1, 2, "old")
-    chat.do(Elect(2, 1))
-    chat.say(2, 1, "new")
-    assert len(dropped(chat)) == 1
-    assert chat.receive_all(2, 1) == []
-    assert chat.receive_all(1, 2) == ["new"]
-    chat.say(1, 2, "welcome back")
-    chat.say(3, 2, "I am still there")
-    assert (chat.receive_all(2, 1), chat.receive_all(2, 3)) == (["welcome back"], ["I am still there"])
-
-
-def test_a_fork_keeps_what_was_kept() -> None:
-    chat = with_two_leaders()
-    chat.say(1, 2, "a")
-    twin = chat.simulator.fork(lambda _: None)
-    assert twin.waiting() == chat.simulator.waiting() == [(2, 1, 1)]
-    assert twin.execute(Receive(2, 1)) == 1
-    assert chat.simulator.waiting() == [(2, 1, 1)]
-
-
-def test_a_leader_that_follows_another_keeps_no_follower() -> None:
-    chat = connected(2, protocol=LOYAL)
-    chat.do(Elect(3, 3), Elect(1, 3))
-    assert chat.simulator.closed() == [(2, 1)]
-
-
-def test_the_last_message_of_a_link_overtakes_all_before_it() -> None:
-    chat = connected(2, protocol=RUSHED)
-    chat.say(2, 1, "a", "b", "c")
-    chat.say(1, 2, "x", "y")
-    assert chat.do(Overtake(2, 1)) == [True]
-    assert sorted(chat.simulator.waiting()) == [(1, 2, 3), (2, 1, 2)]
-    assert chat.receive_all(1, 2) == ["c", "a", "b"]
-    assert chat.receive_all(2, 1) == ["x", "y"]
-    assert dropped(chat) == []
-
-
-def test_any_order_can_be_made_by_overtaking() -> None:
-    chat = connected(2, protocol=RUSHED)
-    chat.say(1, 2, "a", "b")
-    chat.do(Overtake(1, 2))
-    chat.say(1, 2, "c")
-    chat.do(Overtake(1, 2))
-    assert chat.receive_all(2, 1) == ["c", "b", "a"]
-
-
-def test_only_where_several_messages_wait_one_can_overtake() -> None:
-    chat = connected(2, protocol=RUSHED)
-    assert chat.do(Overtake(2, 1), Overtake(2, 3), Overtake(1, 1)) == [False] * 3
-    chat.say(2, 1, "alone")
-    assert chat.do(Overtake(2, 1)) == [False]
-    chat.say(2, 1, "with another")
-    assert chat.do(Overtake(1, 2), Overtake(2, 1)) == [False, True]
-
-
-def test_messages_may_overtake_while_the_link_is_cut_and_nothing_wakes_up_for_it() -> None:
-    chat = connected(2, protocol=RUSHED)
-    chat.say(2, 1, "a", "b")
-    assert chat.do(Cut(2, 1), Pause(1), Pause(2), Overtake(2, 1)) == [True] * 4
-    assert chat.simulator.waiting() == []
-    chat.do(Heal(), Wake(1))
-    assert chat.receive_all(1, 2) == ["b", "a"]
-
-
-def test_what_a_link_holds_holds_what_it_overtook() -> None:
-    chat = connected(2, protocol=RUSHED)
-    chat.say(2, 1, "a", "b?")
-    chat.do(Hold(2, 1, "ASK"))
-    assert chat.simulator.waiting() == [(1, 2, 1)]
-    chat.do(Overtake(2, 1))
-    assert chat.simulator.waiting() == []
-
-
-def test_nothing_overtakes_where_channels_keep_the_order() -> None:
-    chat = connected(2)
-    chat.say(2, 1, "a", "b")
-    assert chat.do(Overtake(2, 1)) == [False]
-    assert chat.receive_all(1, 2) == ["a", "b"]
-
-
-def test_overtaking_is_shown() -> None:
-    chat = connected(2, protocol=RUSHED)
-    chat.say(2, 1, "a", "b")
-    chat.events.clear()
-    chat.do(Overtake(2, 1), Overtake(1, 2))
-    assert chat.events == [OvertakeEvent(2, 1)]
 
 
 def test_faults_of_the_network_are_shown() -> None:

@@ -19,7 +19,6 @@ from zabcheck.report.words import clean
 from zabcheck.simulation.schedule import ScheduleError
 
 OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
-MAX_PROCESSES = 99
 
 
 app = typer.Typer(

@@ -16,7 +16,6 @@ from invariants import select
 from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.cli.commands import (
     INCONCLUSIVE,
-    MAX_PROCESSES,
     OK,
     VIOLATED,
     BadInput,
@@ -39,7 +38,7 @@ from zabcheck.report.summary import PropertySummary, Summary
 from zabcheck.report.words import as_text
 from zabcheck.search.engines import Engine, find
 from zabcheck.search.goals import GOALS
-from zabcheck.search.run import DEFAULT_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
+from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
 from zabcheck.search.tally import Tally
 
 

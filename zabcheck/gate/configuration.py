@@ -22,11 +22,10 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.report.words import cut
 from zabcheck.search.engines import Engine
 from zabcheck.search.goals import GOALS
-from zabcheck.search.run import MAX_STEPS
+from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
 
 ALL = "all"
 MAX_RUNS = 2**31 - 1
-MAX_PROCESSES = 99
 _LONGEST = 60
 """Of a text that a message repeats."""
 

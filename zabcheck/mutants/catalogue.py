@@ -67,6 +67,12 @@ class Mutant(Struct, frozen=True):
 
 _DERIVED = "derived from the step's condition in DSN 2011, IV"
 
+
+def _named(properties: str) -> tuple[str, ...]:
+    """The names in a list of them."""
+    return tuple(properties.split(", "))
+
+
 CATALOGUE: dict[str, Mutant] = {
     mutant.name: mutant
     for mutant in (
@@ -75,27 +81,10 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "a quorum is half of the processes, rounded down, instead of more than half",
             "derived from definition II.1 of DSN 2011",
-            (
-                "chosen",
-                "integrity",
-                "total order",
-                "agreement",
-                "local primary order",
-                "global primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "causal order",
-                "redelivery",
-                "invariant 2",
-                "invariant 4",
-                "invariant 5",
-                "epoch uniqueness",
-                "zxid uniqueness",
-                "convergence",
-                "reliable delivery",
-                "state",
+            _named(
+                "chosen, integrity, total order, agreement, local primary order, global primary order, primary "
+                "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, "
+                "invariant 4, invariant 5, epoch uniqueness, zxid uniqueness, convergence, reliable delivery, state"
             ),
             "none",
             {},
@@ -106,22 +95,10 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "the leader proposes the highest epoch promised, and followers promise e' = f.p again (steps l.1.1, f.1.2)",
             _DERIVED,
-            (
-                "epoch uniqueness",
-                "total order",
-                "agreement",
-                "local primary order",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "redelivery",
-                "invariant 4",
-                "invariant 5",
-                "chosen",
-                "zxid uniqueness",
-                "convergence",
-                "reliable delivery",
-                "state",
+            _named(
+                "epoch uniqueness, total order, agreement, local primary order, po causal order, strict causality, "
+                "prefix, redelivery, invariant 4, invariant 5, chosen, zxid uniqueness, convergence, reliable "
+                "delivery, state"
             ),
             "a second candidate",
             {CEpoch: partial(on_cepoch, choose=highest_promise), NewEpoch: promise_again},
@@ -131,22 +108,10 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "NEWEPOCH(e') with e' = f.p is accepted and counted, also from another leader (step f.1.2)",
             _DERIVED,
-            (
-                "invariant 3",
-                "total order",
-                "agreement",
-                "local primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "redelivery",
-                "invariant 4",
-                "chosen",
-                "epoch uniqueness",
-                "zxid uniqueness",
-                "reliable delivery",
-                "state",
+            _named(
+                "invariant 3, total order, agreement, local primary order, primary integrity, po causal order, strict "
+                "causality, prefix, redelivery, invariant 4, chosen, epoch uniqueness, zxid uniqueness, reliable "
+                "delivery, state"
             ),
             "two candidates that share a follower; no crash",
             {NewEpoch: accept_equal_epoch},
@@ -156,16 +121,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "ACK-E is sent before f.p is on the disk (step f.1.2)",
             _DERIVED,
-            (
-                "invariant 3",
-                "total order",
-                "agreement",
-                "primary integrity",
-                "strict causality",
-                "redelivery",
-                "invariant 4",
-                "reliable delivery",
-                "state",
+            _named(
+                "invariant 3, total order, agreement, primary integrity, strict causality, redelivery, invariant 4, "
+                "reliable delivery, state"
             ),
             "a follower that crashes after it promised, and two leaders",
             {NewEpoch: promise_before_disk},
@@ -175,16 +133,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "ACK is sent before the proposal is on the disk (step f.3.2)",
             _DERIVED,
-            (
-                "chosen",
-                "total order",
-                "agreement",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "redelivery",
-                "reliable delivery",
-                "state",
+            _named(
+                "chosen, total order, agreement, primary integrity, po causal order, strict causality, redelivery, "
+                "reliable delivery, state"
             ),
             "a follower that crashes after it acknowledged",
             {Propose: ack_before_disk},
@@ -194,21 +145,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "the leader commits without a quorum of ACKs (step l.3.2)",
             _DERIVED,
-            (
-                "chosen",
-                "integrity",
-                "total order",
-                "agreement",
-                "local primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "redelivery",
-                "invariant 5",
-                "convergence",
-                "reliable delivery",
-                "state",
+            _named(
+                "chosen, integrity, total order, agreement, local primary order, primary integrity, po causal order, "
+                "strict causality, prefix, redelivery, invariant 5, convergence, reliable delivery, state"
             ),
             "a leader that is cut off",
             {Ack: commit_on_own_ack},
@@ -218,19 +157,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "COMMIT and COMMIT-LD deliver the transaction that they name, and none before it (steps f.2.2, f.3.3)",
             _DERIVED,
-            (
-                "local primary order",
-                "integrity",
-                "total order",
-                "agreement",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "redelivery",
-                "invariant 5",
-                "reliable delivery",
-                "state",
+            _named(
+                "local primary order, integrity, total order, agreement, primary integrity, po causal order, strict "
+                "causality, prefix, redelivery, invariant 5, reliable delivery, state"
             ),
             "a late joiner and two transactions",
             {CommitLd: deliver_named_on_commit_ld, Commit: deliver_named_on_commit},
@@ -240,10 +169,7 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "the leader broadcasts before a quorum has acknowledged NEWLEADER (steps l.2.2, f.3.1)",
             _DERIVED,
-            (
-                "primary integrity",
-                "strict causality",
-            ),
+            _named("primary integrity, strict causality"),
             "one change of leader",
             {Request: broadcast_early},
             {"can_broadcast": may_broadcast_early},
@@ -253,25 +179,10 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "a follower that goes to another leader still accepts proposals of the one before (steps f.1.1, f.3.2)",
             _DERIVED,
-            (
-                "invariant 3",
-                "total order",
-                "agreement",
-                "local primary order",
-                "global primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "causal order",
-                "redelivery",
-                "invariant 1",
-                "invariant 4",
-                "invariant 5",
-                "chosen",
-                "convergence",
-                "reliable delivery",
-                "state",
+            _named(
+                "invariant 3, total order, agreement, local primary order, global primary order, primary integrity, po "
+                "causal order, strict causality, prefix, causal order, redelivery, invariant 1, invariant 4, invariant "
+                "5, chosen, convergence, reliable delivery, state"
             ),
             "a change of leader that the old one does not notice",
             {Elected: keep_old_link, Propose: accept_from_any_leader},
@@ -281,19 +192,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "the initial history is chosen by f.zxid alone, without f.a (step l.1.2)",
             _DERIVED,
-            (
-                "primary integrity",
-                "total order",
-                "agreement",
-                "local primary order",
-                "global primary order",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "causal order",
-                "redelivery",
-                "reliable delivery",
-                "state",
+            _named(
+                "primary integrity, total order, agreement, local primary order, global primary order, po causal "
+                "order, strict causality, prefix, causal order, redelivery, reliable delivery, state"
             ),
             "an epoch whose broadcasts only its leader has, and a longer old history elsewhere",
             {AckE: partial(on_ack_e, choose=follower_of_highest_zxid)},
@@ -303,24 +204,10 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "the initial history is that of the leader, not the best of a quorum (step l.1.2)",
             _DERIVED,
-            (
-                "invariant 4",
-                "integrity",
-                "total order",
-                "agreement",
-                "local primary order",
-                "global primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "causal order",
-                "redelivery",
-                "invariant 2",
-                "invariant 5",
-                "convergence",
-                "reliable delivery",
-                "state",
+            _named(
+                "invariant 4, integrity, total order, agreement, local primary order, global primary order, primary "
+                "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, "
+                "invariant 5, convergence, reliable delivery, state"
             ),
             "one change of leader",
             {AckE: keep_own_history},
@@ -330,24 +217,10 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "a follower keeps its own history where it is longer than the initial history (step f.2.1)",
             _DERIVED,
-            (
-                "chosen",
-                "integrity",
-                "total order",
-                "agreement",
-                "local primary order",
-                "global primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "causal order",
-                "redelivery",
-                "invariant 2",
-                "invariant 4",
-                "invariant 5",
-                "reliable delivery",
-                "state",
+            _named(
+                "chosen, integrity, total order, agreement, local primary order, global primary order, primary "
+                "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, "
+                "invariant 4, invariant 5, reliable delivery, state"
             ),
             "two changes of leader",
             {NewLeader: keep_longer_history},
@@ -357,24 +230,10 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "a follower keeps the transactions that the initial history does not have (step f.2.1)",
             _DERIVED,
-            (
-                "invariant 4",
-                "integrity",
-                "total order",
-                "agreement",
-                "local primary order",
-                "global primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "causal order",
-                "redelivery",
-                "invariant 2",
-                "chosen",
-                "convergence",
-                "reliable delivery",
-                "state",
+            _named(
+                "invariant 4, integrity, total order, agreement, local primary order, global primary order, primary "
+                "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, chosen, "
+                "convergence, reliable delivery, state"
             ),
             "a leader that crashes and rejoins",
             {NewLeader: keep_private_transactions},
@@ -384,23 +243,10 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "a link reorders what is sent on it",
             "derived from DSN 2011, II: channels are FIFO",
-            (
-                "invariant 1",
-                "total order",
-                "agreement",
-                "local primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "causal order",
-                "redelivery",
-                "invariant 3",
-                "invariant 4",
-                "invariant 5",
-                "chosen",
-                "reliable delivery",
-                "state",
+            _named(
+                "invariant 1, total order, agreement, local primary order, primary integrity, po causal order, strict "
+                "causality, prefix, causal order, redelivery, invariant 3, invariant 4, invariant 5, chosen, reliable "
+                "delivery, state"
             ),
             "none but that one message overtakes another",
             {},
@@ -411,20 +257,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "ACKs are counted by connection: one of a follower that reconnected counts twice (step l.3.2)",
             _DERIVED,
-            (
-                "chosen",
-                "total order",
-                "agreement",
-                "local primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "redelivery",
-                "invariant 5",
-                "convergence",
-                "reliable delivery",
-                "state",
+            _named(
+                "chosen, total order, agreement, local primary order, primary integrity, po causal order, strict "
+                "causality, prefix, redelivery, invariant 5, convergence, reliable delivery, state"
             ),
             "a connection that is opened again",
             {CEpoch: keep_acks_of_old_connection},
@@ -435,20 +270,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "PROPOSE goes only to followers that have acknowledged NEWLEADER (step l.3.1)",
             "Apache ZooKeeper, zookeeper-specifications/protocol-spec/issues.md, issue 1",
-            (
-                "chosen",
-                "total order",
-                "agreement",
-                "local primary order",
-                "primary integrity",
-                "po causal order",
-                "prefix",
-                "causal order",
-                "redelivery",
-                "invariant 4",
-                "invariant 5",
-                "reliable delivery",
-                "state",
+            _named(
+                "chosen, total order, agreement, local primary order, primary integrity, po causal order, prefix, "
+                "causal order, redelivery, invariant 4, invariant 5, reliable delivery, state"
             ),
             "a late joiner",
             {Request: broadcast_to_synced},
@@ -458,19 +282,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "a late joiner gets what is not committed within NEWLEADER and as PROPOSE, and accepts both (l.3.3, f.3.2)",
             "Apache ZooKeeper, zookeeper-specifications/protocol-spec/issues.md, issue 2",
-            (
-                "invariant 2",
-                "integrity",
-                "total order",
-                "agreement",
-                "primary integrity",
-                "strict causality",
-                "redelivery",
-                "invariant 4",
-                "invariant 5",
-                "chosen",
-                "reliable delivery",
-                "state",
+            _named(
+                "invariant 2, integrity, total order, agreement, primary integrity, strict causality, redelivery, "
+                "invariant 4, invariant 5, chosen, reliable delivery, state"
             ),
             "a late joiner",
             {CEpoch: propose_again_to_late_joiner, Propose: accept_again},
@@ -480,16 +294,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "COMMIT-LD to a late joiner carries the zxid of its ACK-LD, committed or not (step l.3.4)",
             "Apache ZooKeeper, zookeeper-specifications/protocol-spec/issues.md, issue 3",
-            (
-                "chosen",
-                "total order",
-                "agreement",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "redelivery",
-                "reliable delivery",
-                "state",
+            _named(
+                "chosen, total order, agreement, primary integrity, po causal order, strict causality, redelivery, "
+                "reliable delivery, state"
             ),
             "a late joiner and a change of leader",
             {AckLd: commit_what_was_acknowledged},
@@ -500,23 +307,10 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "a record that was altered on the disk is read as it is",
             "derived from LADIS 2008, 2: corruption is detected by digests",
-            (
-                "epoch uniqueness",
-                "integrity",
-                "total order",
-                "agreement",
-                "local primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "redelivery",
-                "invariant 4",
-                "chosen",
-                "zxid uniqueness",
-                "convergence",
-                "reliable delivery",
-                "state",
+            _named(
+                "epoch uniqueness, integrity, total order, agreement, local primary order, primary integrity, po "
+                "causal order, strict causality, prefix, redelivery, invariant 4, chosen, zxid uniqueness, "
+                "convergence, reliable delivery, state"
             ),
             "an altered record and a recovery",
             {Started: start_from_altered_log},
@@ -526,17 +320,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "the initial history is delivered after the first transactions of the epoch (steps f.2.2, f.3.3)",
             _DERIVED,
-            (
-                "primary integrity",
-                "integrity",
-                "total order",
-                "global primary order",
-                "po causal order",
-                "strict causality",
-                "causal order",
-                "redelivery",
-                "invariant 2",
-                "state",
+            _named(
+                "primary integrity, integrity, total order, global primary order, po causal order, strict causality, "
+                "causal order, redelivery, invariant 2, state"
             ),
             "one change of leader",
             {CommitLd: ready_before_delivering, Commit: deliver_new_before_old},
@@ -546,18 +332,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "after a recovery one transaction is not delivered again",
             "derived from LADIS 2008, 2",
-            (
-                "primary integrity",
-                "integrity",
-                "total order",
-                "agreement",
-                "local primary order",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "redelivery",
-                "reliable delivery",
-                "state",
+            _named(
+                "primary integrity, integrity, total order, agreement, local primary order, po causal order, strict "
+                "causality, prefix, redelivery, reliable delivery, state"
             ),
             "one crash",
             {Started: recover_past_a_gap},
@@ -567,23 +344,10 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "a counter that overflows starts again within the epoch (step l.3.1)",
             _DERIVED,
-            (
-                "zxid uniqueness",
-                "total order",
-                "agreement",
-                "local primary order",
-                "primary integrity",
-                "po causal order",
-                "strict causality",
-                "prefix",
-                "causal order",
-                "redelivery",
-                "invariant 2",
-                "invariant 4",
-                "invariant 5",
-                "chosen",
-                "reliable delivery",
-                "state",
+            _named(
+                "zxid uniqueness, total order, agreement, local primary order, primary integrity, po causal order, "
+                "strict causality, prefix, causal order, redelivery, invariant 2, invariant 4, invariant 5, chosen, "
+                "reliable delivery, state"
             ),
             "an epoch with more transactions than counters",
             {Request: broadcast_with_wrapped_counter},

@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from invariants.quorums import MAJORITY
 from zabcheck.report.words import counted
 
-MAJORITY = "majority"
 STYLES = {"holds": "green", "violated": "bold red", "not exercised": "yellow", "inconclusive": "yellow"}
 
 

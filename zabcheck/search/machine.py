@@ -12,7 +12,7 @@ Hypothesis is used here has reasons:
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -25,7 +25,7 @@ from invariants import Invariant, select
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, WEIGHTS, WITHOUT_ORDER, Moves, weights_for
+from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, WEIGHTS, WITHOUT_ORDER, Moves, draw_switches, weights_for
 from zabcheck.search.run import DEFAULT_PROCESSES, PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.simulation.schedule import Choice
 
@@ -98,10 +98,11 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     varies, by copying a part of it elsewhere, stays meaningful from there on.
     """
     if not machine.ring:
-        machine.begin(_draw_switches(draw, machine.search.fixed))
+        drawn = draw_switches(lambda: draw(_PICK))
+        machine.begin(msgspec.convert({**drawn, **machine.search.fixed}, Switches))
         left_out = [name for name in OPTIONAL if draw(st.booleans())]
-        drawn = draw(_SELDOM), draw(_SELDOM)
-        left_out += [name for name in SELDOM if name not in drawn]
+        seldom = draw(_SELDOM), draw(_SELDOM)
+        left_out += [name for name in SELDOM if name not in seldom]
         rules = {each.function.__name__: each for each in machine.rules}
         machine.rest, machine.last = rules["rest"], rules["stabilise"]
         weights = weights_for(machine.search.protocol)
@@ -119,18 +120,6 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
         if MOVES[chosen.function.__name__](machine.moves, arguments["pick"]) is not None:
             return chosen, arguments
     raise AssertionError("some moves are always possible")
-
-
-def _draw_switches(draw: Callable[[st.SearchStrategy[Any]], Any], fixed: Mapping[str, Any]) -> Switches:
-    """One draw a switch, fixed or not, so that fixing one leaves the others as they are."""
-    drawn: dict[str, Any] = {}
-    for switch, shares in SWITCHES.items():
-        number = draw(_PICK)
-        for share, value in shares:
-            if 0 <= number < share:
-                drawn[switch] = value
-            number -= share
-    return msgspec.convert({**drawn, **fixed}, Switches)
 
 
 _SELDOM = st.sampled_from(SELDOM)  # of integers Hypothesis likes the ends best

@@ -22,7 +22,19 @@ from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import dispatch, simulate
-from zabcheck.simulation.schedule import Choice, Crash, Elect, Lead, Schedule, Snapshot, Stabilise, Sync, renamed
+from zabcheck.simulation.schedule import (
+    Choice,
+    Corrupt,
+    Crash,
+    Elect,
+    Lead,
+    Request,
+    Schedule,
+    Snapshot,
+    Stabilise,
+    Sync,
+    renamed,
+)
 from zabcheck.simulation.stabilise import least
 
 SECONDS = 10.0
@@ -346,10 +358,14 @@ def _begins_epoch(choice: Choice) -> bool:
 
 
 def _plainer(choice: Choice) -> Sequence[Choice]:
-    """A crash is plainer if it loses everything that was not synced; an election, if fewer take part in it."""
+    """Plainer is to lose all that was not synced, to alter the last record, a fresh value, an election of fewer."""
     match choice:
         case Crash() if choice.keep:
             return [Crash(choice.process)]
+        case Corrupt() if choice.record:
+            return [Corrupt(choice.process)]
+        case Request() if choice.value is not None:
+            return [Request(choice.process)]
         case Snapshot() if choice.cut:
             return [Snapshot(choice.process)]
         case Lead():

@@ -102,6 +102,19 @@ SWITCHES: Mapping[str, Sequence[tuple[int, object]]] = {
 }
 """How many runs of a hundred have a switch set to something else than the letter of the paper says."""
 
+
+def draw_switches(number: Callable[[], int]) -> dict[str, object]:
+    """What a run sets, by numbers from 0 to 99: one for each switch, so that none moves the draw of another."""
+    drawn = {}
+    for switch, shares in SWITCHES.items():
+        left = number()
+        for share, value in shares:
+            if 0 <= left < share:
+                drawn[switch] = value
+            left -= share
+    return drawn
+
+
 _ROUNDS = (1, 2, 3, 4, 4, 4)
 """How long to settle: never long enough to take a leader that was just named through two phases."""
 _KEPT = (0, 0, 0, 1, 2, 3, 5)

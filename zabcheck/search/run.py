@@ -25,6 +25,7 @@ def collect_garbage_less_often() -> None:
 
 
 DEFAULT_PROCESSES = 3
+MAX_PROCESSES = 99
 
 MAX_STEPS = 5000
 """The longest run that Hypothesis can drive: it gives up on an example that draws more than some thousand times."""

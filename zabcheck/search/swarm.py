@@ -28,7 +28,7 @@ from invariants.quorums import Quorums, Weighted
 from invariants.state import SameState
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, SWITCHES, Moves, weights_for
+from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, Moves, draw_switches, weights_for
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.simulation.schedule import Receive, Sync
 from zabcheck.simulation.simulator import Simulator
@@ -162,13 +162,7 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
 
 def _switches(random: Callable[[], float], search: Search) -> Switches:
     """Those that are not fixed are drawn; but no application, if no property looks at it: that would only cost time."""
-    drawn: dict[str, Any] = {}
-    for switch, shares in SWITCHES.items():
-        number = int(random() * 100)
-        for share, value in shares:
-            if 0 <= number < share:
-                drawn[switch] = value
-            number -= share
+    drawn = draw_switches(lambda: int(random() * 100))
     if SameState not in select(search.properties):
         drawn.pop("application", None)
     return msgspec.convert({**drawn, **search.fixed}, Switches)
