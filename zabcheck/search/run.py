@@ -57,7 +57,10 @@ def _both(first: Observer, second: Observer) -> Observer:
 
 
 class Run:
-    """A run that is judged while it goes on. Its events are not kept: `replay` shows them again."""
+    """A run that is judged while it goes on. Its events are not kept: `replay` shows them again.
+
+    `watchers` are shown each event of the kinds that they name, after the judge.
+    """
 
     def __init__(
         self,
@@ -68,11 +71,12 @@ class Run:
         quorums: Quorums | None = None,
         switches: Switches = LETTER,
         remember: bool = True,
+        watchers: Sequence[Mapping[type[Event], Observer]] = (),
     ) -> None:
         quorums = Quorums(processes) if quorums is None else quorums
         self.judge = Judge(properties, quorums=quorums)
         self.goals = Goals(quorums)
-        show = dispatch(self.judge.observers, self.goals.observers)
+        show = dispatch(self.judge.observers, self.goals.observers, *watchers)
         self.simulator = Simulator(protocol, processes, show, quorums=quorums, switches=switches, remember=remember)
 
     def execute(self, choice: Choice) -> int:

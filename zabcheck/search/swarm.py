@@ -23,13 +23,13 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from invariants import Invariant, select
+from invariants import Event, Invariant, select
 from invariants.quorums import Quorums, Weighted
 from invariants.state import SameState
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, Moves, draw_switches, weights_for
-from zabcheck.search.run import PropertyBroken, ProtocolRaised, Run, Search
+from zabcheck.search.run import Observer, PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.simulation.schedule import Receive, Sync
 from zabcheck.simulation.simulator import Simulator
 
@@ -85,17 +85,22 @@ def find(search: Search) -> PropertyBroken | None:
     return None
 
 
-def drive(search: Search, kinds: Sequence[type[Invariant]], seed: int) -> Run:
+def drive(
+    search: Search,
+    kinds: Sequence[type[Invariant]],
+    seed: int,
+    watchers: Callable[[Configuration], Sequence[Mapping[type[Event], Observer]]] = lambda _: (),
+) -> Run:
     """The run of this seed, executed until it broke a property, has had its steps, and stabilised.
 
-    ProtocolRaised if the protocol's code raised.
+    `watchers` are asked for with what the run drew, and shown its events. ProtocolRaised if the protocol's code raised.
     """
     random = Random(seed).random
     drawn = configure(search, seed, random)
     quorums, switches = drawn.quorums, drawn.switches
     run = None
     try:
-        run = Run(search.protocol, quorums.size, kinds, quorums=quorums, switches=switches)
+        run = Run(search.protocol, quorums.size, kinds, quorums=quorums, switches=switches, watchers=watchers(drawn))
         _go(run, drawn, random, search.steps)
     except StepRaised as raised:
         executed = () if run is None else run.simulator.executed

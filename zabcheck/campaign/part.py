@@ -1,0 +1,182 @@
+"""A part of a campaign: what one task does, wherever it runs. Nothing here knows Spark.
+
+Each run is one of the swarm, with the seed that the plan gives it. So a part that is made twice is the same twice, but
+for the CPU time.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from time import process_time
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from msgspec import Struct
+
+from invariants import Broadcast, Crash, Deliver, End, Establish, Event, Header, Invariant, select
+from invariants.columns import PARQUET, Rows
+from invariants.columns import SCHEMA as EVENTS
+from invariants.events import EVENTS as KINDS
+from zabcheck.campaign.plan import Plan
+from zabcheck.campaign.schema import RUNS, RUNS_PARQUET
+from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, name_of, reason
+from zabcheck.search.coverage import Coverage, State, fingerprint
+from zabcheck.search.run import ProtocolRaised, Run
+from zabcheck.search.swarm import Configuration, drive
+
+_BATCH = 50_000
+"""After about so many events a batch is made of them: what is not in columns yet takes much more memory."""
+
+
+class Made(Struct, frozen=True):
+    """What is told of a part that was made. `error` is what kept it from being written, in one line."""
+
+    part: int
+    runs: int = 0
+    steps: int = 0
+    events: int = 0
+    broken: int = 0
+    seconds: float = 0.0
+    error: str | None = None
+
+
+class Recorded(Struct):
+    """A run of a campaign: its row, and its lines, header and end included."""
+
+    row: dict[str, Any]
+    lines: list[Event]
+
+
+class Maker:
+    """Makes parts of a campaign, one after the other. ValueError if the plan names what there is not."""
+
+    def __init__(self, plan: Plan, store: Store) -> None:
+        find_modules_here()
+        self.plan = plan
+        self.store = store
+        self.kinds: list[type[Invariant]] = select(plan.properties)
+        self.searches = {mutant: plan.search(mutant) for mutant in dict.fromkeys(plan.mutants)}
+
+    def make(self, part: int) -> Made:
+        """Make the runs of a part and write them. An error of the file system ends up in what is returned."""
+        plan, store = self.plan, self.store
+        start = process_time()
+        rows: list[dict[str, Any]] = []
+        events, batches = Rows(), []
+        known: dict[State, int] = {}
+        for number in plan.runs_of(part):
+            recorded = self.record(number, known)
+            recorded.row["part"] = part
+            rows.append(recorded.row)
+            if plan.keep == "events" or (plan.keep == "violations" and recorded.row["violated"]):
+                events.add(number, recorded.lines)
+                if len(events) > _BATCH:
+                    batches.append(events.take())
+        name = name_of(EVENTS_FOLDER, part)
+        try:
+            if plan.keep != "none":
+                store.write_table(name, [*batches, events.take()], EVENTS, **PARQUET)
+            name = name_of(RUNS_FOLDER, part)
+            store.write_table(name, [pa.RecordBatch.from_pylist(rows, RUNS)], RUNS, **RUNS_PARQUET)
+        except (OSError, pa.ArrowException) as error:
+            return Made(part, error=f"{store.path(name)}: {reason(error)}")
+        return Made(
+            part,
+            len(rows),
+            sum(row["steps"] for row in rows),
+            sum(row["events"] for row in rows),
+            sum(row["broken"] is not None or row["raised"] is not None for row in rows),
+            process_time() - start,
+        )
+
+    def record(self, number: int, known: dict[State, int]) -> Recorded:
+        """One run of the plan. `known` are the states that earlier runs of the part were in, and is added to."""
+        mutant, seed = self.plan.mutant_of(number), self.plan.seed_of(number)
+        lines: list[Event] = []
+        watching: list[tuple[Configuration, Coverage]] = []
+
+        def watchers(drawn: Configuration) -> Sequence[dict[type[Event], Any]]:
+            coverage = Coverage(drawn.quorums.size)
+            watching.append((drawn, coverage))
+            return coverage.observers, dict.fromkeys(KINDS, lines.append)
+
+        start = process_time()
+        try:
+            outcome = _judged(drive(self.searches[mutant], self.kinds, seed, watchers))
+        except ProtocolRaised as error:
+            outcome = _raised(error)
+        [(drawn, coverage)] = watching
+        new = [state for state in coverage.states if state not in known]
+        known |= {state: fingerprint(state) for state in new}
+        row = {
+            "run": number,
+            "seed": str(seed),
+            "mutant": mutant,
+            **_drawn(drawn),
+            **outcome,
+            **_counted(lines),
+            "reached": len(coverage.states),
+            "states": [known[state] for state in new],
+            "seconds": process_time() - start,
+        }
+        header = Header(1, drawn.quorums.size, self.plan.protocol, drawn.quorums.name)
+        return Recorded(row, [header, *lines, End(len(lines), complete=outcome["raised"] is None)])
+
+
+def find_modules_here() -> None:
+    """A protocol of one's own may be in the current directory, as for the command; a worker has to be told."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+
+
+def _drawn(drawn: Configuration) -> dict[str, Any]:
+    return {
+        "processes": drawn.quorums.size,
+        "quorums": drawn.quorums.name,
+        "switches": {name: str(value) for name, value in msgspec.structs.asdict(drawn.switches).items()},
+        "weights": dict(drawn.weights),
+        "order": drawn.order,
+        "demoted": drawn.demoted,
+        "cycle": drawn.cycle,
+    }
+
+
+def _judged(run: Run) -> dict[str, Any]:
+    """What the properties say of a run that came to its end."""
+    first = run.broken
+    verdicts = run.judge.finish()
+    violated = [verdict.property for verdict in verdicts if verdict.status == "violated"]
+    return {
+        "broken": first or next(iter(violated), None),
+        "violated": violated,
+        "raised": None,
+        "judged": {verdict.property: verdict.judged for verdict in verdicts},
+        "goals": list(run.goals.reached),
+        "steps": run.simulator.steps,
+        "longest": max((end.length for _, end in run.judge.record.ends()), default=0),
+    }
+
+
+def _raised(error: ProtocolRaised) -> dict[str, Any]:
+    """Of a run in which the protocol's code raised nothing is judged."""
+    return {
+        "broken": None,
+        "violated": [],
+        "raised": " ".join(str(error).split()),
+        "judged": {},
+        "goals": [],
+        "steps": len(error.choices),
+        "longest": 0,
+    }
+
+
+def _counted(events: Sequence[Event]) -> dict[str, int]:
+    kinds = Counter(map(type, events))
+    return {
+        "events": len(events),
+        "broadcasts": kinds[Broadcast],
+        "deliveries": kinds[Deliver],
+        "crashes": kinds[Crash],
+        "epochs": len({event.epoch for event in events if isinstance(event, Establish)}),
+    }

@@ -1,0 +1,96 @@
+"""The plan of a campaign: what every part of it needs to know, and nothing that a machine decides.
+
+It is written to `campaign.json` before the first run. The seed of each run follows from it, so a part can be made at
+any time, anywhere, and again, and comes out the same.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from invariants.quorums import quorums_of
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.search.run import Search
+from zabcheck.search.swarm import run_seed
+
+VERSION = 1
+
+RUNS_A_PART = 2000
+"""As many as take some seconds: a task of Spark costs 65 ms of its own."""
+LEAST_PARTS = 16
+
+Keep = Literal["events", "violations", "none"]
+
+
+class Plan(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a campaign does: `runs` runs of the swarm, numbered from 0, over the protocol and its mutants in turn.
+
+    `mutants` has None for the protocol as it is. `keep` says whose events are stored: those of all runs, of the runs
+    that violate a property, or of none. The other fields are those of `zabcheck.search.run.Search`.
+    """
+
+    version: Literal[1]
+    protocol: str
+    mutants: tuple[str | None, ...]
+    seed: int
+    runs: int
+    runs_a_part: int
+    keep: Keep
+    steps: int
+    processes: int | None
+    quorums: str | None
+    properties: tuple[str, ...]
+    switches: Mapping[str, Any]
+
+    @property
+    def parts(self) -> int:
+        """How many there are, numbered from 0."""
+        return -(-self.runs // self.runs_a_part)
+
+    def runs_of(self, part: int) -> range:
+        """The numbers of the runs of a part."""
+        first = part * self.runs_a_part
+        return range(first, min(first + self.runs_a_part, self.runs))
+
+    def seed_of(self, run: int) -> int:
+        """The seed of a run, 64 bits."""
+        return run_seed(self.seed, run)
+
+    def mutant_of(self, run: int) -> str | None:
+        """What is planted in a run: each in turn, so that every part has all of them."""
+        return self.mutants[run % len(self.mutants)]
+
+    def search(self, mutant: str | None) -> Search:
+        """What the swarm is told. ValueError if there is no such protocol or mutant, or no such quorum system."""
+        quorums = None
+        if self.quorums is not None and self.processes is not None:
+            quorums = quorums_of(self.quorums, self.processes)
+        return Search(
+            mutated(self.protocol, mutant),
+            self.processes,
+            self.properties,
+            1,
+            self.steps,
+            quorums=quorums,
+            fixed=self.switches,
+        )
+
+
+def runs_a_part(runs: int) -> int:
+    """How many runs of a campaign make a part: few enough for 16 parts, so that its progress shows."""
+    return max(1, min(RUNS_A_PART, -(-runs // LEAST_PARTS)))
+
+
+def dump(plan: Plan) -> bytes:
+    """The content of `campaign.json`."""
+    return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
+
+
+def load(data: bytes, name: str) -> Plan:
+    """The inverse of `dump`. ValueError, with `name` and the field, for anything else."""
+    try:
+        return msgspec.json.decode(data, type=Plan)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{name}: expected the plan of a campaign, {error}") from None
