@@ -4,7 +4,6 @@ Each run is one of the swarm, with the seed that the plan gives it. So a part th
 for the CPU time.
 """
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from time import process_time
@@ -20,25 +19,13 @@ from invariants.columns import SCHEMA as EVENTS
 from invariants.events import EVENTS as KINDS
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS, RUNS_PARQUET
-from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, name_of, reason
+from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, name_of
 from zabcheck.search.coverage import Coverage, State, fingerprint
 from zabcheck.search.run import ProtocolRaised, Run
 from zabcheck.search.swarm import Configuration, drive
 
 _BATCH = 50_000
 """After about so many events a batch is made of them: what is not in columns yet takes much more memory."""
-
-
-class Made(Struct, frozen=True):
-    """What is told of a part that was made. `error` is what kept it from being written, in one line."""
-
-    part: int
-    runs: int = 0
-    steps: int = 0
-    events: int = 0
-    broken: int = 0
-    seconds: float = 0.0
-    error: str | None = None
 
 
 class Recorded(Struct):
@@ -52,16 +39,14 @@ class Maker:
     """Makes parts of a campaign, one after the other. ValueError if the plan names what there is not."""
 
     def __init__(self, plan: Plan, store: Store) -> None:
-        find_modules_here()
         self.plan = plan
         self.store = store
         self.kinds: list[type[Invariant]] = select(plan.properties)
         self.searches = {mutant: plan.search(mutant) for mutant in dict.fromkeys(plan.mutants)}
 
-    def make(self, part: int) -> Made:
-        """Make the runs of a part and write them. An error of the file system ends up in what is returned."""
+    def make(self, part: int) -> None:
+        """Make the runs of a part and write them. StoreError if they cannot be written; then nothing is there."""
         plan, store = self.plan, self.store
-        start = process_time()
         rows: list[dict[str, Any]] = []
         events, batches = Rows(), []
         known: dict[State, int] = {}
@@ -73,22 +58,9 @@ class Maker:
                 events.add(number, recorded.lines)
                 if len(events) > _BATCH:
                     batches.append(events.take())
-        name = name_of(EVENTS_FOLDER, part)
-        try:
-            if plan.keep != "none":
-                store.write_table(name, [*batches, events.take()], EVENTS, **PARQUET)
-            name = name_of(RUNS_FOLDER, part)
-            store.write_table(name, [pa.RecordBatch.from_pylist(rows, RUNS)], RUNS, **RUNS_PARQUET)
-        except (OSError, pa.ArrowException) as error:
-            return Made(part, error=f"{store.path(name)}: {reason(error)}")
-        return Made(
-            part,
-            len(rows),
-            sum(row["steps"] for row in rows),
-            sum(row["events"] for row in rows),
-            sum(row["broken"] is not None or row["raised"] is not None for row in rows),
-            process_time() - start,
-        )
+        if plan.keep != "none":
+            store.write_table(name_of(EVENTS_FOLDER, part), [*batches, events.take()], EVENTS, **PARQUET)
+        store.write_table(name_of(RUNS_FOLDER, part), [pa.RecordBatch.from_pylist(rows, RUNS)], RUNS, **RUNS_PARQUET)
 
     def record(self, number: int, known: dict[State, int]) -> Recorded:
         """One run of the plan. `known` are the states that earlier runs of the part were in, and is added to."""
@@ -122,12 +94,6 @@ class Maker:
         }
         header = Header(1, drawn.quorums.size, self.plan.protocol, drawn.quorums.name)
         return Recorded(row, [header, *lines, End(len(lines), complete=outcome["raised"] is None)])
-
-
-def find_modules_here() -> None:
-    """A protocol of one's own may be in the current directory, as for the command; a worker has to be told."""
-    if "" not in sys.path:
-        sys.path.insert(0, "")
 
 
 def _drawn(drawn: Configuration) -> dict[str, Any]:

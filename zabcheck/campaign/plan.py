@@ -5,7 +5,7 @@ any time, anywhere, and again, and comes out the same.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +15,7 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import run_seed
 
-VERSION = 1
+VERSION: Final = 1
 
 RUNS_A_PART = 2000
 """As many as take some seconds: a task of Spark costs 65 ms of its own."""
@@ -28,7 +28,8 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     """What a campaign does: `runs` runs of the swarm, numbered from 0, over the protocol and its mutants in turn.
 
     `mutants` has None for the protocol as it is. `keep` says whose events are stored: those of all runs, of the runs
-    that violate a property, or of none. The other fields are those of `zabcheck.search.run.Search`.
+    that violate a property, or of none. `minimise` is how many violating runs of each mutant and property are
+    minimised; None means all. The other fields are those of `zabcheck.search.run.Search`.
     """
 
     version: Literal[1]
@@ -43,6 +44,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     quorums: str | None
     properties: tuple[str, ...]
     switches: Mapping[str, Any]
+    minimise: int | None = 100
 
     @property
     def parts(self) -> int:

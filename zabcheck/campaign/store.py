@@ -46,7 +46,12 @@ class Store:
             else:
                 self.files, self.root = pafs.LocalFileSystem(), str(Path(self.place).absolute())
         except (OSError, ValueError) as error:
-            raise StoreError(f"{place}: {reason(error)}") from None
+            raise StoreError(f"{place}: {_reason(error)}") from None
+
+    @property
+    def everywhere(self) -> str:
+        """The place, for a process that may have another current directory."""
+        return self.place if "://" in self.place else self.root
 
     def uri(self, name: str = "") -> str:
         """What Spark calls a file of the folder."""
@@ -111,13 +116,16 @@ class Store:
         with self.errors(name):
             return pq.read_schema(self._at(name), filesystem=self.files)
 
-    def write_table(self, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, **how: Any) -> int:
-        """Write a Parquet file, whole or not at all; its size in bytes. OSError if that cannot be."""
-        with self._beside(name) as beside:
-            with self.files.open_output_stream(beside) as sink, pq.ParquetWriter(sink, schema, **how) as writer:
-                for batch in batches:
-                    writer.write_batch(batch)
-            return int(self.files.get_file_info(beside).size)
+    def write_table(self, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, **how: Any) -> None:
+        """Write a Parquet file, whole or not at all. StoreError if that cannot be."""
+        with (
+            self.errors(name),
+            self._beside(name) as beside,
+            self.files.open_output_stream(beside) as sink,
+            pq.ParquetWriter(sink, schema, **how) as writer,
+        ):
+            for batch in batches:
+                writer.write_batch(batch)
 
     # Files.
 
@@ -177,7 +185,7 @@ class Store:
         try:
             yield
         except (OSError, pa.ArrowException) as error:
-            raise StoreError(f"{self.path(name) if name else self.place}: {reason(error)}") from None
+            raise StoreError(f"{self.path(name) if name else self.place}: {_reason(error)}") from None
 
 
 def name_of(folder: str, part: int) -> str:
@@ -185,13 +193,10 @@ def name_of(folder: str, part: int) -> str:
     return f"{folder}/part-{part:06}.parquet"
 
 
-def reason(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """In one line. Arrow adds what the system said, its own detail, and the path once more."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = " ".join(str(error).split())
     found = re.search(r"\[errno \d+\] ([^.\[]+)", text)
     return found[1] if found else text
-
-
-__all__ = ["EVENTS_FOLDER", "PLAN", "RUNS_FOLDER", "Store", "StoreError", "name_of", "reason"]

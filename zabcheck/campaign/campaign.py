@@ -1,0 +1,130 @@
+"""A campaign from its plan to its findings: what the driver does."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from zabcheck.campaign import minimised
+from zabcheck.campaign.findings import Finding
+from zabcheck.campaign.minimised import RAISED, Failing, Minimiser
+from zabcheck.campaign.part import Maker
+from zabcheck.campaign.plan import Plan
+from zabcheck.campaign.schema import RUNS
+from zabcheck.campaign.spread import spread
+from zabcheck.campaign.store import Store, StoreError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Progress(Struct):
+    """How far a campaign is. `resumed` are the runs of parts that were finished when it went on."""
+
+    parts: int
+    finished: int = 0
+    runs: int = 0
+    steps: int = 0
+    events: int = 0
+    resumed: int = 0
+    failing: int = 0
+    to_minimise: int = 0
+    minimised: int = 0
+
+
+def run(
+    spark: "SparkSession",
+    store: Store,
+    plan: Plan,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> tuple[Progress, list[Finding]]:
+    """Make the parts that are missing, minimise what failed, and write the findings.
+
+    Safe to repeat after whatever stopped it: what is finished is looked at, and not made again. What `on_progress`
+    raises ends it, too. StoreError if a file of the folder is not what it has to be, or cannot be written; TaskFailed
+    if a task failed for another reason.
+    """
+    store.sweep()
+    for part in store.finished():
+        store.check_part(plan, part)
+    progress, failing = Progress(plan.parts), list[Failing]()
+    seen: set[int] = set()
+
+    def look() -> None:
+        for part, name in store.finished().items():
+            if part not in seen:
+                seen.add(part)
+                failing.extend(_take(store, name, progress))
+        on_progress(progress)
+
+    look()
+    progress.resumed = progress.runs
+    missing = [part for part in range(plan.parts) if part not in seen]
+    spread(spark, missing, _maker(plan, store.everywhere), look)
+    if len(seen) < plan.parts:
+        raise StoreError(f"{store.place}: expected {plan.parts} finished parts, found {len(seen)}")
+    findings = _findings(spark, store, plan, failing, progress, on_progress)
+    store.sweep()
+    return progress, findings
+
+
+def _take(store: Store, name: str, progress: Progress) -> list[Failing]:
+    """Count a finished part; its runs that failed."""
+    rows = store.table(name, RUNS, ["run", "mutant", "broken", "raised", "steps", "events"]).to_pylist()
+    failing = [
+        Failing(row["mutant"], row["broken"] or RAISED, row["run"])
+        for row in rows
+        if row["broken"] is not None or row["raised"] is not None
+    ]
+    progress.finished += 1
+    progress.runs += len(rows)
+    progress.steps += sum(row["steps"] for row in rows)
+    progress.events += sum(row["events"] for row in rows)
+    progress.failing += len(failing)
+    return failing
+
+
+def _maker(plan: Plan, place: str) -> Callable[[], Callable[[int], None]]:
+    """What a worker makes parts with. It travels, so it holds plain data."""
+
+    def worker() -> Callable[[int], None]:
+        maker = Maker(plan, Store(place))
+
+        def make(part: int) -> None:
+            if part not in maker.store.finished():  # a task whose worker was lost may have come to its end
+                maker.make(part)
+
+        return make
+
+    return worker
+
+
+def _findings(
+    spark: "SparkSession",
+    store: Store,
+    plan: Plan,
+    failing: list[Failing],
+    progress: Progress,
+    on_progress: Callable[[Progress], None],
+) -> list[Finding]:
+    pieces = minimised.pieces_of(minimised.chosen(failing, plan.minimise))
+    progress.to_minimise = sum(map(len, pieces))
+
+    def done() -> dict[int, int]:
+        there = {f"{minimised.FOLDER}/{name}" for name in store.names(minimised.FOLDER)}
+        return {number: len(piece) for number, piece in enumerate(pieces) if minimised.name_of(piece) in there}
+
+    def look() -> None:
+        progress.minimised = sum(done().values())
+        on_progress(progress)
+
+    before = done()
+    missing = [number for number in range(len(pieces)) if number not in before]
+    place = store.everywhere
+
+    def worker() -> Callable[[int], None]:
+        minimiser = Minimiser(plan, Store(place))
+        return lambda number: minimiser.work(pieces[number])
+
+    spread(spark, missing, worker, look)
+    return minimised.report(plan, store, minimised.alike(minimised.read(store, pieces)))

@@ -1,0 +1,175 @@
+"""Violating runs, each made again and minimised in a task; then those that are alike become one finding.
+
+Two runs are alike if they break the same property of the same mutant in the same way: the minimised schedules need the
+same kinds of choices, faults above all, and the witnesses are of the same shape, the same kinds of events at the same
+or at different processes. How often something is received or requested on the way does not count.
+"""
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from zabcheck.campaign.findings import Finding
+from zabcheck.campaign.part import Maker
+from zabcheck.campaign.plan import Plan
+from zabcheck.campaign.store import Store, StoreError
+from zabcheck.counterexample import save
+from zabcheck.search.explain import explain_replay
+from zabcheck.search.minimise import minimise, minimise_raise
+from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, replay
+from zabcheck.search.swarm import drive
+from zabcheck.simulation.schedule import Drain, Elect, Lead, Receive, Schedule, Settle, Sync
+
+RAISED = "raised"
+"""Stands for a property where the protocol's own code raised."""
+FOLDER = "minimised"
+FINDINGS = "findings"
+INDEX = f"{FINDINGS}/findings.json"
+A_PIECE = 4
+"""So many runs are minimised by one task: most take a tenth of a second, some take ten."""
+
+
+class Failing(Struct, frozen=True, order=True):
+    """A run that broke a property, or in which the protocol's code raised."""
+
+    mutant: str | None
+    property: str
+    run: int
+
+
+class Minimised(Struct, frozen=True):
+    """What such a run came down to: so many steps. `how` is what it has in common with those that are like it."""
+
+    failing: Failing
+    steps: int
+    how: tuple[str, ...]
+    schedule: Schedule
+
+
+def chosen(failing: Iterable[Failing], most: int | None) -> list[Failing]:
+    """The first `most` runs of each mutant and property, in order; all of them for None."""
+    groups: dict[tuple[str | None, str], list[Failing]] = defaultdict(list)
+    for each in sorted(failing, key=lambda each: each.run):
+        groups[each.mutant, each.property].append(each)
+    return sorted((each for group in groups.values() for each in group[:most]), key=lambda each: each.run)
+
+
+def pieces_of(failing: Sequence[Failing]) -> list[Sequence[Failing]]:
+    """As the tasks do them."""
+    return [failing[first : first + A_PIECE] for first in range(0, len(failing), A_PIECE)]
+
+
+def name_of(piece: Sequence[Failing]) -> str:
+    """The file that a piece leaves; it says which runs it is about."""
+    digest = sha256(",".join(str(each.run) for each in piece).encode()).hexdigest()[:16]
+    return f"{FOLDER}/{piece[0].run:09}-{digest}.json"
+
+
+class Minimiser:
+    """Minimises pieces, one after the other, and writes what they come down to."""
+
+    def __init__(self, plan: Plan, store: Store) -> None:
+        self.maker = Maker(plan, store)
+        self.plan = plan
+        self.store = store
+        self.keep = (*plan.switches, *(["quorums"] if plan.quorums is not None else []))
+
+    def work(self, piece: Sequence[Failing]) -> None:
+        """Write what each run comes down to, into the file of the piece. StoreError if that cannot be."""
+        name = name_of(piece)
+        if self.store.read(name) is None:
+            self.store.write(name, msgspec.json.encode([self.minimised(each) for each in piece]))
+
+    def minimised(self, failing: Failing) -> Minimised:
+        """ValueError if the run does not fail again, or not in the same way: the protocol is not deterministic."""
+        plan, seed = self.plan, self.plan.seed_of(failing.run)
+        try:
+            run = drive(self.maker.searches[failing.mutant], self.maker.kinds, seed)
+        except ProtocolRaised as error:
+            schedule = minimise_raise(error.schedule(plan.protocol, failing.mutant), error.raised.place, keep=self.keep)
+        else:
+            broken = PropertyBroken(failing.property, run, seed)
+            schedule = minimise(broken.schedule(plan.protocol, failing.mutant), failing.property, keep=self.keep)
+        replayed = replay(schedule, None if failing.property == RAISED else [failing.property])
+        return Minimised(failing, replayed.steps, (*_moves(schedule), *_shape(replayed)), schedule)
+
+
+def read(store: Store, pieces: Iterable[Sequence[Failing]]) -> list[Minimised]:
+    """What the tasks have written."""
+    found: list[Minimised] = []
+    for piece in pieces:
+        name = name_of(piece)
+        content = store.read(name)
+        try:
+            found += msgspec.json.decode(content or b"", type=list[Minimised])
+        except msgspec.DecodeError as error:
+            raise StoreError(f"{store.path(name)}: expected minimised schedules, {error}") from None
+    return found
+
+
+def alike(found: Iterable[Minimised]) -> list[list[Minimised]]:
+    """Those that are one finding stand together, the shortest first."""
+    groups: dict[Any, list[Minimised]] = defaultdict(list)
+    for each in found:
+        groups[each.failing.mutant, each.failing.property, each.how].append(each)
+    return [sorted(group, key=lambda each: (each.steps, each.failing.run)) for group in groups.values()]
+
+
+def _moves(schedule: Schedule) -> Iterator[str]:
+    """The kinds of choices that are not mere progress; to elect one by one comes to the same as to lead."""
+    kinds = {Lead if isinstance(choice, Elect) else type(choice) for choice in schedule.choices}
+    yield from sorted(kind.__name__.lower() for kind in kinds - {Receive, Sync, Settle, Drain})
+
+
+def _shape(replayed: Replay) -> Iterator[str]:
+    """The kinds of events of the witness, with their processes lettered as they come; or where the code raised."""
+    if replayed.raised is not None:
+        kind, file, line = replayed.raised.place
+        yield f"{kind.__name__} {Path(file).name}:{line}"
+    letters: dict[int, str] = {}
+    for verdict in replayed.verdicts:
+        for event in verdict.violation.witness if verdict.violation is not None else ():
+            letter = letters.setdefault(getattr(event, "process", 0), ascii_lowercase[len(letters) % 26])
+            yield f"{type(event).__name__.lower()}@{letter}"
+
+
+def report(plan: Plan, store: Store, groups: Iterable[list[Minimised]]) -> list[Finding]:
+    """Explain the shortest of each, and write it; the findings, the most frequent first. StoreError if that fails."""
+    findings = []
+    with tempfile.TemporaryDirectory() as folder:
+        for group in groups:
+            best, first = group[0], min(each.failing.run for each in group)
+            failing = best.failing
+            replayed = replay(best.schedule, None if failing.property == RAISED else [failing.property])
+            story = explain_replay(replayed)
+            summary = story.violation.summary if story.violation is not None else ""
+            if story.raised is not None:
+                summary = story.raised.error
+            names = {}
+            for path in save(Path(folder), replayed, story):
+                names[path.suffix] = f"{FINDINGS}/{path.name}"
+                store.write(names[path.suffix], path.read_bytes())
+            findings.append(
+                Finding(
+                    failing.mutant,
+                    failing.property,
+                    len(group),
+                    first,
+                    str(plan.seed_of(first)),
+                    best.steps,
+                    summary,
+                    names[".json"],
+                    names[".txt"],
+                    ", ".join(_moves(best.schedule)),
+                )
+            )
+    findings.sort(key=lambda each: (each.mutant or "", -each.runs, each.steps, each.run))
+    store.write(INDEX, msgspec.json.format(msgspec.json.encode(findings), indent=2) + b"\n")
+    return findings
