@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Callable
 
-from benchmarks import cost, detection, silence
+from benchmarks import campaign, cost, detection, silence
 from zabcheck.search.run import collect_garbage_less_often
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
+    "campaign": campaign.main,
     "cost": cost.main,
     "detection": detection.main,
     "silence": silence.main,

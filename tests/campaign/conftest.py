@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.conftest import zabcheck  # noqa: F401  # the command, for the tests here too
 from zabcheck.campaign.session import session
 
 if TYPE_CHECKING:

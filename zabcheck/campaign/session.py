@@ -21,17 +21,17 @@ TIMEOUT = 10.0
 """How long to wait for a master's port, in seconds."""
 
 _QUIET = """
-rootLogger.level = error
+rootLogger.level = fatal
 rootLogger.appenderRef.stderr.ref = stderr
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
-logger.gateway.level = error
+logger.gateway.level = fatal
 appender.stderr.type = Console
 appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 """
-"""What Log4j prints: nothing but errors, also before the session could say so."""
+"""What Log4j prints: next to nothing, from the start. A task that fails is an exception, and told as one."""
 
 _EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",

@@ -194,9 +194,9 @@ def name_of(folder: str, part: int) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """In one line. Arrow adds what the system said, its own detail, and the path once more."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+    """In one line. Arrow adds what the system said, with its number, to a text of its own."""
     text = " ".join(str(error).split())
     found = re.search(r"\[errno \d+\] ([^.\[]+)", text)
+    if isinstance(error, OSError) and error.strerror and "errno" not in error.strerror:
+        return error.strerror
     return found[1] if found else text

@@ -220,9 +220,22 @@ def _resumed(store: "Store", wishes: Mapping[str, Any]) -> "Plan":
     wanted = _planned({**{name: wish for name, wish in known.items() if wish is not None}, **wishes})
     for name, option in _OPTIONS.items():
         if option in wishes and getattr(wanted, name) != getattr(plan, name):
-            said = getattr(plan, name)
-            raise BadInput(f"--{option}: the campaign in {store.place} has {said}; leave it out, or name another --out")
+            wish = wishes[option]
+            said = " ".join(wish) if isinstance(wish, list) else wish
+            had = _told(getattr(plan, name))
+            raise BadInput(
+                f"--{option} {said}: the campaign in {store.place} has {had}; leave it out, or name another --out"
+            )
     return plan
+
+
+def _told(value: Any) -> str:
+    """What a plan has in a field, as its user would have said it."""
+    if value is None or value == {}:
+        return "none"
+    if isinstance(value, tuple):
+        return ", ".join(_told(each) for each in value)
+    return ", ".join(f"{name}={each}" for name, each in value.items()) if isinstance(value, dict) else str(value)
 
 
 _OPTIONS = {

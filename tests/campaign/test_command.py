@@ -1,0 +1,262 @@
+"""`zabcheck campaign` as its user sees it: what it makes and prints, and what it says to bad input."""
+
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.campaign.plans import made, rows
+from tests.cli.command import ROOT, TIMEOUT, argv, environment, process
+from tests.cli.conftest import Command
+from zabcheck.campaign.store import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+SMALL = ("campaign", "--runs", "20", "--seed", "1", "--steps", "50", "--processes", "3")
+JAVA = {"ZABCHECK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+
+
+@pytest.fixture
+def campaign(zabcheck: Command, tmp_path: Path) -> Path:
+    """The folder of one that is finished, of the protocol as it is."""
+    store = Store(str(tmp_path / "there"))
+    zabcheck(*SMALL, "--out", "there")
+    assert len(rows(store)) == 20
+    return tmp_path / "there"
+
+
+def error(zabcheck: Command, *arguments: str) -> str:
+    """The line that a command ends with, with exit code 2."""
+    result = zabcheck(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("zabcheck: ")
+    assert result.err.count("\n") == 1
+    return result.err.removeprefix("zabcheck: ").rstrip("\n")
+
+
+# What it makes.
+
+
+def test_the_same_seed_makes_the_same_campaign(spark: "SparkSession", campaign: Path, zabcheck: Command) -> None:
+    zabcheck(*SMALL, "--out", "again", "--keep", "none")
+    assert rows(Store(str(campaign.parent / "again"))) == rows(Store(str(campaign)))
+    assert sorted(path.name for path in campaign.parent.iterdir()) == ["again", "there"]
+
+
+def test_a_planted_bug_is_exit_code_1_and_a_report(spark: "SparkSession", zabcheck: Command, tmp_path: Path) -> None:
+    result = zabcheck(*SMALL, "--mutant", "commit-on-own-ack", "--minimise", "2", "--out", "found")
+    assert (result.code, result.err) == (1, "")
+    assert "commit-on-own-ack" in result.out
+    assert list((tmp_path / "found/findings").glob("*.schedule.json"))
+    schedule = next((tmp_path / "found/findings").glob("*.schedule.json"))
+    assert zabcheck("replay", schedule).code == 1
+
+
+def test_mutants_run_in_turn_with_the_protocol_as_it_is(
+    spark: "SparkSession", zabcheck: Command, tmp_path: Path
+) -> None:
+    zabcheck(*SMALL, "--mutant", "none", "--mutant", "all", "--out", "all", "--minimise", "0", "--runs", "46")
+    found = rows(Store(str(tmp_path / "all")))
+    assert len({row["mutant"] for row in found}) == 23
+    assert found[0]["mutant"] is None
+
+
+def test_a_protocol_of_ones_own_is_found_where_the_command_runs(
+    spark: "SparkSession", zabcheck: Command, tmp_path: Path
+) -> None:
+    shutil.copy(ROOT / "tests/own/hasty.py", tmp_path / "hasty_one.py")
+    result = zabcheck("campaign", "--protocol", "hasty_one:Hasty", "--runs", "20", "--seed", "1", "--out", "own")
+    assert (result.code, result.err) == (1, "")
+    assert "agreement" in result.out
+
+
+def test_without_out_the_folder_is_named_after_the_seed(
+    spark: "SparkSession", zabcheck: Command, tmp_path: Path
+) -> None:
+    zabcheck(*SMALL)
+    assert Store(str(tmp_path / "reports/campaign-1")).plan() is not None
+
+
+# Going on.
+
+
+def test_one_whose_driver_is_killed_goes_on(tmp_path: Path) -> None:
+    """SIGKILL for all of it, Java and workers too, as soon as a part is finished."""
+    arguments = ("campaign", "--runs", "1600", "--seed", "1", "--steps", "100", "--out", "killed", "--keep", "none")
+    running = subprocess.Popen(
+        argv(*arguments), cwd=tmp_path, env=environment(**JAVA), stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    store = Store(str(tmp_path / "killed"))
+    deadline = time.monotonic() + TIMEOUT
+    while len(store.finished()) < 2 and time.monotonic() < deadline and running.poll() is None:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGKILL)
+    assert running.wait() == -signal.SIGKILL
+    finished = store.finished()
+    plan = store.plan()
+    assert plan is not None
+    assert 2 <= len(finished) < plan.parts
+    before = {name: Path(store.root, name).stat().st_mtime_ns for name in finished.values()}
+    result = process("campaign", "--resume", "--out", "killed", cwd=tmp_path, variables=JAVA)
+    assert (result.code, result.err) == (0, "")
+    assert {name: Path(store.root, name).stat().st_mtime_ns for name in before} == before
+    assert rows(store) == rows(made(tmp_path / "whole", plan))
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    running = subprocess.Popen(
+        argv("campaign", "--runs", "4000", "--seed", "1", "--out", "it's", "--keep", "none"),
+        cwd=tmp_path,
+        env=environment(**JAVA),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    store = Store(str(tmp_path / "it's"))
+    deadline = time.monotonic() + TIMEOUT
+    while not store.finished() and time.monotonic() < deadline and running.poll() is None:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=TIMEOUT)
+    assert running.returncode == 3
+    assert out == ""
+    assert err.startswith("zabcheck: interrupted: ")
+    assert err.endswith(""" of 16 parts are finished; zabcheck campaign --resume --out 'it'"'"'s' goes on\n""")
+    assert err.count("\n") == 1
+
+
+# Bad input.
+
+
+def test_a_folder_that_holds_a_campaign_is_not_written_to(
+    spark: "SparkSession", campaign: Path, zabcheck: Command
+) -> None:
+    assert error(zabcheck, *SMALL, "--out", "there") == (
+        "--out there: holds a campaign already; --resume goes on with it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "has"),
+    [
+        ("--seed", "2", "1"),
+        ("--runs", "21", "20"),
+        ("--steps", "51", "50"),
+        ("--processes", "5", "3"),
+        ("--keep", "none", "events"),
+        ("--protocol", "tests.own.hasty:Hasty", "zab"),
+        ("--mutant", "no-truncation", "none"),
+        ("--quorums", "weights 1,1,2", "none"),
+        ("--switch", "histories=full", "none"),
+        ("--minimise", "all", "100"),
+        ("--property", "agreement", "integrity, total order, "),
+    ],
+)
+def test_a_campaign_goes_on_as_it_began(option: str, value: str, has: str, zabcheck: Command, one: Path) -> None:
+    message = error(zabcheck, "campaign", "--resume", "--out", str(one), option, value)
+    assert message.startswith(f"{option} {value}: the campaign in {one} has {has}")
+    assert message.endswith("; leave it out, or name another --out")
+
+
+@pytest.fixture(scope="session")
+def one(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign that has begun, and no more."""
+    folder = tmp_path_factory.mktemp("one")
+    done = process(*SMALL, "--out", folder, "--master", "spark://127.0.0.1:1", cwd=folder)
+    assert done.code == 2
+    assert list(folder.iterdir()) == []
+    return begun_by_options(folder)
+
+
+def begun_by_options(folder: Path) -> Path:
+    from zabcheck.cli.campaign import _planned
+
+    Store(str(folder)).begin(_planned({"runs": 20, "seed": 1, "steps": 50, "processes": 3}))
+    return folder
+
+
+def test_the_same_options_are_welcome(spark: "SparkSession", one: Path, zabcheck: Command, tmp_path: Path) -> None:
+    copy = shutil.copytree(one, tmp_path / "copy")
+    assert zabcheck(*SMALL, "--resume", "--out", copy, "--keep", "events").code in (0, 3)
+    assert len(rows(Store(str(copy)))) == 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--resume"], "--resume: expected --out DIR, the folder of the campaign"),
+        (["--resume", "--out", "nowhere"], "--resume: nowhere holds no campaign"),
+        (["--mutant", "foo"], "no mutant `foo` of protocol `zab`; expected one of: quorum-off-by-one, "),
+        (["--protocol", "foo"], "no protocol `foo`"),
+        (["--property", "foo"], "no property `foo`"),
+        (["--switch", "foo=1"], "--switch: "),
+        (["--quorums", "weights 1,2"], "--quorums weights 1,2: expected --processes, too"),
+        (["--quorums", "weights 1,2", "--processes", "3"], "--quorums: "),
+        (["--minimise", "some"], "--minimise some: expected a number, or `all`"),
+        (["--out", "ftp://host/x"], "ftp://host/x: "),
+        (["--master", "spark://127.0.0.1:1"], "--master spark://127.0.0.1:1: cannot be reached, Connection refused"),
+        (["--protocol", "tests.own.hasty:Hasty", "--mutant", "all"], "--mutant all: protocol "),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    """In a process of its own, which has no Spark yet, and does not get one."""
+    done = process("campaign", "--runs", "5", *arguments, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"zabcheck: {message}")
+    assert done.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_corrupt_part_is_named(spark: "SparkSession", campaign: Path, zabcheck: Command) -> None:
+    part = campaign / "runs/part-000003.parquet"
+    part.write_bytes(part.read_bytes()[:100])
+    message = error(zabcheck, "campaign", "--resume", "--out", "there")
+    assert message.startswith("there/runs/part-000003.parquet: ")
+
+
+def test_a_full_disk_is_told_with_the_file_and_finished_parts_stay_whole(tmp_path: Path) -> None:
+    """No file may get longer than this, which those of a part do, and nothing else."""
+    done = subprocess.run(
+        argv("campaign", "--runs", "2000", "--seed", "1", "--out", "full", "--mutant", "commit-on-own-ack"),
+        cwd=tmp_path,
+        env=environment(**JAVA),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)),
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    line = rf"zabcheck: {tmp_path}/full/(events|runs)/part-0000\d\d\.parquet: File too large\n"
+    assert re.fullmatch(line, done.stderr), done.stderr
+    assert not list((tmp_path / "full").rglob("*.tmp"))
+    for path in (tmp_path / "full").rglob("*.parquet"):
+        assert path.read_bytes()[-4:] == b"PAR1"
+
+
+def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None:
+    program = "import sys; sys.modules['pyarrow'] = None; from zabcheck.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "campaign", "--runs", "5"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("zabcheck: campaigns need Spark: pip install 'zabcheck[spark]' (")
+    assert done.stderr.count("\n") == 1
