@@ -2,15 +2,20 @@
 PYTHON ?= python3
 BIN := .venv/bin
 RUN_OPTIONS ?= --seed 1
+CAMPAIGN := reports/campaign
 
 .PHONY: run test test-slow lint gate bench clean
 
-# Check Zab, then plant a bug and see it found, minimised and explained (which is exit code 1, and expected here).
+# Check Zab, then plant a bug and see it found, minimised and explained (which is exit code 1, and expected here); then
+# a small campaign on Spark, on this machine.
 run: .venv/installed
 	$(BIN)/zabcheck run --runs 1500 $(RUN_OPTIONS)
 	@printf '\nNow with a planted bug:\n\n'
 	@$(BIN)/zabcheck run --mutant commit-on-own-ack $(RUN_OPTIONS); code=$$?; \
 	  if [ $$code -ne 1 ]; then echo "the planted bug was not found (exit code $$code)"; exit 1; fi
+	@printf '\nAnd a campaign on Spark:\n\n'
+	@rm -rf $(CAMPAIGN)
+	$(BIN)/zabcheck campaign --runs 2000 $(RUN_OPTIONS) --out $(CAMPAIGN)
 
 test: .venv/installed-for-tests
 	$(BIN)/python -m pytest -q -n auto -m "not slow"
@@ -31,7 +36,7 @@ bench: .venv/installed-for-tests
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[spark]'
 	touch $@
 
 .venv/installed-for-tests: .venv/installed

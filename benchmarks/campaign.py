@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 
 from invariants import select
-from zabcheck.campaign import campaign
+from zabcheck.campaign import driver
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS as ROWS
@@ -69,7 +69,7 @@ def measure(way: str, folder: str) -> None:
         spark = session()
         spread(spark, range(8), _nothing, lambda: None)
         start, cpu = monotonic(), _cpu_seconds()
-        campaign.run(spark, store, plan())
+        driver.run(spark, store, plan())
         seconds, cpu = monotonic() - start, _cpu_seconds() - cpu
     events = sum(sum(store.table(name, ROWS, ["events"])["events"].to_pylist()) for name in store.finished().values())
     sizes = {"event_bytes": store.size(EVENTS_FOLDER), "run_bytes": store.size(RUNS_FOLDER)}

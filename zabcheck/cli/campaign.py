@@ -23,7 +23,7 @@ from zabcheck.protocols.switches import switches_of
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
 
 if TYPE_CHECKING:
-    from zabcheck.campaign.campaign import Progress
+    from zabcheck.campaign.driver import Progress
     from zabcheck.campaign.plan import Plan
     from zabcheck.campaign.store import Store
 
@@ -123,7 +123,7 @@ def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: 
         raise BadInput("--resume: expected --out DIR, the folder of the campaign")
     plan = None if resume else _planned(wishes)
     with needed():
-        from zabcheck.campaign import campaign as driver
+        from zabcheck.campaign import driver
         from zabcheck.campaign.minimised import RAISED
         from zabcheck.campaign.session import session
         from zabcheck.campaign.store import Store

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from tests.campaign.plans import begun, made, plan_of, rows
-from zabcheck.campaign import campaign
-from zabcheck.campaign.campaign import Progress
+from zabcheck.campaign import driver
+from zabcheck.campaign.driver import Progress
 from zabcheck.campaign.findings import Finding
 from zabcheck.campaign.minimised import INDEX, RAISED
 from zabcheck.campaign.spread import TaskFailed, spread
@@ -42,7 +42,7 @@ def finished(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) ->
     """A campaign from its beginning to its end, with how it went on."""
     store = begun(tmp_path_factory.mktemp("finished"), MIXED)
     shown: list[Progress] = []
-    campaign.run(spark, store, MIXED, lambda progress: shown.append(msgspec.structs.replace(progress)))
+    driver.run(spark, store, MIXED, lambda progress: shown.append(msgspec.structs.replace(progress)))
     return store, shown
 
 
@@ -88,7 +88,7 @@ def test_findings_are_minimised_and_reported(finished: tuple[Store, list[Progres
 def test_a_finished_campaign_makes_nothing_again(spark: "SparkSession", finished: tuple[Store, list[Progress]]) -> None:
     store, _ = finished
     before = {path: time for path, time in written(store).items() if "findings" not in path}
-    progress, findings = campaign.run(spark, store, MIXED)
+    progress, findings = driver.run(spark, store, MIXED)
     assert progress.resumed == 60
     assert findings
     assert {path: time for path, time in written(store).items() if "findings" not in path} == before
@@ -103,7 +103,7 @@ def test_only_what_is_missing_is_made(
         Path(again.root, name).write_bytes(store.read(name) or b"")
     Path(again.root, "runs/.part-000002.parquet.1f.tmp").write_bytes(b"half")
     before = written(again)
-    progress, _ = campaign.run(spark, again, MIXED)
+    progress, _ = driver.run(spark, again, MIXED)
     assert (progress.resumed, progress.runs) == (10, 60)
     assert rows(again) == rows(store)
     assert again.read(INDEX) == store.read(INDEX)
@@ -116,7 +116,7 @@ def test_a_corrupt_part_is_named_before_anything_is_made(spark: "SparkSession", 
     store = begun(tmp_path, MIXED)
     Path(store.root, "runs/part-000004.parquet").write_bytes(b"PAR1")
     with pytest.raises(StoreError, match=r"runs/part-000004\.parquet"):
-        campaign.run(spark, store, MIXED)
+        driver.run(spark, store, MIXED)
     assert list(store.finished()) == [4]
 
 
@@ -126,7 +126,7 @@ def test_a_worker_that_is_killed_loses_nothing(
     """The first task to make part 3 kills its own process; Spark tries the task again in another one."""
     store = begun(tmp_path, MIXED)
     flag = tmp_path / "killed"
-    make = campaign._maker
+    make = driver._maker
 
     def killing(plan: object, place: str) -> object:
         worker = make(plan, place)  # type: ignore[arg-type]  # it is the plan
@@ -144,8 +144,8 @@ def test_a_worker_that_is_killed_loses_nothing(
 
         return work
 
-    monkeypatch.setattr(campaign, "_maker", killing)
-    progress, _ = campaign.run(spark, store, MIXED)
+    monkeypatch.setattr(driver, "_maker", killing)
+    progress, _ = driver.run(spark, store, MIXED)
     assert flag.exists()
     assert progress.runs == 60
     flag.unlink()
@@ -160,18 +160,18 @@ def test_ctrl_c_keeps_what_is_finished(spark: "SparkSession", without_spark: Sto
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        campaign.run(spark, store, MIXED, interrupt)
+        driver.run(spark, store, MIXED, interrupt)
     assert store.finished()
     for part in store.finished():
         store.check_part(MIXED, part)
-    campaign.run(spark, store, MIXED)
+    driver.run(spark, store, MIXED)
     assert rows(store) == rows(without_spark)
 
 
 def test_a_protocol_that_raises_is_a_finding(spark: "SparkSession", tmp_path: Path) -> None:
     plan = plan_of(20, protocol="tests.own.raising:Raising")
     store = begun(tmp_path, plan)
-    progress, findings = campaign.run(spark, store, plan)
+    progress, findings = driver.run(spark, store, plan)
     assert progress.failing > 0
     raised = [each for each in findings if each.property == RAISED]
     assert raised
