@@ -57,14 +57,32 @@ def load(source: BinaryIO, name: str) -> Iterator[Event]:
     TraceError, with name, line and field, for anything that is not a trace of this version. A missing end is not an
     error (the verdict is then inconclusive), but a last line that is cut off is.
     """
+    empty = True
+    for event in in_form(_lines(source, name), name):
+        empty = False
+        yield event
+    if empty:
+        raise TraceError(f"{name}, line 1: expected a header, the file is empty")
+
+
+def _lines(source: BinaryIO, name: str) -> Iterator[Event]:
+    """What each line holds, without a look at the others."""
     number = 0
-    header: Header | None = None
-    ended = False
     while line := source.readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
             raise TraceError(f"{name}, line {number}: expected at most {MAX_LINE} bytes in a line")
-        event = _event(line, name, number)
+        yield _event(line, name, number)
+
+
+def in_form(lines: Iterable[Event], name: str) -> Iterator[Event]:
+    """The lines of a trace, each valid by itself, if they are one together: TraceError at the first that is not.
+
+    So the header comes first, an end last, and no line is at odds with the header.
+    """
+    header: Header | None = None
+    ended = False
+    for number, event in enumerate(lines, 1):
         if header is None:
             if not isinstance(event, Header):
                 raise TraceError(f"{name}, line 1, field `event`: expected `header`, found `{_tag(event)}`")
@@ -79,7 +97,7 @@ def load(source: BinaryIO, name: str) -> Iterator[Event]:
                 raise TraceError(
                     f"{name}, line {number}, field `process`: expected 1 to {header.processes}, found {event.process}"
                 )
-            if isinstance(event, Stabilised) and (wrong := _wrong_quorum(event, quorums)):
+            if isinstance(event, Stabilised) and (wrong := wrong_quorum(event, quorums)):
                 raise TraceError(f"{name}, line {number}, field `quorum`: {wrong}")
         elif isinstance(event, End):
             ended = True
@@ -89,8 +107,6 @@ def load(source: BinaryIO, name: str) -> Iterator[Event]:
                     f"found {event.count}"
                 )
         yield event
-    if not number:
-        raise TraceError(f"{name}, line 1: expected a header, the file is empty")
 
 
 def loads(data: bytes, name: str = "trace") -> list[Event]:
@@ -254,7 +270,7 @@ def _quorums(header: Header, name: str) -> Quorums:
         raise TraceError(f"{name}, line 1, field `quorums`: {error}") from None
 
 
-def _wrong_quorum(event: Stabilised, quorums: Quorums) -> str | None:
+def wrong_quorum(event: Stabilised, quorums: Quorums) -> str | None:
     """What is wrong with the quorum of `event`, if something is."""
     members = set(event.quorum)
     beyond = next((member for member in event.quorum if member > quorums.size), None)

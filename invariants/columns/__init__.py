@@ -102,6 +102,11 @@ _READERS: dict[type[Event], Callable[[Any], tuple[Any, ...]]] = {kind: _reader(k
 _KINDS = {str(kind.__struct_config__.tag): kind for kind in _READERS}
 
 
+def kinds_by_tag() -> Mapping[str, type[Event]]:
+    """What a row can be, by what stands in its column `event`."""
+    return _KINDS
+
+
 class Rows:
     """Collects traces, and hands them out as one table. O(1) an event."""
 
@@ -161,4 +166,4 @@ def _event(row: Sequence[Any], where: str) -> Event:
         raise TraceError(f"{where}: expected a `{tag}`, {error}") from None
 
 
-__all__ = ["PARQUET", "SCHEMA", "Rows", "events_of"]
+__all__ = ["PARQUET", "SCHEMA", "Rows", "events_of", "kinds_by_tag"]

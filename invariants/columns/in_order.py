@@ -1,0 +1,448 @@
+"""Traces in which nothing is wrong, proved to be so in arrays: no object an event, and many short traces at once.
+
+As long as nothing is wrong, all delivered sequences are one path (see `invariants.record`), and on a path what the
+properties ask for is arithmetic. So a trace is *in order* if
+
+- the zxids of what was delivered ascend along the path, and each process delivers, in each of its sequences, either
+  what comes next on the path or something that it has already;
+- each snapshot that was taken over is a prefix of the path, told by its zxid, length and chain hash;
+- everything on the path was broadcast, by one primary, in the epoch of its zxid, and with one value a zxid; where the
+  order of the file is the order in time, before it was delivered;
+- each process broadcasts in the order of its incarnations and epochs; what it broadcast is on the path in that order,
+  and of each primary the path holds the first so many, without a gap;
+- a primary had delivered everything of earlier epochs whenever it broadcast, and nothing that comes after what it
+  broadcast.
+
+None of the properties that look at broadcasts, deliveries and snapshots is broken in such a trace (strict causality
+asks for a little more, see `Proof.causal`), and how often each was exercised is a count:
+
+    N transactions on the path, n of them of its first epoch, d first deliveries of a sequence, s sequences that start
+    with the first transaction, r snapshots taken over of one transaction or more, R of two or more, M broadcasts
+
+    integrity, clock       d                               total order              d - s - (N - 1) + R
+    agreement              s + r - 1                       global primary order     N - n
+    local primary order    those of the N before which     primary integrity        primaries of an epoch above the
+    and prefix             their primary broadcast                                  first on the path
+    po causal order        these, and those whose process  strict causality         N - 1
+                           had delivered something before  causal order             N - the processes that broadcast
+    zxid uniqueness        M                                                        the n
+    redelivery             see `invariants.columns.redelivery`
+
+A proof says nothing of a trace that is not in order: it may still break nothing, if it is of an unusual kind. Whoever
+asks has it judged by a `Judge` then, from its start. So a wrong verdict would take two values with one 64-bit hash
+(Python's, which is keyed).
+
+How the arrays are used: rows are sorted by process, stably, so that each process's rows stand together in its order.
+A process is a *slot*, a pair of run and process. The path of all runs is one sorted array of *keys*, a number for each
+run and zxid, so a place on it is found with `searchsorted`, and a position of a process is a place on it too. What is
+known of a broadcast is kept until the end, when all are joined with the path.
+
+Cost: O(log N) a row, in C. Memory O(distinct transactions + processes), about 100 bytes for each transaction and
+broadcast; the rows of a block are forgotten.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from invariants.chain import chain_hash
+from invariants.columns.arrays import Grown, beginnings, distinct, running_maximum, sort_by
+from invariants.columns.redelivery import Redeliveries
+from invariants.events import Txn, Zxid
+
+Array = npt.NDArray[Any]
+
+BROADCAST, DELIVER, RESTORE = range(3)
+"""The kinds of event that a proof looks at."""
+
+MOST_RUNS = 1 << 15
+"""So many runs fit into the key of a zxid."""
+
+_LATE = np.iinfo(np.int64).max
+
+
+class Keys:
+    """The number of a zxid in a run: ordered by run, epoch and counter. 63 bits, so not every zxid has one."""
+
+    def __init__(self, runs: int) -> None:
+        assert runs <= MOST_RUNS
+        self.runs = runs
+        self.run_shift = 63 if runs == 1 else 48
+        self.counter_bits = 32 if runs == 1 else 24
+        self.epoch_bits = 31 if runs == 1 else 24
+
+    def fit(self, epoch: Array, counter: Array) -> Array:
+        """Which zxids have a key."""
+        fit: Array = (epoch < (1 << self.epoch_bits)) & (counter < (1 << self.counter_bits))
+        return fit
+
+    def of(self, run: Array, epoch: Array, counter: Array) -> Array:
+        """The keys of zxids that have one."""
+        key: Array = self.first(run) | (epoch << self.counter_bits) | counter
+        return key
+
+    def first(self, run: Array) -> Array:
+        """The key of NO_ZXID in each run."""
+        return run << self.run_shift if self.runs > 1 else np.zeros_like(run)
+
+    def epoch(self, key: Array) -> Array:
+        """The epoch in each key."""
+        epoch: Array = (key >> self.counter_bits) & ((1 << self.epoch_bits) - 1)
+        return epoch
+
+
+class Block(NamedTuple):
+    """Rows of several runs, or of a piece of one, in the order of the file, as columns."""
+
+    rows: Array  # int64, ascending: which rows of the columns count, all of them broadcasts, deliveries or snapshots
+    first: int  # where the first row of the columns stands in the file
+    run: Array  # int64, ascending, from 0
+    kind: Array  # uint8: BROADCAST, DELIVER or RESTORE
+    process: Array  # int64
+    incarnation: Array  # int64
+    epoch: Array  # int64; of a broadcast
+    key: Array  # int64, see `Keys`
+    value: Array  # int64: a hash; of a broadcast or a delivery
+    length: Array  # int64; of a snapshot
+    hash: Array  # int64; of a snapshot
+    texts: Callable[[Array], pa.Array]  # the values of deliveries in these rows, as text
+
+
+class _Sents(NamedTuple):
+    """Broadcasts; those of one process in its order."""
+
+    key: Array
+    value: Array
+    slot: Array
+    incarnation: Array
+    had: Array  # the place behind what its process had delivered in this sequence
+    longest: Array  # in any sequence
+    row: Array
+
+
+class Proof:
+    """Takes in `runs` traces, as one block with all of them, or one trace as any number of blocks; then `finish`.
+
+    `clocked` tells for each run whether the order of the file is the order in time.
+    """
+
+    def __init__(self, runs: int, clocked: Array, redelivery: bool = True) -> None:
+        self.runs = runs
+        self.keys = Keys(runs)
+        self.clocked = clocked
+        self.in_order = np.ones(runs, bool)  # as far as is known
+        self.causal = np.ones(runs, bool)
+        """Whether each transaction of the path is known to precede the next one, as strict causality asks: their
+        primary is the same and broadcast them in a row, or the process of the later one had delivered the other."""
+        self.counts = {name: np.zeros(runs, np.int64) for name in ("deliveries", "starts", "taken", "restores")}
+        self.processes = np.zeros(0, np.int64)  # of each slot: run and process, ascending
+        self.incarnation = np.zeros(0, np.int64)  # -1: none so far
+        self.position = np.zeros(0, np.int64)
+        self.longest = np.zeros(0, np.int64)
+        self.path = Grown(np.int64)  # keys
+        self.path_value = Grown(np.int64)
+        self.path_row = Grown(np.int64)  # of its first delivery
+        self.path_first = Grown(np.bool_)  # whether some process delivered it where it comes next
+        self.sents: list[_Sents] = []
+        self.texts: list[pa.Array] = []  # of the path, behind what is in `hashes`
+        self.hashes = [0]  # the chain hashes of the path, as far as somebody asked; of a single run
+        self.redeliveries = Redeliveries(runs) if redelivery else None
+        self.taken = False
+
+    def take(self, block: Block) -> None:
+        """The next rows. After the first run is not in order, nothing is done for a single one."""
+        assert self.runs == 1 or not self.taken, "several runs come in one block"
+        self.taken = True
+        if not len(block.rows) or (self.runs == 1 and not self.in_order[0]):
+            return
+        slots = self._slots(block)
+        order = sort_by(slots, len(self.processes))
+        slot, rows = slots[order], block.rows[order]
+        run, kind, key, incarnation = block.run[rows], block.kind[rows], block.key[rows], block.incarnation[rows]
+        delivers = kind == DELIVER
+        place = self._extend_path(block, rows[delivers], run[delivers], key, delivers)
+        base = self._base()
+
+        # Where each sequence begins, and how far it is on the path.
+        first = beginnings(slot)
+        last_incarnation = np.concatenate(([-1], incarnation[:-1]))
+        last_incarnation[first] = self.incarnation[slot[first]]
+        lives = incarnation != last_incarnation
+        self._refute(run[incarnation < last_incarnation])
+        restores = kind == RESTORE
+        start = np.where(lives, base[run], self.position[slot])
+        if restores.any():
+            start[restores] = self._restored(block, rows[restores], run[restores], key[restores], base)
+        pieces = first | lives | restores
+        at = running_maximum(np.maximum(place + 1, np.where(pieces, start, 0)), pieces)
+        had = np.concatenate(([0], at[:-1]))
+        had[pieces] = start[pieces]
+        self._refute(run[delivers & (place > had)])
+        news = delivers & (place == had)
+        self.path_first.array[place[news]] = True
+
+        longest = np.where(first, np.maximum(at, self.longest[slot]), at)
+        longest = running_maximum(longest, first)
+        self._keep_sents(block, rows, run, np.flatnonzero(kind == BROADCAST), slot, had, longest)
+        if self.redeliveries is not None:
+            again = (lives & (last_incarnation >= 0)) | restores | (delivers & ~news)
+            self.redeliveries.keep(distinct(slot[again]), self.position - base[self.processes >> 32], self.incarnation)
+            kept = np.flatnonzero(self.redeliveries.kept[slot] & (delivers | restores))
+            if len(kept):
+                size = np.append(base, len(self.path))[1:] - base
+                held = np.where(restores[kept], start[kept] - 1, place[kept]) - base[run[kept]]
+                self._refute(
+                    self.redeliveries.take(
+                        run[kept], slot[kept], delivers[kept], incarnation[kept], held, size[run[kept]]
+                    )
+                )
+
+        self._count("deliveries", run[news])
+        self._count("starts", run[news & (place == base[run])])
+        ends = np.append(np.flatnonzero(first)[1:], len(slot)) - 1
+        self.position[slot[ends]] = at[ends]
+        self.longest[slot[ends]] = longest[ends]
+        self.incarnation[slot[ends]] = incarnation[ends]
+
+    def _refute(self, runs: Array) -> None:
+        self.in_order[runs] = False
+
+    def _count(self, name: str, runs: Array) -> None:
+        self.counts[name] += np.bincount(runs, minlength=self.runs)
+
+    def _base(self) -> Array:
+        """Where the path of each run begins."""
+        return np.searchsorted(self.path.array, self.keys.first(np.arange(self.runs)))
+
+    def _slots(self, block: Block) -> Array:
+        """The slot of each row; a process that is new gets one."""
+        process = block.run[block.rows] << 32 | block.process[block.rows]
+        found = np.searchsorted(self.processes, process)
+        known = self.processes[np.minimum(found, len(self.processes) - 1)] if len(self.processes) else None
+        if known is not None and np.array_equal(known, process):
+            return found
+        processes = distinct(np.concatenate((self.processes, process)))
+        old = np.searchsorted(processes, self.processes)
+        for name, initial in (("incarnation", -1), ("position", 0), ("longest", 0)):
+            array = np.full(len(processes), initial, np.int64)
+            array[old] = getattr(self, name)
+            setattr(self, name, array)
+        for sents in self.sents:
+            sents.slot[:] = old[sents.slot]
+        if self.redeliveries is not None:
+            self.redeliveries.renumber(old, len(processes))
+        self.processes = processes
+        return np.searchsorted(processes, process)
+
+    # The path.
+
+    def _extend_path(self, block: Block, rows: Array, run: Array, key: Array, delivers: Array) -> Array:
+        """Add what was delivered for the first time; the place of each delivery on the path, -1 for what is none.
+
+        `rows` are those of the deliveries, and `run` is theirs.
+        """
+        place = np.full(len(key), -1, np.int64)
+        delivered = key[delivers]
+        if not len(delivered):
+            return place
+        before = len(self.path)
+        last = self.path.array[-1] if before else -1
+        new = distinct(delivered[delivered > last])
+        self.path.extend(new)
+        # Most deliveries are near the end of the path, so that only its end has to be in the processor's cache.
+        low = np.searchsorted(self.path.array, delivered.min())
+        found = np.searchsorted(self.path.array[low:], delivered) + low
+        place[delivers] = found
+        self._refute(run[self.path.array[found] != delivered])
+
+        value = block.value[rows]
+        is_new = found >= before
+        new_place, new_row = found[is_new], rows[is_new]
+        self.path_value.extend(np.zeros(len(new), np.int64))
+        self.path_value.array[new_place] = value[is_new]
+        self._refute(run[self.path_value.array[found] != value])
+        self.path_first.extend(np.zeros(len(new), np.bool_))
+        self.path_row.extend(np.full(len(new), _LATE, np.int64))
+        np.minimum.at(self.path_row.array, new_place, new_row + block.first)
+        example = np.zeros(len(new), np.int64)
+        example[new_place - before] = new_row
+        if self.runs == 1:
+            self.texts.append(block.texts(example))
+        else:
+            self.example = example
+        return place
+
+    def _restored(self, block: Block, rows: Array, run: Array, key: Array, base: Array) -> Array:
+        """The place behind what each of these snapshots holds."""
+        length, hash_ = block.length[rows], block.hash[rows]
+        end = np.append(base, len(self.path))[1:]
+        self._refute(run[length > (end - base)[run]])
+        length = np.minimum(length, (end - base)[run])
+        place: Array = base[run] + length
+        some = length > 0
+        zxid = self.keys.first(run)
+        zxid[some] = self.path.array[place[some] - 1]
+        self._refute(run[(zxid != key) | ~some & (hash_ != 0)])
+        for each in np.unique(run[some]).tolist():
+            if self.in_order[each]:
+                asked = some & (run == each) if self.runs > 1 else some
+                lengths = length[asked]
+                hashes = self._hashes(block, each, int(lengths.max()), base)
+                if any(hashes[n] != h for n, h in zip(lengths.tolist(), hash_[asked].tolist(), strict=True)):
+                    self.in_order[each] = False
+        self._count("taken", run[length >= 1])
+        self._count("restores", run[length >= 2])
+        return place
+
+    def _hashes(self, block: Block, run: int, length: int, base: Array) -> list[int]:
+        """The chain hashes of the path of this run, up to this length at least."""
+        if self.runs > 1:
+            first = int(base[run])
+            texts = block.texts(self.example[first : first + length])
+            return self._chained([0], first, texts)
+        while len(self.hashes) <= length:
+            self._chained(self.hashes, 0, self.texts.pop(0))
+        return self.hashes
+
+    def _chained(self, hashes: list[int], first: int, texts: pa.Array) -> list[int]:
+        """`hashes`, with those of the next transactions of a path that begins at `first`."""
+        start = first + len(hashes) - 1
+        keys = self.path.array[start : start + len(texts)]
+        epochs = self.keys.epoch(keys).tolist()
+        counters = (keys & (1 << self.keys.counter_bits) - 1).tolist()
+        for epoch, counter, value in zip(epochs, counters, texts.to_pylist(), strict=True):
+            hashes.append(chain_hash(hashes[-1], Txn(Zxid(epoch, counter), value)))
+        return hashes
+
+    # Broadcasts.
+
+    def _keep_sents(
+        self, block: Block, rows: Array, run: Array, sends: Array, slot: Array, had: Array, longest: Array
+    ) -> None:
+        """Of all rows, by slot, keep those numbered `sends`."""
+        rows = rows[sends]
+        key = block.key[rows]
+        self._refute(run[sends][block.epoch[rows] != self.keys.epoch(key)])
+        self.sents.append(
+            _Sents(
+                key,
+                block.value[rows],
+                slot[sends].astype(np.int32),
+                block.incarnation[rows],
+                had[sends],
+                longest[sends],
+                rows + block.first,
+            )
+        )
+
+    def _all_sents(self) -> _Sents:
+        """All broadcasts, by process and in its order, without repeats. Those kept so far are forgotten."""
+        empty = np.zeros(0, np.int64)
+        columns = [
+            np.concatenate([sents[number] for sents in self.sents]) if self.sents else empty
+            for number in range(len(_Sents._fields))
+        ]
+        self.sents = []
+        sents = _Sents(*columns)
+        by_key = np.arange(len(sents.key))
+        if not (sents.key[1:] > sents.key[:-1]).all():
+            by_key = np.argsort(sents.key, kind="stable")
+        key = sents.key[by_key]
+        repeats = np.flatnonzero(key[1:] == key[:-1]) + 1
+        if len(repeats):
+            for column in (sents.value, sents.slot, sents.incarnation):
+                differs = column[by_key[repeats]] != column[by_key[repeats - 1]]
+                self._refute(self.processes[sents.slot[by_key[repeats[differs]]]] >> 32)
+            kept = np.ones(len(key), bool)
+            kept[by_key[repeats]] = False
+            sents = _Sents(*[column[kept] for column in sents])
+        if (sents.slot[1:] >= sents.slot[:-1]).all():
+            return sents
+        order = sort_by(sents.slot, len(self.processes))
+        return _Sents(*[column[order] for column in sents])
+
+    def finish(self) -> dict[str, Array]:
+        """How often each property was exercised, for each run; without meaning where it is not `in_order`."""
+        sents = self._all_sents()
+        runs, base = self.runs, self._base()
+        size = np.append(base, len(self.path))[1:] - base
+        run = self.processes[sents.slot] >> 32 if len(sents.slot) else np.zeros(0, np.int64)
+        path = self.path.array
+
+        def per_run(rows: Array) -> Array:
+            return np.bincount(run[rows], minlength=runs)
+
+        # Join with the path.
+        place = np.searchsorted(path, sents.key)
+        delivered = np.zeros(len(place), bool)
+        inside = place < len(path)
+        delivered[inside] = path[place[inside]] == sents.key[inside]
+        self._refute(np.flatnonzero(per_run(delivered) != size))  # something on the path was not broadcast
+        self._refute(run[delivered][self.path_value.array[place[delivered]] != sents.value[delivered]])
+        late = self.path_row.array[place[delivered]] < sents.row[delivered]
+        self._refute(run[delivered][late & self.clocked[run[delivered]]])
+        nobody_delivered_it_in_turn = np.flatnonzero(~self.path_first.array)
+        self._refute(np.searchsorted(base, nobody_delivered_it_in_turn, "right") - 1)
+
+        # What each process broadcast, and each primary.
+        same_process = np.zeros(len(place), bool)
+        same_process[1:] = sents.slot[1:] == sents.slot[:-1]
+        epoch = self.keys.epoch(sents.key)
+        later_life = np.zeros(len(place), bool)
+        later_life[1:] = sents.incarnation[1:] > sents.incarnation[:-1]
+        same_primary = same_process & ~later_life
+        same_primary[1:] &= epoch[1:] == epoch[:-1]
+        descends = np.zeros(len(place), bool)
+        descends[1:] = same_process[1:] & ~later_life[1:] & (epoch[1:] < epoch[:-1])
+        self._refute(run[descends])
+        on_path = np.flatnonzero(delivered)
+        overtakes = (sents.slot[on_path[1:]] == sents.slot[on_path[:-1]]) & (place[on_path[1:]] < place[on_path[:-1]])
+        self._refute(run[on_path[1:][overtakes]])
+        gap = delivered & same_primary
+        gap[1:] &= ~delivered[:-1]
+        self._refute(run[gap])
+
+        # What it had delivered by then.
+        self._refute(run[delivered & (sents.longest > place)])
+        firsts = np.flatnonzero(~same_primary)
+        least = np.minimum.reduceat(sents.had, firsts) if len(firsts) else firsts
+        older = np.searchsorted(path, self.keys.of(run[firsts], epoch[firsts], np.zeros_like(firsts)))
+        self._refute(run[firsts][least < older])
+        in_a_row = same_primary.copy()
+        in_a_row[1:] &= place[1:] == place[:-1] + 1
+        begins_path = place == base[run]
+        self.causal[run[delivered & ~in_a_row & ~begins_path & (sents.longest < place)]] = False
+
+        # How often each property was exercised.
+        counts = self.counts
+        some = size > 0
+        path_run = np.repeat(np.arange(runs), size)
+        path_epoch = self.keys.epoch(path)
+        first_epoch = np.full(runs, _LATE)
+        first_epoch[some] = path_epoch[base[some]]
+        of_first = np.bincount(path_run[path_epoch == first_epoch[path_run]], minlength=runs)
+        servers = np.unique(sents.slot[delivered & (epoch == first_epoch[run])])
+        pairs = per_run(delivered & same_primary)
+        learned = delivered & (same_primary | (sents.longest > base[run]))
+        later_primaries = np.bincount(run[firsts][epoch[firsts] > first_epoch[run[firsts]]], minlength=runs)
+        return {
+            "integrity": counts["deliveries"],
+            "total order": counts["deliveries"] - counts["starts"] - np.maximum(size - 1, 0) + counts["restores"],
+            "agreement": np.maximum(counts["starts"] + counts["taken"] - 1, 0),
+            "local primary order": pairs,
+            "global primary order": size - of_first,
+            "primary integrity": later_primaries,
+            "po causal order": per_run(learned),
+            "strict causality": np.maximum(size - 1, 0),
+            "clock": np.where(self.clocked, counts["deliveries"], 0),
+            "prefix": pairs,
+            "causal order": size - np.bincount(self.processes[servers] >> 32, minlength=runs),
+            "redelivery": np.zeros(runs, np.int64) if self.redeliveries is None else self.redeliveries.repeats,
+            "zxid uniqueness": np.bincount(run, minlength=runs),
+        }
+
+
+__all__ = ["BROADCAST", "DELIVER", "MOST_RUNS", "RESTORE", "Block", "Keys", "Proof"]

@@ -1,0 +1,208 @@
+"""JSON Lines, judged block by block in arrays: for long traces, several times as fast as with a `Judge`.
+
+A file that is not a trace, or not in order, is left to the reader and the judge that go line by line: they say where
+and why. So nothing is reported here, and whatever is unusual gives up.
+
+Cost: about 1.5 microseconds a line; memory as in `invariants.columns.in_order`, and a few megabytes for a block.
+"""
+
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from invariants.base import Invariant, Verdict
+from invariants.columns.in_order import BROADCAST, DELIVER, RESTORE, Array, Block, Keys, Proof
+from invariants.columns.verdicts import Chosen, verdicts
+from invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, Stabilised
+from invariants.quorums import Quorums, quorums_of
+from invariants.trace import Line, wrong_quorum
+
+BLOCK = 4 * 1024 * 1024
+"""Bytes that are read at once. A line that is longer is left to the reader that goes line by line."""
+
+_DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Line)
+
+
+class _GivenUp(Exception):
+    """Whether this is a trace in order, or one at all, is for others to say."""
+
+
+def judge_in_order(source: BinaryIO, properties: Iterable[type[Invariant]], block: int = BLOCK) -> list[Verdict] | None:
+    """The verdicts, as `invariants.check` gives them, on a trace that is in order; None if it may be none.
+
+    `source` is read from where it is, `block` bytes at once.
+    """
+    chosen = Chosen(properties)
+    if not chosen.countable:
+        return None
+    try:
+        return _Trace(chosen).judge(source, block)
+    except _GivenUp:
+        return None
+
+
+class _Trace:
+    """A trace while it is read."""
+
+    def __init__(self, chosen: Chosen) -> None:
+        self.chosen = chosen
+        self.header: Header | None = None
+        self.quorums: Quorums | None = None
+        self.end: End | None = None
+        self.count = 0
+        self.proof = Proof(1, np.ones(1, bool))
+
+    def judge(self, source: BinaryIO, block: int) -> list[Verdict]:
+        rest = b""
+        while data := source.read(block):
+            data = rest + data
+            cut = data.rfind(b"\n") + 1
+            if not cut and len(data) > block:
+                raise _GivenUp  # a line that is very long, or no line
+            rest = data[cut:]
+            if cut:
+                self._take(_decode(data[:cut]))
+        if rest:
+            self._take(_decode(rest + b"\n"))
+        if self.header is None:
+            raise _GivenUp
+        judged = {name: int(count[0]) for name, count in self.proof.finish().items()}
+        if not self.proof.in_order[0] or (self.chosen.causality and not self.proof.causal[0]):
+            raise _GivenUp
+        return verdicts(self.chosen.names, judged, self.end is not None and self.end.complete)
+
+    def _take(self, lines: list[Event]) -> None:
+        if self.header is None:
+            self._begin(lines.pop(0))
+        if not lines:
+            return
+        if self.end is not None:
+            raise _GivenUp
+        if isinstance(last := lines[-1], End):
+            self.end = last
+            del lines[-1]
+            if last.count != self.count + len(lines):
+                raise _GivenUp
+        kinds = list(map(type, lines))
+        places = np.array(list(map(_NUMBERS.get, kinds)), np.int8)
+        by_kind: dict[type[Event], list[Any]] = {}
+        for number in np.unique(places).tolist():
+            kind = _KINDS[number]
+            by_kind[kind] = [each for each, found in zip(lines, kinds, strict=True) if found is kind]
+        for kind, events in by_kind.items():
+            self._check(kind, events)
+        self.proof.take(_block(by_kind, places, self.count))
+        self.count += len(lines)
+        if not self.proof.in_order[0]:
+            raise _GivenUp
+
+    def _begin(self, header: Event) -> None:
+        if not isinstance(header, Header):
+            raise _GivenUp
+        self.header = header
+        try:
+            self.quorums = quorums_of(header.quorums, header.processes)
+        except ValueError:
+            raise _GivenUp from None
+        self.proof = Proof(1, np.array([header.order == "global"]), self.chosen.redelivery)
+
+    def _check(self, kind: type[Event], events: list[Any]) -> None:
+        """What a line may not say, given the header; and whether its kind is one that a proof leaves alone."""
+        assert self.header is not None
+        assert self.quorums is not None
+        if kind in (Header, End) or kind in self.chosen.left_to_a_judge:
+            raise _GivenUp
+        if issubclass(kind, Local) and max(map(_process, events)) > self.header.processes:
+            raise _GivenUp
+        if kind is Stabilised and any(wrong_quorum(event, self.quorums) for event in events):
+            raise _GivenUp
+
+
+_KINDS: list[Any] = list(Line.__args__)
+_NUMBERS: dict[type[Event], int] = {kind: number for number, kind in enumerate(_KINDS)}
+_process = attrgetter("process")
+_incarnation = attrgetter("incarnation")
+_epoch = attrgetter("epoch")
+_counter = attrgetter("counter")
+_zxid = attrgetter("zxid")
+
+
+def _decode(data: bytes) -> list[Event]:
+    """The lines in `data`, which ends with a line feed."""
+    try:
+        lines = _DECODER.decode_lines(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise _GivenUp from None
+    # The decoder looks for objects. One stands in each line if there are as many, and each line feed is between two.
+    between = data.count(b"}\n{") + data.count(b"}\r\n{")
+    if not len(lines) == between + 1 == data.count(b"\n") or not data.startswith(b"{"):
+        raise _GivenUp
+    return lines
+
+
+def _block(by_kind: dict[type[Event], list[Any]], kinds: Array, count: int) -> Block:
+    """The rows of these events, which follow `count` others; `kinds` tells which is of what kind."""
+    size = len(kinds)
+    columns = {name: np.zeros(size, np.int64) for name in _COLUMNS}
+    kind_of = np.zeros(size, np.uint8)
+    wanted = np.zeros(size, bool)
+    texts: list[tuple[Array, list[str]]] = []
+    for kind, number in _ROWS.items():
+        events = by_kind.get(kind, [])
+        if not events:
+            continue
+        at = np.flatnonzero(kinds == _NUMBERS[kind])
+        kind_of[at] = number
+        wanted[at] = True
+        columns["process"][at] = _column(_process, events)
+        columns["incarnation"][at] = _column(_incarnation, events)
+        if kind is Restore:
+            columns["length"][at] = [event.length for event in events]
+            columns["hash"][at] = [event.hash for event in events]
+            zxids = [event.zxid for event in events]
+        else:
+            if kind is Broadcast:
+                columns["epoch"][at] = _column(_epoch, events)
+            txns = [event.txn for event in events]
+            zxids = list(map(_zxid, txns))
+            values = [txn.value for txn in txns]
+            columns["value"][at] = np.fromiter(map(hash, values), np.int64, len(values))
+            texts.append((at, values))
+        columns["zxid_epoch"][at] = _column(_epoch, zxids)
+        columns["zxid_counter"][at] = _column(_counter, zxids)
+
+    def texts_of(rows: Array) -> pa.Array:
+        """These are deliveries."""
+        at, values = texts[-1]
+        return pa.array([values[row] for row in np.searchsorted(at, rows).tolist()], pa.string())
+
+    if not KEYS.fit(columns["zxid_epoch"], columns["zxid_counter"]).all():
+        raise _GivenUp
+    run = np.zeros(size, np.int64)
+    return Block(
+        np.flatnonzero(wanted),
+        count,
+        run,
+        kind_of,
+        columns["process"],
+        columns["incarnation"],
+        columns["epoch"],
+        KEYS.of(run, columns["zxid_epoch"], columns["zxid_counter"]),
+        columns["value"],
+        columns["length"],
+        columns["hash"],
+        texts_of,
+    )
+
+
+_ROWS: dict[type[Event], int] = {Broadcast: BROADCAST, Restore: RESTORE, Deliver: DELIVER}
+_COLUMNS = ("process", "incarnation", "epoch", "zxid_epoch", "zxid_counter", "value", "length", "hash")
+KEYS = Keys(1)
+
+
+def _column(get: Callable[[Any], int], events: list[Any]) -> Array:
+    return np.fromiter(map(get, events), np.int64, len(events))

@@ -1,0 +1,535 @@
+"""Parquet files of traces, judged: those in order by counting, many at once, and the others one by one by a `Judge`.
+
+A file is read batch by batch. The runs that lie within a batch are proved together (see `invariants.columns.in_order`);
+one that goes on beyond its batch is proved by itself, piece by piece, so it may be of any length. A run that is not in
+order, or has something unusual in it, is read again row by row, which also tells what is wrong in it.
+
+So two things are looked at here, in arrays: whether the rows are those of runs, one after the other; what is wrong
+with that is reported at once. And whether a row is a line of a trace; a run with a row that may be none is odd, and
+left to the reader that goes row by row. What stands in `rest` is only looked at in header and end, and where a property
+that is asked for looks at events of that kind.
+
+Cost: about 0.2 microseconds a row of a run in order; memory for a batch, and for the longest run of several batches as
+in `invariants.columns.in_order`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import BinaryIO, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from invariants.base import Invariant, Status, Verdict, Violation, judge_events
+from invariants.columns import SCHEMA, events_of, kinds_by_tag
+from invariants.columns.hashes import hashes_of
+from invariants.columns.in_order import BROADCAST, DELIVER, MOST_RUNS, RESTORE, Array, Block, Keys, Proof
+from invariants.columns.verdicts import Chosen, verdicts
+from invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, TraceError
+from invariants.quorums import quorums_of
+from invariants.trace import in_form
+
+BATCH = 1 << 16
+"""Rows that are read at once."""
+
+KEPT = 4
+"""Of a run that goes on beyond its batch, so many pieces are kept, so that they need not be read again."""
+
+_NUMBERED = ("process", "incarnation", "epoch", "zxid_epoch", "zxid_counter", "length", "hash")
+_NULLABLE = (*_NUMBERED, "value")
+_ABOVE = {"epoch": 1 << 32, "zxid_epoch": 1 << 32, "zxid_counter": 1 << 32}
+"""What a number has to be below; all are 0 or more."""
+
+
+class Broken(NamedTuple):
+    """A property that is violated in a run."""
+
+    run: int
+    violation: Violation
+
+
+class Summary:
+    """What is said of all runs of a file: how often each status, and how often each property was exercised."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        self.runs = 0
+        self.statuses: dict[str, dict[Status, int]] = {
+            name: {"holds": 0, "violated": 0, "not exercised": 0, "inconclusive": 0} for name in names
+        }
+        self.judged = dict.fromkeys(names, 0)
+        self.broken: list[Broken] = []
+        self.by_a_judge = 0
+        """Runs that could not be judged by counting."""
+        self.last: list[Verdict] = []
+        """Of the last run."""
+        self.run: int | None = None
+        """The number of the run, if the file has one only."""
+
+    def add(self, run: int, found: Sequence[Verdict]) -> None:
+        """One run that was judged by itself."""
+        self.runs += 1
+        self.last = list(found)
+        for verdict in found:
+            self.statuses[verdict.property][verdict.status] += 1
+            self.judged[verdict.property] += verdict.judged
+            if verdict.violation is not None:
+                self.broken.append(Broken(run, verdict.violation))
+
+    def count(self, counts: Mapping[str, Array], complete: Array) -> None:
+        """Runs in order: how often each property was exercised in each, and which of them are complete."""
+        if not len(complete):
+            return
+        self.runs += len(complete)
+        nothing = np.zeros(len(complete), np.int64)
+        whole = int(np.count_nonzero(complete))
+        for name in self.names:
+            judged = counts.get(name, nothing)
+            exercised = int(np.count_nonzero(complete & (judged > 0)))
+            statuses = self.statuses[name]
+            statuses["holds"] += exercised
+            statuses["not exercised"] += whole - exercised
+            statuses["inconclusive"] += len(complete) - whole
+            self.judged[name] += int(judged.sum())
+        last = {name: int(count[-1]) for name, count in counts.items()}
+        self.last = verdicts(self.names, last, bool(complete[-1]))
+
+
+class File:
+    """A Parquet file of traces. TraceError, in one line, if it is none."""
+
+    def __init__(self, source: BinaryIO, name: str) -> None:
+        self.name = name
+        try:
+            self.file = pq.ParquetFile(source, read_dictionary=["event"])
+            found = self.file.schema_arrow
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise TraceError(f"{name}: expected a Parquet file, {_first_line(error)}") from None
+        for field in SCHEMA:
+            places = found.get_all_field_indices(field.name)
+            if len(places) != 1:
+                there = "none" if not places else f"{len(places)} of them"
+                raise TraceError(f"{name}, column `{field.name}`: expected one of {field.type}, found {there}")
+            type_ = found.field(places[0]).type
+            plain = type_.value_type if pa.types.is_dictionary(type_) else type_
+            if plain != field.type:
+                raise TraceError(f"{name}, column `{field.name}`: expected {field.type}, found {type_}")
+
+    def judge(self, properties: Iterable[type[Invariant]], batch: int = BATCH) -> Summary:
+        """Judge every run. TraceError for what is no trace; what it says begins with file, run, and line."""
+        return _Reading(self, Chosen(properties), batch).judge()
+
+    def judge_run(self, run: int, properties: Iterable[type[Invariant]]) -> list[Verdict]:
+        """The verdicts on this run. TraceError as from `judge`, or if there is no such run."""
+        summary = _Reading(self, Chosen(properties), BATCH).judge(run)
+        if not summary.runs:
+            raise TraceError(f"{self.name}: no run {run} in this file")
+        return summary.last
+
+    def find(self, run: int, events: Iterable[Event]) -> dict[Event, int]:
+        """For each of `events` the line of this run where it stands first; without those that stand nowhere."""
+        wanted = set(events)
+        kinds = {type(event) for event in wanted}
+        lines: dict[Event, int] = {}
+        for batch in self._batches(BATCH):
+            rows = np.flatnonzero(np.asarray(batch.column("run")) == run)
+            if not wanted or not len(rows):
+                continue
+            for _, line, event in events_of([batch.slice(rows[0], len(rows))], self.name):
+                if type(event) in kinds and event in wanted:
+                    lines[event] = line
+                    wanted.remove(event)
+        return lines
+
+    def _batches(self, size: int) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self.file.iter_batches(size, columns=SCHEMA.names)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise TraceError(f"{self.name}: expected a whole Parquet file, {_first_line(error)}") from None
+
+    def _rows(self, first: int, size: int) -> Iterator[pa.RecordBatch]:
+        """These rows, from row `first` of the file on."""
+        end, begin, groups = first + size, 0, []
+        skipped = 0
+        for group in range(self.file.num_row_groups):
+            rows = self.file.metadata.row_group(group).num_rows
+            if begin + rows > first and begin < end:
+                groups.append(group)
+            elif not groups:
+                skipped += rows
+            begin += rows
+        at = skipped
+        for batch in self.file.iter_batches(BATCH, row_groups=groups, columns=SCHEMA.names):
+            low, high = max(first - at, 0), min(end - at, batch.num_rows)
+            if low < high:
+                yield batch.slice(low, high - low)
+            at += batch.num_rows
+
+
+class _Head(NamedTuple):
+    """What is needed of a header."""
+
+    processes: int
+    clocked: bool
+
+
+_ODD = _Head(0, False)
+
+
+class _Rows:
+    """A batch in arrays: what its rows say, and which of them are odd."""
+
+    def __init__(self, batch: pa.RecordBatch, first: int, name: str) -> None:
+        self.batch = batch
+        self.first = first  # the number of its first row in the file
+        for column in ("run", "seq", "event"):
+            if batch.column(column).null_count:
+                row = first + int(np.flatnonzero(np.asarray(batch.column(column).is_null()))[0])
+                raise TraceError(f"{name}, row {row + 1}, column `{column}`: expected a value, found null")
+        self.run = np.asarray(batch.column("run"))
+        self.seq = np.asarray(batch.column("seq"))
+        event = _dictionary(batch.column("event"))
+        tags = [_KIND_OF.get(tag, _UNKNOWN) for tag in event.dictionary.to_pylist()]
+        self.kind = np.array([*tags, _UNKNOWN], np.uint8)[_indices(event, len(tags))]
+        self.columns: dict[str, Array] = {}
+        present = np.zeros(batch.num_rows, np.uint8)
+        self.odd = self.kind == _UNKNOWN
+        for bit, name in enumerate(_NULLABLE):
+            column = batch.column(name)
+            if column.null_count == batch.num_rows:
+                if name != "value":
+                    self.columns[name] = np.zeros(batch.num_rows, np.int64)
+                continue
+            if column.null_count:
+                present |= np.asarray(column.is_valid()).astype(np.uint8) << bit
+            else:
+                present |= np.uint8(1 << bit)
+            if name == "value":
+                continue
+            numbers = np.asarray(column.fill_null(0) if column.null_count else column).astype(np.int64, copy=False)
+            self.columns[name] = numbers
+            if numbers.min() < 0 or numbers.max() >= _ABOVE.get(name, 1 << 63):
+                self.odd |= (numbers < 0) | (numbers >= _ABOVE.get(name, 1 << 63))
+        self.odd |= present != _PRESENT[self.kind]
+        rest = batch.column("rest")
+        if rest.null_count < batch.num_rows:
+            self.odd |= _WITHOUT_REST[self.kind] & np.asarray(rest.is_valid())
+        self._hashes: Array | None = None
+
+    def hashes(self) -> Array:
+        """Those of the column `value`."""
+        if self._hashes is None:
+            self._hashes = hashes_of(_plain(self.batch.column("value")))
+        return self._hashes
+
+    def block(self, begin: int, end: int, run: Array, wanted: Array, keys: Keys) -> Block:
+        """The rows from `begin` to `end`, of which those count that are `wanted`; `run` numbers their runs from 0."""
+        here = slice(begin, end)
+        columns = {name: column[here] for name, column in self.columns.items()}
+        values = _plain(self.batch.column("value"))
+        return Block(
+            np.flatnonzero(wanted),
+            self.first + begin,
+            run,
+            _ROW_KIND[self.kind[here]],
+            columns["process"],
+            columns["incarnation"],
+            columns["epoch"],
+            keys.of(run, columns["zxid_epoch"], columns["zxid_counter"]),
+            self.hashes()[here],
+            columns["length"],
+            columns["hash"],
+            lambda rows: values.take(pa.array(rows + begin)),
+        )
+
+
+class _Open:
+    """The last run of a batch, which may go on in the next one."""
+
+    def __init__(self, number: int, first: int, head: _Head | None, chosen: Chosen, countable: bool) -> None:
+        self.number = number
+        self.first = first  # row of the file
+        self.size = 0
+        self.head = head or _ODD
+        self.odd = head is None or not countable
+        self.end: End | None = None
+        self.proof = Proof(1, np.array([self.head.clocked]), chosen.redelivery)
+        self.pieces: list[pa.RecordBatch] | None = []
+        """What was read of it, as long as it is short."""
+
+    def take(self, rows: _Rows, begin: int, end: int, judged: Array) -> None:
+        """Its next rows; `judged` tells for each kind whether only a judge can tell about it."""
+        kind = rows.kind[begin:end]
+        self.size += end - begin
+        if self.pieces is not None:
+            self.pieces.append(rows.batch.slice(begin, end - begin))
+            if len(self.pieces) > KEPT:
+                self.pieces = None
+        if self.odd or not self.proof.in_order[0]:
+            return
+        headers = np.count_nonzero(kind == _HEADER)
+        ends = np.flatnonzero(kind == _END)
+        self.odd = bool(
+            self.end is not None
+            or headers != (self.size == end - begin)
+            or len(ends) > 1
+            or (len(ends) and ends[0] != len(kind) - 1)
+            or judged[kind].any()
+            or rows.odd[begin:end].any()
+            or (rows.columns["process"][begin:end] > self.head.processes).any()
+            or (_IS_LOCAL[kind] & (rows.columns["process"][begin:end] < 1)).any()
+        )
+        if len(ends) and not self.odd:
+            self.end = _end(rows.batch.column("rest")[end - 1].as_py())
+            self.odd = self.end is None or self.end.count != self.size - 2
+        wanted = _ROW_KIND[kind] != _NO_ROW
+        keys = self.proof.keys
+        self.odd |= not keys.fit(rows.columns["zxid_epoch"][begin:end], rows.columns["zxid_counter"][begin:end]).all()
+        if not self.odd and wanted.any():
+            self.proof.take(rows.block(begin, end, np.zeros(end - begin, np.int64), wanted, keys))
+
+
+class _Reading:
+    """A file while it is judged."""
+
+    def __init__(self, file: File, chosen: Chosen, batch: int) -> None:
+        self.file = file
+        self.chosen = chosen
+        self.batch = batch
+        self.summary = Summary(chosen.names)
+        self.judged = np.array([kind in chosen.left_to_a_judge for kind in _KINDS] + [True])
+        """For each kind of event: whether only a judge can tell what it means."""
+        self.seen: set[int] = set()
+        self.open: _Open | None = None
+        self.line = 0
+        self.only: int | None = None
+
+    def judge(self, only: int | None = None) -> Summary:
+        """Judge all runs, or `only` one of them."""
+        self.only = only
+        first = 0
+        for batch in self.file._batches(self.batch):
+            if batch.num_rows:
+                self._take(_Rows(batch, first, self.file.name))
+                first += batch.num_rows
+        self._close()
+        if not self.seen:
+            raise TraceError(f"{self.file.name}: expected a header, the file has no rows")
+        if len(self.seen) == 1:
+            [self.summary.run] = self.seen
+        return self.summary
+
+    def _take(self, rows: _Rows) -> None:
+        begins = self._begins(rows)
+        new = rows.run[begins].tolist()
+        bounds = [*begins.tolist(), len(rows.run)]
+        if bounds[0]:
+            assert self.open is not None
+            if self._is_wanted(self.open.number):
+                self.open.take(rows, 0, bounds[0], self.judged)
+        if not new:
+            return
+        self._close()
+        heads = self._heads(rows, begins)
+        for low in range(0, len(new) - 1, MOST_RUNS - 1):
+            high = min(low + MOST_RUNS - 1, len(new) - 1)
+            self._take_whole(rows, begins[low:high], bounds[high], heads[low:high])
+        begin, end = bounds[-2], bounds[-1]
+        self.open = _Open(new[-1], rows.first + begin, heads[-1], self.chosen, self.chosen.countable)
+        if self._is_wanted(new[-1]):
+            self.open.take(rows, begin, end, self.judged)
+
+    def _is_wanted(self, run: int) -> bool:
+        return self.only is None or run == self.only
+
+    def _begins(self, rows: _Rows) -> Array:
+        """Where runs begin. TraceError if the rows are not those of one run after the other."""
+        before = np.concatenate(([self.open.number if self.open else -1], rows.run[:-1]))
+        is_new = rows.run != before
+        if self.open is None:
+            is_new[0] = True
+        expected = np.concatenate(([self.line], rows.seq[:-1])) + 1
+        expected[is_new] = 1
+        begins = np.flatnonzero(is_new)
+        wrong = np.flatnonzero(rows.seq != expected)
+        stop = wrong[0] if len(wrong) else len(rows.run)
+        for begin, run in zip(begins.tolist(), rows.run[begins].tolist(), strict=True):
+            if begin > stop:
+                break
+            where = f"{self.file.name}, run {run}, line {rows.seq[begin]}, column `run`"
+            if run in self.seen:
+                raise TraceError(f"{where}: expected the rows of a run together, found others in between")
+            if run < 0:
+                raise TraceError(f"{where}: expected 0 or more, found {run}")
+            self.seen.add(run)
+        if len(wrong):
+            raise TraceError(
+                f"{self.file.name}, run {rows.run[stop]}, line {expected[stop]}, column `seq`: expected "
+                f"{expected[stop]}, as the rows of a run are in order, found {rows.seq[stop]}"
+            )
+        self.line = int(rows.seq[-1])
+        return begins
+
+    def _heads(self, rows: _Rows, begins: Array) -> list[_Head | None]:
+        """What the headers of runs say that begin at these rows; None if one is odd."""
+        texts = rows.batch.column("rest").take(pa.array(begins)).to_pylist()
+        fine = (rows.kind[begins] == _HEADER) & ~rows.odd[begins]
+        return [_head(text) if each else None for text, each in zip(texts, fine.tolist(), strict=True)]
+
+    def _take_whole(self, rows: _Rows, begins: Array, end: int, heads: Sequence[_Head | None]) -> None:
+        """Judge the runs that begin at these rows; the last of them ends before row `end`."""
+        if self.only is not None:
+            found = np.flatnonzero(rows.run[begins] == self.only)
+            if not len(found):
+                return
+            place = int(found[0])
+            end = int([*begins.tolist(), end][place + 1])
+            begins, heads = begins[place : place + 1], heads[place : place + 1]
+        if not len(begins):
+            return
+        begin = int(begins[0])
+        size = np.diff(np.append(begins, end))
+        run = np.repeat(np.arange(len(begins)), size)
+        kind, odd = rows.kind[begin:end], rows.odd[begin:end]
+        numbers = np.array([head or _ODD for head in heads], np.int64)
+        process = rows.columns["process"][begin:end]
+        odd = odd | self.judged[kind] | (process > numbers[run, 0]) | (_IS_LOCAL[kind] & (process < 1))
+        keys = Keys(len(begins))
+        odd |= ~keys.fit(rows.columns["zxid_epoch"][begin:end], rows.columns["zxid_counter"][begin:end])
+        offsets = begins - begin
+        is_odd = np.logical_or.reduceat(odd, offsets)
+        is_odd |= np.array([head is None for head in heads])
+        is_odd |= np.add.reduceat(kind == _HEADER, offsets, dtype=np.int64) != 1
+        is_odd |= not self.chosen.countable
+
+        # The last row may be an end, and no other.
+        complete = np.zeros(len(begins), bool)
+        last = offsets + size - 1
+        ends = np.add.reduceat(kind == _END, offsets, dtype=np.int64)
+        has_end = kind[last] == _END
+        is_odd |= ends != has_end
+        ending = np.flatnonzero(has_end & ~is_odd)
+        texts = rows.batch.column("rest").take(pa.array(last[ending] + begin)).to_pylist()
+        for place, text, count in zip(ending.tolist(), texts, (size[ending] - 2).tolist(), strict=True):
+            found_end = _end(text)
+            if found_end is None or found_end.count != count:
+                is_odd[place] = True
+            else:
+                complete[place] = found_end.complete
+
+        proof = Proof(len(begins), numbers[:, 1] > 0, self.chosen.redelivery)
+        wanted = (_ROW_KIND[kind] != _NO_ROW) & ~is_odd[run]
+        if wanted.any():
+            proof.take(rows.block(begin, end, run, wanted, keys))
+        counts = proof.finish()
+        decided = proof.in_order & ~is_odd
+        if self.chosen.causality:
+            decided &= proof.causal
+        self.summary.count({name: count[decided] for name, count in counts.items()}, complete[decided])
+        for place in np.flatnonzero(~decided).tolist():
+            first = int(begins[place])
+            self._judge_one(int(rows.run[first]), [rows.batch.slice(first, int(size[place]))])
+
+    def _close(self) -> None:
+        """The run that was open has ended."""
+        run, self.open = self.open, None
+        if run is None or not self._is_wanted(run.number):
+            return
+        if not run.odd:
+            counts = run.proof.finish()
+            if run.proof.in_order[0] and (run.proof.causal[0] or not self.chosen.causality):
+                self.summary.count(counts, np.array([run.end is not None and run.end.complete]))
+                return
+        self._judge_one(run.number, self.file._rows(run.first, run.size) if run.pieces is None else run.pieces)
+
+    def _judge_one(self, run: int, batches: Iterable[pa.RecordBatch]) -> None:
+        """Row by row. TraceError with file, run and line for what is no trace."""
+        line = 0
+
+        def events() -> Iterator[Event]:
+            nonlocal line
+            for _, line, event in events_of(batches, self.file.name):  # noqa: B007  # it tells where we are
+                yield event
+
+        self.summary.by_a_judge += 1
+        name = f"{self.file.name}, run {run}"
+        checked = in_form(events(), name)
+        try:
+            found = judge_events(checked, self.chosen.properties)
+        except TraceError as error:
+            message = str(error)
+            raise TraceError(message if message.startswith(name) else f"{name}, line {line}, {message}") from None
+        self.summary.add(run, found)
+
+
+# Kinds of event, by number.
+
+_TAGS = list(kinds_by_tag())
+_KINDS = list(kinds_by_tag().values())
+_KIND_OF = {tag: number for number, tag in enumerate(_TAGS)}
+_UNKNOWN = len(_KINDS)
+_HEADER, _END = _KINDS.index(Header), _KINDS.index(End)
+_NO_ROW = 255
+
+
+def _present(kind: type[Event]) -> int:
+    """The columns that are not null for an event of this kind, as bits."""
+    fields = kind.__struct_fields__
+    names = {"process", "incarnation", "epoch", "length", "hash"}.intersection(fields)
+    names |= {"hash"} if "digest" in fields else set()
+    names |= {"zxid_epoch", "zxid_counter"} if "txn" in fields or "zxid" in fields else set()
+    names |= {"value"} if "txn" in fields else set()
+    return sum(1 << bit for bit, name in enumerate(_NULLABLE) if name in names)
+
+
+_PRESENT = np.array([*map(_present, _KINDS), 0], np.uint8)
+_IS_LOCAL = np.array([*(issubclass(kind, Local) for kind in _KINDS), False])
+_WITHOUT_REST = np.array([*(kind in (Broadcast, Deliver, Restore) for kind in _KINDS), False])
+_ROW_KIND = np.full(len(_KINDS) + 1, _NO_ROW, np.uint8)
+for _kind, _number in ((Broadcast, BROADCAST), (Deliver, DELIVER), (Restore, RESTORE)):
+    _ROW_KIND[_KINDS.index(_kind)] = _number
+
+_decode_header = msgspec.json.Decoder(Header).decode
+_decode_end = msgspec.json.Decoder(End).decode
+
+
+@lru_cache(maxsize=4096)
+def _head(rest: str | None) -> _Head | None:
+    """What the header with this `rest` says; None if that is no header."""
+    try:
+        header = _decode_header(rest or "{}")
+        quorums_of(header.quorums, header.processes)
+    except ValueError:  # msgspec's errors are, too
+        return None
+    return _Head(header.processes, header.order == "global")
+
+
+@lru_cache(maxsize=4096)
+def _end(rest: str | None) -> End | None:
+    """The end with this `rest`; None if that is none."""
+    try:
+        return _decode_end(rest or "{}")
+    except msgspec.DecodeError:
+        return None
+
+
+def _dictionary(column: pa.Array) -> pa.DictionaryArray:
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+
+
+def _indices(column: pa.DictionaryArray, null: int) -> Array:
+    """Which value of its dictionary each row has; `null` for none."""
+    return np.asarray(column.indices.fill_null(null) if column.null_count else column.indices)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).splitlines()[:1])
+
+
+__all__ = ["Broken", "File", "Summary"]
