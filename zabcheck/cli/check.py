@@ -1,8 +1,13 @@
-"""`zabcheck check`: traces, from whatever wrote them."""
+"""`zabcheck check`: traces, from whatever wrote them.
 
+A Parquet file is told by its first bytes; `zabcheck.cli.runs` judges it. JSON Lines are judged line by line, or, if the
+file is so large that loading numpy pays, block by block.
+"""
+
+import os
 from collections.abc import Iterator
-from contextlib import ExitStack
-from typing import Annotated, Any, NamedTuple
+from contextlib import ExitStack, suppress
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
 import typer
@@ -13,16 +18,25 @@ from invariants import trace as trace_format
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, opened
 from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.runs import JudgedRuns, is_parquet, judge_parquet
 from zabcheck.report import terminal
 from zabcheck.report.words import as_text
+
+LARGE = 8 * 1024 * 1024
+"""Bytes. Below that, loading numpy and pyarrow takes longer than they save."""
 
 
 @command
 def check_(
-    traces: Annotated[list[str], typer.Argument(metavar="TRACE...", help="JSON Lines files; - is standard input.")],
+    traces: Annotated[
+        list[str], typer.Argument(metavar="TRACE...", help="JSON Lines or Parquet files; - is standard input.")
+    ],
     merge: Annotated[
         bool, typer.Option("--merge", help="The files are one trace: each holds some of its processes.")
     ] = False,
+    run: Annotated[
+        int | None, typer.Option("--run", metavar="N", min=0, help="Judge only this run of a Parquet file.")
+    ] = None,
     property: Properties = None,
     format: Formats = Format.text,
 ) -> int:
@@ -32,14 +46,18 @@ def check_(
     for name in traces:
         if traces.count(name) > 1 and (merge or name == STDIN):
             raise BadInput(f"{name}: named more than once, expected at most once")
-    results = [judge_files(names, property, merge) for names in ([traces] if merge else [[name] for name in traces])]
+    groups = [traces] if merge else [[name] for name in traces]
+    results = [judge_files(names, property, merge, run) for names in groups]
     if format is Format.json:
         print_json("check", traces=[judged.as_json() for judged in results])
     else:
         console = make_console()
         for judged in results:
-            print_judged(console, judged)
-    codes = [exit_code(judged.verdicts) for judged in results]
+            if isinstance(judged, JudgedRuns):
+                judged.print(console)
+            else:
+                print_judged(console, judged)
+    codes = [judged.exit_code if isinstance(judged, JudgedRuns) else exit_code(judged.verdicts) for judged in results]
     return VIOLATED if VIOLATED in codes else max(codes)
 
 
@@ -56,11 +74,19 @@ class Judged(NamedTuple):
     files: list[str]
     verdicts: list[Verdict]
     places: dict[Event, Place | None]
+    run: int | None = None  # of a Parquet file, if it was asked for
 
     def as_json(self) -> dict[str, Any]:
         files = [as_text(file) for file in self.files]
         verdicts = [{**msgspec.to_builtins(verdict), "found_at": self._found_at(verdict)} for verdict in self.verdicts]
-        return {"trace": " + ".join(files), "files": files, "verdicts": verdicts}
+        return {"trace": " + ".join(files) + self._of_run(), "files": files, "verdicts": verdicts}
+
+    def titles(self) -> list[str]:
+        """What to print above, a line each."""
+        return [f"+ {name}" if number else name + self._of_run() for number, name in enumerate(self.files)]
+
+    def _of_run(self) -> str:
+        return "" if self.run is None else f", run {self.run}"
 
     def _found_at(self, verdict: Verdict) -> list[dict[str, Any] | None] | None:
         if verdict.violation is None:
@@ -80,8 +106,8 @@ class Judged(NamedTuple):
 
 def print_judged(console: Console, judged: Judged) -> None:
     """What is said of one trace, as text."""
-    for number, name in enumerate(judged.files):
-        print_path(console, f"+ {name}" if number else name, style="bold")
+    for title in judged.titles():
+        print_path(console, title, style="bold")
     for verdict in judged.verdicts:
         if verdict.violation is not None:
             console.print(terminal.render_violation(verdict.violation, places=judged.as_texts()))
@@ -100,24 +126,56 @@ def exit_code(verdicts: list[Verdict]) -> int:
     return OK if "holds" in statuses and "inconclusive" not in statuses else INCONCLUSIVE
 
 
-def judge_files(names: list[str], properties: list[str] | None, merge: bool) -> Judged:
-    """Judge one trace while it is read, from one file or from several."""
+def judge_files(names: list[str], properties: list[str] | None, merge: bool, run: int | None) -> Judged | JudgedRuns:
+    """Judge one trace while it is read, from one file or from several; or a Parquet file, or one run of it."""
     with ExitStack() as stack:
-        readers = [
-            trace_format.Reader(stack.enter_context(opened(name)), "standard input" if name == STDIN else name)
-            for name in names
-        ]
-        source = trace_format.Merged(readers) if merge else readers[0]
+        sources = {name: stack.enter_context(opened(name)) for name in names}
+        for name, source in sources.items():
+            if is_parquet(source):
+                if merge:
+                    raise BadInput(f"{name}: expected JSON Lines, as --merge reads no others, found a Parquet file")
+                shown = "standard input" if name == STDIN else name
+                found = judge_parquet(name, shown, source, properties, run)
+                if isinstance(found, JudgedRuns):
+                    return found
+                places = {event: None if line is None else Place(name, line) for event, line in found.lines.items()}
+                return Judged([name], found.verdicts, places, run)
+            if run is not None:
+                raise BadInput(f"{name}: expected a Parquet file, as --run {run} names one of its runs")
+        if not merge and (verdicts := judge_large(sources[names[0]], properties)) is not None:
+            return Judged(names, verdicts, {})
+        return judge_lines(sources, properties, merge)
 
-        def events() -> Iterator[Event]:
-            with bad_input_for(TraceError):
-                yield from source
 
-        with bad_input_for(TraceError, lambda: f"{source.name}, line {source.line}, "):
-            verdicts = check(events(), properties)
-        wanted = {event for verdict in verdicts if verdict.violation is not None for event in verdict.violation.witness}
-        places = places_of(wanted, dict(zip(names, readers, strict=True)) if wanted else {})
-        return Judged(names, verdicts, places)
+def judge_large(source: BinaryIO, properties: list[str] | None) -> list[Verdict] | None:
+    """The verdicts on JSON Lines that are many, and in order; None for any other file, which is at its start again."""
+    verdicts = None
+    with suppress(OSError, ImportError):  # not a file, or the libraries are not installed
+        if source.seekable() and os.fstat(source.fileno()).st_size >= LARGE:
+            from invariants.columns.lines import judge_in_order
+
+            verdicts = judge_in_order(source, select(properties))
+            source.seek(0)
+    return verdicts
+
+
+def judge_lines(sources: dict[str, BinaryIO], properties: list[str] | None, merge: bool) -> Judged:
+    """One trace, line by line."""
+    names = list(sources)
+    readers = [
+        trace_format.Reader(source, "standard input" if name == STDIN else name) for name, source in sources.items()
+    ]
+    source = trace_format.Merged(readers) if merge else readers[0]
+
+    def events() -> Iterator[Event]:
+        with bad_input_for(TraceError):
+            yield from source
+
+    with bad_input_for(TraceError, lambda: f"{source.name}, line {source.line}, "):
+        verdicts = check(events(), properties)
+    wanted = {event for verdict in verdicts if verdict.violation is not None for event in verdict.violation.witness}
+    places = places_of(wanted, dict(zip(names, readers, strict=True)) if wanted else {})
+    return Judged(names, verdicts, places)
 
 
 def places_of(wanted: set[Event], readers: dict[str, trace_format.Reader]) -> dict[Event, Place | None]:

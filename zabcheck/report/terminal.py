@@ -58,6 +58,18 @@ def render_verdicts(verdicts: Sequence[Verdict], ascii_only: bool | None = None)
     return Drawing(lambda pen: [_verdicts(pen, verdicts)], ascii_only)
 
 
+def render_counts(
+    titles: Sequence[str], rows: Mapping[str, Sequence[int]], ascii_only: bool | None = None
+) -> RenderableType:
+    """A line for each row: its name, then numbers."""
+    return Drawing(lambda pen: [_counts(pen, titles, rows)], ascii_only)
+
+
+def render_runs(violations: Sequence[tuple[int, Violation]], ascii_only: bool | None = None) -> RenderableType:
+    """A line for each violation, with the number of its run."""
+    return Drawing(lambda pen: [_runs(pen, violations)], ascii_only)
+
+
 def render_catalogue(
     groups: Mapping[str, Mapping[str, tuple[str, str]]], ascii_only: bool | None = None
 ) -> RenderableType:
@@ -143,6 +155,22 @@ def _verdicts(pen: Pen, verdicts: Iterable[Verdict]) -> Table:
             pen.write(f"{verdict.judged:,}"),
             pen.write(summary),
         )
+    return table
+
+
+def _counts(pen: Pen, titles: Sequence[str], rows: Mapping[str, Sequence[int]]) -> Table:
+    table = _table(pen, *titles)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row, numbers in rows.items():
+        table.add_row(pen.write(row), *[pen.write(f"{number:,}") for number in numbers])
+    return table
+
+
+def _runs(pen: Pen, violations: Sequence[tuple[int, Violation]]) -> Table:
+    table = _table(pen, "run", "property", "what broke it")
+    for run, violation in violations:
+        table.add_row(pen.write(f"{run}"), pen.write(violation.property, RED), pen.write(violation.summary))
     return table
 
 
