@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Callable
 
-from benchmarks import campaign, cost, detection, silence
+from benchmarks import campaign, check, cost, detection, silence
 from zabcheck.search.run import collect_garbage_less_often
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "campaign": campaign.main,
+    "check": check.main,
     "cost": cost.main,
     "detection": detection.main,
     "silence": silence.main,

@@ -15,7 +15,7 @@ in `invariants.columns.in_order`.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -27,8 +27,8 @@ from invariants.columns import SCHEMA, events_of, kinds_by_tag
 from invariants.columns.hashes import hashes_of
 from invariants.columns.in_order import BROADCAST, DELIVER, MOST_RUNS, RESTORE, Array, Block, Keys, Proof
 from invariants.columns.verdicts import Chosen, verdicts
-from invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, TraceError
-from invariants.quorums import quorums_of
+from invariants.events import Broadcast, Deliver, End, Event, Header, Local, ProcessId, Restore, TraceError
+from invariants.quorums import MAJORITY, quorums_of
 from invariants.trace import in_form
 
 BATCH = 1 << 16
@@ -103,8 +103,8 @@ class File:
     def __init__(self, source: BinaryIO, name: str) -> None:
         self.name = name
         try:
-            self.file = pq.ParquetFile(source, read_dictionary=["event"])
-            found = self.file.schema_arrow
+            file = pq.ParquetFile(source)
+            found = file.schema_arrow
         except (pa.ArrowException, OSError, ValueError) as error:
             raise TraceError(f"{name}: expected a Parquet file, {_first_line(error)}") from None
         for field in SCHEMA:
@@ -116,6 +116,9 @@ class File:
             plain = type_.value_type if pa.types.is_dictionary(type_) else type_
             if plain != field.type:
                 raise TraceError(f"{name}, column `{field.name}`: expected {field.type}, found {type_}")
+
+        # The few kinds of event are not made texts for each row.
+        self.file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=["event"])
 
     def judge(self, properties: Iterable[type[Invariant]], batch: int = BATCH) -> Summary:
         """Judge every run. TraceError for what is no trace; what it says begins with file, run, and line."""
@@ -491,19 +494,40 @@ _ROW_KIND = np.full(len(_KINDS) + 1, _NO_ROW, np.uint8)
 for _kind, _number in ((Broadcast, BROADCAST), (Deliver, DELIVER), (Restore, RESTORE)):
     _ROW_KIND[_KINDS.index(_kind)] = _number
 
-_decode_header = msgspec.json.Decoder(Header).decode
+
+class _HeaderRest(msgspec.Struct, forbid_unknown_fields=True):
+    """What stands in `rest` of a header; a schedule, which may be long, is not taken apart."""
+
+    version: Literal[1]
+    processes: ProcessId
+    protocol: str
+    quorums: str = MAJORITY
+    order: Literal["global", "per-process"] = "global"
+    schedule: dict[str, msgspec.Raw] | None = None
+
+
+_decode_header = msgspec.json.Decoder(_HeaderRest).decode
 _decode_end = msgspec.json.Decoder(End).decode
 
 
-@lru_cache(maxsize=4096)
 def _head(rest: str | None) -> _Head | None:
     """What the header with this `rest` says; None if that is no header."""
     try:
         header = _decode_header(rest or "{}")
-        quorums_of(header.quorums, header.processes)
-    except ValueError:  # msgspec's errors are, too
+    except msgspec.DecodeError:
+        return None
+    if not _is_quorum_system(header.quorums, header.processes):
         return None
     return _Head(header.processes, header.order == "global")
+
+
+@lru_cache(maxsize=64)
+def _is_quorum_system(quorums: str, processes: int) -> bool:
+    try:
+        quorums_of(quorums, processes)
+    except ValueError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,113 @@
+"""Events a CPU second that `zabcheck check` judges by all properties, and the most memory that it takes.
+
+The files are written to a temporary folder; each is judged in a process of its own, the start of which counts too.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from invariants import Broadcast, Crash, Deliver, End, Event, Header, Recover, Txn, Zxid, trace
+from invariants.columns import PARQUET, SCHEMA, Rows
+
+EVENTS = 10_000_000
+SHORT = 200
+"""Events in each of many runs."""
+
+REPEATS = 3
+PROGRAM = """
+import resource, sys
+from zabcheck.cli import app
+code = app(sys.argv[1:], standalone_mode=False)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(code, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024, file=sys.stderr)
+"""
+
+
+def main() -> None:
+    with TemporaryDirectory() as folder:
+        files: list[tuple[str, Path, Callable[[Path], None]]] = [
+            ("JSON Lines, one run", Path(folder, "long.jsonl"), write_lines),
+            ("Parquet, one run", Path(folder, "long.parquet"), write_long),
+            (f"Parquet, runs of {SHORT}", Path(folder, "many.parquet"), write_many),
+        ]
+        print(f"{EVENTS:,} events, all properties, the best of {REPEATS}; in order, so by counting:")
+        print(f"  {'':24}{'events a CPU second':>20}{'MB at most':>12}{'MB on disk':>12}")
+        for name, path, write in files:
+            write(path)
+            found = [measured(path) for _ in range(REPEATS)]
+            seconds, megabytes = min(each[0] for each in found), max(each[1] for each in found)
+            size = path.stat().st_size / 1e6
+            print(f"  {name:24}{EVENTS / seconds:>20,.0f}{megabytes:>12,}{size:>12,.0f}", flush=True)
+            path.unlink()
+        by_line = Path(folder, "short.jsonl")
+        write_lines(by_line, EVENTS // 50)
+        seconds = min(measured(by_line, "--merge")[0] for _ in range(REPEATS))
+        print(f"line by line, {EVENTS // 50:,} events: {EVENTS // 50 / seconds:,.0f} events a CPU second")
+
+
+def measured(path: Path, *options: str) -> tuple[float, int]:
+    """CPU seconds and megabytes of `zabcheck check`, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "check", *options, str(path)], capture_output=True, text=True, check=True
+    )
+    code, seconds, megabytes = done.stderr.split()
+    assert code == "0", done.stdout
+    return float(seconds), int(megabytes)
+
+
+def events(count: int) -> Iterable[Event]:
+    """A quarter of them broadcasts; three processes deliver each."""
+    for number in range(1, count // 4 + 1):
+        txn = Txn(Zxid(1, number), f"v{number}")
+        yield Broadcast(1, 0, 1, txn)
+        yield from (Deliver(process, 0, txn) for process in (1, 2, 3))
+
+
+def lines(count: int) -> Iterable[Event]:
+    yield Header(1, 3, "benchmark", order="per-process")
+    yield from events(count)
+    yield End(count)
+
+
+def write_lines(path: Path, count: int = EVENTS) -> None:
+    with path.open("wb") as file:
+        file.writelines(trace.dump(lines(count)))
+
+
+def write_long(path: Path) -> None:
+    rows = Rows()
+    rest = iter(lines(EVENTS))
+    line = 1
+    with pq.ParquetWriter(path, SCHEMA, **PARQUET) as writer:
+        while some := list(islice(rest, 1 << 18)):
+            rows.add(0, some)
+            batch = rows.take()
+            numbers = pa.array(range(line, line + len(some)), pa.int64())
+            writer.write_batch(batch.set_column(1, SCHEMA.field("seq"), numbers))
+            line += len(some)
+
+
+def write_many(path: Path) -> None:
+    """Each run has two epochs, and a process that comes back and begins again."""
+    first, second = ([Txn(Zxid(epoch, number), f"v{number}") for number in range(1, 25)] for epoch in (1, 2))
+    run: list[Event] = []
+    for txns, primary in ((first, 1), (second, 2)):
+        for txn in txns:
+            run += [Broadcast(primary, 0, txn.zxid.epoch, txn), *(Deliver(process, 0, txn) for process in (1, 2, 3))]
+    run += [Crash(3, 0), Recover(3, 1), *(Deliver(3, 1, txn) for txn in first[:4])]
+    run = [Header(1, 3, "benchmark"), *run, End(len(run))]
+    assert len(run) == SHORT
+    rows = Rows()
+    with pq.ParquetWriter(path, SCHEMA, **PARQUET) as writer:
+        for number in range(EVENTS // SHORT):
+            rows.add(number, run)
+            if len(rows) > 1 << 18:
+                writer.write_batch(rows.take())
+        writer.write_batch(rows.take())
