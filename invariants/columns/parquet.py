@@ -113,10 +113,8 @@ class File:
                 there = "none" if not places else f"{len(places)} of them"
                 raise TraceError(f"{name}, column `{field.name}`: expected one of {field.type}, found {there}")
             type_ = found.field(places[0]).type
-            plain = type_.value_type if pa.types.is_dictionary(type_) else type_
-            if plain != field.type:
+            if type_ != field.type and not (pa.types.is_string(field.type) and _is_text(type_)):
                 raise TraceError(f"{name}, column `{field.name}`: expected {field.type}, found {type_}")
-
         # The few kinds of event are not made texts for each row.
         self.file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=["event"])
 
@@ -548,8 +546,14 @@ def _indices(column: pa.DictionaryArray, null: int) -> Array:
     return np.asarray(column.indices.fill_null(null) if column.null_count else column.indices)
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+def _is_text(type_: pa.DataType) -> bool:
+    """Whether this is one of the ways to keep text in a column."""
+    kept = type_.value_type if pa.types.is_dictionary(type_) else type_
+    return bool(pa.types.is_string(kept) or pa.types.is_large_string(kept))
+
+
+def _plain(column: pa.Array) -> pa.StringArray:
+    return column if pa.types.is_string(column.type) else column.cast(pa.string())
 
 
 def _first_line(error: Exception) -> str:

@@ -10,9 +10,12 @@ import pytest
 from msgspec import Struct
 
 from invariants import Txn, Zxid, chain_hash
+from invariants.columns import SCHEMA
 from invariants.events import EVENTS, End, Header
+from invariants.trace import loads
 from tests.cli.command import BROKEN_SCHEDULE, DELIVERED, ROOT, trace_of
 from tests.cli.conftest import Command, Found
+from tests.invariants.columns import parquet_of, table_of
 from zabcheck.simulation.schedule import AnyChoice
 
 OUTPUT = (ROOT / "docs/output.md").read_text(encoding="utf-8")
@@ -48,9 +51,13 @@ def test_the_form_of_verdicts_is_the_documented_one(command: str, zabcheck: Comm
     violation = set(shape(EXAMPLES["run"]["counterexample"]["violation"]))
     prefix = ".verdicts[].violation" if command == "replay" else ".traces[].verdicts[].violation"
     documented = {*shape(EXAMPLES[command]), *(f"{prefix}{each}" for each in violation)}
+    files = [command]
     if command == "check":
         documented |= {f".traces[].verdicts[].found_at[].{field}" for field in ("trace", "line")}
-    assert set(shape(zabcheck(command, command, "--format", "json").json)) == documented
+        run = list(loads(trace_of(DELIVERED)))
+        (tmp_path / "runs").write_bytes(parquet_of(table_of([run, run])).getvalue())
+        files.append("runs")
+    assert set(shape(zabcheck(command, *files, "--format", "json").json)) == documented
 
 
 def test_the_form_of_list_is_the_documented_one(zabcheck: Command) -> None:
@@ -120,3 +127,22 @@ def test_the_hashes_in_the_text_are_right() -> None:
     second = chain_hash(first, Txn(Zxid(1, 2), "b"))
     for hash_ in (first, second):
         assert str(hash_) in TRACES
+
+
+@pytest.mark.parametrize(
+    ("library", "file", "count"), [("pyarrow", "runs.parquet", 200_000), ("pandas", "run.parquet", 200)]
+)
+def test_the_examples_of_parquet_are_judged_as_sound(library: str, file: str, count: int, zabcheck: Command) -> None:
+    [example] = re.findall(rf"```python {library}\n(.*?)```", TRACES, re.S)
+    exec(compile(example, "docs/traces.md", "exec"), {})
+    result = zabcheck("check", file, "--property", "zxid uniqueness", "--property", "integrity", "--format", "json")
+    assert (result.code, result.err) == (0, "")
+    [judged] = result.json["traces"]
+    each = judged["properties"] if library == "pyarrow" else judged["verdicts"]
+    assert sum(entry["judged"] for entry in each) == count
+
+
+def test_every_column_is_documented_with_its_type() -> None:
+    rows = re.findall(r"^\| (`[a-z_`, ]+) \| (int64|int32|string) \|", TRACES, re.MULTILINE)
+    documented = {name: type_ for names, type_ in rows for name in re.findall(r"`(\w+)`", names)}
+    assert documented == {field.name: str(field.type) for field in SCHEMA}
