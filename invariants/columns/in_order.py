@@ -61,6 +61,9 @@ BROADCAST, DELIVER, RESTORE = range(3)
 MOST_RUNS = 1 << 15
 """So many runs fit into the key of a zxid."""
 
+_PIECE = 1 << 18
+"""Broadcasts that are joined with the path at once."""
+
 _LATE = np.iinfo(np.int64).max
 
 
@@ -122,6 +125,14 @@ class _Sents(NamedTuple):
     longest: Array  # in any sequence
     row: Array
 
+    def of(self, rows: Array) -> "_Sents":
+        """These of them, in this order."""
+        return _Sents(*[column[rows] for column in self])
+
+
+_SENTS_AS = _Sents(np.int64, np.int64, np.int32, np.int64, np.int32, np.int32, np.int64)  # type: ignore[arg-type]
+"""How they are kept: a path has fewer than 2^31 places, or it would not fit into the memory."""
+
 
 class Proof:
     """Takes in `runs` traces, as one block with all of them, or one trace as any number of blocks; then `finish`.
@@ -146,7 +157,7 @@ class Proof:
         self.path_value = Grown(np.int64)
         self.path_row = Grown(np.int64)  # of its first delivery
         self.path_first = Grown(np.bool_)  # whether some process delivered it where it comes next
-        self.sents: list[_Sents] = []
+        self.sents = [Grown(dtype) for dtype in _SENTS_AS]
         self.texts: list[pa.Array] = []  # of the path, behind what is in `hashes`
         self.hashes = [0]  # the chain hashes of the path, as far as somebody asked; of a single run
         self.redeliveries = Redeliveries(runs) if redelivery else None
@@ -230,8 +241,8 @@ class Proof:
             array = np.full(len(processes), initial, np.int64)
             array[old] = getattr(self, name)
             setattr(self, name, array)
-        for sents in self.sents:
-            sents.slot[:] = old[sents.slot]
+        slot = _Sents(*[column.array for column in self.sents]).slot
+        slot[:] = old[slot]
         if self.redeliveries is not None:
             self.redeliveries.renumber(old, len(processes))
         self.processes = processes
@@ -326,64 +337,63 @@ class Proof:
         rows = rows[sends]
         key = block.key[rows]
         self._refute(run[sends][block.epoch[rows] != self.keys.epoch(key)])
-        self.sents.append(
-            _Sents(
-                key,
-                block.value[rows],
-                slot[sends].astype(np.int32),
-                block.incarnation[rows],
-                had[sends],
-                longest[sends],
-                rows + block.first,
-            )
+        columns = (
+            key,
+            block.value[rows],
+            slot[sends],
+            block.incarnation[rows],
+            had[sends],
+            longest[sends],
+            rows + block.first,
         )
+        for kept, column in zip(self.sents, columns, strict=True):
+            kept.extend(column)
 
     def _all_sents(self) -> _Sents:
-        """All broadcasts, by process and in its order, without repeats. Those kept so far are forgotten."""
-        empty = np.zeros(0, np.int64)
-        columns = [
-            np.concatenate([sents[number] for sents in self.sents]) if self.sents else empty
-            for number in range(len(_Sents._fields))
-        ]
-        self.sents = []
-        sents = _Sents(*columns)
-        by_key = np.arange(len(sents.key))
+        """All broadcasts, by process and in its order, without repeats."""
+        sents = _Sents(*[column.array for column in self.sents])
         if not (sents.key[1:] > sents.key[:-1]).all():
             by_key = np.argsort(sents.key, kind="stable")
-        key = sents.key[by_key]
-        repeats = np.flatnonzero(key[1:] == key[:-1]) + 1
-        if len(repeats):
+            key = sents.key[by_key]
+            again = np.flatnonzero(key[1:] == key[:-1]) + 1
+            repeats, before = by_key[again], by_key[again - 1]
             for column in (sents.value, sents.slot, sents.incarnation):
-                differs = column[by_key[repeats]] != column[by_key[repeats - 1]]
-                self._refute(self.processes[sents.slot[by_key[repeats[differs]]]] >> 32)
-            kept = np.ones(len(key), bool)
-            kept[by_key[repeats]] = False
-            sents = _Sents(*[column[kept] for column in sents])
+                differs = column[repeats] != column[before]
+                self._refute(self.processes[sents.slot[repeats[differs]]] >> 32)
+            if len(repeats):
+                kept = np.ones(len(key), bool)
+                kept[repeats] = False
+                sents = sents.of(kept)
         if (sents.slot[1:] >= sents.slot[:-1]).all():
             return sents
-        order = sort_by(sents.slot, len(self.processes))
-        return _Sents(*[column[order] for column in sents])
+        return sents.of(sort_by(sents.slot, len(self.processes)))
 
     def finish(self) -> dict[str, Array]:
         """How often each property was exercised, for each run; without meaning where it is not `in_order`."""
         sents = self._all_sents()
         runs, base = self.runs, self._base()
         size = np.append(base, len(self.path))[1:] - base
-        run = self.processes[sents.slot] >> 32 if len(sents.slot) else np.zeros(0, np.int64)
+        run = self.processes[sents.slot] >> 32 if runs > 1 else np.broadcast_to(np.int64(0), len(sents.slot))
         path = self.path.array
 
         def per_run(rows: Array) -> Array:
-            return np.bincount(run[rows], minlength=runs)
+            return np.bincount(run[rows], minlength=runs) if runs > 1 else np.array([np.count_nonzero(rows)])
 
-        # Join with the path.
-        place = np.searchsorted(path, sents.key)
-        delivered = np.zeros(len(place), bool)
-        inside = place < len(path)
-        delivered[inside] = path[place[inside]] == sents.key[inside]
+        # Join with the path, piece by piece, as there may be many.
+        place = np.empty(len(sents.key), np.int32)
+        delivered = np.zeros(len(sents.key), bool)
+        for low in range(0, len(place), _PIECE):
+            here = slice(low, low + _PIECE)
+            place[here] = found = np.searchsorted(path, sents.key[here])
+            inside = found < len(path)
+            on_path = inside.copy()
+            on_path[inside] = path[found[inside]] == sents.key[here][inside]
+            delivered[here] = on_path
+            found, its_run = found[on_path], run[here][on_path]
+            self._refute(its_run[self.path_value.array[found] != sents.value[here][on_path]])
+            late = self.path_row.array[found] < sents.row[here][on_path]
+            self._refute(its_run[late & self.clocked[its_run]])
         self._refute(np.flatnonzero(per_run(delivered) != size))  # something on the path was not broadcast
-        self._refute(run[delivered][self.path_value.array[place[delivered]] != sents.value[delivered]])
-        late = self.path_row.array[place[delivered]] < sents.row[delivered]
-        self._refute(run[delivered][late & self.clocked[run[delivered]]])
         nobody_delivered_it_in_turn = np.flatnonzero(~self.path_first.array)
         self._refute(np.searchsorted(base, nobody_delivered_it_in_turn, "right") - 1)
 
@@ -398,9 +408,9 @@ class Proof:
         descends = np.zeros(len(place), bool)
         descends[1:] = same_process[1:] & ~later_life[1:] & (epoch[1:] < epoch[:-1])
         self._refute(run[descends])
-        on_path = np.flatnonzero(delivered)
-        overtakes = (sents.slot[on_path[1:]] == sents.slot[on_path[:-1]]) & (place[on_path[1:]] < place[on_path[:-1]])
-        self._refute(run[on_path[1:][overtakes]])
+        slots, places = sents.slot[delivered], place[delivered]
+        overtakes = (slots[1:] == slots[:-1]) & (places[1:] < places[:-1])
+        self._refute(self.processes[slots[1:][overtakes]] >> 32)
         gap = delivered & same_primary
         gap[1:] &= ~delivered[:-1]
         self._refute(run[gap])
@@ -419,12 +429,14 @@ class Proof:
         # How often each property was exercised.
         counts = self.counts
         some = size > 0
-        path_run = np.repeat(np.arange(runs), size)
-        path_epoch = self.keys.epoch(path)
         first_epoch = np.full(runs, _LATE)
-        first_epoch[some] = path_epoch[base[some]]
-        of_first = np.bincount(path_run[path_epoch == first_epoch[path_run]], minlength=runs)
-        servers = np.unique(sents.slot[delivered & (epoch == first_epoch[run])])
+        first_epoch[some] = self.keys.epoch(path[base[some]])
+        highest = np.full(np.count_nonzero(some), (1 << self.keys.counter_bits) - 1)
+        of_first = np.zeros(runs, np.int64)
+        of_first[some] = (
+            np.searchsorted(path, self.keys.of(np.flatnonzero(some), first_epoch[some], highest), "right") - base[some]
+        )
+        servers = distinct(sents.slot[delivered & (place < (base + of_first)[run])])
         pairs = per_run(delivered & same_primary)
         learned = delivered & (same_primary | (sents.longest > base[run]))
         later_primaries = np.bincount(run[firsts][epoch[firsts] > first_epoch[run[firsts]]], minlength=runs)

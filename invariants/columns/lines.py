@@ -21,7 +21,7 @@ from invariants.events import Broadcast, Deliver, End, Event, Header, Local, Res
 from invariants.quorums import Quorums, quorums_of
 from invariants.trace import Line, wrong_quorum
 
-BLOCK = 4 * 1024 * 1024
+BLOCK = 2 * 1024 * 1024
 """Bytes that are read at once. A line that is longer is left to the reader that goes line by line."""
 
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Line)
