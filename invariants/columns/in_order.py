@@ -230,12 +230,21 @@ class Proof:
 
     def _slots(self, block: Block) -> Array:
         """The slot of each row; a process that is new gets one."""
-        process = block.run[block.rows] << 32 | block.process[block.rows]
+        run, process = block.run[block.rows], block.process[block.rows]
+        highest = int(process.max())
+        if self.runs > 1 and self.runs * highest < 1 << 16:  # the usual case: each run has slots for so many processes
+            self._renumber(np.add.outer(np.arange(self.runs) << 32, np.arange(1, highest + 1)).ravel())
+            return run * highest + process - 1
+        process |= run << 32
         found = np.searchsorted(self.processes, process)
         known = self.processes[np.minimum(found, len(self.processes) - 1)] if len(self.processes) else None
         if known is not None and np.array_equal(known, process):
             return found
-        processes = distinct(np.concatenate((self.processes, process)))
+        self._renumber(distinct(np.concatenate((self.processes, process))))
+        return np.searchsorted(self.processes, process)
+
+    def _renumber(self, processes: Array) -> None:
+        """These have a slot each, from now on; those that had one are among them."""
         old = np.searchsorted(processes, self.processes)
         for name, initial in (("incarnation", -1), ("position", 0), ("longest", 0)):
             array = np.full(len(processes), initial, np.int64)
@@ -246,7 +255,6 @@ class Proof:
         if self.redeliveries is not None:
             self.redeliveries.renumber(old, len(processes))
         self.processes = processes
-        return np.searchsorted(processes, process)
 
     # The path.
 
