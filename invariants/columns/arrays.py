@@ -55,8 +55,10 @@ def sort_by(numbers: Array, bound: int) -> Array:
     return np.argsort(numbers.astype(np.min_scalar_type(max(bound - 1, 0))), kind="stable")
 
 
-def running_maximum(values: Array, first: Array) -> Array:
-    """The highest so far, anew from each True in `first`, which begins with one. Values from 0 to 2^40."""
-    piece = np.cumsum(first) << _SHIFT
-    running: Array = np.maximum.accumulate(piece + values) - piece
+def running_maximum(values: Array, begins: Array) -> Array:
+    """The highest so far, anew from each row in `begins`, which ascend from 0. Values from 0 to 2^40."""
+    sizes = np.diff(np.append(begins, len(values)))
+    piece = np.repeat(np.arange(len(begins)) << _SHIFT, sizes)
+    running: Array = np.maximum.accumulate(piece + values)
+    running -= piece
     return running

@@ -188,16 +188,27 @@ class Proof:
         if restores.any():
             start[restores] = self._restored(block, rows[restores], run[restores], key[restores], base)
         pieces = first | lives | restores
-        at = running_maximum(np.maximum(place + 1, np.where(pieces, start, 0)), pieces)
+        begins = np.flatnonzero(pieces)
+        reached = place + 1
+        reached[begins] = np.maximum(reached[begins], start[begins])
+        at = running_maximum(reached, begins)
         had = np.concatenate(([0], at[:-1]))
-        had[pieces] = start[pieces]
+        had[begins] = start[begins]
         self._refute(run[delivers & (place > had)])
         news = delivers & (place == had)
         self.path_first.array[place[news]] = True
 
-        longest = np.where(first, np.maximum(at, self.longest[slot]), at)
-        longest = running_maximum(longest, first)
-        self._keep_sents(block, rows, run, np.flatnonzero(kind == BROADCAST), slot, had, longest)
+        # The longest that a process had in the sequences before the one that begins there.
+        opens = np.flatnonzero(first[begins])
+        owner = slot[begins]
+        ends_at = at[np.append(begins[1:], len(at)) - 1]
+        ends_at[opens] = np.maximum(ends_at[opens], self.longest[owner[opens]])
+        longest = running_maximum(ends_at, opens)
+        earlier = np.concatenate(([0], longest[:-1]))
+        earlier[opens] = self.longest[owner[opens]]
+        sends = np.flatnonzero(kind == BROADCAST)
+        known = np.maximum(at[sends], earlier[np.searchsorted(begins, sends, "right") - 1])
+        self._keep_sents(block, rows[sends], run[sends], slot[sends], had[sends], known)
         if self.redeliveries is not None:
             again = (lives & (last_incarnation >= 0)) | restores | (delivers & ~news)
             self.redeliveries.keep(distinct(slot[again]), self.position - base[self.processes >> 32], self.incarnation)
@@ -215,7 +226,7 @@ class Proof:
         self._count("starts", run[news & (place == base[run])])
         ends = np.append(np.flatnonzero(first)[1:], len(slot)) - 1
         self.position[slot[ends]] = at[ends]
-        self.longest[slot[ends]] = longest[ends]
+        self.longest[owner] = longest  # the last one of a process counts
         self.incarnation[slot[ends]] = incarnation[ends]
 
     def _refute(self, runs: Array) -> None:
@@ -338,20 +349,17 @@ class Proof:
 
     # Broadcasts.
 
-    def _keep_sents(
-        self, block: Block, rows: Array, run: Array, sends: Array, slot: Array, had: Array, longest: Array
-    ) -> None:
-        """Of all rows, by slot, keep those numbered `sends`."""
-        rows = rows[sends]
+    def _keep_sents(self, block: Block, rows: Array, run: Array, slot: Array, had: Array, longest: Array) -> None:
+        """Keep these rows, which are broadcasts."""
         key = block.key[rows]
-        self._refute(run[sends][block.epoch[rows] != self.keys.epoch(key)])
+        self._refute(run[block.epoch[rows] != self.keys.epoch(key)])
         columns = (
             key,
             block.value[rows],
-            slot[sends],
+            slot,
             block.incarnation[rows],
-            had[sends],
-            longest[sends],
+            had,
+            longest,
             rows + block.first,
         )
         for kept, column in zip(self.sents, columns, strict=True):
