@@ -36,7 +36,7 @@ class Redeliveries:
         self.room = np.zeros(0, np.int64)
         self.last = np.zeros(0, np.int64)  # the place of what came last; -1: nothing
         self.incarnation = np.zeros(0, np.int64)  # in which that was
-        self.places = np.zeros(0, np.uint8)
+        self.places = np.zeros(1, np.uint8)  # one more than there is room for: -1 is the place of nothing
 
     def renumber(self, old: Array, size: int) -> None:
         """There are `size` slots now; those so far are at `old`."""
@@ -58,7 +58,7 @@ class Redeliveries:
         incarnation = incarnation[slots]
         position = np.where(incarnation < 0, 0, position[slots])
         self.last[slots], self.incarnation[slots] = position - 1, incarnation
-        self._make_room(slots, np.maximum(position, 1))
+        self._make_room(slots, position)
         for slot, end in zip(slots[position > 0].tolist(), position[position > 0].tolist(), strict=True):
             begin = int(self.begin[slot])
             self.places[begin : begin + end] = _IN_TURN
@@ -114,7 +114,7 @@ class Redeliveries:
             return
         room = np.where(needed > self.room, np.maximum(needed, 2 * self.room), self.room)
         begin = np.cumsum(room) - room
-        places = np.zeros(int(room.sum()) + 1, np.uint8)  # one more: -1 is the place of nothing
+        places = np.zeros(int(room.sum()) + 1, np.uint8)
         for slot in np.flatnonzero(self.room).tolist():
             old, size = int(self.begin[slot]), int(self.room[slot])
             places[begin[slot] : begin[slot] + size] = self.places[old : old + size]
