@@ -1,12 +1,14 @@
-"""One Spark for all tests that need it: to start it takes as long as many of them."""
+"""One Spark for all tests that need it, as to start it takes as long as many of them; and campaigns made once."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.campaign.campaigns import made
 from tests.cli.conftest import zabcheck  # noqa: F401  # the command, for the tests here too
 from zabcheck.campaign.session import session
+from zabcheck.campaign.store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,3 +24,15 @@ def spark() -> Iterator["SparkSession"]:
         started.conf.set("spark.sql.shuffle.partitions", 4)
         yield started
         started.stop()
+
+
+@pytest.fixture(scope="session")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """300 runs in six parts, with two mutants and without. Nothing may be changed in it."""
+    return made(tmp_path_factory.mktemp("campaign") / "with mutants", 300, (None, "no-truncation", "commit-ld-zxid"))
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """100 runs in two parts, of the protocol as it is. Nothing may be changed in it."""
+    return made(tmp_path_factory.mktemp("campaign") / "sound", 100, (None,))

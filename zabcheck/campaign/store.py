@@ -28,6 +28,7 @@ from zabcheck.campaign.schema import RUNS
 PLAN = "campaign.json"
 RUNS_FOLDER = "runs"
 EVENTS_FOLDER = "events"
+_PATTERN = re.compile(r"[][{}*?\\]")
 _PART = re.compile(r"part-(\d{6,})\.parquet")
 
 
@@ -54,8 +55,8 @@ class Store:
         return self.place if "://" in self.place else self.root
 
     def uri(self, name: str = "") -> str:
-        """What Spark calls a file of the folder."""
-        start = self.place if "://" in self.place else Path(self.root).as_uri()
+        """What Spark calls a file of the folder: nothing in it is encoded, but what would be a pattern is escaped."""
+        start = self.place if "://" in self.place else "file://" + _PATTERN.sub(r"\\\g<0>", self.root)
         return f"{start}/{name}" if name else start
 
     def path(self, name: str) -> str:

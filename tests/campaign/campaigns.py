@@ -1,0 +1,49 @@
+"""Small campaigns that are real, and changed copies of them."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from invariants import select
+from zabcheck.campaign.part import Maker
+from zabcheck.campaign.plan import Plan
+from zabcheck.campaign.schema import RUNS, RUNS_PARQUET
+from zabcheck.campaign.store import Store
+
+PART = 50
+
+
+def made(place: Path, runs: int, mutants: tuple[str | None, ...]) -> Store:
+    """A campaign whose parts are all finished."""
+    properties = tuple(kind.name for kind in select(None))
+    plan = Plan(1, "zab", mutants, 1, runs, PART, "violations", 100, None, None, properties, {})
+    store = Store(str(place))
+    store.begin(plan)
+    maker = Maker(plan, store)
+    for part in range(plan.parts):
+        assert maker.make(part).error is None
+    return store
+
+
+def copied(store: Store, place: Path) -> Store:
+    """A copy that may be changed."""
+    return Store(str(shutil.copytree(store.place, place)))
+
+
+def change(store: Store, name: str, edit: Callable[[pa.Table], pa.Table]) -> None:
+    """Write a file of runs anew, as `edit` has it."""
+    path = f"{store.place}/{name}"
+    pq.write_table(edit(pq.read_table(path, schema=RUNS)), path, **RUNS_PARQUET)
+
+
+def rows_of(store: Store) -> list[dict[str, Any]]:
+    """All rows of runs, in the order of their numbers; maps as dictionaries."""
+    rows = [row for name in store.finished().values() for row in pq.read_table(f"{store.place}/{name}").to_pylist()]
+    return sorted(
+        ({**row, **{name: dict(row[name]) for name in ("switches", "weights", "judged")}} for row in rows),
+        key=lambda row: row["run"],
+    )

@@ -1,0 +1,332 @@
+"""The tables of a campaign are what plain Python finds in the same rows."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.campaign.campaigns import PART, change, copied, rows_of
+from zabcheck.campaign import ratios, tables
+from zabcheck.campaign.store import Store, StoreError
+from zabcheck.report.campaign_data import ConfigurationRow, Tables
+from zabcheck.search.goals import GOALS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+Rows = list[dict[str, Any]]
+
+
+def tables_of(spark: "SparkSession", store: Store) -> Tables:
+    plan = store.plan()
+    assert plan is not None
+    tables.check(store)
+    return tables.make(spark, store, plan)
+
+
+@pytest.fixture(scope="session")
+def found(spark: "SparkSession", campaign: Store) -> Tables:
+    return tables_of(spark, campaign)
+
+
+@pytest.fixture(scope="session")
+def rows(campaign: Store) -> Rows:
+    return rows_of(campaign)
+
+
+def total(rows: Iterable[dict[str, Any]], name: str) -> Any:
+    return sum(row[name] for row in rows)
+
+
+def broken(rows: Rows) -> Rows:
+    return [row for row in rows if row["broken"] is not None]
+
+
+# What happened.
+
+
+def test_the_overview_sums_the_rows_up(found: Tables, rows: Rows) -> None:
+    [overview] = found.overview
+    as_it_is = [row for row in rows if row["mutant"] is None]
+    for name in ("steps", "events", "broadcasts", "deliveries", "crashes", "epochs"):
+        assert getattr(overview, name) == total(rows, name) > 0, name
+    assert overview.seconds == pytest.approx(total(rows, "seconds"), abs=1e-6)
+    assert (overview.runs, overview.planned_runs) == (len(rows), 300)
+    assert (overview.parts, overview.planned_parts) == (6, 6)
+    assert overview.longest == max(row["longest"] for row in rows)
+    assert (overview.violating, overview.raised) == (len(broken(rows)), 0)
+    assert (overview.as_it_is, overview.broken_as_it_is) == (len(as_it_is), 0)
+    assert overview.states == len({state for row in rows for state in row["states"]})
+
+
+def test_of_each_property_it_is_told_how_often_it_was_judged_and_broke(found: Tables, rows: Rows) -> None:
+    assert len(found.properties) == 23
+    for each in found.properties:
+        judged = [row["judged"][each.property] for row in rows]
+        assert (each.exercised, each.judged) == (sum(times > 0 for times in judged), sum(judged))
+        assert each.violated == sum(each.property in row["violated"] for row in rows)
+        assert each.first == sum(each.property == row["broken"] for row in rows)
+    assert sum(each.first for each in found.properties) == len(broken(rows)) > 0
+
+
+def test_of_each_goal_it_is_told_how_many_runs_reached_it_and_which_was_the_first(found: Tables, rows: Rows) -> None:
+    assert [each.goal for each in found.goals] == list(GOALS)
+    for each in found.goals:
+        reached = [row["run"] for row in rows if each.goal in row["goals"]]
+        assert (each.runs, each.first) == (len(reached), min(reached, default=None))
+
+
+def test_of_each_mutant_it_is_told_how_often_and_how_soon_it_was_detected(found: Tables, rows: Rows) -> None:
+    assert [each.mutant for each in found.mutants] == [None, "no-truncation", "commit-ld-zxid"]
+    for each in found.mutants:
+        mine = [row for row in rows if row["mutant"] == each.mutant]
+        assert (each.runs, each.steps, each.violating) == (len(mine), total(mine, "steps"), len(broken(mine)))
+        assert each.seconds == pytest.approx(total(mine, "seconds"), abs=1e-6)
+        assert each.rate == pytest.approx(1e6 * each.violating / each.steps)
+        waits, spent = [], 0.0
+        for row in mine:
+            spent += row["seconds"]
+            if row["broken"] is not None:
+                waits.append(spent)
+                spent = 0.0
+        if waits:
+            assert (each.median_seconds, each.worst_seconds) == pytest.approx((median(waits), max(waits)), abs=2e-6)
+        else:
+            assert (each.median_seconds, each.worst_seconds) == (None, None)
+    assert [each.violating > 0 for each in found.mutants] == [False, True, True]
+
+
+def test_of_each_mutant_it_is_told_what_broke_first_and_what_was_violated(found: Tables, rows: Rows) -> None:
+    first = Counter((row["mutant"], row["broken"]) for row in broken(rows))
+    violated = Counter((row["mutant"], name) for row in rows for name in row["violated"])
+    assert {(each.mutant, each.property): each.first for each in found.broken if each.first} == first
+    assert {(each.mutant, each.property): each.violated for each in found.broken if each.violated} == violated
+
+
+# Is it saturated?
+
+
+def test_the_growth_is_that_of_going_through_the_runs(found: Tables, rows: Rows) -> None:
+    seen: set[int] = set()
+    goals: set[str] = set()
+    violating, width = 0, 8  # 300 runs at 40 points
+    points = []
+    for start in range(0, len(rows), width):
+        block, before, discovering = rows[start : start + width], len(seen), 0
+        for row in block:
+            discovering += not seen.issuperset(row["states"])
+            seen |= {*row["states"]}
+            goals |= {*row["goals"]}
+            violating += row["broken"] is not None
+        new = len(seen) - before
+        runs = start + len(block)
+        points.append((runs, len(seen), new, discovering, 1000 * new / len(block), len(goals), violating))
+    assert [msgspec.structs.astuple(each) for each in found.growth] == points
+    assert len(points) == 38
+
+
+def test_saturation_is_judged_by_the_last_runs_and_by_what_only_one_part_reached(found: Tables, rows: Rows) -> None:
+    [end] = found.saturation
+    reached: dict[int, set[int]] = {}
+    for row in rows:
+        for state in row["states"]:
+            reached.setdefault(state, set()).add(row["part"])
+    once = [parts for parts in reached.values() if len(parts) == 1]
+    twice = sum(len(parts) == 2 for parts in reached.values())
+    assert (end.runs, end.states, end.parts, end.part_runs) == (300, len(reached), 6, PART)
+    assert end.only_once == len(once)
+    assert end.reachable == pytest.approx(len(reached) + 5 / 6 * len(once) * (len(once) - 1) / (2 * (twice + 1)))
+    # Good and Turing's figure is the mean, over the parts, of what would have been new had that part come last.
+    unseen_before = [sum(parts == {part} for parts in once) for part in range(6)]
+    assert end.next_part == pytest.approx(sum(unseen_before) / 6)
+    last = found.growth[-4:]
+    assert (end.last_runs, end.last_new) == (28, sum(each.new for each in last))
+    assert end.last_discovering == sum(each.discovering for each in last)
+    assert (end.low, end.high) == ratios.share(end.last_discovering, 28)
+    assert end.low < end.chance < end.high
+
+
+# Which faults matter?
+
+MATTERS: dict[str, Callable[[dict[str, Any], str], bool]] = {
+    "move": lambda row, value: value in row["weights"],
+    "switch": lambda row, value: row["switches"][value.split()[0]] == value.split()[1],
+    "order": lambda row, value: row["order"] == value,
+    "demoted": lambda row, value: str(row["demoted"]) == value,
+    "cycle": lambda row, value: str(row["cycle"]) == value,
+    "processes": lambda row, value: str(row["processes"]) == value,
+    "quorums": lambda row, value: value == "weighted" and row["quorums"] != "majority",
+}
+
+
+def expected(each: ConfigurationRow, rows: Rows) -> ConfigurationRow:
+    """The row as plain Python makes it."""
+    group = [row for row in rows if each.in_all or row["mutant"] == each.mutant]
+    base = [row for row in group if each.kind != "demoted" or row["order"] == "priorities"]
+    one = [row for row in base if MATTERS[each.kind](row, each.value)]
+    other = [row for row in base if not MATTERS[each.kind](row, each.value)]
+    new = [[len(row["states"]) for row in runs] for runs in (one, other)]
+    steps = total(one, "steps"), total(other, "steps")
+    if broken(group):
+        measure, counts = "detections", (len(broken(one)), len(broken(other)))
+        rates = [1e6 * count / number for count, number in zip(counts, steps, strict=True)]
+        ratio, low, high = ratios.of_rates(counts[0], steps[0], counts[1], steps[1])
+    else:
+        measure, counts = "new states", (sum(new[0]), sum(new[1]))
+        rates = [count / len(runs) for count, runs in zip(counts, new, strict=True)]
+        squares = [sum(number * number for number in each) for each in new]
+        ratio, low, high = ratios.of_means(counts[0], squares[0], len(one), (counts[1], squares[1], len(other)))
+    bounded = [None if value == float("inf") else value for value in (ratio, low, high)]
+    return ConfigurationRow(
+        each.in_all,
+        each.mutant,
+        each.kind,
+        each.value,
+        measure,
+        *(len(one), steps[0], counts[0], rates[0]),
+        *(len(other), steps[1], counts[1], rates[1]),
+        *bounded,  # type: ignore[arg-type]
+    )
+
+
+def test_runs_with_a_fault_are_compared_with_those_without_it(found: Tables, rows: Rows) -> None:
+    for each in found.configurations:
+        assert each == expected(each, rows)
+    groups = {(each.in_all, each.mutant): each.measure for each in found.configurations}
+    assert groups == {
+        (True, None): "detections",
+        (False, None): "new states",
+        (False, "no-truncation"): "detections",
+        (False, "commit-ld-zxid"): "detections",
+    }
+    drawn = {(each.kind, each.value) for each in found.configurations if each.in_all}
+    assert {kind for kind, _ in drawn} == {*MATTERS}
+    assert {("move", "crash"), ("move", "ring"), ("switch", "sync atomic"), ("processes", "7")} <= drawn
+    assert not [value for _, value in drawn if "separate" in value or "4294967295" in value or value == "moves"]
+
+
+def test_without_a_violation_new_states_are_compared(spark: "SparkSession", sound: Store) -> None:
+    found = tables.configurations_table(tables.read(spark, sound), [None])
+    assert {(each.in_all, each.measure) for each in found} == {(True, "new states")}
+    assert list(found) == [expected(each, rows_of(sound)) for each in found]
+
+
+# How runs are spread.
+
+
+def test_distributions_are_numpys(found: Tables, rows: Rows) -> None:
+    assert [each.figure for each in found.distributions] == list(tables.FIGURES)
+    for each in found.distributions:
+        values = [round(row[each.figure], 6) for row in rows]
+        expected = np.percentile(values, [0, 50, 90, 99, 100])
+        assert msgspec.structs.astuple(each)[1:] == pytest.approx(tuple(expected)), each.figure
+
+
+def test_a_histogram_counts_each_run_once_where_it_belongs(found: Tables, rows: Rows) -> None:
+    for figure in tables.FIGURES:
+        bins = [each for each in found.histograms if each.figure == figure]
+        assert sum(each.runs for each in bins) == len(rows)
+        assert all(one.high == pytest.approx(next.low) for one, next in pairwise(bins))
+        if figure != "seconds":  # those can lie on an edge but for the last digit
+            for place, each in enumerate(bins):
+                last = place == len(bins) - 1
+                inside = [
+                    row for row in rows if each.low <= row[figure] < each.high or (last and row[figure] >= each.low)
+                ]
+                assert each.runs == len(inside), each
+
+
+# The folder.
+
+
+def test_each_table_is_written_for_a_notebook(found: Tables, campaign: Store, tmp_path: Path) -> None:
+    store = copied(campaign, tmp_path / "c")
+    names = tables.write(store, found)
+    assert [Path(name).name for name in names] == [f"{name}.parquet" for name in Tables.__struct_fields__]
+    assert {path.name for path in (tmp_path / "c/tables").iterdir()} == {Path(name).name for name in names}
+    for name in Tables.__struct_fields__:
+        read = pq.read_table(tmp_path / f"c/tables/{name}.parquet").to_pylist()
+        assert read == [msgspec.structs.asdict(row) for row in getattr(found, name)], name
+    assert found.raised == ()
+    assert pq.read_schema(tmp_path / "c/tables/raised.parquet").names == ["mutant", "raised", "runs", "first"]
+
+
+def test_what_is_not_finished_yet_is_left_out(spark: "SparkSession", campaign: Store, tmp_path: Path) -> None:
+    """In a folder whose name would be a pattern, or be encoded in a URI."""
+    store = copied(campaign, tmp_path / "a [b] {c,d}%20ü*")
+    runs_folder = Path(store.place) / "runs"
+    (runs_folder / "part-000002.parquet").unlink()
+    (runs_folder / ".part-000002.parquet.0123.tmp").write_bytes(b"half of it")
+    plan, rows = store.plan(), rows_of(store)
+    assert plan is not None
+    runs = tables.read(spark, store)
+    overview = tables.overview_table(runs, plan)
+    assert (overview.runs, overview.parts, overview.planned_parts, overview.planned_runs) == (250, 5, 6, 300)
+    grown = tables.growth_table(runs, tables.first_runs(runs), ())
+    states = len({state for row in rows for state in row["states"]})
+    assert (grown[-1].runs, grown[-1].states, sum(each.new for each in grown)) == (250, states, states)
+
+
+def test_a_single_part_tells_nothing_of_the_next(spark: "SparkSession", sound: Store) -> None:
+    runs = tables.read(spark, sound).where("part = 0")
+    firsts = tables.first_runs(runs)
+    end = tables.saturation_table(firsts, tables.growth_table(runs, firsts, ()), 1, PART)
+    assert (end.parts, end.next_part, end.reachable) == (1, None, None)
+    assert end.only_once == end.states > 0
+
+
+def test_exceptions_are_told_the_most_frequent_first(spark: "SparkSession", campaign: Store, tmp_path: Path) -> None:
+    store = copied(campaign, tmp_path / "c")
+    says = {1: "KeyError: 1", 4: "KeyError: 1", 2: "TypeError: [a] <b>"}
+
+    def raise_in(table: pa.Table) -> pa.Table:
+        said = [says.get(run) for run in table["run"].to_pylist()]
+        return table.set_column(table.schema.get_field_index("raised"), "raised", pa.array(said, pa.string()))
+
+    change(store, "runs/part-000000.parquet", raise_in)
+    found = tables.raised_table(tables.read(spark, store))
+    assert [msgspec.structs.astuple(each) for each in found] == [
+        ("no-truncation", "KeyError: 1", 2, 1),
+        ("commit-ld-zxid", "TypeError: [a] <b>", 1, 2),
+    ]
+
+
+@pytest.mark.parametrize("column", ["run", "judged", "states"])
+def test_a_file_that_is_damaged_inside_is_named_in_one_line(column: str, campaign: Store, tmp_path: Path) -> None:
+    """Its footer is fine."""
+    store = copied(campaign, tmp_path / "c")
+    path = tmp_path / "c/runs/part-000003.parquet"
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    columns = [group.column(number) for number in range(group.num_columns)]
+    chunk = next(each for each in columns if each.path_in_schema.split(".")[0] == column)
+    data = bytearray(path.read_bytes())
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    data[start : start + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
+    path.write_bytes(data)
+    with pytest.raises(StoreError) as raised:
+        tables.check(store)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert "\n" not in str(raised.value)
+
+
+def test_what_spark_says_against_a_file_is_one_line(spark: "SparkSession", campaign: Store, tmp_path: Path) -> None:
+    """As if the file had changed since it was looked at."""
+    store, plan = copied(campaign, tmp_path / "c"), campaign.plan()
+    for name in store.finished().values():
+        change(store, name, lambda table: table.drop_columns(["steps"]))
+    assert plan is not None
+    with pytest.raises(StoreError) as raised:
+        tables.make(spark, store, plan)
+    assert str(raised.value).startswith(f"{store.place}: ")
+    assert "`steps`" in str(raised.value)
+    assert "\n" not in str(raised.value)
