@@ -137,6 +137,7 @@ def schema_of(kind: type[Struct]) -> pa.Schema:
 
 
 def overview_table(runs: "DataFrame", plan: Plan) -> Overview:
+    """The campaign in a row. Of the states nothing is known here: 0."""
     as_it_is = f.col("mutant").isNull()
     sums = ("steps", "events", "broadcasts", "deliveries", "crashes", "epochs")
     [row] = runs.agg(
@@ -155,6 +156,7 @@ def overview_table(runs: "DataFrame", plan: Plan) -> Overview:
 
 
 def properties_table(runs: "DataFrame", properties: Sequence[str]) -> tuple[PropertyRow, ...]:
+    """A row for each of the plan's properties, also for one that nothing exercised."""
     judged = _by(
         runs.select(f.explode("judged").alias("property", "times"))
         .groupBy("property")
@@ -174,6 +176,7 @@ def properties_table(runs: "DataFrame", properties: Sequence[str]) -> tuple[Prop
 
 
 def goals_table(rows: "DataFrame") -> tuple[GoalRow, ...]:
+    """A row for each goal that there is, also for one that nothing reached."""
     reached = _by(rows.select("run", f.explode("goals").alias("goal")).groupBy("goal").agg(f.count("*"), f.min("run")))
     found = {goal: reached.get((goal,), (0, None)) for goal in GOALS}
     return tuple(GoalRow(goal, runs, first, GOALS[goal]) for goal, (runs, first) in found.items())
@@ -200,6 +203,7 @@ def mutants_table(runs: "DataFrame", mutants: Sequence[str | None]) -> tuple[Mut
 
 
 def broken_table(runs: "DataFrame") -> tuple[BrokenRow, ...]:
+    """The protocol as it is comes first, then the mutants by name."""
     first = _by(runs.where("broken is not null").groupBy("mutant", "broken").count(), 2)
     violated = _by(runs.select("mutant", f.explode("violated")).groupBy("mutant", "col").count(), 2)
     keys = sorted({**first, **violated}, key=lambda key: (key[0] is not None, key))
@@ -207,6 +211,7 @@ def broken_table(runs: "DataFrame") -> tuple[BrokenRow, ...]:
 
 
 def raised_table(runs: "DataFrame") -> tuple[RaisedRow, ...]:
+    """The most frequent exceptions first, of equally frequent ones the one that came first."""
     grouped = runs.where("raised is not null").groupBy("mutant", "raised")
     found = grouped.agg(f.count("*").alias("runs"), f.min("run").alias("first"))
     return tuple(RaisedRow(*row) for row in found.orderBy(f.desc("runs"), "first").limit(MOST_RAISED).collect())
@@ -409,6 +414,7 @@ def distributions_table(runs: "DataFrame") -> tuple[DistributionRow, ...]:
 
 
 def histograms_table(runs: "DataFrame", spread: Iterable[DistributionRow]) -> tuple[HistogramRow, ...]:
+    """Bins of equal width up to the 99th percentile, and one for what lies above."""
     widths, bins = {}, []
     for row in spread:
         width = (row.p99 - row.least) / BINS
