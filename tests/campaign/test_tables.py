@@ -261,6 +261,14 @@ def test_each_table_is_written_for_a_notebook(found: Tables, campaign: Store, tm
     assert pq.read_schema(tmp_path / "c/tables/raised.parquet").names == ["mutant", "raised", "runs", "first"]
 
 
+def test_tables_that_cannot_be_written_are_told(found: Tables, campaign: Store, tmp_path: Path) -> None:
+    store = copied(campaign, tmp_path / "c")
+    (tmp_path / "c/tables").write_text("in the way")
+    with pytest.raises(StoreError, match="c/tables/overview.parquet: ") as raised:
+        tables.write(store, found)
+    assert "\n" not in str(raised.value)
+
+
 def test_what_is_not_finished_yet_is_left_out(spark: "SparkSession", campaign: Store, tmp_path: Path) -> None:
     """In a folder whose name would be a pattern, or be encoded in a URI."""
     store = copied(campaign, tmp_path / "a [b] {c,d}%20ü*")

@@ -1,0 +1,117 @@
+"""`zabcheck campaign report`: what the runs of a campaign say, all together.
+
+Everything that needs the extra `spark` is loaded here only when it is used.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from zabcheck.cli.commands import OK, BadInput, Format, Formats
+from zabcheck.cli.files import bad_path
+from zabcheck.cli.gate import check_file
+from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.counterexample import write
+from zabcheck.report import campaign
+from zabcheck.report.words import as_text, counted
+
+if TYPE_CHECKING:
+    from zabcheck.campaign.store import Store
+    from zabcheck.report.campaign_data import CampaignReport
+
+FOLDER = "tables"
+FINDINGS = "findings/findings.json"
+MISSING = "this needs Spark: pip install 'zabcheck[spark]'"
+
+
+def report(
+    directory: Annotated[str, typer.Argument(metavar="DIR", help="The folder of the campaign, a path or a URI.")],
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where Spark runs, as for spark-submit; or sc://host:15002.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page that stands alone to this file.")] = None,
+    format: Formats = Format.text,
+) -> int:
+    """Say what a campaign has found and covered, and write the tables to DIR/tables.
+
+    Exit code 0 once the report is made, whatever is in it: this is no gate.
+    """
+    draw = None
+    if html is not None:
+        check_file("--html", html)
+        draw = load_page()
+    made, tables = make(directory, master)
+    if format is Format.json:
+        print_json("campaign report", **fields(made, [*tables, *([] if html is None else [as_text(html)])]))
+    else:
+        console = make_console()
+        console.print(campaign.render(made), crop=False)
+        console.print()
+        print_path(console, f"wrote {counted(len(tables), 'table', 'tables')} to {made.name}/{FOLDER}")
+    # Only now, so that a full disk does not keep anybody from what was counted.
+    if html is not None and draw is not None:
+        content = draw(made).encode()
+        with bad_path("--html", html):
+            write(html, content)
+        if format is Format.text:
+            print_path(console, f"wrote {html}")
+    return OK
+
+
+def load_page() -> Callable[["CampaignReport"], str]:
+    """What draws the page. BadInput without matplotlib, before anything takes time."""
+    try:
+        from zabcheck.report.campaign_page import page
+    except ImportError as error:
+        raise BadInput(f"{MISSING} ({error})") from None
+    return page
+
+
+def fields(made: "CampaignReport", files: list[str]) -> dict[str, Any]:
+    """Those of the JSON document. A table of one row is an object there."""
+    tables = msgspec.to_builtins(made.tables)
+    for name in ("overview", "saturation"):
+        [tables[name]] = tables[name]
+    return {"plan": made.plan, **tables, "findings": made.findings, "files": files}
+
+
+def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str]]:
+    """The report, and the names of the tables that were written. BadInput for whatever is wrong with the folder."""
+    try:
+        from zabcheck.campaign import tables
+        from zabcheck.campaign.java import NoJava
+        from zabcheck.campaign.session import NoSpark, session
+        from zabcheck.campaign.store import PLAN, Store, StoreError
+    except ImportError as error:
+        raise BadInput(f"{MISSING} ({error})") from None
+    from zabcheck.report.campaign_data import CampaignReport
+
+    try:
+        store = Store(directory)
+        plan = store.plan()
+        if plan is None:
+            raise BadInput(f"{directory}: expected the folder of a campaign, there is no {PLAN}")
+        found = findings(store)
+        tables.check(store)
+        made = tables.make(session(master), store, plan)
+        files = [store.path(name) for name in tables.write(store, made)]
+    except (StoreError, NoSpark, NoJava) as error:
+        raise BadInput(str(error)) from None
+    return CampaignReport(store.place, msgspec.to_builtins(plan), made, found), files
+
+
+def findings(store: "Store") -> list[dict[str, Any]] | None:
+    """Those that the campaign has written, or None. BadInput if the file is something else."""
+    from zabcheck.campaign.findings import Finding
+
+    content = store.read(FINDINGS)
+    if content is None:
+        return None
+    try:
+        found: list[dict[str, Any]] = msgspec.to_builtins(msgspec.json.decode(content, type=list[Finding]))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{store.path(FINDINGS)}: expected the findings of a campaign, {error}") from None
+    return found
