@@ -14,6 +14,8 @@ from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS, RUNS_PARQUET
 from zabcheck.campaign.store import Store
 
+NUMBER = 300
+MUTANTS = (None, "no-truncation", "commit-ld-zxid")
 PART = 50
 
 

@@ -27,18 +27,6 @@ pytestmark = pytest.mark.xdist_group("spark")
 Rows = list[dict[str, Any]]
 
 
-def tables_of(spark: "SparkSession", store: Store) -> Tables:
-    plan = store.plan()
-    assert plan is not None
-    tables.check(store)
-    return tables.make(spark, store, plan)
-
-
-@pytest.fixture(scope="session")
-def found(spark: "SparkSession", campaign: Store) -> Tables:
-    return tables_of(spark, campaign)
-
-
 @pytest.fixture(scope="session")
 def rows(campaign: Store) -> Rows:
     return rows_of(campaign)
@@ -264,7 +252,7 @@ def test_each_table_is_written_for_a_notebook(found: Tables, campaign: Store, tm
 def test_tables_that_cannot_be_written_are_told(found: Tables, campaign: Store, tmp_path: Path) -> None:
     store = copied(campaign, tmp_path / "c")
     (tmp_path / "c/tables").write_text("in the way")
-    with pytest.raises(StoreError, match="c/tables/overview.parquet: ") as raised:
+    with pytest.raises(StoreError, match=r"c/tables/overview\.parquet: ") as raised:
         tables.write(store, found)
     assert "\n" not in str(raised.value)
 

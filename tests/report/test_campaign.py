@@ -114,3 +114,12 @@ def test_every_table_is_told() -> None:
     full = text_of(campaign.render(REPORT), 100)
     for told in ("171,859 steps", "1,739", "not a prefix", "6,835.0", "invariant 4 80", "1,637.0", "1.70 (1.19", "275"):
         assert full.count(told) >= 1, told
+
+
+def test_of_the_growth_some_points_are_shown_the_last_always_and_rates_are_between_them() -> None:
+    every, some = campaign_sheets.growth(REPORT), campaign_sheets.growth(REPORT, 2)
+    assert [row[2].text for row in every.rows] == ["24,805.0", "9,010.0", "6,835.0", "4,405.0"]
+    assert [[cell.text for cell in row[:3]] for row in some.rows] == [
+        ["400", "6,763", "16,907.5"],
+        ["800", "9,011", "5,620.0"],
+    ]

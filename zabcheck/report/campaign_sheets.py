@@ -190,20 +190,15 @@ def goals(report: CampaignReport) -> Sheet:
 
 
 def growth(report: CampaignReport, most: int | None = None) -> Sheet:
-    """All points, or about `most` of them."""
+    """All points, or about `most` of them; new states are counted since the point that stands above."""
     points = report.tables.growth
     every = -(-len(points) // most) if most else 1
-    rows = [
-        (
-            f"{row.runs:,}",
-            f"{row.states:,}",
-            f"{row.per_1000:,.1f}",
-            f"{row.goals}",
-            f"{row.violating:,}",
-        )
-        for place, row in enumerate(points, 1)
-        if (len(points) - place) % every == 0
-    ]
+    shown = points[(len(points) - 1) % every :: every]
+    rows, runs, states = [], 0, 0
+    for row in shown:
+        per_1000 = 1000 * (row.states - states) / (row.runs - runs)
+        runs, states = row.runs, row.states
+        rows.append((f"{runs:,}", f"{states:,}", f"{per_1000:,.1f}", f"{row.goals}", f"{row.violating:,}"))
     columns = ("after runs", "abstract states", "new in 1,000 runs", "goals", "violating runs")
     note = "A campaign is saturated when new states get rare."
     return _sheet("growth", "Growth", note, columns, 0, rows)
