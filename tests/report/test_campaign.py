@@ -112,7 +112,7 @@ def test_a_bound_that_there_is_not_is_said() -> None:
 def test_every_table_is_told() -> None:
     """Each has something in the full form that only it can tell."""
     full = text_of(campaign.render(REPORT), 100)
-    for told in ("171,859 steps", "1,739", "not a prefix", "6,835.0", "invariant 4 80", "1,637.0", "1.70 (1.19", "275"):
+    for told in ("171,859 steps", "1,739", "not a prefix", "6,835.0", "I4 80, PI 52", "1,637.0", "1.70 (1.19", "275"):
         assert full.count(told) >= 1, told
 
 

@@ -63,7 +63,7 @@ def _full(pen: Pen, report: CampaignReport) -> Iterator[RenderableType]:
     yield from _headlines(pen, report)
     yield from _findings(pen, report)
     shown = [
-        sheets.mutants(report),
+        sheets.mutants(report, in_short=True),
         sheets.properties(report),
         sheets.goals(report),
         sheets.growth(report, POINTS),

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from io import StringIO
-from math import inf
+from math import floor, inf, log10
 from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from zabcheck.report.campaign_data import ConfigurationRow, GoalRow, GrowthRow, HistogramRow, MutantRow
 from zabcheck.report.campaign_sheets import by_influence, drawn, figures_name, named, stands_out
@@ -141,15 +141,25 @@ def histogram(figure_of: str, rows: Sequence[HistogramRow]) -> str:
 
 
 def _bars(identity: str, title: str, label: str, rows: Sequence[tuple[str, float]], said: str, unit: str = "") -> str:
+    """A bar for each name. Where some are hundreds of times as long as others, the scale is logarithmic but for 0."""
     with matplotlib.rc_context(_SETTINGS):
         figure = Figure((WIDTH, 0.8 + LINE * len(rows)), layout="constrained")
         axes = figure.add_subplot()
-        bars = axes.barh([name for name, _ in rows], [value for _, value in rows], color=ONE, height=0.7)
-        axes.bar_label(bars, [f"{_short(value)}{unit}" for _, value in rows], padding=3)
+        values = [value for _, value in rows]
+        bars = axes.barh([name for name, _ in rows], values, color=ONE, height=0.7)
+        axes.bar_label(bars, [f"{_short(value)}{unit}" for value in values], padding=3)
         axes.invert_yaxis()
         axes.set(xlabel=label, ylim=(len(rows) - 0.4, -0.6))
-        axes.margins(x=0.2)
-        _thousands(axes.xaxis)
+        some = [value for value in values if value > 0]
+        if some and max(some) > 100 * min(some):
+            axes.set_xscale("symlog", linthresh=10 ** floor(log10(min(some))))
+            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}" if value < 1000 else f"{value / 1000:g}k")
+            axes.set(xlim=(0, 10 * max(some)), xlabel=f"{label} (logarithmic)")
+        else:
+            axes.margins(x=0.2)
+            axes.xaxis.set_major_locator(MaxNLocator(4))
+            _thousands(axes.xaxis)
         return _svg(figure, identity, title, said)
 
 

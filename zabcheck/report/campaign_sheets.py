@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from zabcheck.report.campaign_data import CampaignReport, ConfigurationRow, Saturation
+from zabcheck.report.matrix import code
 from zabcheck.report.words import counted
 
 Tone = Literal["", "good", "warning", "bad"]
@@ -223,12 +224,14 @@ def saturation(report: CampaignReport) -> Sheet:
     return _sheet("saturation", "Saturation", note, ("what", "figure"), 1, figures)
 
 
-def mutants(report: CampaignReport) -> Sheet:
-    """The protocol as it is, and each mutant."""
+def mutants(report: CampaignReport, in_short: bool = False) -> Sheet:
+    """The protocol as it is, and each mutant; `in_short` with initials for the properties, which the note explains."""
     first: dict[str | None, list[str]] = {}
+    used = {}
     for each in sorted(report.tables.broken, key=lambda row: -row.first):
         if each.first:
-            first.setdefault(each.mutant, []).append(f"{each.property} {each.first:,}")
+            used[each.property] = code(each.property) if in_short else each.property
+            first.setdefault(each.mutant, []).append(f"{used[each.property]} {each.first:,}")
     rows = []
     for row in report.tables.mutants:
         expected = (row.mutant is None) == (row.violating == 0)
@@ -246,6 +249,8 @@ def mutants(report: CampaignReport) -> Sheet:
             )
         )
     note = "What broke first, and how often; detections in 10^6 steps; CPU seconds for a detection, median and worst."
+    if in_short and used:
+        note += f" {', '.join(f'{short} {name}' for name, short in sorted(used.items()))}."
     columns = ("mutant", "broke first", "runs", "steps", "violating", "in 10^6 steps", "CPU s")
     return _sheet("mutants", "Mutants", note, columns, 2, rows)
 
