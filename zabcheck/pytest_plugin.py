@@ -50,7 +50,12 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """The files that were written."""
     failed = terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", [])
-    wrote = [(each.nodeid, value) for each in failed for name, value in each.user_properties if name == _WROTE]
+    wrote = [
+        (each.nodeid, value)
+        for each in failed
+        for name, value in getattr(each, "user_properties", ())
+        if name == _WROTE
+    ]
     if wrote:
         terminalreporter.section("zabcheck")
     for test in dict.fromkeys(test for test, _ in wrote):

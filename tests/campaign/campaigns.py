@@ -27,7 +27,7 @@ def made(place: Path, runs: int, mutants: tuple[str | None, ...]) -> Store:
     store.begin(plan)
     maker = Maker(plan, store)
     for part in range(plan.parts):
-        assert maker.make(part).error is None
+        maker.make(part)
     return store
 
 

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.campaign.campaigns import made
+from tests.campaign.campaigns import MUTANTS, NUMBER, made
 from tests.cli.conftest import zabcheck  # noqa: F401  # the command, for the tests here too
+from zabcheck.campaign import tables
 from zabcheck.campaign.session import session
 from zabcheck.campaign.store import Store
+from zabcheck.report.campaign_data import Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,10 +31,19 @@ def spark() -> Iterator["SparkSession"]:
 @pytest.fixture(scope="session")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """300 runs in six parts, with two mutants and without. Nothing may be changed in it."""
-    return made(tmp_path_factory.mktemp("campaign") / "with mutants", 300, (None, "no-truncation", "commit-ld-zxid"))
+    return made(tmp_path_factory.mktemp("campaign") / "with mutants", NUMBER, MUTANTS)
 
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """100 runs in two parts, of the protocol as it is. Nothing may be changed in it."""
     return made(tmp_path_factory.mktemp("campaign") / "sound", 100, (None,))
+
+
+@pytest.fixture(scope="session")
+def found(spark: "SparkSession", campaign: Store) -> Tables:
+    """The tables of `campaign`."""
+    plan = campaign.plan()
+    assert plan is not None
+    tables.check(campaign)
+    return tables.make(spark, campaign, plan)

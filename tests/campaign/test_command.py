@@ -78,7 +78,9 @@ def test_a_protocol_of_ones_own_is_found_where_the_command_runs(
     shutil.copy(ROOT / "tests/own/hasty.py", tmp_path / "hasty_one.py")
     result = zabcheck("campaign", "--protocol", "hasty_one:Hasty", "--runs", "20", "--seed", "1", "--out", "own")
     assert (result.code, result.err) == (1, "")
-    assert "agreement" in result.out
+    assert "hasty_one:Hasty" in result.out
+    [*_, schedule] = sorted((tmp_path / "own/findings").glob("*.schedule.json"))
+    assert zabcheck("replay", schedule).code == 1
 
 
 def test_without_out_the_folder_is_named_after_the_seed(

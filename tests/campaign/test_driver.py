@@ -74,12 +74,12 @@ def test_findings_are_minimised_and_reported(finished: tuple[Store, list[Progres
     findings = msgspec.json.decode(store.read(INDEX) or b"", type=list[Finding])
     assert sum(each.runs for each in findings) == shown[-1].minimised
     for each in findings:
-        schedule = schedules.load(store.read(each.schedule) or b"", each.schedule)
+        schedule = schedules.load(store.read(f"findings/{each.schedule}") or b"", each.schedule)
         assert (schedule.mutant, schedule.violates) == (each.mutant, each.property) == ("no-truncation", each.property)
         failure = breaks(schedule, each.property)
         assert failure is not None
         assert failure.steps == each.steps <= 40
-        assert each.summary in " ".join((store.read(each.report) or b"").decode().split())
+        assert each.summary in " ".join((store.read(f"findings/{each.report}") or b"").decode().split())
         [row] = [row for row in rows(store) if row["run"] == each.run]
         assert (row["broken"], row["seed"]) == (each.property, each.seed)
         assert "request" in each.how
@@ -177,7 +177,7 @@ def test_a_protocol_that_raises_is_a_finding(spark: "SparkSession", tmp_path: Pa
     assert raised
     for each in raised:
         assert "KeyError" in each.summary
-        assert b"look_up" in (store.read(each.report) or b"")
+        assert b"look_up" in (store.read(f"findings/{each.report}") or b"")
 
 
 def test_what_a_task_raises_is_told_in_one_line(spark: "SparkSession") -> None:

@@ -106,8 +106,8 @@ def test_the_report_has_the_most_frequent_first_and_every_file(store: Store, fou
     findings = report(PLAN, store, alike(found))
     assert [each.runs for each in findings] == sorted((each.runs for each in findings), reverse=True)
     for each in findings:
-        assert store.read(each.schedule)
-        assert each.property.encode() in (store.read(each.report) or b"")
+        assert store.read(f"findings/{each.schedule}")
+        assert each.property.encode() in (store.read(f"findings/{each.report}") or b"")
 
 
 def test_what_the_user_fixed_stays_as_it_is(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ class Finding(Struct, frozen=True):
 
     `property` is "raised" if the protocol's own code raised. `runs` is how many came down to this, `run` the number of
     the first and `seed` its seed; `steps` are those of the minimised schedule. `schedule` and `report` are names of
-    files in the campaign's folder. `how` names the kinds of choices that it takes, but for mere progress.
+    files in `findings/`. `how` names the kinds of choices that it takes, but for mere progress.
     """
 
     mutant: str | None

@@ -154,8 +154,8 @@ def report(plan: Plan, store: Store, groups: Iterable[list[Minimised]]) -> list[
                 summary = story.raised.error
             names = {}
             for path in save(Path(folder), replayed, story):
-                names[path.suffix] = f"{FINDINGS}/{path.name}"
-                store.write(names[path.suffix], path.read_bytes())
+                names[path.suffix] = path.name
+                store.write(f"{FINDINGS}/{path.name}", path.read_bytes())
             findings.append(
                 Finding(
                     failing.mutant,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import wraps
 from secrets import randbelow
 from shlex import quote
 from time import monotonic
@@ -15,11 +16,27 @@ from rich.progress import Progress as Bar
 
 from invariants import select
 from invariants.quorums import quorums_of
-from zabcheck.cli.commands import INCONCLUSIVE, BadInput, Format, Formats, Properties, app, complain, guarded
+from zabcheck.cli.campaign_report import fields, make
+from zabcheck.cli.campaign_report import report as campaign_report
+from zabcheck.cli.commands import (
+    BAD_INPUT,
+    INCONCLUSIVE,
+    OK,
+    VIOLATED,
+    BadInput,
+    Format,
+    Formats,
+    Properties,
+    app,
+    complain,
+    guarded,
+)
 from zabcheck.cli.files import bad_input_for
-from zabcheck.cli.output import make_console, print_path
+from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import switches_of
+from zabcheck.report.campaign import render_short
+from zabcheck.report.campaign_data import CampaignReport
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
 
 if TYPE_CHECKING:
@@ -124,7 +141,6 @@ def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: 
     plan = None if resume else _planned(wishes)
     with needed():
         from zabcheck.campaign import driver
-        from zabcheck.campaign.minimised import RAISED
         from zabcheck.campaign.session import session
         from zabcheck.campaign.store import Store
 
@@ -139,15 +155,30 @@ def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: 
             store.begin(plan)
         try:
             with _live(plan) as show:
-                progress, findings = driver.run(spark, store, plan, show)
+                driver.run(spark, store, plan, show)
         except KeyboardInterrupt:
             parts = f"{len(store.finished())} of {plan.parts} parts are finished"
             again = f"zabcheck campaign --resume --out {quote(store.place)}"
             return complain(f"interrupted: {parts}; {again} goes on", INCONCLUSIVE)
-    console = make_console()
-    console.print(f"{progress.runs:,} runs, {len(findings)} findings")
-    print_path(console, f"wrote {store.place}")
-    return 1 if any(each.property != RAISED for each in findings) else 0
+    report, tables = make(store.place, master)
+    if format is Format.json:
+        print_json("campaign", **fields(report, tables))
+    else:
+        console = make_console()
+        console.print(render_short(report), crop=False)
+        console.print()
+        print_path(console, f"wrote {store.place}; zabcheck campaign report {quote(store.place)} tells more")
+    return _exit_code(report)
+
+
+def _exit_code(report: CampaignReport) -> int:
+    """As for a search: what is violated comes first, then code that raised, then what no run exercised."""
+    [overview] = report.tables.overview
+    if overview.violating:
+        return VIOLATED
+    if overview.raised:
+        return BAD_INPUT
+    return OK if all(row.exercised for row in report.tables.properties) else INCONCLUSIVE
 
 
 @contextmanager
@@ -281,3 +312,10 @@ def _live(plan: "Plan") -> Iterator[Any]:
                 bar.update(minimising, completed=progress.minimised, total=progress.to_minimise, visible=True)
 
         yield show
+
+
+@campaigns.command("report")
+@wraps(campaign_report)
+def report(*args: Any, **kwargs: Any) -> int:
+    """See `zabcheck.cli.campaign_report`."""
+    return guarded(lambda: campaign_report(*args, **kwargs))
