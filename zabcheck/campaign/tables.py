@@ -75,13 +75,13 @@ def make(spark: "SparkSession", store: Store, plan: Plan) -> Tables:
         firsts.unpersist()
         return Tables(
             overview=(msgspec.structs.replace(total, states=end.states),),
-            properties=properties_table(runs, plan.properties),
+            properties=properties_table(runs, plan.properties, broken := broken_table(runs)),
             goals=goals,
             growth=grown,
             saturation=(end,),
             mutants=mutants_table(runs, plan.mutants),
-            broken=broken_table(runs),
-            raised=raised_table(runs),
+            broken=broken,
+            raised=raised_table(runs) if total.raised else (),
             configurations=configurations_table(runs, plan.mutants),
             distributions=(spread := distributions_table(runs)),
             histograms=histograms_table(runs, spread),
@@ -155,24 +155,22 @@ def overview_table(runs: "DataFrame", plan: Plan) -> Overview:
     return Overview(**row.asDict(), **planned)
 
 
-def properties_table(runs: "DataFrame", properties: Sequence[str]) -> tuple[PropertyRow, ...]:
+def properties_table(
+    runs: "DataFrame", properties: Sequence[str], broken: Sequence[BrokenRow]
+) -> tuple[PropertyRow, ...]:
     """A row for each of the plan's properties, also for one that nothing exercised."""
     judged = _by(
         runs.select(f.explode("judged").alias("property", "times"))
         .groupBy("property")
         .agg(f.count_if(f.col("times") > 0).alias("exercised"), f.sum("times").alias("judged"))
     )
-    violated = _by(runs.select(f.explode("violated").alias("property")).groupBy("property").count())
-    first = _by(runs.where("broken is not null").groupBy("broken").count())
-    return tuple(
-        PropertyRow(
-            name,
-            *judged.get((name,), (0, 0)),
-            *violated.get((name,), (0,)),
-            *first.get((name,), (0,)),
-        )
-        for name in properties
-    )
+    rows = []
+    for name in properties:
+        exercised, times = judged.get((name,), (0, 0))
+        mine = [row for row in broken if row.property == name]
+        violated, first = sum(row.violated for row in mine), sum(row.first for row in mine)
+        rows.append(PropertyRow(name, exercised, times, violated, first))
+    return tuple(rows)
 
 
 def goals_table(rows: "DataFrame") -> tuple[GoalRow, ...]:
