@@ -16,6 +16,7 @@ from tests.cli.command import ROOT, Result, argv, environment, process
 from zabcheck.campaign import plan as plans
 from zabcheck.campaign.java import java_home
 from zabcheck.campaign.part import Maker
+from zabcheck.campaign.spread import PATIENCE
 from zabcheck.campaign.store import Store
 
 pytestmark = pytest.mark.slow
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.slow
 RUNS = ("--runs", "2400", "--seed", "1", "--mutant", "commit-on-own-ack", "--mutant", "none", "--minimise", "2")
 PARTS = 16
 FOUND = "2,400 runs, 2 findings\nwrote out\n"
+WAITING = f"zabcheck: no task has been running for {PATIENCE:.0f} s; still waiting for Spark to have a free core\n"
 LONG = 240
 """Seconds; an idle machine needs a quarter of it."""
 
@@ -178,3 +180,41 @@ def test_spark_connect_has_the_same_rows(connect: Cluster, made: Made, tmp_path:
     assert campaign(connect, tmp_path, *RUNS, "--out", "out") == (1, FOUND, "")
     assert is_whole(tmp_path / "out")
     made.compare(tmp_path / "out")
+
+
+def test_a_master_that_comes_late_and_goes_early(tmp_path: Path) -> None:
+    """No worker at first: that is said. In the middle all of Spark dies: the campaign ends, and its parts are whole."""
+    cluster = Cluster(tmp_path, java_home())
+    try:
+        cluster.start_master()
+        driver = Driver(cluster, tmp_path, *RUNS)
+        waiting = (
+            f"zabcheck: no task has been running for {PATIENCE:.0f} s; still waiting for Spark to have a free core\n"
+        )
+        wait_until(lambda: (tmp_path / "stderr").read_text() == waiting, LONG, waiting)
+        cluster.start_worker()
+        driver.wait_for_parts(2)
+        cluster.stop()
+        gone = f"zabcheck: {cluster.url}: cannot be reached, Connection refused\n"
+        result = driver.result()
+        assert (result.code, result.out) == (2, "")
+        assert result.err.replace(WAITING, "") == gone
+        kill(driver.process)
+    finally:
+        cluster.stop()
+    assert 2 <= len(finished(driver.out)) < PARTS
+    for name in finished(driver.out):
+        assert pq.read_table(driver.out / "runs" / name).num_rows == 2400 // PARTS
+
+
+def test_a_server_of_connect_that_dies_ends_the_campaign(connect: Cluster, tmp_path: Path) -> None:
+    driver = Driver(connect, tmp_path, *RUNS)
+    try:
+        driver.wait_for_parts(2)
+        connect.stop()
+        code, out, err = driver.result()
+    finally:
+        kill(driver.process)
+    lines = err.replace(WAITING, "").splitlines()  # it may be said that nothing runs, before it is known why
+    assert (code, out, len(lines)) == (2, "", 1)
+    assert lines[0].startswith("zabcheck: failed to connect")

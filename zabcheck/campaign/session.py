@@ -5,6 +5,7 @@ import re
 import socket
 import sys
 import tempfile
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 
 from zabcheck.campaign.java import NoJava, java_home
 from zabcheck.campaign.reason import reason
-from zabcheck.campaign.travel import send
+from zabcheck.campaign.travel import is_connect, send
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,6 +90,12 @@ def session(master: str | None = None) -> "SparkSession":
     return spark
 
 
+def check_master(spark: "SparkSession") -> None:
+    """NoSpark if the session's master has gone away: Spark would wait for ever. (Spark Connect does not.)"""
+    if not is_connect(spark):
+        _check_reachable(spark.sparkContext.master, spark.sparkContext.master)
+
+
 def _named(master: str | None) -> tuple[str, str | None]:
     """What a message calls the master, and the master. NoSpark if it is not written as one."""
     said = {"--master": master, **{name: os.environ.get(name) for name in ("SPARK_REMOTE", "MASTER")}}
@@ -108,14 +115,17 @@ def _started(named: str, master: str) -> "SparkSession":
 
     address = _check_reachable(named, master)
     if master.startswith("sc://"):
-        try:
-            builder = SparkSession.builder.remote(master)
-            for name, value in _EVERYWHERE.items():
-                builder = builder.config(name, value)
-            return builder.getOrCreate()
-        except ImportError as error:
-            missing = str(error).strip().splitlines()[0]
-            raise NoSpark(f"{named}: this needs Spark Connect: pip install 'zabcheck[connect]' ({missing})") from None
+        _check_connect(named, master)
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+
+        builder = SparkSession.builder.remote(master)
+        for name, value in _EVERYWHERE.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+        # A server that dies is given up after a quarter of a minute, by default it would be after ten.
+        spark.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=4000)])
+        warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # it is an error, too
+        return spark
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
     settings = {**_EVERYWHERE, **_QUIETLY, "spark.driver.extraJavaOptions": _java_options()}
@@ -131,8 +141,11 @@ def _started(named: str, master: str) -> "SparkSession":
             SparkContext(conf=conf, gateway=gateway)
         except Exception as error:
             said.seek(0)
-            java = NoSpark(said.read().decode(errors="replace"))
-            raise NoSpark(f"{named}: no session, {reason(java if 'JAVA_GATEWAY' in str(error) else error)}") from error
+            java = said.read().decode(errors="replace")
+            why = reason(NoSpark(java) if "JAVA_GATEWAY" in str(error) else error)
+            if "stopped SparkContext" in why:
+                why = "what answers there is no master of this version of Spark"
+            raise NoSpark(f"{named}: no session, {why}") from error
     return SparkSession.builder.getOrCreate()
 
 
@@ -157,6 +170,21 @@ def _check_reachable(named: str, master: str) -> str:
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     raise NoSpark(f"{named}: cannot be reached, {why}")
+
+
+def _check_connect(named: str, master: str) -> None:
+    """NoSpark if what answers does not speak gRPC: Spark Connect itself would try for minutes."""
+    try:
+        import grpc
+        from pyspark.sql.connect.client.core import DefaultChannelBuilder
+    except ImportError as error:
+        missing = str(error).strip().splitlines()[0]
+        raise NoSpark(f"{named}: this needs Spark Connect: pip install 'zabcheck[connect]' ({missing})") from None
+    with DefaultChannelBuilder(master).toChannel() as channel:
+        try:
+            grpc.channel_ready_future(channel).result(TIMEOUT)
+        except grpc.FutureTimeoutError:
+            raise NoSpark(f"{named}: what answers there is no Spark Connect") from None
 
 
 def _java_options() -> str:

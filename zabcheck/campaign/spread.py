@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
+from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from zabcheck.campaign.reason import reason
+from zabcheck.campaign.session import check_master
 from zabcheck.campaign.travel import folders, is_connect
 from zabcheck.search.run import collect_garbage_less_often
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 _SECONDS = 0.3
 """How long to wait between two looks into the folder."""
+PATIENCE = 20.0
+"""After so many seconds without a task that runs, it is looked whether there still is a master."""
 
 
 class TaskFailed(Exception):
@@ -38,7 +42,7 @@ def spread(
     """Do every piece. `worker` is called once in each task, and what it returns with each piece.
 
     `look` is called now and then, with the seconds for which no task has been running, and once more at the end; what
-    it raises ends the work. TaskFailed if a piece failed as often as Spark tries it.
+    it raises ends the work. TaskFailed if a piece failed as often as Spark tries it, or if there is no Spark any more.
     """
     if not pieces:
         look(0)
@@ -55,7 +59,10 @@ def spread(
                 wait_for([working], _SECONDS)
                 with _said():
                     busy = monotonic() if running() else busy
-                look(monotonic() - busy)
+                    idle = monotonic() - busy
+                    if idle > PATIENCE:
+                        check_master(spark)
+                look(idle)
         except BaseException:
             with suppress(Exception):  # it may be gone
                 spark.interruptAll()
@@ -77,13 +84,19 @@ def _said() -> Iterator[None]:
 def _running(spark: "SparkSession") -> Callable[[], bool]:
     """What tells whether any task of the session is running."""
     if is_connect(spark):
-        tasks = [0]
+        seen = Event()  # since it was looked at last: the server tells every two seconds, as long as there is one
 
         def note(stages: object, inflight_tasks: int, operation_id: object, done: bool) -> None:
-            tasks[0] = inflight_tasks
+            if inflight_tasks:
+                seen.set()
+
+        def seen_any() -> bool:
+            found = seen.is_set()
+            seen.clear()
+            return found
 
         spark.registerProgressHandler(note)
-        return lambda: tasks[0] > 0
+        return seen_any
     tracker = spark.sparkContext.statusTracker()
 
     def running() -> bool:

@@ -196,6 +196,14 @@ class Store:
             raise StoreError(f"{self.path(name) if name else self.place}: {_reason(error)}") from None
 
 
+def shared(place: str) -> Store:
+    """The folder as a task sees it. StoreError if that is another one than the driver's, on a worker's own disk."""
+    store = Store(place)
+    if store.read(PLAN) is None:
+        raise StoreError(f"--out {place}: a worker finds no campaign there; name a folder that all machines share")
+    return store
+
+
 def name_of(folder: str, part: int) -> str:
     """The name of a part's file, in one of the two folders."""
     return f"{folder}/part-{part:06}.parquet"

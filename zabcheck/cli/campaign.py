@@ -50,8 +50,6 @@ MINIMISE = 100
 UNPLANTED = "none"
 """Names the protocol as it is, among mutants."""
 ALL = "all"
-PATIENCE = 20.0
-"""When no task has been running for so many seconds, that is said."""
 
 campaigns = typer.Typer(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 app.add_typer(campaigns, name="campaign")
@@ -290,6 +288,8 @@ _OPTIONS = {
 @contextmanager
 def _live(plan: "Plan") -> Iterator[Any]:
     """On standard error: a bar, if that is a terminal; and that a cluster does nothing, in any case."""
+    from zabcheck.campaign.spread import PATIENCE
+
     console = Console(stderr=True)
     bar = Bar(
         TextColumn("{task.description}"),
