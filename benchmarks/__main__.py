@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from benchmarks import campaign, check, cost, detection, silence
+from benchmarks import campaign, check, cost, detection, silence, spark_check
 from zabcheck.search.run import collect_garbage_less_often
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
@@ -12,6 +12,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "cost": cost.main,
     "detection": detection.main,
     "silence": silence.main,
+    "spark-check": spark_check.main,
 }
 
 

@@ -1,0 +1,1 @@
+"""Campaigns and stored traces on Spark. Each test that needs it uses the one session of `conftest.py`."""

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 def spark() -> Iterator["SparkSession"]:
     """A real one, on two cores of this machine. Tests that use it belong to the xdist group "spark"."""
     with pytest.MonkeyPatch.context() as patch:
+        # What is compiled for long runs is not worth it here, and one collector thread does.
         patch.setenv("ZABCHECK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        patch.setenv("SPARK_DRIVER_MEMORY", "1g")
+        patch.setenv("SPARK_DRIVER_MEMORY", "2g")
+        patch.delenv("SPARK_REMOTE", raising=False)
         started = session("local[2,4]")
         started.conf.set("spark.sql.shuffle.partitions", 4)
         yield started
