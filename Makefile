@@ -18,10 +18,10 @@ run: .venv/installed
 	$(BIN)/zabcheck campaign --runs 2000 $(RUN_OPTIONS) --out $(CAMPAIGN)
 
 test: .venv/installed-for-tests
-	$(BIN)/python -m pytest -q -n auto -m "not slow"
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow"
 
 test-slow: .venv/installed-for-tests
-	$(BIN)/python -m pytest -q -n auto -m slow
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m slow
 
 lint: .venv/installed-for-tests
 	$(BIN)/ruff check .

@@ -22,9 +22,9 @@ import pyarrow.parquet as pq
 
 from invariants.columns import PARQUET, SCHEMA
 from zabcheck.campaign.facts import facts_of
-from zabcheck.campaign.verdicts import HOLDS, SIX, columns_of
 from zabcheck.campaign.properties import ON_A_PATH, judge
 from zabcheck.campaign.session import session
+from zabcheck.campaign.verdicts import HOLDS, SIX, columns_of
 
 SIZES = (10_000_000, 50_000_000)
 """Deliveries."""

@@ -114,6 +114,13 @@ def loads(data: bytes, name: str = "trace") -> list[Event]:
     return list(load(BytesIO(data), name))
 
 
+def decode(line: bytes, name: str, number: int) -> Event:
+    """One line of a trace by itself, validated; `name` and `number`, from 1, are for messages. TraceError as `load`."""
+    if len(line) > MAX_LINE:
+        raise TraceError(f"{name}, line {number}: expected at most {MAX_LINE} bytes in a line")
+    return _event(line, name, number)
+
+
 class Reader:
     """A trace file while it is read: its events (see `load`), and where the one that came last stands."""
 
@@ -313,4 +320,4 @@ def _tag(event: Event) -> str:
     return str(event.__struct_config__.tag)
 
 
-__all__ = ["MAX_LINE", "Merged", "Reader", "dump", "load", "loads", "merge"]
+__all__ = ["MAX_LINE", "Merged", "Reader", "decode", "dump", "load", "loads", "merge"]

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from invariants import Event, check
 from invariants.columns import PARQUET, Rows
 from zabcheck.campaign.facts import facts_of
-from zabcheck.campaign.verdicts import SIX, columns_of, status_of
 from zabcheck.campaign.properties import CHUNK, judge
+from zabcheck.campaign.verdicts import SIX, columns_of, status_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

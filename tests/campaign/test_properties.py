@@ -13,8 +13,8 @@ from tests.campaign.judging import expected, judged, stored
 from tests.invariants.builders import A, B, C, D, E, F, broadcasts, deliveries, merge, restore, whole
 from tests.invariants.oracle import ORACLES, Reading
 from tests.invariants.traces import random_trace
-from zabcheck.campaign.verdicts import SIX
 from zabcheck.campaign.properties import FORKED, ON_A_PATH, STREAMED, explain
+from zabcheck.campaign.verdicts import SIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

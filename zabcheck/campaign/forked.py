@@ -24,7 +24,8 @@ A transaction that several primaries broadcast has a lowest and a highest epoch:
 early, the higher one where it has to come late.
 
 Cost: about ten shuffles of the deliveries. Only local primary order joins deliveries with broadcasts: as many rows as
-there are deliveries, times the number of primaries that broadcast the same transaction.
+there are deliveries, times the number of different neighbours that primaries gave the same transaction. A segment is
+sorted whole by one task, on disk where it does not fit.
 """
 
 from typing import TYPE_CHECKING
@@ -32,8 +33,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
-from zabcheck.campaign.verdicts import VERDICTS, said
 from zabcheck.campaign.steps import BROADCAST, DELIVER, RESTORE, txn
+from zabcheck.campaign.verdicts import VERDICTS, said
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

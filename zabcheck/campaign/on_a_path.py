@@ -27,7 +27,8 @@ is seen by its chain hash, in one pass over the transactions of such runs in the
 transaction was delivered by a segment that began before it, whose prefix is on record by induction.
 
 Cost: one shuffle of the steps by run if no run is long; otherwise one by (run, process, incarnation, chunk) and one by
-transaction. No task holds more than a chunk of a process, however long the run is.
+transaction. No task sorts more than a chunk of a process, however long the run is; only where it has a `Restore` an
+incarnation is sorted whole, on disk where it does not fit.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,8 +39,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
 from invariants import Txn, Zxid, chain_hash
-from zabcheck.campaign.verdicts import said
 from zabcheck.campaign.steps import BROADCAST, DELIVER, NO_Z, RESTORE, txn, unpacked
+from zabcheck.campaign.verdicts import said
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

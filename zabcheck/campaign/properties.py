@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
 from invariants import TraceError, Verdict
-from zabcheck.campaign.verdicts import VERDICTS, HOLDS, NOT_EXERCISED, SIX, VIOLATED, columns_of
 from zabcheck.campaign.forked import judge_forked
 from zabcheck.campaign.on_a_path import judge_on_a_path, without_false_prefixes
 from zabcheck.campaign.steps import steps_of
 from zabcheck.campaign.streamed import judge_streamed, verdicts_of
+from zabcheck.campaign.verdicts import HOLDS, NOT_EXERCISED, SIX, VERDICTS, VIOLATED, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -7,6 +7,7 @@ file is so large that loading numpy pays, block by block.
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from enum import StrEnum
 from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -15,6 +16,7 @@ from rich.console import Console
 
 from invariants import Event, TraceError, Verdict, check, select
 from invariants import trace as trace_format
+from zabcheck.cli.check_on_spark import check_on_spark
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, opened
 from zabcheck.cli.output import make_console, print_json, print_path
@@ -24,6 +26,13 @@ from zabcheck.report.words import as_text
 
 LARGE = 8 * 1024 * 1024
 """Bytes. Below that, loading numpy and pyarrow takes longer than they save."""
+
+
+class Engine(StrEnum):
+    """What judges."""
+
+    local = "local"
+    spark = "spark"
 
 
 @command
@@ -39,10 +48,22 @@ def check_(
     ] = None,
     property: Properties = None,
     format: Formats = Format.text,
+    engine: Annotated[
+        Engine, typer.Option(help="Where to judge: in this process, or by Spark (docs/spark.md).")
+    ] = Engine.local,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="With --engine spark: the master, as spark-submit takes it.")
+    ] = None,
 ) -> int:
     """Judge traces, from whatever wrote them."""
     with bad_input_for(ValueError):
         select(property)
+    if engine is Engine.spark:
+        if run is not None:
+            raise BadInput(f"--run {run}: only with --engine local")
+        return check_on_spark(traces, property, master, format, merge)
+    if master is not None:
+        raise BadInput("--master: only with --engine spark")
     for name in traces:
         if traces.count(name) > 1 and (merge or name == STDIN):
             raise BadInput(f"{name}: named more than once, expected at most once")

@@ -1,0 +1,63 @@
+"""`zabcheck check --engine spark`: what it prints, its exit codes, and what it refuses."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from tests.campaign.test_stored import GOOD, lines, parquet
+from tests.cli.conftest import Command
+from tests.invariants.builders import A, deliveries, whole
+from zabcheck.campaign.verdicts import SIX
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.xdist_group("spark")
+BAD = whole(deliveries(1, A))
+
+
+def test_many_runs_are_counted_and_the_broken_ones_are_told(
+    spark: "SparkSession",
+    zabcheck: Command,
+    tmp_path: Path,
+) -> None:
+    parquet(tmp_path / "x.parquet", GOOD, BAD, GOOD[:-1])
+    result = zabcheck("check", "--engine", "spark", tmp_path / "x.parquet")
+    assert (result.code, result.err) == (1, "")
+    assert (
+        f"{tmp_path}/x.parquet, run 1\n  integrity is violated: p1 delivered a⟨1,1⟩, which nobody broadcast"
+        in result.out
+    )
+    [row] = [line.split() for line in result.out.splitlines() if line.startswith("integrity  ")]
+    assert row == ["integrity", "1", "1", "0", "1"]
+    assert "some runs do not end with a complete `end`" in result.out
+
+
+def test_one_trace_and_json(spark: "SparkSession", zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(lines(BAD))
+    result = zabcheck("check", "--engine", "spark", "--format", "json", tmp_path / "x.jsonl").json
+    fields = ["version", "command", "engine", "runs", "lines", "properties", "ways", "violated_runs", "broken"]
+    assert list(result) == fields
+    assert [each["property"] for each in result["properties"]] == list(SIX)
+    [broken] = result["broken"]
+    assert (broken["trace"], broken["run"], broken["violated"]) == (str(tmp_path / "x.jsonl"), 0, ["integrity"])
+    assert broken["violations"][0]["witness"] == [msgspec.to_builtins(BAD[1])]
+    assert broken["shown_at"] == [{"property": "integrity", "zxid": [1, 1]}]
+    documented = (Path(__file__).parents[2] / "docs/spark.md").read_text(encoding="utf-8")
+    assert all(f"`{field}`" in documented or f'"{field}"' in documented for field in [*result, *broken])
+
+
+def test_what_is_refused(spark: "SparkSession", zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(b"{}\n")
+    for arguments, message in (
+        (["x.jsonl", "--engine", "spark"], "x.jsonl, line 1"),
+        (["x.jsonl", "--engine", "spark", "--property", "clock"], "clock"),
+        (["x.jsonl", "--engine", "spark", "--merge"], "--merge"),
+        (["-", "--engine", "spark"], "standard input"),
+        (["x.jsonl", "--master", "local"], "only with --engine spark"),
+    ):
+        result = zabcheck("check", *arguments)
+        assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+        assert message in result.err
