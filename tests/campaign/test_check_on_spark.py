@@ -52,7 +52,7 @@ def test_one_trace_and_json(spark: "SparkSession", zabcheck: Command, tmp_path: 
 def test_what_is_refused(spark: "SparkSession", zabcheck: Command, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(b"{}\n")
     for arguments, message in (
-        (["x.jsonl", "--engine", "spark"], "x.jsonl, line 1"),
+        ([tmp_path / "x.jsonl", "--engine", "spark"], "x.jsonl, line 1"),
         (["x.jsonl", "--engine", "spark", "--property", "clock"], "clock"),
         (["x.jsonl", "--engine", "spark", "--merge"], "--merge"),
         (["-", "--engine", "spark"], "standard input"),

@@ -65,8 +65,11 @@ def check_stored(paths: Sequence[str], properties: Sequence[str] = SIX, master: 
     spark = session(master)
     try:
         return _checked(spark, paths, properties)
-    except PySparkException as error:
-        raise TraceError(reason_of(error, paths)) from None
+    except Exception as error:
+        # What Java raises comes through as it is, by py4j, where Spark has no error of its own for it.
+        if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
+            raise TraceError(reason_of(error, paths)) from None
+        raise
 
 
 def _checked(spark: "SparkSession", paths: Sequence[str], properties: Sequence[str]) -> Checked:

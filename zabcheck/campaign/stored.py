@@ -168,6 +168,7 @@ def _decoded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def reason_of(error: Exception, paths: Sequence[str]) -> str:
     """What Spark says against an input, in one line with the name of the file, without its stack."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = lines[0] if lines else type(error).__name__
+    causes = [line.partition(": ")[2] for line in lines if line.startswith("Caused by: ")]
+    text = (causes or lines or [type(error).__name__])[-1 if causes else 0]
     name = next((path for path in paths if path in text), None)
     return text if name is not None else f"{', '.join(paths)}: {text}"
