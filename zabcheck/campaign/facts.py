@@ -114,7 +114,7 @@ def _by_run(actors: "DataFrame") -> "DataFrame":
     earlier = Window.partitionBy("run", "process").orderBy("incarnation").rowsBetween(Window.unboundedPreceding, -1)
     before = F.max("last_step").over(earlier)
     return (
-        actors.withColumn("back_at", F.when(before > F.col("first_step"), F.col("first_step")))
+        actors.withColumn("back_at", F.when(before > F.col("first_step"), before))
         .groupBy("run")
         .agg(
             *(F.sum(name).alias(name) for name in ("rows", "sum", "steps", "restores", "prefixes", "long_prefixes")),
