@@ -67,7 +67,7 @@ def measure(way: str, folder: str) -> None:
             seconds, cpu = monotonic() - start, _cpu_seconds() - cpu
     else:
         spark = session()
-        spread(spark, range(8), _nothing, lambda: None)
+        spread(spark, range(8), _nothing, lambda _: None)
         start, cpu = monotonic(), _cpu_seconds()
         driver.run(spark, store, plan())
         seconds, cpu = monotonic() - start, _cpu_seconds() - cpu

@@ -93,6 +93,7 @@ def test_without_out_the_folder_is_named_after_the_seed(
 # Going on.
 
 
+@pytest.mark.slow
 def test_one_whose_driver_is_killed_goes_on(tmp_path: Path) -> None:
     """SIGKILL for all of it, Java and workers too, as soon as a part is finished."""
     arguments = ("campaign", "--runs", "1600", "--seed", "1", "--steps", "100", "--out", "killed", "--keep", "none")
@@ -228,6 +229,7 @@ def test_a_corrupt_part_is_named(spark: "SparkSession", campaign: Path, zabcheck
     assert message.startswith("there/runs/part-000003.parquet: ")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_with_the_file_and_finished_parts_stay_whole(tmp_path: Path) -> None:
     """No file may get longer than this, which those of a part do, and nothing else."""
     done = subprocess.run(

@@ -185,7 +185,7 @@ def test_what_a_task_raises_is_told_in_one_line(spark: "SparkSession") -> None:
         raise ValueError("not\nlike this")
 
     with pytest.raises(TaskFailed) as raised:
-        spread(spark, [1], worker, lambda: None)  # type: ignore[arg-type]  # it never returns
+        spread(spark, [1], worker, lambda _: None)  # type: ignore[arg-type]  # it never returns
     assert str(raised.value) == "not"
 
 
@@ -196,9 +196,9 @@ def test_every_piece_is_done_once(spark: "SparkSession", tmp_path: Path) -> None
         return lambda piece: Path(folder, f"{piece}-{os.getpid()}").touch()
 
     looks: list[int] = []
-    spread(spark, [5, 7, 9], worker, lambda: looks.append(1))  # type: ignore[arg-type]  # what it returns is not looked at
+    spread(spark, [5, 7, 9], worker, lambda _: looks.append(1))  # type: ignore[arg-type]  # what it returns is not looked at
     assert sorted(path.name.partition("-")[0] for path in tmp_path.iterdir()) == ["5", "7", "9"]
     assert looks
     looks.clear()
-    spread(spark, [], worker, lambda: looks.append(1))  # type: ignore[arg-type]  # nor is it called
+    spread(spark, [], worker, lambda _: looks.append(1))  # type: ignore[arg-type]  # nor is it called
     assert looks == [1]

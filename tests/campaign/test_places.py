@@ -10,7 +10,7 @@ S3 = "region=eu-central-1&endpoint_override=127.0.0.1:1&scheme=http"
 
 
 def test_spark_is_told_the_uri_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Store(str(tmp_path / "a b")).uri("runs") == f"{tmp_path.as_uri()}/a%20b/runs"
+    assert Store(str(tmp_path / "a b")).uri("runs") == f"file://{tmp_path}/a b/runs"
     monkeypatch.chdir(tmp_path)
     assert Store("here").uri() == f"{tmp_path.as_uri()}/here"
     assert Store(tmp_path.as_uri()).uri("runs") == f"{tmp_path.as_uri()}/runs"

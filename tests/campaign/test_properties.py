@@ -33,6 +33,7 @@ def traces(seeds: range, length: int | None = None) -> dict[int, list[Event]]:
     return found
 
 
+@pytest.mark.slow
 def test_ten_thousand_random_traces_are_judged_as_the_incremental_judge_does(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
@@ -46,7 +47,7 @@ def test_ten_thousand_random_traces_are_judged_as_the_incremental_judge_does(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(10_000, 60_000, 10_000))
+@pytest.mark.parametrize("first", range(20_000, 60_000, 10_000))
 def test_more_random_traces(spark: "SparkSession", tmp_path: Path, first: int) -> None:
     runs = traces(range(first, first + 10_000))
     assert judged(stored(spark, tmp_path / "x.parquet", runs))[0] == expected(runs)
@@ -181,9 +182,11 @@ CRAFTED: dict[str, tuple[str, list[Event]]] = {
 }
 
 
-def test_crafted_traces_and_the_literal_reading_in_any_order(spark: "SparkSession", tmp_path: Path) -> None:
+def test_crafted_and_random_traces_and_the_literal_reading_in_any_order(spark: "SparkSession", tmp_path: Path) -> None:
+    """In one go, as what Spark does for a table of runs takes long for one as well."""
     names = list(CRAFTED)
     runs = {number: whole(events, processes=200) for number, (_, events) in enumerate(CRAFTED.values())}
+    runs |= traces(range(10_000, 12_000))
     wanted = expected(runs)
     for seed in range(1000, 1500):
         events = random_trace(seed).events
@@ -195,6 +198,7 @@ def test_crafted_traces_and_the_literal_reading_in_any_order(spark: "SparkSessio
     assert statuses == wanted
 
 
+@pytest.mark.slow
 def test_runs_in_small_chunks_and_rows_in_disorder_change_nothing(spark: "SparkSession", tmp_path: Path) -> None:
     runs = traces(range(100))
     runs |= {1000 + number: whole(events, processes=200) for number, (_, events) in enumerate(CRAFTED.values())}

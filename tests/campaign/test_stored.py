@@ -33,6 +33,7 @@ def parquet(path: Path, *runs: Sequence[Event]) -> None:
     pq.write_table(pa.Table.from_batches([rows.take()]), path, **PARQUET)
 
 
+@pytest.mark.slow
 def test_json_lines_in_small_blocks_and_parquet_are_judged_alike(spark: "SparkSession", tmp_path: Path) -> None:
     runs = [whole(random_trace(seed).events) for seed in (5, 6, 8)]
     parquet(tmp_path / "x.parquet", *runs)
