@@ -4,10 +4,17 @@ import socket
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.cli.conftest import Command
 
 EXPECTED = "expected local[N], spark://HOST:PORT, sc://HOST, k8s://URL or yarn"
+
+
+@pytest.fixture(autouse=True)
+def _no_session_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process of its own: here, other tests may have started one, which would be taken."""
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
 
 
 @pytest.mark.parametrize(
