@@ -47,7 +47,9 @@ def _findings(pen: Pen, report: CampaignReport, in_short: bool = False) -> Itera
     if found is None:
         return
     yield Text()
-    yield pen.write("Findings" if found else "Findings: none", BOLD)
+    most = report.plan.get("minimise")
+    of_which = "" if most is None else f", of the first {most:,} violating runs of each bug and property"
+    yield pen.write(f"Findings{of_which}" if found else "Findings: none", BOLD)
     for each in found[: MOST_FINDINGS if in_short else None]:
         runs, steps = counted(each["runs"], "run", "runs"), counted(each["steps"], "step", "steps")
         name = f"{sheets.named(each['mutant'])}: {each['property']}"
