@@ -130,7 +130,7 @@ class _Sents(NamedTuple):
         return _Sents(*[column[rows] for column in self])
 
 
-_SENTS_AS = _Sents(np.int64, np.int64, np.int32, np.int64, np.int32, np.int32, np.int64)  # type: ignore[arg-type]
+_SENTS_AS = (np.int64, np.int64, np.int32, np.int64, np.int32, np.int32, np.int64)
 """How they are kept: a path has fewer than 2^31 places, or it would not fit into the memory."""
 
 

@@ -10,7 +10,7 @@ import pytest
 from invariants import Broadcast, Deliver, Event, Restore, Txn, Zxid, check
 from invariants.events import Local
 from tests.campaign.judging import expected, judged, stored
-from tests.invariants.builders import A, B, C, D, E, F, broadcasts, deliveries, merge, restore, whole
+from tests.invariants.builders import A, B, C, D, E, F, Order, broadcasts, deliveries, merge, restore, whole
 from tests.invariants.oracle import ORACLES, Reading
 from tests.invariants.traces import random_trace
 from zabcheck.campaign.properties import FORKED, ON_A_PATH, STREAMED, explain
@@ -27,8 +27,8 @@ def traces(seeds: range, length: int | None = None) -> dict[int, list[Event]]:
     found = {}
     for seed in seeds:
         events = random_trace(seed).events[:length]
-        order = "global" if seed % 2 else "per-process"
-        lines = whole(events, order, complete=seed % 3 != 1)  # type: ignore[arg-type]
+        order: Order = "global" if seed % 2 else "per-process"
+        lines = whole(events, order, complete=seed % 3 != 1)
         found[seed] = lines[:-1] if seed % 3 == 2 else lines
     return found
 

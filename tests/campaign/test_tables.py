@@ -174,7 +174,7 @@ def expected(each: ConfigurationRow, rows: Rows) -> ConfigurationRow:
         rates = [count / len(runs) for count, runs in zip(counts, new, strict=True)]
         squares = [sum(number * number for number in each) for each in new]
         ratio, low, high = ratios.of_means(counts[0], squares[0], len(one), (counts[1], squares[1], len(other)))
-    bounded = [None if value == float("inf") else value for value in (ratio, low, high)]
+    ratio, low, high = (None if value == float("inf") else value for value in (ratio, low, high))
     return ConfigurationRow(
         each.in_all,
         each.mutant,
@@ -183,7 +183,9 @@ def expected(each: ConfigurationRow, rows: Rows) -> ConfigurationRow:
         measure,
         *(len(one), steps[0], counts[0], rates[0]),
         *(len(other), steps[1], counts[1], rates[1]),
-        *bounded,  # type: ignore[arg-type]
+        ratio,
+        low,
+        high,
     )
 
 
