@@ -8,9 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from invariants import select
-from zabcheck.campaign.part import Maker
-from zabcheck.campaign.plan import Plan
+from tests.campaign import plans
+from tests.campaign.plans import plan_of
 from zabcheck.campaign.schema import RUNS, RUNS_PARQUET
 from zabcheck.campaign.store import Store
 
@@ -21,14 +20,8 @@ PART = 50
 
 def made(place: Path, runs: int, mutants: tuple[str | None, ...]) -> Store:
     """A campaign whose parts are all finished."""
-    properties = tuple(kind.name for kind in select(None))
-    plan = Plan(1, "zab", mutants, 1, runs, PART, "violations", 100, None, None, properties, {})
-    store = Store(str(place))
-    store.begin(plan)
-    maker = Maker(plan, store)
-    for part in range(plan.parts):
-        maker.make(part)
-    return store
+    plan = plan_of(runs, *mutants, runs_a_part=PART, keep="violations", processes=None, minimise=100)
+    return plans.made(place, plan)
 
 
 def copied(store: Store, place: Path) -> Store:

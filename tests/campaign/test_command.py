@@ -262,5 +262,5 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("zabcheck: campaigns need Spark: pip install 'zabcheck[spark]' (")
+    assert done.stderr.startswith("zabcheck: this needs Spark: pip install 'zabcheck[spark]' (")
     assert done.stderr.count("\n") == 1

@@ -23,6 +23,7 @@ from pyspark.sql import functions as f
 from invariants.quorums import MAJORITY
 from zabcheck.campaign import ratios
 from zabcheck.campaign.plan import Plan
+from zabcheck.campaign.reason import reason
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.protocols.switches import LETTER
@@ -87,7 +88,7 @@ def make(spark: "SparkSession", store: Store, plan: Plan) -> Tables:
             histograms=histograms_table(runs, spread),
         )
     except PySparkException as error:
-        raise StoreError(f"{store.place}: {_reason(error)}") from None
+        raise StoreError(f"{store.place}: {reason(error)}") from None
 
 
 def check(store: Store) -> None:
@@ -445,9 +446,3 @@ def _by(table: "DataFrame", keys: int = 1) -> dict[tuple[Any, ...], tuple[Any, .
 def _seconds(name: str) -> "Column":
     """The sum, without the last digits: they depend on the order in which machines are done."""
     return f.round(f.sum(name), 6).alias(name)
-
-
-def _reason(error: PySparkException) -> str:
-    """What Spark says, in one line, without the stack of its own."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__

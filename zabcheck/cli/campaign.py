@@ -16,7 +16,7 @@ from rich.progress import Progress as Bar
 
 from invariants import select
 from invariants.quorums import quorums_of
-from zabcheck.cli.campaign_report import fields, make
+from zabcheck.cli.campaign_report import fields, make, needed
 from zabcheck.cli.campaign_report import report as campaign_report
 from zabcheck.cli.commands import (
     BAD_INPUT,
@@ -179,20 +179,6 @@ def _exit_code(report: CampaignReport) -> int:
     if overview.raised:
         return BAD_INPUT
     return OK if all(row.exercised for row in report.tables.properties) else INCONCLUSIVE
-
-
-@contextmanager
-def needed() -> Iterator[None]:
-    """What Spark, Java and the folder may lack is the user's to mend."""
-    try:
-        from zabcheck.campaign.java import NoJava
-        from zabcheck.campaign.session import NoSpark
-        from zabcheck.campaign.spread import TaskFailed
-        from zabcheck.campaign.store import StoreError
-    except ImportError as error:
-        raise BadInput(f"campaigns need Spark: pip install 'zabcheck[spark]' ({error})") from None
-    with bad_input_for(NoJava), bad_input_for(NoSpark), bad_input_for(TaskFailed), bad_input_for(StoreError):
-        yield
 
 
 def _planned(wishes: Mapping[str, Any]) -> "Plan":

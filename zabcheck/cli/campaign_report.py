@@ -3,7 +3,8 @@
 Everything that needs the extra `spark` is loaded here only when it is used.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import msgspec
 import typer
 
 from zabcheck.cli.commands import OK, BadInput, Format, Formats
-from zabcheck.cli.files import bad_path
+from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.gate import check_file
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.counterexample import write
@@ -61,6 +62,21 @@ def report(
     return OK
 
 
+@contextmanager
+def needed() -> Iterator[None]:
+    """What Spark, Java and the folder may lack is the user's to mend; so is an extra that is not installed."""
+    try:
+        from zabcheck.campaign.java import NoJava
+        from zabcheck.campaign.session import NoSpark
+        from zabcheck.campaign.spread import TaskFailed
+        from zabcheck.campaign.store import StoreError
+
+        with bad_input_for(NoJava), bad_input_for(NoSpark), bad_input_for(TaskFailed), bad_input_for(StoreError):
+            yield
+    except ImportError as error:
+        raise BadInput(f"{MISSING} ({error})") from None
+
+
 def load_page() -> Callable[["CampaignReport"], str]:
     """What draws the page. BadInput without matplotlib, before anything takes time."""
     try:
@@ -80,16 +96,13 @@ def fields(made: "CampaignReport", files: list[str]) -> dict[str, Any]:
 
 def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str]]:
     """The report, and the names of the tables that were written. BadInput for whatever is wrong with the folder."""
-    try:
-        from zabcheck.campaign import tables
-        from zabcheck.campaign.java import NoJava
-        from zabcheck.campaign.session import NoSpark, session
-        from zabcheck.campaign.store import PLAN, Store, StoreError
-    except ImportError as error:
-        raise BadInput(f"{MISSING} ({error})") from None
     from zabcheck.report.campaign_data import CampaignReport
 
-    try:
+    with needed():
+        from zabcheck.campaign import tables
+        from zabcheck.campaign.session import session
+        from zabcheck.campaign.store import PLAN, Store
+
         store = Store(directory)
         plan = store.plan()
         if plan is None:
@@ -98,8 +111,6 @@ def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str
         tables.check(store)
         made = tables.make(session(master), store, plan)
         files = [store.path(name) for name in tables.write(store, made)]
-    except (StoreError, NoSpark, NoJava) as error:
-        raise BadInput(str(error)) from None
     return CampaignReport(store.place, msgspec.to_builtins(plan), made, found), files
 
 
