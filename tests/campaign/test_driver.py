@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +13,8 @@ import pytest
 from tests.campaign.plans import begun, made, plan_of, rows
 from zabcheck.campaign import driver
 from zabcheck.campaign.driver import Progress
-from zabcheck.campaign.findings import Finding
-from zabcheck.campaign.minimised import INDEX, RAISED
+from zabcheck.campaign.findings import INDEX, Finding
+from zabcheck.campaign.minimised import RAISED
 from zabcheck.campaign.spread import TaskFailed, spread
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.search.minimise import breaks
@@ -166,6 +167,21 @@ def test_ctrl_c_keeps_what_is_finished(spark: "SparkSession", without_spark: Sto
         store.check_part(MIXED, part)
     driver.run(spark, store, MIXED)
     assert rows(store) == rows(without_spark)
+
+
+def test_ctrl_c_is_no_failed_task_where_its_exception_is_lost(spark: "SparkSession", tmp_path: Path) -> None:
+    """A KeyboardInterrupt in a finaliser is printed and forgotten; the jobs are cancelled all the same."""
+    store = begun(tmp_path, plan_of(4000))
+
+    def look(progress: Progress) -> None:
+        if progress.finished:
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        driver.run(spark, store, plan_of(4000), look)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_protocol_that_raises_is_a_finding(spark: "SparkSession", tmp_path: Path) -> None:

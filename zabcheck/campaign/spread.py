@@ -4,13 +4,15 @@ A piece leaves a file when it is done, and that is how the driver knows: it look
 progress can be shown wherever the tasks run, and a piece whose file is there is never made again.
 """
 
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
-from threading import Event
+from threading import Event, current_thread, main_thread
 from time import monotonic
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -42,11 +44,22 @@ def spread(
     """Do every piece. `worker` is called once in each task, and what it returns with each piece.
 
     `look` is called now and then, with the seconds for which no task has been running, and once more at the end; what
-    it raises ends the work. TaskFailed if a piece failed as often as Spark tries it, or if there is no Spark any more.
+    it raises ends the work. TaskFailed if a piece failed as often as Spark tries it, or if there is no Spark any more;
+    KeyboardInterrupt if Ctrl-C ended it.
     """
     if not pieces:
         look(0)
         return
+    with _interruptible():
+        _spread(spark, pieces, worker, look)
+
+
+def _spread(
+    spark: "SparkSession",
+    pieces: Sequence[int],
+    worker: Callable[[], Callable[[int], None]],
+    look: Callable[[float], None],
+) -> None:
     with _said():
         running = _running(spark)
         numbered = spark.range(0, len(pieces), 1, len(pieces))
@@ -70,6 +83,35 @@ def spread(
     with _said():
         working.result()
     look(0)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C is a KeyboardInterrupt in the end, whatever becomes of the one that Spark's handler raises.
+
+    That handler cancels the jobs first. If what it raises then is lost, as in a finaliser, or made into something else
+    by the code that it went through, the next thing that is heard of is a cancelled job, which looks like a failed one.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(before):
+        yield
+        return
+    came = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except Exception:
+        if came:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
