@@ -4,7 +4,7 @@ BIN := .venv/bin
 RUN_OPTIONS ?= --seed 1
 CAMPAIGN := reports/campaign
 
-.PHONY: run test test-slow lint gate bench clean
+.PHONY: run test test-slow test-browser lint gate gallery bench clean
 
 # Check Zab, then plant a bug and see it found, minimised and explained (which is exit code 1, and expected here); then
 # a small campaign on Spark, on this machine.
@@ -18,10 +18,14 @@ run: .venv/installed
 	$(BIN)/zabcheck campaign --runs 2000 $(RUN_OPTIONS) --out $(CAMPAIGN)
 
 test: .venv/installed-for-tests
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow and not browser"
 
 test-slow: .venv/installed-for-tests
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m slow
+
+# Chromium has to be there, or ZABCHECK_BROWSER name a browser.
+test-browser: .venv/installed-for-browser-tests
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m browser
 
 lint: .venv/installed-for-tests
 	$(BIN)/ruff check .
@@ -30,6 +34,10 @@ lint: .venv/installed-for-tests
 
 gate: .venv/installed
 	$(BIN)/zabcheck gate
+
+# A page for each known bug; a test compares them with what is made now.
+gallery: .venv/installed-for-tests
+	$(BIN)/python -m tests.packaging.test_gallery
 
 bench: .venv/installed-for-tests
 	$(BIN)/python -m benchmarks
@@ -41,6 +49,10 @@ bench: .venv/installed-for-tests
 
 .venv/installed-for-tests: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,lint]'
+	touch $@
+
+.venv/installed-for-browser-tests: .venv/installed-for-tests
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
 	touch $@
 
 clean:

@@ -3,14 +3,17 @@
 import sys
 from collections.abc import Callable
 
-from benchmarks import campaign, check, cost, detection, silence, spark_check
+from benchmarks import campaign, causality, check, cost, detection, explore, page, silence, spark_check
 from zabcheck.search.run import collect_garbage_less_often
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "campaign": campaign.main,
+    "causality": causality.main,
     "check": check.main,
     "cost": cost.main,
     "detection": detection.main,
+    "explore": explore.main,
+    "page": page.main,
     "silence": silence.main,
     "spark-check": spark_check.main,
 }

@@ -190,4 +190,5 @@ def _rank(event: AckEpoch | Adopt) -> tuple[Any, ...]:
 def _described(history: _History | AckEpoch | Adopt) -> str:
     if not history.length:
         return "an empty history"
-    return f"a history of length {history.length} up to {history.zxid} with hash {history.hash}"
+    # The hash tells histories apart that are equally long; its last digits do, for a reader.
+    return f"a history of length {history.length} up to {history.zxid} (hash …{history.hash % 10_000:04})"

@@ -1,6 +1,7 @@
 """zabcheck: a property-based model checker for Zab and other primary order atomic broadcast protocols.
 
-`zabcheck.machine_for("zab")` gives a Hypothesis state machine for a test suite. A protocol of one's own is a subclass
+`zabcheck.machine_for("zab")` gives a Hypothesis state machine for a test suite, and `zabcheck.assert_schedule` executes
+a counterexample again. A protocol of one's own is a subclass
 of `zabcheck.Process`, with messages that extend `zabcheck.Message`, and transactions such as `Txn(Zxid(1, 1), "v")`;
 `zabcheck.protocols.own` tells all of it. `zabcheck.invariants` are the properties, usable alone. The command is in
 `zabcheck.cli`.
@@ -15,15 +16,17 @@ if TYPE_CHECKING:
     from zabcheck import invariants as invariants
     from zabcheck.protocols.base import Message as Message
     from zabcheck.protocols.own import Process as Process
+    from zabcheck.testing import assert_schedule as assert_schedule
     from zabcheck.testing import machine_for as machine_for
 
-__all__ = ["Message", "Process", "Txn", "Zxid", "invariants", "machine_for"]
+__all__ = ["Message", "Process", "Txn", "Zxid", "assert_schedule", "invariants", "machine_for"]
 
 _WHERE = {
     "Message": "zabcheck.protocols.base",
     "Process": "zabcheck.protocols.own",
     "Txn": "invariants",
     "Zxid": "invariants",
+    "assert_schedule": "zabcheck.testing",
     "machine_for": "zabcheck.testing",
 }
 

@@ -10,8 +10,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from zabcheck.protocols.base import StepRaised
+from zabcheck.report.exports import FORMS
 from zabcheck.report.story import Story
-from zabcheck.report.terminal import to_text
 from zabcheck.search.explain import NOT_DETERMINISTIC, explain_replay
 from zabcheck.search.minimise import SECONDS, minimise_raise
 from zabcheck.search.run import Replay, replay
@@ -19,7 +19,8 @@ from zabcheck.search.shorten import shortest
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
 
-TEXT_WIDTH = 120
+TOLD = (".txt", ".html")
+"""The forms in which every counterexample is saved, beside its schedule and its trace."""
 
 
 def counterexample(
@@ -33,7 +34,7 @@ def counterexample(
     replayed = replay(shortest(schedule, property_, seconds, keep), [property_])
     if not any(verdict.status == "violated" for verdict in replayed.verdicts):
         raise ValueError(NOT_DETERMINISTIC)
-    return replayed, explain_replay(replayed)
+    return replayed, explain_replay(replayed, decisive=True)
 
 
 def explain_raise(
@@ -47,7 +48,7 @@ def explain_raise(
 
 
 def save(out: Path, replayed: Replay, story: Story) -> list[Path]:
-    """Write `*.schedule.json`, `*.trace.jsonl` and `*.txt` into `out`, each whole or not at all.
+    """Write `*.schedule.json`, `*.trace.jsonl`, `*.txt` and `*.html` into `out`, each whole or not at all.
 
     The names say protocol, mutant and property (or "raised"), and hold the start of the trace's SHA-256. OSError if
     `out` cannot be written.
@@ -56,12 +57,13 @@ def save(out: Path, replayed: Replay, story: Story) -> list[Path]:
     failure = schedule.violates if replayed.raised is None else "raised"
     parts = [schedule.protocol, schedule.mutant, failure, replayed.sha256[:8]]
     stem = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
-    text = to_text(story, TEXT_WIDTH, file=f"{stem}.schedule.json")
+    schedule_file = f"{stem}.schedule.json"
+    told = {f"{stem}{suffix}": FORMS[suffix].make(story, schedule_file) for suffix in TOLD}
     out.mkdir(parents=True, exist_ok=True)
     return [
-        write(out / f"{stem}.schedule.json", schedules.dump(schedule)),
+        write(out / schedule_file, schedules.dump(schedule)),
         write(out / f"{stem}.trace.jsonl", replayed.trace),
-        write(out / f"{stem}.txt", text.encode()),
+        *(write(out / name, content) for name, content in told.items()),
     ]
 
 

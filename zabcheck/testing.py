@@ -5,16 +5,23 @@
     TestZab = zabcheck.machine_for("zab").TestCase
     TestMine = zabcheck.machine_for(MyProcess).TestCase    # a subclass of zabcheck.Process
 
+    def test_a_bug_that_there_was() -> None:
+        zabcheck.assert_schedule(Path("bug.schedule.json"))
+
 `pytest --hypothesis-seed=N` searches the same runs again. When a property breaks, the test fails with zabcheck's own
 report; the schedule is saved, and `zabcheck replay` executes it again. When the protocol's own code raises, that is an
 error of the test, reported in the same way. What pytest shows of it is the business of `zabcheck.pytest_plugin`.
 """
 
+import json
 import unittest
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import ClassVar
+from types import EllipsisType
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
 
 from invariants import select
 from invariants.quorums import MAJORITY, quorums_of
@@ -26,21 +33,25 @@ from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import checked
 from zabcheck.report.story import Story
 from zabcheck.report.terminal import to_text
+from zabcheck.search.explain import explain_replay
 from zabcheck.search.machine import Machine, find_with, hypothesis_settings, machine_class
-from zabcheck.search.run import MAX_STEPS, PropertyBroken, ProtocolRaised, Replay, Search
+from zabcheck.search.run import MAX_STEPS, PropertyBroken, ProtocolRaised, Replay, Search, replay
 from zabcheck.search.tally import Tally
+from zabcheck.simulation import schedule as schedules
 
 REPORT_WIDTH = 100
 DEFAULT_OUT = Path("reports")
 
 
 class Found(Exception):
-    """What the exceptions of a failing test have: the report, and the files that it wrote."""
+    """What the exceptions of a failing test have: the report, and the files that it wrote.
 
-    def __init__(self, story: Story, files: Sequence[Path]) -> None:
-        report = to_text(story, REPORT_WIDTH, file=quote(str(files[0])))
-        wrote = "\n".join(f"wrote {file}" for file in files)
-        super().__init__(f"{report}\n{wrote}")
+    `schedule` is the file of the schedule, if it is in one.
+    """
+
+    def __init__(self, story: Story, schedule: Path | None, files: Sequence[Path] = ()) -> None:
+        report = to_text(story, REPORT_WIDTH, file="" if schedule is None else quote(str(schedule)))
+        super().__init__("\n".join([report, *(f"wrote {file}" for file in files)]))
         self.zabcheck_report = str(self)
         self.zabcheck_files = [str(file) for file in files]
 
@@ -138,7 +149,8 @@ def machine_for(
                     )
                 return
             replayed, story = explained(found)
-            raise kind(story, save(Path(self.zabcheck_out or DEFAULT_OUT), replayed, story))
+            files = save(Path(self.zabcheck_out or DEFAULT_OUT), replayed, story)
+            raise kind(story, files[0], files)
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
 
@@ -146,3 +158,55 @@ def machine_for(
     TestCase.__qualname__ = TestCase.__name__
     machine.TestCase = TestCase  # type: ignore[assignment]  # in Hypothesis it is a property that makes such a class
     return machine
+
+
+def assert_schedule(
+    schedule: str | bytes | Path | Mapping[str, Any],
+    *,
+    protocol: str | type[Process] | Protocol | None = None,
+    mutant: str | EllipsisType | None = ...,
+    properties: str | Sequence[str] | None = None,
+) -> None:
+    """Execute a schedule, and fail if it breaks a property: a counterexample as a regression test.
+
+    `schedule` is the JSON of one (docs/output.md), as a text, bytes or a dictionary, or a Path to a file of it.
+    `protocol` takes the place of the one that the schedule names, and `mutant` that of its mutant; None stands for the
+    protocol as it is. `properties` are names of properties or of groups. None: the one that the schedule says it
+    violates; if it says nothing, what `machine_for` would judge the protocol by. (): none, so that all that can fail is
+    the protocol's own code.
+
+    A choice that is not possible when its turn comes is skipped. So the test also passes if the protocol has changed so
+    much that the schedule leads it nowhere near the old bug. It says that this run is all right, and no more; whether
+    the bug is gone is for a search to say.
+
+    Broken (an AssertionError) with zabcheck's report if a property is violated; Raised if the protocol's code raises.
+    No file is written. ValueError, in one line, for what is no schedule, and for a protocol, mutant, property or kind
+    of message that there is not; OSError if the file cannot be read. As long as the run takes, in O(events).
+    """
+    __tracebackhide__ = True
+    file = schedule if isinstance(schedule, Path) else None
+    data = file.read_bytes() if file is not None else _as_json(schedule)
+    where = "schedule" if file is None else str(file)
+    loaded = schedules.load(data, where)
+    if protocol is not None:
+        named = mutated(protocol) if isinstance(protocol, str) else register(protocol)
+        loaded = replace(loaded, protocol=named.name)
+    if mutant is not ...:
+        loaded = replace(loaded, mutant=mutant)
+    judged = mutated(loaded.protocol, loaded.mutant)
+    schedules.check_kinds(loaded, tuple(judged.kinds.values()), data, where)
+    if properties is None:
+        properties = judged.properties if loaded.violates is None else loaded.violates
+    chosen = (properties,) if isinstance(properties, str) else properties
+    replayed = replay(loaded, chosen)
+    if replayed.raised is not None:
+        raise Raised(explain_replay(replayed), file)
+    if any(verdict.violation is not None for verdict in replayed.verdicts):
+        raise Broken(explain_replay(replayed), file)
+
+
+def _as_json(schedule: object) -> bytes:
+    if isinstance(schedule, bytes):
+        return schedule
+    text = schedule if isinstance(schedule, str) else json.dumps(schedule)
+    return text.encode(errors="surrogatepass")

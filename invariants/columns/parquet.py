@@ -14,21 +14,19 @@ in `invariants.columns.in_order`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import BinaryIO, Literal, NamedTuple
+from typing import BinaryIO, NamedTuple
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from invariants.base import Invariant, Status, Verdict, Violation, judge_events
-from invariants.columns import SCHEMA, events_of, kinds_by_tag
-from invariants.columns.hashes import hashes_of
-from invariants.columns.in_order import BROADCAST, DELIVER, MOST_RUNS, RESTORE, Array, Block, Keys, Proof
+from invariants.columns import SCHEMA, events_of
+from invariants.columns.in_order import MOST_RUNS, Array, Keys, Proof
+from invariants.columns.rest import ODD, Head, end_of, head_of
+from invariants.columns.rows import END, HEADER, IS_LOCAL, KINDS, NO_ROW, ROW_KIND, Rows
 from invariants.columns.verdicts import Chosen, verdicts
-from invariants.events import Broadcast, Deliver, End, Event, Header, Local, ProcessId, Restore, TraceError
-from invariants.quorums import MAJORITY, quorums_of
+from invariants.events import End, Event, TraceError
 from invariants.trace import in_form
 
 BATCH = 1 << 16
@@ -36,11 +34,6 @@ BATCH = 1 << 16
 
 KEPT = 4
 """Of a run that goes on beyond its batch, so many pieces are kept, so that they need not be read again."""
-
-_NUMBERED = ("process", "incarnation", "epoch", "zxid_epoch", "zxid_counter", "length", "hash")
-_NULLABLE = (*_NUMBERED, "value")
-_ABOVE = {"epoch": 1 << 32, "zxid_epoch": 1 << 32, "zxid_counter": 1 << 32}
-"""What a number has to be below; all are 0 or more."""
 
 
 class Broken(NamedTuple):
@@ -129,19 +122,27 @@ class File:
             raise TraceError(f"{self.name}: no run {run} in this file")
         return summary.last
 
+    def events(self, run: int) -> Iterator[tuple[int, Event]]:
+        """The lines of this run with their numbers, header and end included. TraceError if there is no such run."""
+        found = False
+        for batch in self._batches(BATCH):
+            rows = np.flatnonzero(np.asarray(batch.column("run")) == run)
+            if len(rows):
+                found = True
+                for _, line, event in events_of([batch.slice(rows[0], len(rows))], self.name):
+                    yield line, event
+        if not found:
+            raise TraceError(f"{self.name}: no run {run} in this file")
+
     def find(self, run: int, events: Iterable[Event]) -> dict[Event, int]:
         """For each of `events` the line of this run where it stands first; without those that stand nowhere."""
         wanted = set(events)
         kinds = {type(event) for event in wanted}
         lines: dict[Event, int] = {}
-        for batch in self._batches(BATCH):
-            rows = np.flatnonzero(np.asarray(batch.column("run")) == run)
-            if not wanted or not len(rows):
-                continue
-            for _, line, event in events_of([batch.slice(rows[0], len(rows))], self.name):
-                if type(event) in kinds and event in wanted:
-                    lines[event] = line
-                    wanted.remove(event)
+        for line, event in self.events(run) if wanted else ():
+            if type(event) in kinds and event in wanted:
+                lines[event] = line
+                wanted.remove(event)
         return lines
 
     def _batches(self, size: int) -> Iterator[pa.RecordBatch]:
@@ -169,98 +170,21 @@ class File:
             at += batch.num_rows
 
 
-class _Head(NamedTuple):
-    """What is needed of a header."""
-
-    processes: int
-    clocked: bool
-
-
-_ODD = _Head(0, False)
-
-
-class _Rows:
-    """A batch in arrays: what its rows say, and which of them are odd."""
-
-    def __init__(self, batch: pa.RecordBatch, first: int, name: str) -> None:
-        self.batch = batch
-        self.first = first  # the number of its first row in the file
-        for column in ("run", "seq", "event"):
-            if batch.column(column).null_count:
-                row = first + int(np.flatnonzero(np.asarray(batch.column(column).is_null()))[0])
-                raise TraceError(f"{name}, row {row + 1}, column `{column}`: expected a value, found null")
-        self.run = np.asarray(batch.column("run"))
-        self.seq = np.asarray(batch.column("seq"))
-        event = _dictionary(batch.column("event"))
-        tags = [_KIND_OF.get(tag, _UNKNOWN) for tag in event.dictionary.to_pylist()]
-        self.kind = np.array([*tags, _UNKNOWN], np.uint8)[_indices(event, len(tags))]
-        self.columns: dict[str, Array] = {}
-        present = np.zeros(batch.num_rows, np.uint8)
-        self.odd = self.kind == _UNKNOWN
-        for bit, name in enumerate(_NULLABLE):
-            column = batch.column(name)
-            if column.null_count == batch.num_rows:
-                if name != "value":
-                    self.columns[name] = np.zeros(batch.num_rows, np.int64)
-                continue
-            if column.null_count:
-                present |= np.asarray(column.is_valid()).astype(np.uint8) << bit
-            else:
-                present |= np.uint8(1 << bit)
-            if name == "value":
-                continue
-            numbers = np.asarray(column.fill_null(0) if column.null_count else column).astype(np.int64, copy=False)
-            self.columns[name] = numbers
-            if numbers.min() < 0 or numbers.max() >= _ABOVE.get(name, 1 << 63):
-                self.odd |= (numbers < 0) | (numbers >= _ABOVE.get(name, 1 << 63))
-        self.odd |= present != _PRESENT[self.kind]
-        rest = batch.column("rest")
-        if rest.null_count < batch.num_rows:
-            self.odd |= _WITHOUT_REST[self.kind] & np.asarray(rest.is_valid())
-        self._hashes: Array | None = None
-
-    def hashes(self) -> Array:
-        """Those of the column `value`."""
-        if self._hashes is None:
-            self._hashes = hashes_of(_plain(self.batch.column("value")))
-        return self._hashes
-
-    def block(self, begin: int, end: int, run: Array, wanted: Array, keys: Keys) -> Block:
-        """The rows from `begin` to `end`, of which those count that are `wanted`; `run` numbers their runs from 0."""
-        here = slice(begin, end)
-        columns = {name: column[here] for name, column in self.columns.items()}
-        values = _plain(self.batch.column("value"))
-        return Block(
-            np.flatnonzero(wanted),
-            self.first + begin,
-            run,
-            _ROW_KIND[self.kind[here]],
-            columns["process"],
-            columns["incarnation"],
-            columns["epoch"],
-            keys.of(run, columns["zxid_epoch"], columns["zxid_counter"]),
-            self.hashes()[here],
-            columns["length"],
-            columns["hash"],
-            lambda rows: values.take(pa.array(rows + begin)),
-        )
-
-
 class _Open:
     """The last run of a batch, which may go on in the next one."""
 
-    def __init__(self, number: int, first: int, head: _Head | None, chosen: Chosen, countable: bool) -> None:
+    def __init__(self, number: int, first: int, head: Head | None, chosen: Chosen, countable: bool) -> None:
         self.number = number
         self.first = first  # row of the file
         self.size = 0
-        self.head = head or _ODD
+        self.head = head or ODD
         self.odd = head is None or not countable
         self.end: End | None = None
         self.proof = Proof(1, np.array([self.head.clocked]), chosen.redelivery)
         self.pieces: list[pa.RecordBatch] | None = []
         """What was read of it, as long as it is short."""
 
-    def take(self, rows: _Rows, begin: int, end: int, judged: Array) -> None:
+    def take(self, rows: Rows, begin: int, end: int, judged: Array) -> None:
         """Its next rows; `judged` tells for each kind whether only a judge can tell about it."""
         kind = rows.kind[begin:end]
         self.size += end - begin
@@ -270,8 +194,8 @@ class _Open:
                 self.pieces = None
         if self.odd or not self.proof.in_order[0]:
             return
-        headers = np.count_nonzero(kind == _HEADER)
-        ends = np.flatnonzero(kind == _END)
+        headers = np.count_nonzero(kind == HEADER)
+        ends = np.flatnonzero(kind == END)
         self.odd = bool(
             self.end is not None
             or headers != (self.size == end - begin)
@@ -280,12 +204,12 @@ class _Open:
             or judged[kind].any()
             or rows.odd[begin:end].any()
             or (rows.columns["process"][begin:end] > self.head.processes).any()
-            or (_IS_LOCAL[kind] & (rows.columns["process"][begin:end] < 1)).any()
+            or (IS_LOCAL[kind] & (rows.columns["process"][begin:end] < 1)).any()
         )
         if len(ends) and not self.odd:
-            self.end = _end(rows.batch.column("rest")[end - 1].as_py())
+            self.end = end_of(rows.batch.column("rest")[end - 1].as_py())
             self.odd = self.end is None or self.end.count != self.size - 2
-        wanted = _ROW_KIND[kind] != _NO_ROW
+        wanted = ROW_KIND[kind] != NO_ROW
         keys = self.proof.keys
         self.odd |= not keys.fit(rows.columns["zxid_epoch"][begin:end], rows.columns["zxid_counter"][begin:end]).all()
         if not self.odd and wanted.any():
@@ -300,7 +224,7 @@ class _Reading:
         self.chosen = chosen
         self.batch = batch
         self.summary = Summary(chosen.names)
-        self.judged = np.array([kind in chosen.left_to_a_judge for kind in _KINDS] + [True])
+        self.judged = np.array([kind in chosen.left_to_a_judge for kind in KINDS] + [True])
         """For each kind of event: whether only a judge can tell what it means."""
         self.seen: set[int] = set()
         self.open: _Open | None = None
@@ -313,7 +237,7 @@ class _Reading:
         first = 0
         for batch in self.file._batches(self.batch):
             if batch.num_rows:
-                self._take(_Rows(batch, first, self.file.name))
+                self._take(Rows(batch, first, self.file.name))
                 first += batch.num_rows
         self._close()
         if not self.seen:
@@ -322,7 +246,7 @@ class _Reading:
             [self.summary.run] = self.seen
         return self.summary
 
-    def _take(self, rows: _Rows) -> None:
+    def _take(self, rows: Rows) -> None:
         begins = self._begins(rows)
         new = rows.run[begins].tolist()
         bounds = [*begins.tolist(), len(rows.run)]
@@ -345,7 +269,7 @@ class _Reading:
     def _is_wanted(self, run: int) -> bool:
         return self.only is None or run == self.only
 
-    def _begins(self, rows: _Rows) -> Array:
+    def _begins(self, rows: Rows) -> Array:
         """Where runs begin. TraceError if the rows are not those of one run after the other."""
         before = np.concatenate(([self.open.number if self.open else -1], rows.run[:-1]))
         is_new = rows.run != before
@@ -373,13 +297,13 @@ class _Reading:
         self.line = int(rows.seq[-1])
         return begins
 
-    def _heads(self, rows: _Rows, begins: Array) -> list[_Head | None]:
+    def _heads(self, rows: Rows, begins: Array) -> list[Head | None]:
         """What the headers of runs say that begin at these rows; None if one is odd."""
         texts = rows.batch.column("rest").take(pa.array(begins)).to_pylist()
-        fine = (rows.kind[begins] == _HEADER) & ~rows.odd[begins]
-        return [_head(text) if each else None for text, each in zip(texts, fine.tolist(), strict=True)]
+        fine = (rows.kind[begins] == HEADER) & ~rows.odd[begins]
+        return [head_of(text) if each else None for text, each in zip(texts, fine.tolist(), strict=True)]
 
-    def _take_whole(self, rows: _Rows, begins: Array, end: int, heads: Sequence[_Head | None]) -> None:
+    def _take_whole(self, rows: Rows, begins: Array, end: int, heads: Sequence[Head | None]) -> None:
         """Judge the runs that begin at these rows; the last of them ends before row `end`."""
         if self.only is not None:
             found = np.flatnonzero(rows.run[begins] == self.only)
@@ -394,34 +318,34 @@ class _Reading:
         size = np.diff(np.append(begins, end))
         run = np.repeat(np.arange(len(begins)), size)
         kind, odd = rows.kind[begin:end], rows.odd[begin:end]
-        numbers = np.array([head or _ODD for head in heads], np.int64)
+        numbers = np.array([head or ODD for head in heads], np.int64)
         process = rows.columns["process"][begin:end]
-        odd = odd | self.judged[kind] | (process > numbers[run, 0]) | (_IS_LOCAL[kind] & (process < 1))
+        odd = odd | self.judged[kind] | (process > numbers[run, 0]) | (IS_LOCAL[kind] & (process < 1))
         keys = Keys(len(begins))
         odd |= ~keys.fit(rows.columns["zxid_epoch"][begin:end], rows.columns["zxid_counter"][begin:end])
         offsets = begins - begin
         is_odd = np.logical_or.reduceat(odd, offsets)
         is_odd |= np.array([head is None for head in heads])
-        is_odd |= np.add.reduceat(kind == _HEADER, offsets, dtype=np.int64) != 1
+        is_odd |= np.add.reduceat(kind == HEADER, offsets, dtype=np.int64) != 1
         is_odd |= not self.chosen.countable
 
         # The last row may be an end, and no other.
         complete = np.zeros(len(begins), bool)
         last = offsets + size - 1
-        ends = np.add.reduceat(kind == _END, offsets, dtype=np.int64)
-        has_end = kind[last] == _END
+        ends = np.add.reduceat(kind == END, offsets, dtype=np.int64)
+        has_end = kind[last] == END
         is_odd |= ends != has_end
         ending = np.flatnonzero(has_end & ~is_odd)
         texts = rows.batch.column("rest").take(pa.array(last[ending] + begin)).to_pylist()
         for place, text, count in zip(ending.tolist(), texts, (size[ending] - 2).tolist(), strict=True):
-            found_end = _end(text)
+            found_end = end_of(text)
             if found_end is None or found_end.count != count:
                 is_odd[place] = True
             else:
                 complete[place] = found_end.complete
 
         proof = Proof(len(begins), numbers[:, 1] > 0, self.chosen.redelivery)
-        wanted = (_ROW_KIND[kind] != _NO_ROW) & ~is_odd[run]
+        wanted = (ROW_KIND[kind] != NO_ROW) & ~is_odd[run]
         if wanted.any():
             proof.take(rows.block(begin, end, run, wanted, keys))
         counts = proof.finish()
@@ -465,95 +389,10 @@ class _Reading:
         self.summary.add(run, found)
 
 
-# Kinds of event, by number.
-
-_TAGS = list(kinds_by_tag())
-_KINDS = list(kinds_by_tag().values())
-_KIND_OF = {tag: number for number, tag in enumerate(_TAGS)}
-_UNKNOWN = len(_KINDS)
-_HEADER, _END = _KINDS.index(Header), _KINDS.index(End)
-_NO_ROW = 255
-
-
-def _present(kind: type[Event]) -> int:
-    """The columns that are not null for an event of this kind, as bits."""
-    fields = kind.__struct_fields__
-    names = {"process", "incarnation", "epoch", "length", "hash"}.intersection(fields)
-    names |= {"hash"} if "digest" in fields else set()
-    names |= {"zxid_epoch", "zxid_counter"} if "txn" in fields or "zxid" in fields else set()
-    names |= {"value"} if "txn" in fields else set()
-    return sum(1 << bit for bit, name in enumerate(_NULLABLE) if name in names)
-
-
-_PRESENT = np.array([*map(_present, _KINDS), 0], np.uint8)
-_IS_LOCAL = np.array([*(issubclass(kind, Local) for kind in _KINDS), False])
-_WITHOUT_REST = np.array([*(kind in (Broadcast, Deliver, Restore) for kind in _KINDS), False])
-_ROW_KIND = np.full(len(_KINDS) + 1, _NO_ROW, np.uint8)
-for _kind, _number in ((Broadcast, BROADCAST), (Deliver, DELIVER), (Restore, RESTORE)):
-    _ROW_KIND[_KINDS.index(_kind)] = _number
-
-
-class _HeaderRest(msgspec.Struct, forbid_unknown_fields=True):
-    """What stands in `rest` of a header; a schedule, which may be long, is not taken apart."""
-
-    version: Literal[1]
-    processes: ProcessId
-    protocol: str
-    quorums: str = MAJORITY
-    order: Literal["global", "per-process"] = "global"
-    schedule: dict[str, msgspec.Raw] | None = None
-
-
-_decode_header = msgspec.json.Decoder(_HeaderRest).decode
-_decode_end = msgspec.json.Decoder(End).decode
-
-
-def _head(rest: str | None) -> _Head | None:
-    """What the header with this `rest` says; None if that is no header."""
-    try:
-        header = _decode_header(rest or "{}")
-    except msgspec.DecodeError:
-        return None
-    if not _is_quorum_system(header.quorums, header.processes):
-        return None
-    return _Head(header.processes, header.order == "global")
-
-
-@lru_cache(maxsize=64)
-def _is_quorum_system(quorums: str, processes: int) -> bool:
-    try:
-        quorums_of(quorums, processes)
-    except ValueError:
-        return False
-    return True
-
-
-@lru_cache(maxsize=4096)
-def _end(rest: str | None) -> End | None:
-    """The end with this `rest`; None if that is none."""
-    try:
-        return _decode_end(rest or "{}")
-    except msgspec.DecodeError:
-        return None
-
-
-def _dictionary(column: pa.Array) -> pa.DictionaryArray:
-    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-
-
-def _indices(column: pa.DictionaryArray, null: int) -> Array:
-    """Which value of its dictionary each row has; `null` for none."""
-    return np.asarray(column.indices.fill_null(null) if column.null_count else column.indices)
-
-
 def _is_text(type_: pa.DataType) -> bool:
     """Whether this is one of the ways to keep text in a column."""
     kept = type_.value_type if pa.types.is_dictionary(type_) else type_
     return bool(pa.types.is_string(kept) or pa.types.is_large_string(kept))
-
-
-def _plain(column: pa.Array) -> pa.StringArray:
-    return column if pa.types.is_string(column.type) else column.cast(pa.string())
 
 
 def _first_line(error: Exception) -> str:

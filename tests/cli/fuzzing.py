@@ -28,6 +28,7 @@ from zabcheck import cli
 from zabcheck.cli import commands
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.switches import Switches
+from zabcheck.report.exports import FORMS
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import AnyChoice
@@ -246,6 +247,19 @@ def replay_one(rng: Random, folder: Path) -> int:
     return answers(["replay", "file", *formats(rng)], ["file"])
 
 
+QUICK_FORMS = [suffix for suffix in FORMS if suffix != ".png"]
+"""A picture takes a second."""
+
+
+def explain_one(rng: Random, folder: Path) -> int:
+    """A schedule or a trace, written in a form, or walked through."""
+    (folder / "file").write_bytes(changed(rng, rng.choice([*SCHEDULES, *TRACES])))
+    out = f"out{rng.choice(QUICK_FORMS)}"
+    options = rng.choice([[], formats(rng), ["--write", out], ["--write", out], ["--step"]])
+    walk = b"".join(rng.choice([b"\n", b"b\n", b"w\n", b"7\n", b"-1\n", b"\xff\x00\n", b"q"]) for _ in range(9))
+    return answers(["explain", "file", *options], ["file", f"--write {out}"], stdin=walk)
+
+
 # Configurations of schedules.
 
 CHOICES = [inspect.type_info(kind) for kind in get_args(AnyChoice)]
@@ -415,6 +429,8 @@ VALUES_OF: dict[str, list[str]] = {
     "--junit": ["j.xml", "j.xml", "nowhere/j.xml", ".", "t.jsonl/x"],
     "--summary": ["s.md", "s.md", "nowhere/s.md", ".", "t.jsonl/x"],
     "--trace": ["trace", "nowhere/trace", ".", "s.json", "t.jsonl/x", "-"],
+    "--write": ["o.html", "o.svg", "o.graphml", "o.py", "o.log", "nowhere/o.html", ".", "s.json", "t.jsonl/x.mmd", "-"],
+    "--run": ["0", "1", "-1"],
 }
 FLAGS = ["--merge", "--help", "-h", "--version", "--no-merge", "--x"]
 FILES = ["t.jsonl", "p1.jsonl", "p2.jsonl", "s.json", "nowhere", ".", "-"]
@@ -445,6 +461,7 @@ OPTIONS = {
     ],
     "gate": ["--config", "--out", "--junit", "--summary", "--format"],
     "replay": ["--trace", "--format"],
+    "explain": ["--property", "--write", "--write", "--format", "--merge", "--step", "--run"],
     "check": ["--property", "--property", "--format", "--merge"],
     "list": ["--format"],
     "schema": [],
@@ -455,7 +472,7 @@ SHORT = {
     "gate": ["--config", "gate.toml"],
 }
 """First, so that what was drawn takes the place of it."""
-FILES_OF = {"replay": ["s.json"], "check": ["t.jsonl"], "schema": ["trace"]}
+FILES_OF = {"replay": ["s.json"], "explain": ["s.json"], "check": ["t.jsonl"], "schema": ["trace"]}
 
 
 def value_of(rng: Random, option: str) -> str:
@@ -482,7 +499,7 @@ def arguments(rng: Random) -> list[str]:
     return [rng.choice([command] * 30 + ["x", ""]), *SHORT.get(command, []), *words]
 
 
-WRITING = ("--trace", "--out", "--junit", "--summary")
+WRITING = ("--trace", "--write", "--out", "--junit", "--summary")
 
 
 def write_files(folder: Path) -> None:
@@ -506,6 +523,7 @@ KINDS: dict[str, Callable[[Random, Path], int]] = {
     "check": check_one,
     "merge": check_merged,
     "replay": replay_one,
+    "explain": explain_one,
     "configuration": replay_configured,
     "gate": gate_configured,
     "arguments": command_line,

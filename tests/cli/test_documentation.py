@@ -60,6 +60,23 @@ def test_the_form_of_verdicts_is_the_documented_one(command: str, zabcheck: Comm
     assert set(shape(zabcheck(command, *files, "--format", "json").json)) == documented
 
 
+def test_the_form_of_explain_is_the_documented_one(zabcheck: Command, tmp_path: Path) -> None:
+    """Lists with an entry are compared by their entries; a violation has the form that it has everywhere."""
+    (tmp_path / "broken").write_bytes(BROKEN_SCHEDULE)
+    told, example = zabcheck("explain", "broken", "--format", "json").json, EXAMPLES["explain"]
+    assert list(told) == list(example)
+    for field in ("steps", "messages", "delivered", "witness"):
+        assert {*told[field][0]} == {*example[field][0]}, field
+    assert {*told["decisive"]} == {*example["decisive"]}
+    [change] = example["steps"][0]["changes"]
+    assert all({*each} == {*change} for step in told["steps"] for each in step["changes"])
+
+
+def test_the_form_of_explore_is_the_documented_one(zabcheck: Command) -> None:
+    options = ("--processes", "1", "--txns", "2", "--crashes", "2")
+    assert list(shape(zabcheck("explore", *options, "--format", "json").json)) == list(shape(EXAMPLES["explore"]))
+
+
 def test_the_form_of_list_is_the_documented_one(zabcheck: Command) -> None:
     assert set(shape(zabcheck("list", "--format", "json").json)) == set(shape(EXAMPLES["list"]))
 
@@ -80,8 +97,15 @@ def test_the_form_of_gate_is_the_documented_one(zabcheck: Command, tmp_path: Pat
 
 def test_every_field_is_explained() -> None:
     explained = set(re.findall(r"`(\w+)`", OUTPUT))
+    named_elsewhere = (
+        ".goals.",
+        ".witness[].event.",
+        ".steps[].events[].",
+        ".initial[].variables.",
+        ".delivered[].txns[].",
+    )
     for command, example in EXAMPLES.items():
-        fields = {way.rpartition(".")[2] for way in shape(example) if not way.startswith(".goals.")}
+        fields = {way.rpartition(".")[2] for way in shape(example) if not way.startswith(named_elsewhere)}
         assert fields - explained == set(), command
 
 

@@ -12,7 +12,8 @@ QUICK, BLOCK = 200, 5000
 LONG = {
     "check": 25_000,
     "merge": 15_000,
-    "replay": 20_000,
+    "replay": 15_000,
+    "explain": 5000,
     "configuration": 20_000,
     "gate": 5000,
     "arguments": 15_000,

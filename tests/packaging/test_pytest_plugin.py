@@ -57,7 +57,7 @@ def test_the_report_is_shown_and_no_python(folder: Path) -> None:
     ):
         assert noise not in out
     assert {name.partition("-")[0] for name in saved(folder / "reports")} == {"test_mine"}
-    assert len(saved(folder / "reports")) == 6
+    assert len(saved(folder / "reports")) == 8
     end = out[out.index("= zabcheck =") :]
     for name in saved(folder / "reports"):
         assert f"  wrote reports/{name}\n" in end
@@ -78,7 +78,7 @@ def test_one_seed_gives_one_counterexample_wherever_it_is_written_and_in_workers
 def test_a_folder_that_the_test_names_wins(folder: Path) -> None:
     (folder / "test_mine.py").write_text(TESTS.replace("runs=200", "runs=200, out='mine'"))
     printed(folder, "--zabcheck-out=elsewhere")
-    assert len(saved(folder / "mine")) == 6
+    assert len(saved(folder / "mine")) == 8
     assert not (folder / "elsewhere").exists()
 
 
@@ -86,7 +86,7 @@ def test_without_the_plugin_a_test_fails_with_the_same_report(folder: Path) -> N
     out = printed(folder, "-p", "no:zabcheck")
     assert "agreement is violated" in out
     assert "Falsifying example" not in out
-    assert len(saved(folder / "reports")) == 6
+    assert len(saved(folder / "reports")) == 8
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])

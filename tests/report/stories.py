@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from invariants import Header
 from zabcheck.report.story import Story
 from zabcheck.report.terminal import to_text
+from zabcheck.report.traced import story_of_trace
 from zabcheck.search.explain import explain
-from zabcheck.search.run import schedule_of
+from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import (
     AnyChoice,
@@ -28,6 +30,7 @@ from zabcheck.simulation.schedule import (
 )
 
 GOLDEN = Path(__file__).parent / "golden"
+SCHEDULES = Path(__file__).parents[1] / "schedules"
 SCHEDULE = GOLDEN / "no-truncation.schedule.json"
 WIDTHS = (80, 160)
 
@@ -44,6 +47,29 @@ def golden_file(width: int) -> Path:
 def write_golden() -> None:
     for width in WIDTHS:
         golden_file(width).write_text(to_text(golden_story(), width), encoding="utf-8")
+
+
+HOSTILE = (
+    "a \"b\" 'c' \\ \\N #35;; end\n%%{init}%% <script>alert(1)</script> ]]> &amp; \x00\x1b[31m\x7f\u2028\u202e "
+    'é日😀 {|} """ \\u0020 \\'
+)
+"""A value of a client that means something in every language that a report is written in."""
+
+
+@cache
+def scheduled(name: str) -> Story:
+    """The story of one of `tests/schedules`."""
+    return explain(schedules.load((SCHEDULES / f"{name}.json").read_bytes(), name))
+
+
+@cache
+def traced() -> Story:
+    """What the trace of the golden schedule tells alone."""
+    replayed = replay(schedules.load(SCHEDULE.read_bytes(), SCHEDULE.name))
+    header, *events, _ = replayed.events
+    assert isinstance(header, Header)
+    placed = list(enumerate(events, 2))
+    return story_of_trace(header, placed, replayed.verdicts, unit="line", sha256=replayed.sha256)
 
 
 @cache

@@ -202,3 +202,30 @@ def test_a_run_that_breaks_nothing_has_no_violation() -> None:
 def test_a_mutant_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="no mutant `x`"):
         explain(schedule_of("zab", "x", 3, ()))
+
+
+def test_a_flight_knows_the_steps_that_sent_received_and_lost_it() -> None:
+    told = story(Lead(1, (2,)), ReceiveChoice(1, 2), Sync(1), Elect(1, 3), Notice(2, 1))
+    flights = [
+        (flight.sender, flight.to, flight.kind, flight.sent, flight.received, flight.lost) for flight in told.flights
+    ]
+    assert flights == [(2, 1, "CEPOCH", 2, 3, None), (1, 2, "NEWEPOCH", 3, None, 6), (1, 3, "CEPOCH", 5, None, None)]
+    assert [flight.name for flight in told.flights] == ["CEPOCH(0)", "NEWEPOCH(1)", "CEPOCH(1)"]
+
+
+def test_what_the_steps_change_leads_on_from_the_initial_state() -> None:
+    told = story(*EPOCH, Request(1, "x"), Settle(3), Crash(2), Recover(2))
+    states = {process: dict(state) for process, state in told.initial.items()}
+    for moment in told.moments:
+        for process, changes in moment.changes.items():
+            for change in changes:
+                before = states[process].get(change.variable, () if change.is_sequence else "")
+                if change.is_sequence:
+                    assert isinstance(before, tuple)
+                    kept = before[: len(before) - len(change.removed)]
+                    assert (*kept, *change.removed) == before
+                    states[process][change.variable] = (*kept, *change.added)
+                else:
+                    assert change.removed == (before,)
+                    [states[process][change.variable]] = change.added
+    assert states[3] == {"": "follows p1, broadcast", "f.p": "1", "f.a": "1", "h_f": ("x⟨1,1⟩",)}

@@ -233,7 +233,12 @@ def test_a_test_case_fails_with_our_report_and_saves_the_schedule(tmp_path: Path
     assert any(f"{broken} is violated" in message for broken in CATALOGUE["no-truncation"].breaks)
     assert "Falsifying example" not in message
     assert "zabcheck replay" in message
-    assert {"".join(path.suffixes) for path in tmp_path.iterdir()} == {".schedule.json", ".trace.jsonl", ".txt"}
+    assert {"".join(path.suffixes) for path in tmp_path.iterdir()} == {
+        ".schedule.json",
+        ".trace.jsonl",
+        ".txt",
+        ".html",
+    }
 
 
 def test_a_test_case_of_the_unmutated_protocol_passes(tmp_path: Path) -> None:

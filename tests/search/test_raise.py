@@ -156,7 +156,7 @@ def test_a_test_of_such_a_protocol_is_an_error_and_no_failure(tmp_path: Path) ->
     assert "violated" not in message
     saved = sorted(path.name for path in tmp_path.iterdir())
     assert all(name.startswith("tests.own.raising-Raising-raised-") for name in saved)
-    assert len(saved) == 3
+    assert len(saved) == 4
 
 
 def test_two_classes_of_one_name_are_not_confused(tmp_path: Path) -> None:

@@ -2,6 +2,10 @@
 
 from msgspec import Struct
 
+FINDINGS = "findings"
+"""The folder that they are in, of a campaign's folder."""
+INDEX = f"{FINDINGS}/findings.json"
+
 
 class Finding(Struct, frozen=True):
     """What violating runs came down to when they were minimised.

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from zabcheck.campaign.findings import Finding
+from zabcheck.campaign.findings import FINDINGS, INDEX, Finding
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.store import Store, StoreError
@@ -30,8 +30,6 @@ from zabcheck.simulation.schedule import Drain, Elect, Lead, Receive, Schedule, 
 RAISED = "raised"
 """Stands for a property where the protocol's own code raised."""
 FOLDER = "minimised"
-FINDINGS = "findings"
-INDEX = f"{FINDINGS}/findings.json"
 A_PIECE = 4
 """So many runs are minimised by one task: most take a tenth of a second, some take ten."""
 

@@ -21,6 +21,7 @@ from invariants import TraceError
 from invariants.columns import SCHEMA, Rows, events_of
 from invariants.trace import decode
 from zabcheck.campaign.facts import MALFORMED
+from zabcheck.campaign.reason import reason
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -166,9 +167,6 @@ def _decoded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def reason_of(error: Exception, paths: Sequence[str]) -> str:
-    """What Spark says against an input, in one line with the name of the file, without its stack."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line.partition(": ")[2] for line in lines if line.startswith("Caused by: ")]
-    text = (causes or lines or [type(error).__name__])[-1 if causes else 0]
-    name = next((path for path in paths if path in text), None)
-    return text if name is not None else f"{', '.join(paths)}: {text}"
+    """What Spark says against an input, in one line with the name of the file."""
+    text = reason(error)
+    return text if any(path in text for path in paths) else f"{', '.join(paths)}: {text}"

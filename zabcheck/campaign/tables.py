@@ -117,8 +117,7 @@ def write(store: Store, tables: Tables) -> list[str]:
         schema = schema_of(kind)
         rows = [msgspec.structs.asdict(row) for row in getattr(tables, field.name)]
         name = f"{FOLDER}/{field.name}.parquet"
-        with store.errors(name):
-            store.write_table(name, [pa.RecordBatch.from_pylist(rows, schema)], schema, compression="zstd")
+        store.write_table(name, [pa.RecordBatch.from_pylist(rows, schema)], schema, compression="zstd")
         written.append(name)
     return written
 

@@ -12,11 +12,24 @@ from typing import Annotated
 
 import typer
 
-from zabcheck.cli import campaign, check, gate, listing, mutants, replay, run
+from zabcheck.cli import campaign, check, explain, explore, gate, listing, mutants, replay, run
 from zabcheck.cli.commands import app, guarded
 from zabcheck.search.run import collect_garbage_less_often
 
-__all__ = ["app", "campaign", "check", "gate", "guarded", "listing", "main", "mutants", "replay", "run"]
+__all__ = [
+    "app",
+    "campaign",
+    "check",
+    "explain",
+    "explore",
+    "gate",
+    "guarded",
+    "listing",
+    "main",
+    "mutants",
+    "replay",
+    "run",
+]
 
 
 def show_version(value: bool) -> None:

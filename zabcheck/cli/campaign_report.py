@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from zabcheck.report.campaign_data import CampaignReport
 
 FOLDER = "tables"
-FINDINGS = "findings/findings.json"
 MISSING = "this needs Spark: pip install 'zabcheck[spark]'"
 
 
@@ -116,13 +115,13 @@ def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str
 
 def findings(store: "Store") -> list[dict[str, Any]] | None:
     """Those that the campaign has written, or None. BadInput if the file is something else."""
-    from zabcheck.campaign.findings import Finding
+    from zabcheck.campaign.findings import INDEX, Finding
 
-    content = store.read(FINDINGS)
+    content = store.read(INDEX)
     if content is None:
         return None
     try:
         found: list[dict[str, Any]] = msgspec.to_builtins(msgspec.json.decode(content, type=list[Finding]))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{store.path(FINDINGS)}: expected the findings of a campaign, {error}") from None
+        raise BadInput(f"{store.path(INDEX)}: expected the findings of a campaign, {error}") from None
     return found

@@ -12,8 +12,8 @@ from typing import Annotated, ParamSpec, cast
 import typer
 
 from invariants import TraceError
-from zabcheck.counterexample import TEXT_WIDTH
 from zabcheck.report import terminal
+from zabcheck.report.exports import TEXT_WIDTH
 from zabcheck.report.story import Story
 from zabcheck.report.words import clean
 from zabcheck.simulation.schedule import ScheduleError

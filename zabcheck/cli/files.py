@@ -52,7 +52,9 @@ def opened(name: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def bad_input_for(kind: type[Exception], prefix: Callable[[], str] | str = "") -> Iterator[None]:
+def bad_input_for(
+    kind: type[Exception] | tuple[type[Exception], ...], prefix: Callable[[], str] | str = ""
+) -> Iterator[None]:
     """What a library function raises for an unknown name is the user's input here."""
     try:
         yield

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from zabcheck.counterexample import TEXT_WIDTH
 from zabcheck.report import terminal
+from zabcheck.report.exports import TEXT_WIDTH
 from zabcheck.report.words import clean
 
 OUTPUT_VERSION = 1

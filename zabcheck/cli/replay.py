@@ -19,6 +19,7 @@ from zabcheck.report.words import as_text, counted
 from zabcheck.search.explain import explain_replay
 from zabcheck.search.run import Replay, replay
 from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.schedule import Schedule
 
 
 @command
@@ -28,17 +29,7 @@ def replay_(
     format: Formats = Format.text,
 ) -> int:
     """Execute a saved schedule again; the same everywhere."""
-    data = read(file, schedules.MAX_BYTES)
-    schedule = schedules.load(data, str(file))
-    with bad_input_for(ValueError, f"{file}, field `protocol`: "):
-        protocol = mutated(schedule.protocol)
-    with bad_input_for(ValueError, f"{file}, field `mutant`: "):
-        mutated(schedule.protocol, schedule.mutant)
-    if schedule.violates is not None and schedule.violates not in PROPERTIES:
-        raise BadInput(
-            f"{file}, field `violates`: no property `{schedule.violates}`; expected one of: {', '.join(PROPERTIES)}"
-        )
-    schedules.check_kinds(schedule, tuple(protocol.kinds.values()), data, str(file))
+    schedule = load_schedule(read(file, schedules.MAX_BYTES), str(file))
     if trace is not None:
         check_trace(trace, file)
     replayed = replay(schedule)
@@ -74,10 +65,25 @@ def replay_(
     return exit_code(replayed.verdicts)
 
 
+def load_schedule(data: bytes, file: str) -> Schedule:
+    """The schedule in `data`, and what it names exists. BadInput or ScheduleError otherwise; `file` is for messages."""
+    schedule = schedules.load(data, file)
+    with bad_input_for(ValueError, f"{file}, field `protocol`: "):
+        protocol = mutated(schedule.protocol)
+    with bad_input_for(ValueError, f"{file}, field `mutant`: "):
+        mutated(schedule.protocol, schedule.mutant)
+    if schedule.violates is not None and schedule.violates not in PROPERTIES:
+        raise BadInput(
+            f"{file}, field `violates`: no property `{schedule.violates}`; expected one of: {', '.join(PROPERTIES)}"
+        )
+    schedules.check_kinds(schedule, tuple(protocol.kinds.values()), data, file)
+    return schedule
+
+
 def explained(replayed: Replay, file: Path) -> Story:
     """BadInput if the protocol is not deterministic."""
     with bad_input_for(ValueError, f"{file}: "):
-        return explain_replay(replayed)
+        return explain_replay(replayed, decisive=True)
 
 
 def check_trace(trace: Path, schedule: Path) -> None:

@@ -96,7 +96,7 @@ def judge_parquet(
 ) -> JudgedRuns | JudgedRun:
     """Judge all runs of a file, or `run` only; `name` is for messages. Of a file with one run, that is told in full."""
     with bad_input_for(TraceError):
-        parquet = _opened(source, name)
+        parquet = open_parquet(source, name)
         chosen = select(properties)
         if run is not None:
             return _in_full(parquet, run, parquet.judge_run(run, chosen))
@@ -114,7 +114,8 @@ def _in_full(parquet: "File", run: int, verdicts: list[Verdict]) -> JudgedRun:
     return JudgedRun(verdicts, {event: lines.get(event) for event in wanted})
 
 
-def _opened(source: BinaryIO, name: str) -> "File":
+def open_parquet(source: BinaryIO, name: str) -> "File":
+    """BadInput or TraceError if it is none, or cannot be read here."""
     try:
         from invariants.columns.parquet import File
     except ImportError:

@@ -10,9 +10,10 @@ from time import monotonic, process_time
 from msgspec import structs
 
 from invariants import select
-from zabcheck.counterexample import TEXT_WIDTH, counterexample, explain_raise, save
+from zabcheck.counterexample import counterexample, explain_raise, save
 from zabcheck.gate.configuration import Configuration, goals_of, kills_of
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.report.exports import TEXT_WIDTH
 from zabcheck.report.gate import GateReport, Outcome
 from zabcheck.report.matrix import Row
 from zabcheck.report.story import Story

@@ -16,7 +16,7 @@ A step that raises is a bug of the protocol's code: the run ends there with `Ste
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from traceback import StackSummary, format_exception_only, walk_tb
 from types import FrameType
 from typing import Any, dataclass_transform
@@ -151,6 +151,10 @@ class Protocol(Struct, frozen=True):
     `kinds` has the names that `show` gives, by the type of the message: what a schedule can tell a link to hold.
     `fifo` tells whether its channels keep the order of messages: if not, one may overtake those before it.
     `properties` are those, or groups of them, that it is judged by unless others are asked for; None: all.
+    `identity(process)` is all that its further steps may depend on, but for its incarnation: two processes with one
+    identity are taken for one in an exhaustive search. None: all its variables.
+    `rename(value, names)` is a process, or a message, in which process i is called `names[i]`. None: that is not known,
+    so that an exhaustive search cannot take processes for interchangeable.
     """
 
     name: str
@@ -166,6 +170,8 @@ class Protocol(Struct, frozen=True):
     kinds: Mapping[type[Message], str] = {}
     fifo: bool = True
     properties: tuple[str, ...] | None = None
+    identity: Callable[[Any], Hashable] | None = None
+    rename: Callable[[Any, Sequence[ProcessId]], Any] | None = None
 
 
 _AROUND_A_STEP = ("zabcheck.simulation.processes", "zabcheck.protocols.own", "zabcheck.protocols.adapter")

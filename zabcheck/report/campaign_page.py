@@ -6,26 +6,17 @@ bytes.
 """
 
 from collections.abc import Iterator
-from html import escape
 
 from zabcheck.report import campaign_plots as plots
 from zabcheck.report import campaign_sheets as sheets
 from zabcheck.report.campaign_data import CampaignReport, ConfigurationRow, HistogramRow
 from zabcheck.report.campaign_sheets import Said, Sheet
-from zabcheck.report.words import LONGEST, clean
+from zabcheck.report.html import document, text
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --faint: #8a929b; --line: #d8dee4; --paper: #ffffff;
-  --tint: #f4f6f8; --one: #0b62a8; --two: #b4530a; --good: #116329; --warning: #855700; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e7ea; --soft: #a4adb6; --faint: #7b848d; --line: #353b42;
-  --paper: #14171a; --tint: #1d2126; --one: #6db3f2; --two: #f2a65a; --good: #6fce8b; --warning: #e3b341;
-  --bad: #ff8a80; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 68rem; padding: 1rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+body { max-width: 68rem; }
 h1 { font-size: 1.5rem; margin: 0.5rem 0 0; } h2 { font-size: 1.2rem; margin: 2.5rem 0 0.5rem; }
 header p { margin: 0; color: var(--soft); }
-a { color: var(--one); }
 nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; list-style: none; margin: 1rem 0; padding: 0; }
 .good { color: var(--good); } .warning { color: var(--warning); } .bad { color: var(--bad); font-weight: 600; }
 td.good { font-weight: 600; }
@@ -43,39 +34,30 @@ figcaption { font-size: 0.875rem; font-weight: 600; padding-bottom: 0.4rem; }
 figure svg { display: block; width: 100%; height: auto; }
 details { margin: 0.75rem 0; } summary { cursor: pointer; }
 """
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(report: CampaignReport) -> str:
     """The whole page. It takes matplotlib some seconds where there are many mutants."""
     title = f"{report.name}: {sheets.title(report)}"
     sections = list(_sections(report))
-    links = "".join(f'<li><a href="#{name}">{_text(heading)}</a></li>' for name, heading, _ in sections)
+    links = "".join(f'<li><a href="#{name}">{text(heading)}</a></li>' for name, heading, _ in sections)
     body = "\n".join(
-        f'<section aria-labelledby="{name}">\n<h2 id="{name}">{_text(heading)}</h2>\n{content}</section>'
+        f'<section aria-labelledby="{name}">\n<h2 id="{name}">{text(heading)}</h2>\n{content}</section>'
         for name, heading, content in sections
     )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<title>{_text(title)}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<header>
-<h1>{_text(report.name)}</h1>
-<p>{_text(sheets.title(report))}</p>
+    return document(
+        title,
+        _STYLE,
+        f"""<header>
+<h1>{text(report.name)}</h1>
+<p>{text(sheets.title(report))}</p>
 </header>
 <nav aria-label="Contents"><ul>{links}</ul></nav>
 <main>
 {body}
 </main>
-</body>
-</html>
-"""
+""",
+    )
 
 
 def _sections(report: CampaignReport) -> Iterator[tuple[str, str, str]]:
@@ -119,17 +101,13 @@ def _groups(groups: list[tuple[str, list[ConfigurationRow]]]) -> Iterator[str]:
 # Pieces.
 
 
-def _text(text: str) -> str:
-    return escape(clean(text, longest=8 * LONGEST))
-
-
 def _list(items: Iterator[Said]) -> str:
-    lines = "".join(f"<li{_tone(said)}>{_text(said.text)}</li>\n" for said in items)
+    lines = "".join(f"<li{_tone(said)}>{text(said.text)}</li>\n" for said in items)
     return f"<ul>\n{lines}</ul>\n"
 
 
 def _folded(summary: str, content: str) -> str:
-    return f"<details>\n<summary>{_text(summary)}</summary>\n{content}</details>\n"
+    return f"<details>\n<summary>{text(summary)}</summary>\n{content}</details>\n"
 
 
 def _plots(*drawn: str) -> str:
@@ -140,24 +118,24 @@ def _table(sheet: Sheet, name: str = "") -> str:
     """In a box that scrolls, also by keyboard."""
     name = f"{name or sheet.name}-table"
     head = "".join(
-        f'<th scope="col"{_figure(sheet, place)}>{_text(column)}</th>' for place, column in enumerate(sheet.columns)
+        f'<th scope="col"{_figure(sheet, place)}>{text(column)}</th>' for place, column in enumerate(sheet.columns)
     )
     rows = "".join(
         f"<tr>{''.join(_cell(sheet, place, said) for place, said in enumerate(row))}</tr>\n" for row in sheet.rows
     )
-    note = f": {_text(sheet.note[:1].lower() + sheet.note[1:])}" if sheet.note else ""
+    note = f": {text(sheet.note[:1].lower() + sheet.note[1:])}" if sheet.note else ""
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-labelledby="{name}"><table>\n'
-        f'<caption id="{name}">{_text(sheet.title)}{note}</caption>\n'
+        f'<div class="scroll" role="group" tabindex="0" aria-labelledby="{name}"><table>\n'
+        f'<caption id="{name}">{text(sheet.title)}{note}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
 
 
 def _cell(sheet: Sheet, place: int, said: Said) -> str:
     if place == 0:
-        return f'<th scope="row"{_figure(sheet, place)}>{_text(said.text)}</th>'
+        return f'<th scope="row"{_figure(sheet, place)}>{text(said.text)}</th>'
     kind = "figure" if place >= sheet.words else "words"
-    return f'<td class="{f"{kind} {said.tone}".strip()}">{_text(said.text)}</td>'
+    return f'<td class="{f"{kind} {said.tone}".strip()}">{text(said.text)}</td>'
 
 
 def _figure(sheet: Sheet, place: int) -> str:

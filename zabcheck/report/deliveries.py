@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.text import Text
 
 from invariants import Broadcast, Deliver, Event, Local, Txn, Violation
-from zabcheck.report.pen import BOLD, DIM, RED, Pen, labels_of, padded
+from zabcheck.report.pen import BOLD, DIM, RED, Pen, padded
+from zabcheck.report.pieces import labels_of
 from zabcheck.report.words import clean, name
 
 CONTEXT = 3
@@ -20,14 +22,36 @@ Delivered = Sequence[tuple[int, int, tuple[Txn, ...]]]
 """(process, incarnation, what it delivered)."""
 
 
-def draw_delivered(pen: Pen, delivered: Delivered, violation: Violation | None) -> Iterator[Text]:
-    """A column for each incarnation, a row for each position; what is in the witness, and what clashes, is marked."""
-    if not delivered:
-        return
+class Cell(Struct, frozen=True):
+    """What an incarnation delivered at a position, if it did; `label` marks an event of the witness."""
+
+    text: str = ""
+    label: str | None = None
+    is_wrong: bool = False
+
+
+class Row(Struct, frozen=True):
+    """A position: "3", "≠ 3" where the sequences differ first, "…" for what is left out, "never"."""
+
+    head: str
+    cells: tuple[Cell, ...]
+    is_wrong: bool = False
+
+
+class Table(Struct, frozen=True):
+    """The delivered sequences side by side, a column an incarnation."""
+
+    title: str
+    actors: tuple[Actor, ...]
+    rows: tuple[Row, ...]
+
+
+def table_of(delivered: Delivered, violation: Violation | None) -> Table:
+    """What is in the witness, and what clashes, is marked; of long sequences only what is near that is there."""
     labels = labels_of(violation)
     sequences = {(process, incarnation): txns for process, incarnation, txns in delivered}
     lacking = _lacking(sequences, labels)
-    actors = sorted({*sequences, *lacking})
+    actors = tuple(sorted({*sequences, *lacking}))
     sequences = {actor: sequences.get(actor, ()) for actor in actors}
     marks = {
         (index, actor): label
@@ -37,28 +61,48 @@ def draw_delivered(pen: Pen, delivered: Delivered, violation: Violation | None) 
     }
     clash = _first_difference(list(sequences.values()))
     important = {index for index, _ in marks} | ({clash} if clash is not None else set())
-    rows: list[list[Text]] = []
-    heads: list[Text] = []
+    rows: list[Row] = []
     previous = -1
-    length = max(map(len, sequences.values()))
-    for index in _worth_showing(length, important):
+    for index in _worth_showing(max(map(len, sequences.values()), default=0), important):
         if index > previous + 1:
-            heads.append(pen.write("…"))
-            rows.append([pen.write(f"{index - previous - 1} more", DIM)] * len(actors))
+            rows.append(Row("…", tuple(Cell(f"{index - previous - 1} more") for _ in actors)))
         previous = index
-        heads.append(pen.write(f"≠ {index + 1}", RED) if index == clash else pen.write(f"  {index + 1}"))
-        rows.append([_delivery(pen, sequences[actor], index, marks.get((index, actor))) for actor in actors])
+        cells = (
+            Cell(_short(sequences[actor][index]), marks.get((index, actor)))
+            if index < len(sequences[actor])
+            else Cell()
+            for actor in actors
+        )
+        rows.append(Row(f"{'≠' if index == clash else ' '} {index + 1}", tuple(cells), index == clash))
     if lacking:
-        heads.append(pen.write("never", RED))
-        rows.append([pen.write(" ".join(_short(pen, txn) for txn in lacking.get(actor, ())), RED) for actor in actors])
+        cells = (Cell(" ".join(map(_short, lacking.get(actor, ()))), is_wrong=True) for actor in actors)
+        rows.append(Row("never", tuple(cells), is_wrong=True))
+    title = "Delivered" + (", ≠ is the first difference" if clash is not None else "")
+    return Table(title, actors, tuple(rows))
+
+
+def draw_delivered(pen: Pen, delivered: Delivered, violation: Violation | None) -> Iterator[Text]:
+    """A column for each incarnation, a row for each position; what is in the witness, and what clashes, is marked."""
+    if not delivered:
+        return
+    table = table_of(delivered, violation)
+    if not table.rows:  # all that there was is a snapshot of what nobody delivered
+        return
     yield Text()
-    yield pen.write("Delivered" + (", ≠ is the first difference" if clash is not None else ""), BOLD)
-    yield from _side_by_side(pen, [pen.write(name(*actor), BOLD) for actor in actors], heads, rows)
+    heads = [pen.write(row.head, RED if row.is_wrong else "") for row in table.rows]
+    rows = [[_cell(pen, cell) for cell in row.cells] for row in table.rows]
+    titles = [pen.write(name(*actor), BOLD) for actor in table.actors]
+    yield from _side_by_side(pen, [pen.write("Delivered", BOLD), *heads], [titles, *rows])
+
+
+def _cell(pen: Pen, cell: Cell) -> Text:
+    text = pen.write(cell.text, RED if cell.is_wrong else DIM if cell.text.endswith(" more") else "")
+    return text if cell.label is None else Text(" ").join([text, pen.mark(cell.label)])
 
 
 def _first_difference(sequences: Sequence[Sequence[Txn]]) -> int | None:
     """The first position at which two processes delivered different transactions."""
-    longest = max(sequences, key=len)
+    longest: Sequence[Txn] = max(sequences, key=len, default=())
     for index in range(len(longest)):
         if any(len(each) > index and each[index] != longest[index] for each in sequences):
             return index
@@ -73,15 +117,8 @@ def _worth_showing(length: int, marked: set[int]) -> list[int]:
     return sorted(index for index in near if 0 <= index < length)
 
 
-def _delivery(pen: Pen, sequence: Sequence[Txn], index: int, label: str | None) -> Text:
-    if index >= len(sequence):
-        return Text()
-    text = pen.write(_short(pen, sequence[index]))
-    return text if label is None else Text(" ").join([text, pen.mark(label)])
-
-
-def _short(pen: Pen, txn: Txn) -> str:
-    value = clean(txn.value, pen.ascii_only)
+def _short(txn: Txn) -> str:
+    value = clean(txn.value)
     return f"{value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + '…'}{txn.zxid}"
 
 
@@ -98,14 +135,12 @@ def _lacking(sequences: Mapping[Actor, Sequence[Txn]], labels: Iterable[Event]) 
     return {actor: txns for actor, txns in lacking.items() if txns}
 
 
-def _side_by_side(
-    pen: Pen, titles: Sequence[Text], heads: Sequence[Text], rows: Sequence[Sequence[Text]]
-) -> Iterator[Text]:
-    """Columns of one width, as many as there is room for; the others below them."""
+def _side_by_side(pen: Pen, heads: Sequence[Text], rows: Sequence[Sequence[Text]]) -> Iterator[Text]:
+    """Columns of one width, as many as there is room for; the others below them. The first row has their titles."""
     margin = max(cell_len(head.plain) for head in heads) + 2
-    width = min(max(1, pen.width - margin), max(cell.cell_len for row in [titles, *rows] for cell in row))
+    width = min(max(1, pen.width - margin), max(cell.cell_len for row in rows for cell in row))
     at_once = max(1, (pen.width - margin + 3) // (width + 3))
-    for start in range(0, len(titles), at_once):
-        for head, row in zip([Text(), *heads], [titles, *rows], strict=True):
+    for start in range(0, len(rows[0]), at_once):
+        for head, row in zip(heads, rows, strict=True):
             cells = [[cell] for cell in row[start : start + at_once]]
             yield Text.assemble(padded(head.copy(), margin), pen.row(cells, width))

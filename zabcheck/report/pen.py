@@ -7,14 +7,10 @@ from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from invariants import Event, Violation
 from zabcheck.report.words import LONGEST, clean
 
 RED, BOLD, DIM = "bold red", "bold", "dim"
 WITNESS = "bold reverse red"
-
-LONGEST_PIECE = 60
-"""The longest part of a step, or entry of a sequence, that is shown whole, in characters."""
 
 
 class Pen(Struct, frozen=True):
@@ -26,10 +22,6 @@ class Pen(Struct, frozen=True):
 
     def write(self, text: str, style: str = "", longest: int = LONGEST) -> Text:
         return Text(clean(text, self.ascii_only, longest), style)
-
-    def piece(self, text: str, style: str = "") -> Text:
-        """A part of a step."""
-        return self.write(text, style, LONGEST_PIECE)
 
     def mark(self, label: str) -> Text:
         """What marks an event of the witness, wherever it is mentioned."""
@@ -91,12 +83,6 @@ def text_of(renderable: RenderableType, width: int = 100, color: bool = False) -
     with console.capture() as captured:
         console.print(renderable, crop=False)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")).rstrip("\n") + "\n"
-
-
-def labels_of(violation: Violation | None) -> dict[Event, str]:
-    """W1, W2, … for the events of the witness."""
-    witness = violation.witness if violation is not None else ()
-    return {event: f"W{number}" for number, event in enumerate(dict.fromkeys(witness), 1)}
 
 
 def padded(text: Text, width: int) -> Text:

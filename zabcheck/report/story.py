@@ -6,6 +6,9 @@ from msgspec import Struct
 
 from invariants import Event, Txn, Verdict, Violation
 
+State = Mapping[str, str | tuple[str, ...]]
+"""The variables of a process as text, a sequence as its entries; "" is what the process does."""
+
 
 class Change(Struct, frozen=True):
     """A variable of a process that a step changed.
@@ -20,12 +23,25 @@ class Change(Struct, frozen=True):
     is_sequence: bool = False
 
 
-class Message(Struct, frozen=True):
-    """A message that left `sender`; `text` is its name and what it carries."""
+class Flight(Struct, frozen=True):
+    """A message and its way: the numbers of the steps that sent, received and lost it, None if none did.
 
+    `number` is unique in the run. `text` says what it carries. What was under way when the run began no step has sent.
+    """
+
+    number: int
     sender: int
     to: int
+    kind: str
     text: str
+    sent: int | None
+    received: int | None = None
+    lost: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name and what it carries: "NEWEPOCH(1)"."""
+        return f"{self.kind}({self.text})"
 
 
 class Moment(Struct, frozen=True):
@@ -42,7 +58,7 @@ class Moment(Struct, frozen=True):
     action: str
     shown: tuple[Event, ...]
     sent: tuple[tuple[str, tuple[int, ...]], ...]
-    lost: tuple[Message, ...]
+    lost: tuple[Flight, ...]
     changes: Mapping[int, tuple[Change, ...]]
     unsynced: Mapping[int, int]
 
@@ -59,15 +75,31 @@ class Raised(Struct, frozen=True):
     traceback: tuple[str, ...]
 
 
+class Decisive(Struct, frozen=True):
+    """The step after which the violation could no longer be avoided, as far as was tried.
+
+    `step` counts from 1; 0: it could not be avoided even from the start; None: even the end of the run can be mended.
+    From each prefix of the run `tried` undisturbed continuations were tried. `saved_by` says which of them avoids the
+    violation from just before `step`: `leader` leads `members`. None if none does. `sentence` says it all.
+    """
+
+    step: int | None
+    tried: int
+    saved_by: str | None
+    leader: int | None
+    members: tuple[int, ...]
+    sentence: str
+
+
 class Story(Struct, frozen=True):
-    """A schedule executed and explained. `wrong` says what was planted, if something was."""
+    """A schedule executed and explained, or a trace. `wrong` says what was planted, if something was."""
 
     protocol: str
     mutant: str | None
     processes: int
     choices: int
     schedule: bytes
-    """The schedule as `zabcheck replay` reads it from a file."""
+    """The schedule as `zabcheck replay` reads it from a file; nothing if only a trace is known."""
     wrong: str | None
     sha256: str
     verdicts: tuple[Verdict, ...]
@@ -75,13 +107,46 @@ class Story(Struct, frozen=True):
     moments: tuple[Moment, ...]
     delivered: tuple[tuple[int, int, tuple[Txn, ...]], ...]
     """(process, incarnation, first deliveries), each incarnation that delivered or restored something."""
+    trace: tuple[tuple[int, Event], ...] = ()
+    """All that the run showed, but for what was sent and received, each event with its step, or its own line; also of
+    steps left out."""
+    flights: tuple[Flight, ...] = ()
+    """The messages between processes, in the order of sending."""
+    initial: Mapping[int, State] = {}
+    """The variables of each process before the first step; what the steps change leads on from there."""
     legend: tuple[str, ...] = ()
     """What the variables of a process are."""
     settings: tuple[str, ...] = ()
     """What the run has of its own besides: quorums that are no majorities, switches that are set."""
+    is_ordered: bool = True
+    """False where only the order of each process's own events is known (merged logs)."""
+    unit: str = "step"
+    """What the numbers of the moments count: steps, or in a trace the lines of its file, or its events."""
     raised: Raised | None = None
     """What ended the run, if the protocol's code raised; then nothing is said of any property."""
+    explanation: tuple[str, ...] = ()
+    """Sentences on what broke the property in this run."""
+    decisive: Decisive | None = None
+    """If it was asked for, and found."""
 
     def step_of(self, event: Event) -> int | None:
         """The step that showed this event first."""
         return next((moment.step for moment in self.moments if event in moment.shown), None)
+
+    def place_of(self, event: Event) -> int | None:
+        """Where the trace has this event first: its step, or its own line, which its row may begin before."""
+        return next((number for number, other in self.trace if other == event), None)
+
+
+def states_after(story: Story, position: int) -> dict[int, dict[str, str | tuple[str, ...]]]:
+    """The variables of each process after the step at this position (from 0; -1: at the start). O(changes up to it)."""
+    states = {process: dict(state) for process, state in story.initial.items()}
+    for moment in story.moments[: position + 1]:
+        for process, changes in moment.changes.items():
+            for change in changes:
+                before = states[process].get(change.variable, ())
+                if change.is_sequence:
+                    states[process][change.variable] = (*before[: len(before) - len(change.removed)], *change.added)
+                else:
+                    [states[process][change.variable]] = change.added
+    return states

@@ -50,7 +50,9 @@ class Summary(Struct, frozen=True):
 
 
 def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
-    """The tables; `meanings` says what each goal is."""
+    """The tables; `meanings` says what each goal is. If a property is broken, only the totals."""
+    if any(each.status == "violated" for each in summary.properties):
+        return _totals(summary)
     properties = Table(title="properties", title_justify="left", box=None, pad_edge=False)
     properties.add_column("property")
     properties.add_column("verdict")
@@ -74,7 +76,8 @@ def _totals(summary: Summary) -> Text:
     size = ["processes drawn" if summary.processes is None else counted(summary.processes, "process", "processes")]
     size += ["quorums drawn"] if summary.quorums is None else [] if summary.quorums == MAJORITY else [summary.quorums]
     size += [f"{switch} {value}" for switch, value in summary.switches.items()]
-    missing = [goal for goal, count in summary.goals.items() if not count]
+    broken = any(each.status == "violated" for each in summary.properties)
+    missing = [goal for goal, count in summary.goals.items() if not count and not broken]
     text = Text(
         f"{', '.join([what, *size, f'engine {summary.engine}', f'seed {summary.seed}'])}: "
         f"{counted(summary.runs, 'run', 'runs')}, "

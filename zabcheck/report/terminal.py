@@ -12,20 +12,22 @@ from rich.text import Text
 
 from invariants import Event, Verdict, Violation
 from zabcheck.report.deliveries import Delivered, draw_delivered
-from zabcheck.report.pen import BOLD, DIM, RED, Drawing, Pen, labels_of, padded, text_of
-from zabcheck.report.steps import draw_steps
+from zabcheck.report.pen import BOLD, DIM, RED, Drawing, Pen, padded, text_of
+from zabcheck.report.pieces import labels_of
+from zabcheck.report.steps import draw_step, draw_steps
 from zabcheck.report.story import Story
 from zabcheck.report.words import counted, name, sentence
 
 VERDICTS = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}
 LONGEST_PATH = 4096
+LONGEST_EXPLANATION = 2000
 PAPERS = ("DSN 2011", "LADIS 2008")
 
 # What is offered. With `ascii_only` None the console's encoding decides.
 
 
 def render(story: Story, file: str = "FILE", ascii_only: bool | None = None) -> RenderableType:
-    """The whole counterexample; `file` is the name under which its schedule was saved."""
+    """The whole counterexample; `file` is the name under which its schedule was saved, "" if it was not."""
     parts: list[Callable[[Pen], Iterable[RenderableType]]] = [
         lambda pen: _heading(pen, story.violation, story),
         lambda pen: _witness(pen, story.violation, story),
@@ -34,6 +36,17 @@ def render(story: Story, file: str = "FILE", ascii_only: bool | None = None) -> 
         lambda pen: _replay(pen, story, file),
     ]
     return Group(*(Drawing(part, ascii_only) for part in parts))
+
+
+def render_heading(story: Story, ascii_only: bool | None = None) -> RenderableType:
+    """What went wrong, and the witness."""
+    parts = (lambda pen: _heading(pen, story.violation, story), lambda pen: _witness(pen, story.violation, story))
+    return Group(*(Drawing(part, ascii_only) for part in parts))
+
+
+def render_step(story: Story, position: int, ascii_only: bool | None = None) -> RenderableType:
+    """The step at this position (from 0), and the state of every process after it. O(steps before it)."""
+    return Drawing(lambda pen: draw_step(pen, story, position), ascii_only)
 
 
 def render_violation(
@@ -86,25 +99,19 @@ def to_text(story: Story, width: int = 100, color: bool = False, file: str = "FI
 
 
 def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) -> Iterator[RenderableType]:
-    facts = []
     if story is not None and story.raised is not None:
         yield pen.write("the protocol's own code raised an exception; no property was judged", RED)
         yield pen.write(story.raised.error, BOLD)
-        facts.append(("handling", f"{name(story.raised.process)}, {story.raised.stimulus}"))
     elif violation is None:
         yield pen.write("no property is violated", BOLD)
     else:
         yield pen.write(f"{violation.property} is violated", RED)
         yield pen.write(f"{violation.summary}.", BOLD)
-        label = "the paper" if violation.source.startswith(PAPERS) else "the rule"
-        facts.append((label, f"{violation.statement} ({violation.source})"))
-    if story is not None and story.wrong is not None:
-        facts.append(("planted", f"{story.mutant}: {story.wrong}"))
-    if story is not None:
-        size = [counted(story.processes, "process", "processes"), *story.settings]
-        facts.append(("run", ", ".join([story.protocol, *size, counted(len(story.moments), "step", "steps")])))
+    if story is not None and story.explanation:
+        yield Text()
+        yield pen.write(" ".join(story.explanation), longest=LONGEST_EXPLANATION)
     table = Table.grid(padding=(0, 2, 0, 0))
-    for label, fact in facts:
+    for label, fact in _facts(violation, story):
         table.add_row(pen.write(label, DIM), pen.write(fact))
     yield Text()
     yield table
@@ -114,21 +121,39 @@ def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) 
         yield from (pen.write(line) for line in story.raised.traceback)
 
 
+def _facts(violation: Violation | None, story: Story | None) -> Iterator[tuple[str, str]]:
+    if story is not None and story.raised is not None:
+        yield "handling", f"{name(story.raised.process)}, {story.raised.stimulus}"
+    elif violation is not None and not (story is not None and story.explanation):
+        label = "the paper" if violation.source.startswith(PAPERS) else "the rule"
+        yield label, f"{violation.statement} ({violation.source})"
+    if story is None:
+        return
+    if story.decisive is not None:
+        yield "decisive", story.decisive.sentence
+    if story.wrong is not None:
+        yield "planted", f"{story.mutant}: {story.wrong}"
+    size = [counted(story.processes, "process", "processes"), *story.settings]
+    if story.unit == "step":
+        size.append(counted(len(story.moments), "step", "steps"))
+    yield "run", ", ".join([story.protocol, *size, f"trace SHA-256 {story.sha256[:16]}…"])
+
+
 def _witness(
     pen: Pen, violation: Violation | None, story: Story | None = None, places: Mapping[Event, str] | None = None
 ) -> Iterator[RenderableType]:
-    if violation is None:
+    """A line for each event; without those that the steps below mark."""
+    labels = labels_of(violation)
+    shown = set() if story is None else {event for moment in story.moments for event in moment.shown}
+    listed = {event: label for event, label in labels.items() if event not in shown}
+    if not listed:
         return
     yield Text()
     yield pen.write("Witness", BOLD)
-    labels = labels_of(violation)
     wheres = [pen.write(f"{place}  ", longest=LONGEST_PATH) for place in (places or {}).values()]
     width = max((where.cell_len for where in wheres), default=0)
-    for event, label in labels.items():
-        step = None if story is None else story.step_of(event)
-        where = pen.write("" if step is None else f"step {step:<4}")
-        if places:
-            where = padded(pen.write(places.get(event, ""), longest=LONGEST_PATH), width)
+    for event, label in listed.items():
+        where = padded(pen.write((places or {}).get(event, ""), longest=LONGEST_PATH), width)
         yield Text.assemble(pen.mark(label), "  ", where, pen.write(sentence(event)))
 
 
@@ -136,9 +161,9 @@ def _witness(
 
 
 def _replay(pen: Pen, story: Story, file: str) -> Iterator[RenderableType]:
+    if not (story.schedule and file):
+        return
     yield Text()
-    steps = counted(len(story.moments), "step", "steps")
-    yield pen.write(f"{steps}, trace SHA-256 {story.sha256[:16]}…")
     command = Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH))
     command.overflow, command.no_wrap = "ignore", True  # to be copied whole
     yield command

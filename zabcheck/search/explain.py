@@ -3,54 +3,65 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from invariants import EMPTY, NO_ZXID, Chain, Corrupt, Deliver, Drop, Event, Receive, Restore, Send, Txn, Verdict
+from msgspec.structs import replace
+
+from invariants import NO_ZXID, Corrupt, Drop, Event, Receive, Send, Verdict
 from invariants.quorums import MAJORITY
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import Message as ProtocolMessage
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER
-from zabcheck.report.story import Change, Message, Moment, Raised, Story
+from zabcheck.report.explanation import explanation
+from zabcheck.report.story import Change, Flight, Moment, Raised, State, Story
+from zabcheck.report.traced import first_deliveries
 from zabcheck.report.words import names
+from zabcheck.search.decisive import find_decisive
 from zabcheck.search.run import Replay, replay, simulate
 from zabcheck.simulation import schedule as choices
 from zabcheck.simulation.schedule import Choice, Schedule
 from zabcheck.simulation.simulator import Simulator
 
-State = Mapping[str, str | tuple[str, ...]]
-
 NOT_DETERMINISTIC = "the same schedule does something else each time: the protocol is not deterministic"
 
 
-def explain(schedule: Schedule, properties: Sequence[str] | None = None) -> Story:
+def explain(schedule: Schedule, properties: Sequence[str] | None = None, *, decisive: bool = False) -> Story:
     """Execute `schedule` and tell what happened. ValueError if it names a protocol or mutant that there is not."""
-    return explain_replay(replay(schedule, properties))
+    return explain_replay(replay(schedule, properties), decisive=decisive)
 
 
-def explain_replay(replayed: Replay) -> Story:
+def explain_replay(replayed: Replay, *, decisive: bool = False) -> Story:
     """What happened in `replayed`. O(steps × (processes + length of the histories)).
 
+    With `decisive` also which step decided, which costs more (see `find_decisive`).
     ValueError if it does not happen again: the protocol is not deterministic.
     """
     schedule = replayed.schedule
     again: list[Event] = []
     shown: list[Event] = []
-    messages: dict[int, Message] = {}
+    initial: dict[int, State] = {}
     moments: list[Moment] = []
+    flights: dict[int, Flight] = {}
     before: dict[int, State] = {}
+    now: int | None = None  # the step that is going on
 
     def show(event: Event) -> None:
         again.append(event)
         shown.append(event)
-        if isinstance(event, Send):
-            messages[event.message] = Message(event.process, event.to, f"{event.kind}({event.text})")
+        match event:
+            case Send():
+                flights[event.message] = Flight(event.message, event.process, event.to, event.kind, event.text, now)
+            case Receive():
+                flights[event.message] = replace(flights[event.message], received=now)
+            case Drop():
+                flights[event.message] = replace(flights[event.message], lost=now)
 
     def on_step(choice: Choice) -> None:
-        nonlocal before
+        nonlocal before, now
         after = _states(simulator, before)
         sent: dict[str, tuple[int, ...]] = {}
         for event in shown:
             if isinstance(event, Send):
-                text = messages[event.message].text
+                text = flights[event.message].name
                 if not hasattr(choice, "process"):
                     text += f" from p{event.process}"  # several processes took part in the step
                 sent[text] = (*sent.get(text, ()), event.to)
@@ -62,28 +73,31 @@ def explain_replay(replayed: Replay) -> Story:
                 step=len(moments) + 1,
                 process=getattr(choice, "process", None),
                 peer=getattr(choice, "sender", getattr(choice, "peer", None)),
-                action=_action(choice, shown, messages),
+                action=_action(choice, shown, flights),
                 shown=tuple(event for event in shown if not isinstance(event, Send | Receive)),
                 sent=tuple(sent.items()),
-                lost=tuple(messages[event.message] for event in shown if isinstance(event, Drop)),
+                lost=tuple(flights[event.message] for event in shown if isinstance(event, Drop)),
                 changes=changes,
                 unsynced={p: len(simulator.disks[p].unsynced) for p in simulator.ids},
             )
         )
         before = after
         shown.clear()
+        now = len(moments) + 1
 
     protocol = mutated(schedule.protocol, schedule.mutant)
     with suppress(StepRaised):  # `replayed` has it
         simulator = simulate(schedule, show, network=True)
-        before = _states(simulator, {})
+        before = initial = _states(simulator, {})
         shown.clear()
+        now = 1
         simulator.on_step = on_step
         for each in schedule.choices:
             simulator.execute(each)
     if again != replayed.events[1:-1]:
         raise ValueError(NOT_DETERMINISTIC)
     violation = next((v.violation for v in _by_schedule(replayed) if v.violation is not None), None)
+    trace = tuple((moment.step, event) for moment in moments for event in moment.shown)
     mutant = CATALOGUE.get(schedule.mutant) if schedule.mutant else None
     return Story(
         protocol=schedule.protocol,
@@ -96,10 +110,15 @@ def explain_replay(replayed: Replay) -> Story:
         verdicts=tuple(replayed.verdicts),
         violation=violation,
         moments=tuple(moments),
-        delivered=tuple(_delivered(replayed.events)),
+        delivered=first_deliveries(replayed.events),
+        trace=trace,
+        flights=tuple(flights.values()),
+        initial=initial,
         legend=protocol.legend + (("/path=value@version",) if schedule.switches.application == "key-value" else ()),
         settings=_settings(schedule),
         raised=None if replayed.raised is None else _raised(protocol, replayed.raised),
+        explanation=() if violation is None else explanation(violation, trace),
+        decisive=find_decisive(replayed, violation.property) if decisive and violation is not None else None,
     )
 
 
@@ -157,13 +176,13 @@ def _changes(before: State, after: State) -> list[Change]:
     return changes
 
 
-def _action(choice: Choice, shown: Sequence[Event], messages: Mapping[int, Message]) -> str:
+def _action(choice: Choice, shown: Sequence[Event], flights: Mapping[int, Flight]) -> str:
     """What was chosen, in a few words, as seen by the process that moves."""
     match choice:
         case choices.Elect():
             return "oracle: lead" if choice.leader == choice.process else f"oracle: follow p{choice.leader}"
         case choices.Receive():
-            text = next((messages[e.message].text for e in shown if isinstance(e, Receive)), "")
+            text = next((flights[e.message].name for e in shown if isinstance(e, Receive)), "")
             return f"← p{choice.sender} {text}"
         case choices.Sync():
             return "disk: sync"
@@ -205,19 +224,3 @@ def _action(choice: Choice, shown: Sequence[Event], messages: Mapping[int, Messa
             return "wakes"
         case _:
             raise TypeError(f"not a fine choice: {choice!r}")
-
-
-def _delivered(events: Sequence[Event]) -> list[tuple[int, int, tuple[Txn, ...]]]:
-    """The first deliveries of each incarnation; one that restored a snapshot starts with its prefix."""
-    known = {EMPTY.hash: EMPTY}
-    sequences: dict[tuple[int, int], Chain] = {}
-    for event in events:
-        if isinstance(event, Restore):
-            sequences[event.process, event.incarnation] = known.get(event.hash, EMPTY)
-        elif isinstance(event, Deliver):
-            sequence = sequences.get((event.process, event.incarnation), EMPTY)
-            if event.txn not in set(sequence):
-                sequence = sequence.append(event.txn)
-                known[sequence.hash] = sequence
-            sequences[event.process, event.incarnation] = sequence
-    return [(process, incarnation, tuple(txns)) for (process, incarnation), txns in sorted(sequences.items())]

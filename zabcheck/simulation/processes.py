@@ -134,6 +134,11 @@ class Processes:
         self.show(CrashEvent(process, self.incarnations[process], lost))
         self._stop(process)
 
+    def settle(self, process: int) -> None:
+        """Forget what the process was about to handle: a step of it may have raised in between."""
+        self._own[process].clear()
+        self._busy[process] = False
+
     def _halt(self, process: int) -> None:
         """The process stops for good."""
         self.disks[process].crash(0)

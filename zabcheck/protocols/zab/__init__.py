@@ -90,4 +90,6 @@ ZAB = Protocol(
         "a leader is its own follower: what it sends to itself is not shown",
     ),
     kinds=KINDS,
+    identity=process.identity,
+    rename=process.rename,
 )

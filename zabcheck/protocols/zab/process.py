@@ -7,11 +7,12 @@ An iteration is one attempt at the three phases, over one connection to one lead
 at any time; then it is in ELECTION until its oracle names a leader again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from invariants import EMPTY, NO_ZXID, Chain, Halt, Restore, Zxid
 from invariants.quorums import Quorums
@@ -160,3 +161,53 @@ def abandon(f: Process) -> None:
     f.established = False
     f.committed = NO_ZXID
     f.instance = 0
+
+
+def identity(f: Process) -> Hashable:
+    """All of a process that its further steps may depend on (DSN 2011, table 1, and what an iteration remembers).
+
+    The order in which followers came to a leader is no part of it: it only orders what goes out to different ones at
+    once. Nor are the CEPOCHs once e' is chosen (l.1.1), and the ACK-Es once I_e' is (l.1.2): nobody reads them again.
+    """
+    return (
+        f.accepted_epoch,
+        f.current_epoch,
+        f.history,
+        f.snapshot,
+        f.base,
+        f.delivered,
+        f.phase,
+        f.leader,
+        f.new_epoch,
+        None if f.new_epoch else frozenset(f.promises.items()),
+        None if f.proposed is not None else frozenset(f.acks_e.items()),
+        frozenset(f.lasts.items()),
+        frozenset(f.links.items()),
+        f.proposed,
+        f.proposed_base,
+        f.initial,
+        f.established,
+        frozenset(f.acks.items()),
+        f.committed,
+        f.instance,
+    )
+
+
+def rename(value: Any, names: Sequence[ProcessId]) -> Any:
+    """A process or a message in which process i is called `names[i]`; no message of Zab names a process."""
+    if not isinstance(value, Process):
+        return value
+
+    def renamed(by_process: Mapping[ProcessId, Any]) -> dict[ProcessId, Any]:
+        return {names[process]: item for process, item in by_process.items()}
+
+    return replace(
+        value,
+        id=names[value.id],
+        leader=None if value.leader is None else names[value.leader],
+        promises=renamed(value.promises),
+        acks_e=renamed(value.acks_e),
+        lasts=renamed(value.lasts),
+        links=renamed(value.links),
+        acks=renamed(value.acks),
+    )

@@ -1,0 +1,86 @@
+"""A browser for the tests of this folder: `make test-browser` runs them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser import chromium
+from tests.report.campaigns import REPORT, worst
+from tests.report.pages import STORIES
+from zabcheck.report import campaign_page, page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+FOLDER = Path(__file__).parent
+HEIGHTS = {1600: 900, 360: 740}
+"""Of the window, by its width."""
+Opened = Callable[..., AbstractContextManager["Page"]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker("browser")
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        executable = chromium.find(playwright)
+        if executable is None:
+            pytest.fail(chromium.MISSING, pytrace=False)
+        browser = chromium.launch(playwright, executable)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The file of a page, by the name of what it is about."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def file(name: str) -> Path:
+        path = folder / f"{name}.html"
+        if not path.exists():
+            path.write_text(made(name), encoding="utf-8")
+        return path
+
+    return file
+
+
+def made(name: str) -> str:
+    if name == "campaign":
+        return campaign_page.page(REPORT)
+    if name == "bad campaign":
+        return campaign_page.page(worst())
+    return page.page(STORIES[name](), "x.schedule.json")
+
+
+@pytest.fixture
+def opened(browser: "Browser", files: Callable[[str], Path]) -> Opened:
+    """Opens a page; at the end it must have said nothing, and have asked for nothing."""
+
+    @contextmanager
+    def opening(name: str, width: int = 1600, scheme: Any = "light", **options: Any) -> "Iterator[Page]":
+        url = files(name).as_uri()
+        viewport: Any = {"width": width, "height": HEIGHTS[width]}
+        context = browser.new_context(viewport=viewport, color_scheme=scheme, **options)
+        context.set_default_timeout(10_000)
+        tab = context.new_page()
+        heard: list[str] = []
+        tab.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
+        tab.on("pageerror", lambda error: heard.append(str(error)))
+        tab.on("request", lambda request: heard.append(f"asks for {request.url}") if request.url != url else None)
+        tab.on("dialog", lambda dialog: heard.append(dialog.message))
+        tab.goto(url)
+        yield tab
+        context.close()
+        assert heard == []
+
+    return opening

@@ -1,0 +1,137 @@
+"""Every kind of page, on a phone and on a wide screen, in light and in dark."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.conftest import HEIGHTS, Opened
+from tests.report.pages import OTHERS, STORIES
+from zabcheck.report.page import heading
+from zabcheck.report.story import Story
+from zabcheck.report.words import LONGEST, clean
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+CAMPAIGNS = ("campaign", "bad campaign")
+every_width = pytest.mark.parametrize("width", HEIGHTS)
+every_scheme = pytest.mark.parametrize("scheme", ["light", "dark"])
+every_page = pytest.mark.parametrize("name", [*STORIES, *CAMPAIGNS])
+every_story = pytest.mark.parametrize("name", STORIES)
+
+LEAST_CONTRAST = 4.5
+"""WCAG 2.2, 1.4.3."""
+SMALLEST = 11
+"""The least size of a text, in pixels."""
+
+CONTRASTS = """
+() => {
+  const parse = (colour) => {
+    const numbers = colour.match(/[\\d.e-]+/g).map(Number);
+    const [r, g, b] = colour.startsWith("color(") ? numbers.slice(0, 3).map((part) => 255 * part) : numbers;
+    return { rgb: [r, g, b], alpha: numbers.length > 3 ? numbers[3] : 1 };
+  };
+  const over = (top, below) => top.rgb.map((part, i) => part * top.alpha + below[i] * (1 - top.alpha));
+  const background = (element) => {
+    const below = element.parentElement ? background(element.parentElement) : [255, 255, 255];
+    return over(parse(getComputedStyle(element).backgroundColor), below);
+  };
+  const luminance = (rgb) => {
+    const linear = (x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = rgb.map((part) => linear(part / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const found = [];
+  for (const element of document.body.querySelectorAll("*")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || element.closest("script, title, style, desc") || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const colour = parse(element.closest("svg") ? style.fill : style.color);
+    const behind = background(element.closest("svg") || element);
+    const [dark, light] = [luminance(over(colour, behind)), luminance(behind)].sort((a, b) => a - b);
+    found.push([(light + 0.05) / (dark + 0.05), parseFloat(style.fontSize), element.outerHTML.slice(0, 200)]);
+  }
+  return found;
+}
+"""
+"""For each text that can be seen its contrast with what is behind it, its size, and where it is."""
+
+
+@every_page
+@every_width
+@every_scheme
+def test_it_opens_and_its_texts_can_be_read(opened: Opened, name: str, width: int, scheme: str) -> None:
+    """It says nothing on the console, loads nothing, and does not scroll sideways."""
+    with opened(name, width, scheme) as page:
+        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for needed in (page.locator("h1"), page.locator("main")):
+            assert needed.inner_text().strip()
+        drawn = [each for each in page.evaluate(CONTRASTS) if "<svg" not in each[2]]
+        assert len(drawn) > 10
+        assert [each for each in drawn if each[0] < LEAST_CONTRAST] == []
+        if name not in CAMPAIGNS:  # whose plots shrink with the screen
+            assert [each for each in drawn if each[1] < SMALLEST] == []
+
+
+@every_story
+@every_width
+def test_what_went_wrong_and_where_is_there_when_it_opens(opened: Opened, name: str, width: int) -> None:
+    story = STORIES[name]()
+    with opened(name, width) as page:
+        text = page.locator("body").inner_text()
+        told = " ".join(text.split())
+        for each in said(story):
+            assert " ".join(each.split()) in told, each
+        if story.moments:
+            assert page.locator("#what").inner_text().strip()
+            assert page.locator("#where").inner_text().startswith(story.unit)
+            check_step_in_view(page)
+        if story.violation is not None:
+            check_witness_in_view(page)
+        if name in ("usual", *OTHERS) and width == 1600:
+            row = page.locator("li[aria-current]").bounding_box()
+            assert row is not None
+            assert row["y"] + row["height"] <= HEIGHTS[width], "no scrolling is needed"
+
+
+def said(story: Story) -> list[str]:
+    texts = [heading(story)]
+    if story.violation is not None:
+        texts.append(clean(story.violation.statement))
+        texts.append(brief(story.violation.summary + "."))
+    return [*texts, clean(" ".join(story.explanation), longest=8 * LONGEST)]
+
+
+def brief(words: str) -> str:
+    """A word of more than 60 characters without its middle."""
+    short = (word if len(word) <= 60 else f"{word[:39]}…{word[-20:]}" for word in words.split(" "))
+    return clean(" ".join(short), longest=LONGEST)
+
+
+def check_step_in_view(page: "Page") -> None:
+    """The step that is looked at, and its point, are in the part of the diagram that is shown."""
+    frame = page.locator("#diagram").bounding_box()
+    assert frame is not None
+    row = page.locator("li[aria-current]").bounding_box()
+    assert row is not None
+    assert frame["y"] <= row["y"]
+    assert row["y"] + row["height"] <= frame["y"] + frame["height"]
+    for point in page.locator("svg.lanes .now .hit").all()[:1]:
+        box = point.bounding_box()
+        assert box is not None
+        assert frame["x"] <= box["x"]
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+
+
+def check_witness_in_view(page: "Page") -> None:
+    """In words at the top of the page, and a ring in the diagram."""
+    height = page.viewport_size["height"] if page.viewport_size else 0
+    items = page.locator(".witness-list li").all()
+    assert items
+    for item in items:
+        box = item.bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= height
+    assert page.locator("svg.lanes .now .ring").count() >= 1

@@ -1,0 +1,67 @@
+"""Explanations to compare: of each property a few of the recorded runs that break it, and the golden file.
+
+After an intended change of the texts, write the golden file anew and read the difference:
+
+    python -c "from tests.report.explanations import write_golden; write_golden()"
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from invariants import Broadcast, Deliver, Txn, Violation, Zxid, check
+from invariants.events import End, Event, Header
+from tests.search.builders import RECORDED
+from zabcheck.report.explanation import explanation
+from zabcheck.report.story import Story
+from zabcheck.search.explain import explain
+
+GOLDEN = Path(__file__).parent / "golden" / "explanations.txt"
+OF_EACH = 2
+"""How many runs of each property are in the golden file: the first ones by name."""
+
+
+@cache
+def story(name: str) -> Story:
+    return explain(RECORDED[name])
+
+
+def names() -> list[str]:
+    """The recorded runs of the golden file."""
+    of: dict[str, list[str]] = {}
+    for name, schedule in RECORDED.items():
+        of.setdefault(schedule.violates or "", []).append(name)
+    return [name for property_ in sorted(of) for name in of[property_][:OF_EACH]]
+
+
+def judged(property_: str, *events: Event, order: str = "global", processes: int = 3) -> tuple[Violation, list[Event]]:
+    """The violation that these events show, and the events."""
+    header = Header(1, processes, "test", order=order)  # type: ignore[arg-type]  # both orders are used
+    [verdict] = check([header, *events, End(len(events))], [property_])
+    assert verdict.violation is not None
+    return verdict.violation, list(events)
+
+
+def numbered(events: list[Event]) -> list[tuple[int, Event]]:
+    return list(enumerate(events, 1))
+
+
+def of_clock() -> tuple[str, ...]:
+    """No run of the simulator breaks the clock: a trace that does."""
+    x = Txn(Zxid(1, 1), "x")
+    violation, events = judged("clock", Deliver(2, 0, x), Broadcast(1, 0, 1, x))
+    return explanation(violation, numbered(events), unit="line")
+
+
+def golden_text() -> str:
+    return "\n".join(_paragraphs())
+
+
+def _paragraphs() -> Iterator[str]:
+    for name in names():
+        yield "\n".join([name, *(f"  {sentence}" for sentence in story(name).explanation), ""])
+    yield "\n".join(["a trace.clock", *(f"  {sentence}" for sentence in of_clock()), ""])
+
+
+def write_golden() -> None:
+    GOLDEN.write_text(golden_text(), encoding="utf-8")

@@ -1,0 +1,220 @@
+"""`zabcheck explain`: a saved schedule or a trace, told so that a person understands it; and all its exports."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from hashlib import sha256
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, BinaryIO
+
+import msgspec
+import typer
+
+from invariants import End, Event, Header, TraceError, check, select
+from invariants import trace as trace_format
+from zabcheck.cli.check import exit_code
+from zabcheck.cli.commands import BadInput, Format, Formats, Properties, ProtocolFailed, command
+from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
+from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.replay import load_schedule
+from zabcheck.cli.runs import is_parquet, open_parquet
+from zabcheck.cli.walk import walk
+from zabcheck.counterexample import write as write_file
+from zabcheck.report import exports, terminal
+from zabcheck.report.story import Story
+from zabcheck.report.story_json import fields
+from zabcheck.report.traced import story_of_trace
+from zabcheck.report.words import as_text
+from zabcheck.search.explain import explain_replay
+from zabcheck.search.run import replay
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.schedule import Schedule
+
+MOST_EVENTS = 2_000_000
+"""The longest trace that is explained; a longer one would not fit into memory with what is said of it."""
+
+MOST_EVENTS_IN_GRAPHS = 500_000
+"""Of a longer trace no form is written that holds a graph."""
+MOST_PROCESSES = 999
+"""Of a trace: each has a lane."""
+
+
+@command
+def explain_(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="A schedule or a trace; - is standard input.")],
+    merge: Annotated[
+        bool, typer.Option("--merge", help="The files are one trace: each holds some of its processes.")
+    ] = False,
+    run: Annotated[int | None, typer.Option("--run", metavar="N", min=0, help="This run of a Parquet file.")] = None,
+    property: Properties = None,
+    step: Annotated[bool, typer.Option("--step", help="Walk through it step by step.")] = False,
+    write: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="OUT", help=f"Write it to this file, in the form of its suffix: {', '.join(exports.FORMS)}."
+        ),
+    ] = None,
+    format: Formats = Format.text,
+) -> int:
+    """Explain a saved schedule or a trace: what went wrong, and why."""
+    with bad_input_for(ValueError):
+        select(property)
+    out = list(dict.fromkeys(write or []))
+    for path in out:
+        check_form(path, files)
+    story = story_of(files, merge, run, property)
+    schedule = files[0] if story.schedule and len(files) == 1 and files[0] != STDIN else "FILE"
+    contents: dict[Path, bytes] = {}
+    for path in out:
+        form = exports.FORMS[suffix_of(path)]
+        if form.has_graph and len(story.trace) > MOST_EVENTS_IN_GRAPHS:
+            raise BadInput(f"--write {path}: expected a trace of at most {MOST_EVENTS_IN_GRAPHS:,} events for that")
+        with bad_input_for((ValueError, ImportError), f"--write {path}: "):
+            contents[path] = form.make(story, schedule)
+    for path, content in contents.items():
+        with bad_path("--write", path):
+            write_file(path, content)
+    if story.raised is not None:
+        raise ProtocolFailed(story, Path(files[0]), out)
+    if format is Format.json:
+        print_json(
+            "explain",
+            files=[as_text(file) for file in files],
+            **fields(story),
+            wrote=[as_text(p) for p in out],
+        )
+    elif step:
+        walk(story, make_console(), sys.stdin.buffer)
+    else:
+        console = make_console()
+        console.print(terminal.render(story, quote(schedule)), crop=False)
+        if story.violation is None:
+            console.print()
+            console.print(terminal.render_verdicts(story.verdicts))
+        for path in out:
+            print_path(console, f"wrote {path}")
+    return exit_code(list(story.verdicts))
+
+
+def suffix_of(path: Path) -> str:
+    """Which form a file is in, by the end of its name."""
+    return path.suffix.lower()
+
+
+def check_form(path: Path, files: list[str]) -> None:
+    """BadInput if nothing can be written there, or in no form that there is."""
+    if suffix_of(path) not in exports.FORMS:
+        forms = ", ".join(f"{suffix} ({form.what})" for suffix, form in exports.FORMS.items())
+        raise BadInput(f"--write {path}: expected a name that ends in one of: {forms}")
+    with bad_path("--write", path):
+        if not path.absolute().parent.is_dir():
+            raise BadInput(f"--write {path}: there is no folder {path.parent}")
+        if path.exists() and not path.is_file():
+            raise BadInput(f"--write {path}: expected the name of a file")
+        if any(path.exists() and Path(file).exists() and path.samefile(file) for file in files if file != STDIN):
+            raise BadInput(f"--write {path}: expected another file than what is read")
+
+
+def story_of(names: list[str], merge: bool, run: int | None, properties: list[str] | None) -> Story:
+    """What is in the files, executed again if there is a schedule, and told."""
+    if len(names) > 1 and not merge:
+        raise BadInput(f"{names[1]}: expected one file, or --merge, if they are one trace")
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInput(f"{name}: named more than once, expected at most once")
+    with ExitStack() as stack:
+        sources = {name: stack.enter_context(opened(name)) for name in names}
+        first, name = sources[names[0]], names[0]
+        if is_parquet(first) and not merge:
+            return explain_parquet(name, first, run, properties)
+        if run is not None:
+            raise BadInput(f"{name}: expected a Parquet file, as --run {run} names one of its runs")
+        if merge or looks_like_trace(first):
+            return explain_lines(sources, properties)
+        return explain_schedule(load_schedule(first.read(schedules.MAX_BYTES + 1), name), name, properties)
+
+
+def looks_like_trace(source: BinaryIO) -> bool:
+    """By the start of the first line, which is not taken from it."""
+    peek = getattr(source, "peek", None)
+    start = bytes(peek(1)).lstrip() if peek is not None else b""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        line = msgspec.json.decode(start.partition(b"\n")[0])
+        return isinstance(line, dict) and "event" in line
+    return start.startswith(b'{"event"')
+
+
+def explain_schedule(schedule: Schedule, name: str, properties: list[str] | None) -> Story:
+    """BadInput if the protocol is not deterministic."""
+    with bad_input_for(ValueError, f"{name}: "):
+        return explain_replay(replay(schedule, properties), decisive=True)
+
+
+def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None) -> Story:
+    """A trace from one file, or merged from several."""
+    readers = [trace_format.Reader(source, "standard input" if n == STDIN else n) for n, source in sources.items()]
+    source = trace_format.Merged(readers) if len(readers) > 1 else readers[0]
+    unit = "line" if len(readers) == 1 else "event"
+    placed = enumerate(source, 1 if len(readers) == 1 else 0)  # the first event of several files is event 1
+    return explain_trace(placed, lambda: f"{source.name}, line {source.line}, ", " + ".join(sources), properties, unit)
+
+
+def explain_parquet(name: str, source: BinaryIO, run: int | None, properties: list[str] | None) -> Story:
+    """A run of a Parquet file: the first one that breaks a property, if none is named."""
+    with bad_input_for(TraceError):
+        parquet = open_parquet(source, name)
+        if run is None:
+            summary = parquet.judge(select(properties))
+            run = summary.run if summary.run is not None else next((broken.run for broken in summary.broken), None)
+        if run is None:
+            raise BadInput(f"{name}: none of its runs breaks a property; --run N explains one of them")
+        return explain_trace(parquet.events(run), lambda: f"{name}, run {run}, ", name, properties, "line")
+
+
+def explain_trace(
+    placed: Iterable[tuple[int, Event]],
+    where: Callable[[], str],
+    name: str,
+    properties: list[str] | None,
+    unit: str,
+) -> Story:
+    """A trace, header and end included. If the schedule in its header gives this very trace, more is known of it."""
+    kept: list[tuple[int, Event]] = []
+
+    def events() -> Iterator[Event]:
+        with bad_input_for(TraceError):
+            for each in placed:
+                if len(kept) == MOST_EVENTS:
+                    raise BadInput(
+                        f"{name}: expected at most {MOST_EVENTS:,} lines; `zabcheck check` judges any number"
+                    )
+                kept.append(each)
+                yield each[1]
+
+    with bad_input_for(TraceError, where):
+        verdicts = check(events(), properties)
+    header = kept[0][1]
+    assert isinstance(header, Header), "the reader has seen to that"
+    if header.processes > MOST_PROCESSES:
+        raise BadInput(
+            f"{name}, line 1, field `processes`: expected at most {MOST_PROCESSES}, found {header.processes}"
+        )
+    executed = executed_again(header, [event for _, event in kept], properties)
+    if executed is not None:
+        return executed
+    lines = [each for each in kept[1:] if not isinstance(each[1], End)]
+    digest = sha256(b"".join(trace_format.dump(event for _, event in kept))).hexdigest()
+    return story_of_trace(header, lines, verdicts, unit=unit, sha256=digest)
+
+
+def executed_again(header: Header, events: list[Event], properties: list[str] | None) -> Story | None:
+    """What the schedule in the header does, if that is just this."""
+    if header.schedule is None:
+        return None
+    with suppress(schedules.ScheduleError, ValueError, BadInput):
+        schedule = load_schedule(msgspec.json.encode(header.schedule), "the header's schedule")
+        replayed = replay(schedule, properties)
+        if replayed.events[1:] == events[1:]:
+            return explain_replay(replayed, decisive=True)
+    return None

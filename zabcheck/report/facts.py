@@ -1,0 +1,260 @@
+"""What a trace tells, looked up: when an event was, who had delivered or accepted what by then, and how it lost it.
+
+Each look-up goes by the own order of one process, so it is right in merged logs too. `Facts.earlier` alone compares
+events of different processes, and knows nothing where the trace has no order in time.
+
+A history is told by its hash only (`Adopt`, `AckEpoch`, `Restore`). Which transactions are in it is found by putting
+together what processes delivered and accepted; one that cannot be put together is None, and nothing is said of it.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, NamedTuple, TypeVar
+
+from invariants import (
+    EMPTY,
+    Accept,
+    AckEpoch,
+    Adopt,
+    Broadcast,
+    Chain,
+    Crash,
+    Deliver,
+    Event,
+    Local,
+    Recover,
+    Restore,
+    State,
+    Truncate,
+    Txn,
+    chain_hash,
+)
+
+_MOST_GUESSES = 5000
+"""How many sequences are tried, in all, to find those that have a certain hash."""
+_MOST_TRANSACTIONS = 100
+"""In a trace of more none is tried: it would be in vain."""
+
+_Kind = TypeVar("_Kind", bound=Event, covariant=True)
+
+
+class Place(NamedTuple, Generic[_Kind]):
+    """An event, its place (the number of its step or line), and its rank among all events."""
+
+    rank: int
+    number: int
+    event: _Kind
+
+
+class Facts:
+    """A trace, to be asked. O(events) to build, and for each question."""
+
+    def __init__(self, events: Iterable[tuple[int, Event]], unit: str = "step", ordered: bool = True) -> None:
+        self.places = [Place(rank, number, event) for rank, (number, event) in enumerate(events)]
+        self.unit = unit
+        self.ordered = ordered
+        self.first: dict[Event, Place[Event]] = {}
+        self.own: dict[int, list[Place[Event]]] = {}
+        for place in self.places:
+            self.first.setdefault(place.event, place)
+            if isinstance(place.event, Local):
+                self.own.setdefault(place.event.process, []).append(place)
+        self._known = {EMPTY.hash: EMPTY}
+        self._guesses = _MOST_GUESSES
+        self._txns = list(dict.fromkeys(p.event.txn for p in self.places if isinstance(p.event, Broadcast | Deliver)))
+        self.shows_histories = any(isinstance(place.event, Adopt | Accept) for place in self.places)
+        for process in self.own:
+            self._learn(process)
+
+    # When.
+
+    def find(self, event: Event) -> Place[Event] | None:
+        """Where the event is first."""
+        return self.first.get(event)
+
+    def at(self, event: Event) -> str:
+        """ " at step 17" for its first place; nothing if it is not in the trace."""
+        return self.at_place(self.first.get(event))
+
+    def at_place(self, place: Place[Event] | None) -> str:
+        return "" if place is None else f" at {self.unit} {place.number}"
+
+    def earlier(self, one: Event | None, other: Event | None) -> bool:
+        """Whether `one` was certainly before `other`."""
+        if one is None or other is None or one not in self.first or other not in self.first:
+            return False
+        local = isinstance(one, Local) and isinstance(other, Local) and one.process == other.process
+        return (self.ordered or local) and self.first[one].rank < self.first[other].rank
+
+    # Who.
+
+    def who(self, event: Local) -> str:
+        """ "p1", and which incarnation if the process has several."""
+        if not event.incarnation and all(p.event.incarnation == 0 for p in self.of(event.process, Local)):
+            return f"p{event.process}"
+        return f"p{event.process} (incarnation {event.incarnation})"
+
+    def life(self, process: int, incarnation: int) -> str:
+        """ "up since step 9", or "down from step 9 on" for the first incarnation; nothing if that is not known."""
+        for place in self.of(process, Recover):
+            if place.event.incarnation == incarnation:
+                return f"up since {self.unit} {place.number}"
+        for down in self.of(process, Crash):
+            if down.event.incarnation == incarnation:
+                return f"down from {self.unit} {down.number} on"
+        return ""
+
+    def last_incarnation(self, process: int) -> int:
+        return max((p.event.incarnation for p in self.of(process, Local)), default=0)
+
+    # What.
+
+    def all(self, kind: type[_Kind]) -> list[_Kind]:
+        """The events of a kind, in order."""
+        return [place.event for place in self.places if isinstance(place.event, kind)]
+
+    def of(self, process: int, kind: type[_Kind]) -> list[Place[_Kind]]:
+        """The events of a kind at a process, in order, with their places."""
+        own = self.own.get(process, ())
+        return [Place(rank, number, event) for rank, number, event in own if isinstance(event, kind)]
+
+    def broadcast(self, txn: Txn) -> Broadcast | None:
+        """The first broadcast of it."""
+        return next((event for event in self.all(Broadcast) if event.txn == txn), None)
+
+    def delivery(self, process: int, incarnation: int, txn: Txn, before: int | None = None) -> Place[Local] | None:
+        """Where this incarnation first delivered it, or took it over with a snapshot; at ranks below `before`."""
+        own = (place for place in self.of(process, Local) if _is_before(place.rank, before))
+        return next((p for p in own if p.event.incarnation == incarnation and self._brings(p.event, txn)), None)
+
+    def earlier_delivery(self, event: Local, txn: Txn, before: int | None) -> Place[Local] | None:
+        """Where an earlier incarnation of the process delivered it first, the latest of them."""
+        latest: Place[Local] | None = None
+        for place in self.of(event.process, Local):
+            incarnation = place.event.incarnation
+            if incarnation >= event.incarnation or not _is_before(place.rank, before):
+                continue
+            if (latest is None or latest.event.incarnation < incarnation) and self._brings(place.event, txn):
+                latest = place
+        return latest
+
+    def _brings(self, event: Event, txn: Txn) -> bool:
+        if isinstance(event, Restore):
+            return txn in (self.resolved(event) or ())
+        return isinstance(event, Deliver) and event.txn == txn
+
+    def incarnations(self, process: int) -> list[int]:
+        """Those of which the trace shows something, the last one first: their numbers may have gaps of any size."""
+        return sorted({place.event.incarnation for place in self.of(process, Local)}, reverse=True)
+
+    def delivered(self, process: int, incarnation: int, before: int | None = None) -> list[Txn]:
+        """What this incarnation delivered, each once, with what its last snapshot brought if that is known."""
+        found: dict[Txn, None] = {}
+        for place in self._before(process, before):
+            event = place.event
+            if isinstance(event, Restore) and event.incarnation == incarnation:
+                found = dict.fromkeys(self.resolved(event) or ())
+            elif isinstance(event, Deliver) and event.incarnation == incarnation:
+                found[event.txn] = None
+        return list(found)
+
+    def applied(self, event: State) -> list[Txn]:
+        """What led to this state: the deliveries of the incarnation, repeats too, behind its last snapshot."""
+        found: list[Txn] = []
+        place = self.find(event)
+        for each in self._before(event.process, None if place is None else place.rank):
+            if isinstance(each.event, Restore) and each.event.incarnation == event.incarnation:
+                found = list(self.resolved(each.event) or ())
+            elif isinstance(each.event, Deliver) and each.event.incarnation == event.incarnation:
+                found.append(each.event.txn)
+        return found
+
+    def history(self, process: int, before: int | None = None) -> Chain | None:
+        """Its durable history, by what it adopted and accepted; None if that is not known."""
+        if not self.shows_histories:
+            return None
+        history: Chain | None = EMPTY
+        for place in self._before(process, before):
+            if isinstance(place.event, Adopt):
+                history = self.resolved(place.event)
+            elif isinstance(place.event, Accept) and history is not None:
+                history = history.append(place.event.txn)
+        return history
+
+    def acceptance(self, process: int, txn: Txn, before: int | None = None) -> Place[Accept] | None:
+        """Where the process first accepted a proposal of it."""
+        return next((a for a in self.of(process, Accept) if a.event.txn == txn and _is_before(a.rank, before)), None)
+
+    def truncation(self, process: int, txn: Txn, before: int | None = None) -> Place[Truncate] | None:
+        """Where the process dropped it again after it had accepted it."""
+        accepted = self.acceptance(process, txn, before)
+        if accepted is None:
+            return None
+        for found in self.of(process, Truncate):
+            if accepted.rank < found.rank and _is_before(found.rank, before) and found.event.zxid < txn.zxid:
+                return found
+        return None
+
+    def acquisition(self, process: int, txn: Txn, after: int | None) -> Place[Local] | None:
+        """Where it came into the history of the process, behind rank `after`."""
+        for place in self.of(process, Local):
+            if after is None or place.rank <= after:
+                continue
+            event = place.event
+            if isinstance(event, Accept) and event.txn == txn:
+                return place
+            if isinstance(event, Adopt) and txn in (self.resolved(event) or ()):
+                return place
+        return None
+
+    def resolved(self, event: Adopt | AckEpoch | Restore) -> Chain | None:
+        """The sequence that the event tells by its hash."""
+        known = self._known.get(event.hash)
+        if known is None:
+            known = self._guess(event.hash, event.length)
+        return known if known is not None and (known.length, known.zxid) == (event.length, event.zxid) else None
+
+    def _before(self, process: int, before: int | None) -> Iterator[Place[Event]]:
+        return (place for place in self.own.get(process, ()) if _is_before(place.rank, before))
+
+    def _learn(self, process: int) -> None:
+        """Put each sequence on record that this process delivered or accepted."""
+        delivered: dict[int, Chain | None] = {}
+        history: Chain | None = EMPTY
+        for place in self.own[process]:
+            event = place.event
+            if isinstance(event, Deliver):
+                delivered[event.incarnation] = self._append(delivered.get(event.incarnation, EMPTY), event.txn)
+            elif isinstance(event, Restore):
+                delivered[event.incarnation] = self._known.get(event.hash)
+            elif isinstance(event, Accept):
+                history = self._append(history, event.txn)
+            elif isinstance(event, Adopt):
+                history = self._known.get(event.hash)
+
+    def _append(self, chain: Chain | None, txn: Txn) -> Chain | None:
+        if chain is None:
+            return None
+        chain = chain.append(txn)
+        self._known.setdefault(chain.hash, chain)
+        return chain
+
+    def _guess(self, wanted: int, length: int) -> Chain | None:
+        """Try the known sequences with some of the transactions of the trace behind them, the longest first."""
+        if len(self._txns) > _MOST_TRANSACTIONS:
+            return None
+        waiting = sorted((c for c in self._known.values() if c.length < length), key=lambda c: (c.length, c.hash))
+        while waiting:
+            chain = waiting.pop()
+            for txn in self._txns:
+                if not self._guesses:
+                    return None
+                self._guesses -= 1
+                if chain.length + 1 < length:
+                    waiting.append(chain.append(txn))
+                elif chain_hash(chain.hash, txn) == wanted:
+                    return self._append(chain, txn)
+        return None
+
+
+def _is_before(rank: int, before: int | None) -> bool:
+    return before is None or rank < before

@@ -1,0 +1,230 @@
+"use strict";
+// Steps through the run that is in the page: which step is looked at, the state of each process there, and what
+// happened before an event. The page's own markup says everything else, so without this it can still be read.
+(() => {
+  const byId = (id) => document.getElementById(id);
+  document.documentElement.classList.add("live");
+
+  document.addEventListener("click", (event) => {
+    const copy = event.target.closest("[data-copy]");
+    if (copy) copyFrom(copy);
+  });
+
+  async function copyFrom(button) {
+    const source = byId(button.dataset.copy);
+    const { exact } = source.dataset; // as JSON, where what is shown is not just that
+    try {
+      await navigator.clipboard.writeText(exact === undefined ? source.textContent : JSON.parse(exact));
+    } catch {
+      const range = document.createRange();
+      range.selectNodeContents(source);
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+      document.execCommand("copy");
+    }
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  }
+
+  if (!byId("data")) return; // nothing happened in the run
+  const data = JSON.parse(byId("data").textContent);
+  const diagram = byId("diagram");
+  const svg = diagram.querySelector("svg.lanes");
+  const items = [...diagram.querySelectorAll(".steps > li")];
+  const last = items.length - 1;
+  const LONGEST = 12; // entries of a sequence that are shown
+
+  // The state of every process after the step that is looked at; `at` is its row.
+  const state = new Map(data.initial.map(([process, variables]) => [process, new Map(variables)]));
+  let at = -1;
+
+  const end = (list, cut, add) => [...list.slice(0, list.length - cut.length), ...add];
+
+  function apply(row, forward) {
+    for (const [process, variable, removed, added, isSequence] of data.changes[row]) {
+      const [from, to] = forward ? [removed, added] : [added, removed];
+      const variables = state.get(process);
+      variables.set(variable, isSequence ? end(variables.get(variable) || [], from, to) : to[0]);
+    }
+  }
+
+  // The table: a row a variable, a column a process.
+  const cells = new Map();
+  for (const [process, variables] of data.initial) {
+    for (const [variable] of variables) {
+      const rows = byId("state").tBodies[0].rows;
+      const row = [...rows].find((each) => each.dataset.variable === variable);
+      cells.set(`${process} ${variable}`, row.cells[data.initial.findIndex(([each]) => each === process) + 1]);
+    }
+  }
+
+  // What is marked now, and the points of each step: to look for them in a long diagram takes too long.
+  let current = { item: null, points: [] };
+  const pointsOf = new Map();
+  for (const point of svg.querySelectorAll(".pt")) {
+    const step = Number(point.dataset.s);
+    pointsOf.set(step, [...(pointsOf.get(step) || []), point]);
+  }
+
+  const element = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
+
+  function show(cell, value, change) {
+    cell.replaceChildren();
+    cell.classList.toggle("changed", change !== undefined);
+    if (!Array.isArray(value)) {
+      if (change && change[2][0] !== "") cell.append(element("del", change[2][0]), " → ");
+      cell.append(change ? element("ins", value) : value);
+      return;
+    }
+    const added = change ? change[3].length : 0;
+    const kept = value.slice(0, value.length - added);
+    const shown = kept.slice(Math.max(0, value.length - LONGEST));
+    if (value.length > LONGEST) cell.append(`… ${value.length - LONGEST} more `);
+    cell.append(shown.join(" "));
+    if (change) {
+      for (const each of change[2].slice(-LONGEST)) cell.append(" ", element("del", each));
+      for (const each of change[3].slice(-LONGEST)) cell.append(" ", element("ins", each));
+    }
+    if (!value.length && !(change && change[2].length)) cell.append("empty");
+  }
+
+  function draw(touched) {
+    const changed = new Map(data.changes[at].map((change) => [`${change[0]} ${change[1]}`, change]));
+    for (const key of new Set([...touched, ...changed.keys()])) {
+      const cell = cells.get(key);
+      if (!cell) continue;
+      const [process, variable] = [Number(key.slice(0, key.indexOf(" "))), key.slice(key.indexOf(" ") + 1)];
+      show(cell, state.get(process).get(variable), changed.get(key));
+    }
+  }
+
+  function select(row, reveal = true) {
+    row = Math.max(0, Math.min(last, row));
+    const touched = new Set(at < 0 ? cells.keys() : data.changes[at].map(([p, v]) => `${p} ${v}`));
+    const mark = (change) => touched.add(`${change[0]} ${change[1]}`);
+    for (; at < row; at++) { apply(at + 1, true); data.changes[at + 1].forEach(mark); }
+    for (; at > row; at--) { apply(at, false); data.changes[at].forEach(mark); }
+    draw(touched);
+    current.item?.removeAttribute("aria-current");
+    for (const point of current.points) point.classList.remove("now");
+    const item = items[row];
+    current = { item, points: pointsOf.get(data.steps[row]) || [] };
+    item.setAttribute("aria-current", "step");
+    for (const point of current.points) point.classList.add("now");
+    byId("where").textContent = `${data.unit} ${data.steps[row]} of ${data.steps[last]}`;
+    byId("what").replaceChildren(...item.querySelector(".said").cloneNode(true).childNodes);
+    for (const [id, off] of [["first", row === 0], ["back", row === 0], ["next", row === last], ["last", row === last]]) {
+      byId(id).setAttribute("aria-disabled", off);
+    }
+    if (reveal) bringIntoView(item);
+  }
+
+  function bringIntoView(item) {
+    const margin = 3 * item.offsetHeight;
+    const top = item.offsetTop - diagram.scrollTop;
+    if (top < margin || top > diagram.clientHeight - margin) {
+      diagram.scrollTop = item.offsetTop - diagram.clientHeight / 2;
+    }
+    const [point] = current.points;
+    if (!point) return;
+    const [lane, frame] = [point.getBoundingClientRect(), diagram.getBoundingClientRect()];
+    if (lane.left < frame.left || lane.right > frame.right) {
+      diagram.scrollLeft += lane.left - frame.left - diagram.clientWidth / 2;
+    }
+  }
+
+  // What happened before an event: earlier steps of its process, and what sent the messages that these handled.
+  function pastOf(step, process) {
+    const row = data.steps.indexOf(step);
+    const seen = new Set();
+    const waiting = [[row, process]];
+    const arrived = new Map();
+    for (const [from, to, sent, received] of data.flights) {
+      const key = `${received} ${to}`;
+      if (received) arrived.set(key, [...(arrived.get(key) || []), [sent, from]]);
+    }
+    const rowOf = new Map(data.steps.map((number, each) => [number, each]));
+    while (waiting.length) {
+      const [from, p] = waiting.pop();
+      for (let each = from; each >= 0; each--) {
+        if (!data.points[each].includes(p)) continue;
+        const key = `${data.steps[each]} ${p}`;
+        if (seen.has(key)) break;
+        seen.add(key);
+        for (const [sent, sender] of arrived.get(key) || []) if (rowOf.has(sent)) waiting.push([rowOf.get(sent), sender]);
+      }
+    }
+    return seen;
+  }
+
+  function trace(step, process) {
+    const past = pastOf(step, process);
+    svg.classList.add("traced");
+    for (const point of svg.querySelectorAll(".pt")) {
+      point.classList.toggle("in", past.has(`${point.dataset.s} ${point.dataset.p}`));
+    }
+    for (const flight of svg.querySelectorAll(".f")) {
+      const { s, p, r, q } = flight.dataset;
+      flight.classList.toggle("in", past.has(`${s} ${p}`) && past.has(`${r} ${q}`));
+    }
+    byId("past").textContent = `${past.size} of ${data.points.flat().length} events happened before this one of p${process}, or are it`;
+    byId("forget").hidden = false;
+  }
+
+  function forget() {
+    svg.classList.remove("traced");
+    byId("past").textContent = "";
+    byId("forget").hidden = true;
+  }
+
+  function traceHere() {
+    const processes = data.points[at];
+    if (processes.length) trace(data.steps[at], data.movers[at] || processes[0]);
+  }
+
+  const witness = data.witness.map((step) => data.steps.indexOf(step)).filter((row) => row >= 0);
+  const toWitness = () => { if (witness.length) select(witness[(witness.indexOf(at) + 1) % witness.length]); };
+
+  const actions = {
+    first: () => select(0), back: () => select(at - 1), next: () => select(at + 1), last: () => select(last),
+    witness: toWitness, trace: traceHere, forget,
+  };
+  for (const [id, action] of Object.entries(actions)) byId(id)?.addEventListener("click", action);
+  const keys = {
+    ArrowRight: "next", ArrowDown: "next", j: "next", n: "next", ArrowLeft: "back", ArrowUp: "back", k: "back", p: "back",
+    Home: "first", End: "last", w: "witness", c: "trace", Escape: "forget",
+  };
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input, textarea, select, pre, summary");
+    const action = keys[event.key];
+    if (!action || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    actions[action]();
+  });
+  diagram.addEventListener("click", (event) => {
+    const point = event.target.closest(".pt");
+    if (point) {
+      select(data.steps.indexOf(Number(point.dataset.s)), false);
+      trace(Number(point.dataset.s), Number(point.dataset.p));
+      return;
+    }
+    const item = event.target.closest(".steps > li");
+    if (item) select(items.indexOf(item), false);
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-step]");
+    if (link) {
+      event.preventDefault();
+      select(data.steps.indexOf(Number(link.dataset.step)));
+      byId("run").scrollIntoView();
+    }
+  });
+  for (const box of document.querySelectorAll("[data-kind]")) {
+    const follow = () => svg.classList.toggle(`no-${box.dataset.kind}`, !box.checked);
+    box.addEventListener("change", follow);
+    follow(); // a browser may have kept what was chosen before
+  }
+
+  select(witness.length ? witness[witness.length - 1] : last);
+  diagram.scrollTop = items[at].offsetTop - diagram.clientHeight / 2;
+})();
