@@ -1,5 +1,6 @@
 """A campaign on Spark: its runs are the plan's, whatever is killed; and what breaks ends as findings."""
 
+import logging
 import os
 import signal
 from contextlib import suppress
@@ -169,7 +170,9 @@ def test_ctrl_c_keeps_what_is_finished(spark: "SparkSession", without_spark: Sto
     assert rows(store) == rows(without_spark)
 
 
-def test_ctrl_c_is_no_failed_task_where_its_exception_is_lost(spark: "SparkSession", tmp_path: Path) -> None:
+def test_ctrl_c_is_no_failed_task_where_its_exception_is_lost(
+    spark: "SparkSession", tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """A KeyboardInterrupt in a finaliser is printed and forgotten; the jobs are cancelled all the same."""
     store = begun(tmp_path, plan_of(4000))
 
@@ -177,11 +180,15 @@ def test_ctrl_c_is_no_failed_task_where_its_exception_is_lost(spark: "SparkSessi
         if progress.finished:
             with suppress(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
+            logging.error("interrupted while sending a command")
 
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         driver.run(spark, store, plan_of(4000), look)
     assert signal.getsignal(signal.SIGINT) is before
+    assert caplog.text == ""
+    logging.error("this is for the reader")
+    assert "this is for the reader" in caplog.text
 
 
 def test_a_protocol_that_raises_is_a_finding(spark: "SparkSession", tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ A piece leaves a file when it is done, and that is how the driver knows: it look
 progress can be shown wherever the tasks run, and a piece whose file is there is never made again.
 """
 
+import logging
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -91,6 +92,7 @@ def _interruptible() -> Iterator[None]:
 
     That handler cancels the jobs first. If what it raises then is lost, as in a finaliser, or made into something else
     by the code that it went through, the next thing that is heard of is a cancelled job, which looks like a failed one.
+    Py4J logs what it was interrupted in, with a traceback: nobody needs that.
     """
     before = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(before):
@@ -103,7 +105,11 @@ def _interruptible() -> Iterator[None]:
         came = True
         before(number, frame)
 
+    def is_news(record: logging.LogRecord) -> bool:
+        return not came
+
     signal.signal(signal.SIGINT, note)
+    logging.getLogger().addFilter(is_news)
     try:
         yield
     except Exception:
@@ -111,6 +117,7 @@ def _interruptible() -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     finally:
+        logging.getLogger().removeFilter(is_news)
         signal.signal(signal.SIGINT, before)
 
 
