@@ -155,6 +155,7 @@ class Protocol(Struct, frozen=True):
     identity are taken for one in an exhaustive search. None: all its variables.
     `rename(value, names)` is a process, or a message, in which process i is called `names[i]`. None: that is not known,
     so that an exhaustive search cannot take processes for interchangeable.
+    `commutes` tells whether what `zabcheck.search.explore.reduction` says of Zab holds of it.
     """
 
     name: str
@@ -172,6 +173,7 @@ class Protocol(Struct, frozen=True):
     properties: tuple[str, ...] | None = None
     identity: Callable[[Any], Hashable] | None = None
     rename: Callable[[Any, Sequence[ProcessId]], Any] | None = None
+    commutes: bool = False
 
 
 _AROUND_A_STEP = ("zabcheck.simulation.processes", "zabcheck.protocols.own", "zabcheck.protocols.adapter")

@@ -6,6 +6,7 @@ it opens one; a protocol may want to keep that, and then goes on to hear from wh
 single connection is and when messages on it are lost, `obstacles` what holds them back.
 """
 
+from collections import deque
 from collections.abc import Callable
 
 from zabcheck.protocols.base import Message
@@ -19,12 +20,16 @@ Lost = Callable[[list[Parcel]], None]
 
 
 class Channels:
-    """The connections between processes 1 to `processes`, none at first. `lost` is called with what gets lost."""
+    """The connections between processes 1 to `processes`, none at first. `lost` is called with what gets lost.
 
-    __slots__ = ("connections", "following", "lost", "messages", "obstacles")
+    With `abrupt`, who closes an end loses what it has sent, too, as far as it has not arrived.
+    """
 
-    def __init__(self, processes: int, lost: Lost) -> None:
+    __slots__ = ("abrupt", "connections", "following", "lost", "messages", "obstacles")
+
+    def __init__(self, processes: int, lost: Lost, *, abrupt: bool = False) -> None:
         self.lost = lost
+        self.abrupt = abrupt
         self.messages = 0
         self.following = [NOBODY] * (processes + 1)  # by process id; itself: it leads, or wants to
         self.connections: dict[tuple[int, int], Connection] = {}  # by (follower, leader)
@@ -32,7 +37,7 @@ class Channels:
 
     def copy(self, lost: Lost) -> "Channels":
         """An independent copy. O(processes + messages under way)."""
-        twin = Channels(0, lost)
+        twin = Channels(0, lost, abrupt=self.abrupt)
         twin.messages = self.messages
         twin.following = self.following.copy()
         twin.connections = {key: connection.copy() for key, connection in self.connections.items()}
@@ -104,7 +109,7 @@ class Channels:
         if leads:
             connection.leader_end = _OPEN
             connection.supersedes = False
-        else:
+        elif connection.leader_end is _OPEN:  # `sender` still leads
             self._outdate(sender, process)
         return queue.popleft()
 
@@ -191,15 +196,21 @@ class Channels:
 
     def _close_follower_end(self, connection: Connection) -> None:
         connection.follower_end = _CLOSED
-        self.lost(list(connection.to_follower))
-        connection.to_follower.clear()
+        self._lose(connection.to_follower)
+        if self.abrupt:
+            self._lose(connection.to_leader)
         self._forget(connection)
 
     def _close_leader_end(self, connection: Connection) -> None:
         connection.leader_end = _CLOSED
-        self.lost(list(connection.to_leader))
-        connection.to_leader.clear()
+        self._lose(connection.to_leader)
+        if self.abrupt:
+            self._lose(connection.to_follower)
         self._forget(connection)
+
+    def _lose(self, queue: deque[Parcel]) -> None:
+        self.lost(list(queue))
+        queue.clear()
 
     def _outdate(self, sender: int, process: int) -> None:
         """`process` hears from an iteration of `sender` that leads: one in which it followed is over, unread."""

@@ -6,6 +6,7 @@ it handles the first message, and only while it leads. Until then the connection
 hears from a later iteration of the follower. Closing an end loses what was on its way to it, not what it has
 sent. The other end goes on as if nothing had happened until it notices, which is a choice of its own. A new connection
 replaces the old one between the same two; the leader notices that by a choice too, or by the first message of the new.
+Where the switch `closing` says "abrupt", who closes an end loses what it has sent, too, like a TCP reset.
 
 A reset loses what is under way. A connection may also stall one way: what is sent on it stays under way. This module
 has a single connection; `channels` opens and closes them, `obstacles` has what holds messages back.

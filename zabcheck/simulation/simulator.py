@@ -100,7 +100,7 @@ class Simulator:
         self.stable = False  # the environment promised not to disturb any more
         self.executed: list[Choice] = []
         self.requests = 0
-        channels = Channels(processes, self._show_lost)
+        channels = Channels(processes, self._show_lost, abrupt=switches.closing == "abrupt")
         self._consist_of(
             channels,
             Processes(protocol, self.quorums, switches, self.show, channels, self.application, network=network),

@@ -92,4 +92,5 @@ ZAB = Protocol(
     kinds=KINDS,
     identity=process.identity,
     rename=process.rename,
+    commutes=True,
 )

@@ -167,8 +167,10 @@ def identity(f: Process) -> Hashable:
     """All of a process that its further steps may depend on (DSN 2011, table 1, and what an iteration remembers).
 
     The order in which followers came to a leader is no part of it: it only orders what goes out to different ones at
-    once. Nor are the CEPOCHs once e' is chosen (l.1.1), and the ACK-Es once I_e' is (l.1.2): nobody reads them again.
+    once. Nor is what nobody reads again: the CEPOCHs once e' is chosen (l.1.1), the ACK-Es once I_e' is (l.1.2), where
+    I_e' ends once the epoch is established (l.2.2), and how much is acknowledged of what is committed (l.3.2).
     """
+    proposed = f.proposed is not None
     return (
         f.accepted_epoch,
         f.current_epoch,
@@ -180,14 +182,14 @@ def identity(f: Process) -> Hashable:
         f.leader,
         f.new_epoch,
         None if f.new_epoch else frozenset(f.promises.items()),
-        None if f.proposed is not None else frozenset(f.acks_e.items()),
-        frozenset(f.lasts.items()),
+        None if proposed else frozenset(f.acks_e.items()),
+        frozenset((follower, lasts) for follower, lasts in f.lasts.items() if lasts is not None),
         frozenset(f.links.items()),
         f.proposed,
         f.proposed_base,
-        f.initial,
+        None if f.established else f.initial,
         f.established,
-        frozenset(f.acks.items()),
+        frozenset((follower, max(zxid, f.committed)) for follower, zxid in f.acks.items()),
         f.committed,
         f.instance,
     )

@@ -7,13 +7,23 @@ from zabcheck.report.words import counted
 UNLIMITED = -1
 """Of a fault that may happen any number of times; it is not counted, which makes for fewer states."""
 
+_BITS = 8
+_MOST = (1 << _BITS) - 1
+
+FREE = 0
+REQUEST, TIMEOUT, CRASH, CUT = (1 << _BITS * place for place in range(4))
+"""What a move uses up, as what is added to the number of what was used (`Bounds.left`)."""
+
+COSTS = (REQUEST, TIMEOUT, CRASH, CUT)
+
 
 class Bounds(Struct, frozen=True):
-    """The numbers of an exhaustive search. `timeouts` may be UNLIMITED; crashes not, as incarnations are counted.
+    """The numbers of an exhaustive search. `timeouts`, `crashes` and `cuts` may be UNLIMITED.
 
-    `epochs`: no process promises a later one. `txns`: client requests that a primary takes. `timeouts`: time-outs, and
-    oracles that name another leader to a process in the middle of an iteration. `crashes`: a process that is down may
-    recover at any time, free of charge. A process whose iteration is over may be told any leader at any time.
+    `epochs`: no process proposes or promises a later one. `txns`: client requests that a primary takes. `timeouts`:
+    time-outs, and oracles that name another leader to a process in the middle of an iteration. `crashes`: a process
+    that is down may recover at any time, free of charge. `cuts`: connections that break, with what is under way. A
+    process whose iteration is over may be told any leader at any time.
     """
 
     processes: int = 3
@@ -21,16 +31,42 @@ class Bounds(Struct, frozen=True):
     txns: int = 2
     timeouts: int = 1
     crashes: int = 0
+    cuts: int = 0
+
+    def affordable(self, used: int) -> int:
+        """The sum of the costs that may yet be paid, when this much was used. O(1)."""
+        sum_ = 0
+        for cost, most in zip(COSTS, (self.txns, self.timeouts, self.crashes, self.cuts), strict=True):
+            if most == UNLIMITED or used // cost & _MOST < most:
+                sum_ += cost
+        return sum_
+
+    def counted(self, cost: int) -> int:
+        """What a move of this cost adds to what was used: nothing if it is not limited."""
+        unlimited = {TIMEOUT: self.timeouts, CRASH: self.crashes, CUT: self.cuts}
+        return FREE if unlimited.get(cost) == UNLIMITED else cost
 
     def in_words(self) -> str:
         """ "3 processes, 2 epochs, …"."""
-        timeouts = counted(self.timeouts, "time-out", "time-outs")
+        faults = [
+            _said(self.timeouts, "time-out", "time-outs"),
+            _said(self.crashes, "crash", "crashes"),
+            *([_said(self.cuts, "cut", "cuts")] if self.cuts else []),
+        ]
         return ", ".join(
             (
                 counted(self.processes, "process", "processes"),
                 counted(self.epochs, "epoch", "epochs"),
                 counted(self.txns, "transaction", "transactions"),
-                "any number of time-outs" if self.timeouts == UNLIMITED else timeouts,
-                counted(self.crashes, "crash", "crashes"),
+                *faults,
             )
         )
+
+
+def requests_in(used: int) -> int:
+    """How many client requests were taken."""
+    return used & _MOST
+
+
+def _said(number: int, one: str, many: str) -> str:
+    return f"any number of {many}" if number == UNLIMITED else counted(number, one, many)

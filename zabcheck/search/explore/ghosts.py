@@ -1,9 +1,10 @@
-"""What each property still needs to know, as a number; and what the events of a step make of it.
+"""What the properties still need to know, as a number; and what the events of a step make of it.
 
 The properties are judged by their own judges: one for those that read the same record, one for each of the others, so
 that each knows little and has few states. A judge that has been shown some events is kept, and its number stands for
-it; one that still knows the same (`invariants.identity`) has the same number. Every state is judged as if the trace
-ended in it, so a property is violated in the first state in which it is.
+it; one that still knows the same (`invariants.identity`) has the same number. What all of them know together is a
+*ghost*, a number too. Every state is judged as if the trace ended in it, so a property is violated in the first state
+in which it is.
 
 In the parts of a state every process is in its first incarnation; here they are numbered as in the trace.
 """
@@ -29,74 +30,118 @@ def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
     return [*([together] if together else []), *alone]
 
 
-class _Ghost(NamedTuple):
+class _Known(NamedTuple):
     """A judge, and the incarnation that each process is in."""
 
     judge: Judge
     incarnations: tuple[int, ...]
 
 
-class Ghosts:
-    """One group of properties. Number 0 is what they know at the start."""
+class _Group:
+    """What one group of properties knows, by number; number 0 is what it knows at the start."""
 
     def __init__(self, group: Group, quorums: Quorums) -> None:
         judge = Judge(group, quorums=quorums)
         self.looks_at = frozenset(judge.observers) | {Recover}
         self.broken: list[str | None] = [None]
-        """By number: the property that is violated."""
         self.exercised: dict[str, bool] = {kind.name: False for kind in group}
-        self._ghosts = [_Ghost(judge, (0,) * (quorums.size + 1))]
-        self._ids: dict[Hashable, int] = {self._identity(self._ghosts[0]): 0}
+        self._known = [_Known(judge, (0,) * (quorums.size + 1))]
+        self._ids: dict[Hashable, int] = {self._identity(self._known[0]): 0}
         self._next: dict[tuple[int, int], int] = {}
-        self._came_from: list[tuple[int, int]] = [(0, NOTHING)]
-        """By number: the ghost before, and the number of the events that led from there."""
-        self._renamed: dict[tuple[int, Names], int] = {}
 
-    def after(self, ghost: int, number: int, events: Sequence[Event]) -> int:
-        """What is known after `events`, which have this number. O(1) if that was asked before."""
-        key = (ghost, number)
+    def after(self, number: int, events: int, shown: Sequence[Event]) -> int:
+        """What is known after the events of this number. O(1) if that was asked before."""
+        key = (number, events)
         found = self._next.get(key)
         if found is None:
-            found = self._next[key] = self._observe(ghost, number, events)
+            found = self._next[key] = self._observe(number, shown)
         return found
 
-    def renamed(self, ghost: int, names: Names, parts: Parts) -> int:
-        """What is known if every process had its new name from the start."""
-        waiting: list[int] = []
-        while ghost and (ghost, names) not in self._renamed:
-            waiting.append(ghost)
-            ghost = self._came_from[ghost][0]
-        found = self._renamed[ghost, names] if ghost else 0
-        for each in reversed(waiting):
-            events = parts.renamed_events(self._came_from[each][1], names)
-            found = self._renamed[each, names] = self.after(found, events, parts.events[events])
-        return found
-
-    def _observe(self, ghost: int, events_number: int, events: Sequence[Event]) -> int:
+    def _observe(self, number: int, events: Sequence[Event]) -> int:
         seen = [event for event in events if type(event) in self.looks_at]
         if not seen:
-            return ghost
-        before = self._ghosts[ghost]
+            return number
+        before = self._known[number]
         judge, incarnations = before.judge.fork(), list(before.incarnations)
         for event in seen:
             if isinstance(event, Local):
                 shown = replace(event, incarnation=before.incarnations[event.process] + event.incarnation)
                 incarnations[event.process] = shown.incarnation
                 judge.observe(shown)
-        after = _Ghost(judge, tuple(incarnations))
-        identity_ = self._identity(after)
-        number = self._ids.get(identity_)
-        if number is not None:
-            return number
         verdicts = judge.finish()
-        broken = next((verdict.property for verdict in verdicts if verdict.status == "violated"), None)
         for verdict in verdicts:
             self.exercised[verdict.property] |= verdict.judged > 0
-        number = self._ids[identity_] = len(self._ghosts)
-        self._ghosts.append(after)
-        self._came_from.append((ghost, events_number))
-        self.broken.append(broken)
-        return number
+        broken = next((verdict.property for verdict in verdicts if verdict.status == "violated"), None)
+        after = _Known(judge, tuple(incarnations))
+        identity_ = (broken, None if broken else self._identity(after))
+        known = self._ids.get(identity_)
+        if known is None:
+            known = self._ids[identity_] = len(self._known)
+            self._known.append(after)
+            self.broken.append(broken)
+        return known
 
-    def _identity(self, ghost: _Ghost) -> Hashable:
-        return identity(ghost.judge), ghost.incarnations
+    def _identity(self, known: _Known) -> Hashable:
+        return identity(known.judge), known.incarnations
+
+
+class Ghosts:
+    """What the properties know together. Number 0 is what they know at the start."""
+
+    def __init__(self, properties: Sequence[type[Invariant]], quorums: Quorums, parts: Parts) -> None:
+        self._parts = parts
+        self._groups = [_Group(group, quorums) for group in groups_of(properties)]
+        self.broken: list[str | None] = [None]
+        """By number: the property that is violated."""
+        self._ghosts: list[tuple[int, ...]] = [(0,) * len(self._groups)]
+        self._ids: dict[tuple[int, ...], int] = {self._ghosts[0]: 0}
+        self._next: dict[tuple[int, int], int] = {}
+        self._came_from: list[tuple[int, int]] = [(0, NOTHING)]
+        """By number: the ghost before, and the number of the events that led from there."""
+        self._renamed: dict[tuple[int, Names], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._ghosts)
+
+    @property
+    def exercised(self) -> dict[str, bool]:
+        """By property: whether there was anything to judge in some state."""
+        return {name: was for group in self._groups for name, was in group.exercised.items()}
+
+    def after(self, ghost: int, events: int) -> int:
+        """What is known after the events of this number. O(1) if that was asked before."""
+        key = (ghost, events)
+        found = self._next.get(key)
+        if found is None:
+            found = self._next[key] = self._after(ghost, events)
+        return found
+
+    def _after(self, ghost: int, events: int) -> int:
+        shown = self._parts.events[events]
+        known = zip(self._ghosts[ghost], self._groups, strict=True)
+        after = tuple(group.after(number, events, shown) for number, group in known)
+        found = self._ids.get(after)
+        if found is None:
+            found = self._ids[after] = len(self._ghosts)
+            self._ghosts.append(after)
+            self._came_from.append((ghost, events))
+            each = (group.broken[number] for number, group in zip(after, self._groups, strict=True))
+            self.broken.append(next((broken for broken in each if broken is not None), None))
+        return found
+
+    def renamed(self, ghost: int, names: Names) -> int:
+        """What is known if every process had its new name from the start. O(1) if that was asked before."""
+        if not ghost:
+            return ghost
+        found = self._renamed.get((ghost, names))
+        if found is not None:
+            return found
+        waiting: list[int] = []
+        while ghost and (ghost, names) not in self._renamed:
+            waiting.append(ghost)
+            ghost = self._came_from[ghost][0]
+        found = self._renamed[ghost, names] if ghost else 0
+        for each in reversed(waiting):
+            events = self._parts.renamed_events(self._came_from[each][1], names)
+            found = self._renamed[each, names] = self.after(found, events)
+        return found

@@ -1,15 +1,17 @@
-"""The parts of a state as numbers, and what each choice makes of them.
+"""The parts of a state as numbers, and what a choice makes of them.
 
-A table of moves holds, for a process with its connections, every choice that is enabled and what it leads to. It is
-filled by the simulator: a process and its connections are put into an empty one, the choice is executed, and what
-became of them is taken out again. Nothing but these can influence the outcome, or be changed by it; an assertion sees
-to the latter.
+A choice moves one process: it depends on that process and its connections alone, and changes no other. So a process
+and its connections are put into a simulator in which there is nothing else, the choice is executed there, and what
+became of them is taken out again. An assertion sees to it that nothing else was reached.
 
 Two parts are one if nothing that comes can tell them apart. What a protocol needs no longer may be left out (its
 `identity`); the numbers of messages, and incarnations, are left out always: properties know incarnations by themselves.
+
+A connection may be *deaf*: its follower has decided to read nothing more from it, so what is on its way there is gone.
+That is no choice of the simulator, which would just never choose that `Receive` again; see `reduction`.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -20,20 +22,9 @@ from invariants import Chain, Event
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Connect, Effect, Protocol, Send, StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.disk import Disk, Write
-from zabcheck.simulation.network import Connection
-from zabcheck.simulation.schedule import (
-    AnyChoice,
-    Crash,
-    Elect,
-    Notice,
-    Receive,
-    Recover,
-    Request,
-    Sync,
-    Timeout,
-)
+from zabcheck.simulation.network import Connection, End, Parcel
+from zabcheck.simulation.schedule import AnyChoice
 from zabcheck.simulation.simulator import Simulator
 
 NO_CONNECTION = 0
@@ -43,10 +34,6 @@ NOTHING = 0
 _NAMING = ("process", "sender", "receiver", "to", "leader")
 """The fields of events, and of choices, that name a process."""
 
-FREE, TIMEOUT, REQUEST, CRASH = range(4)
-"""What a move uses up."""
-
-
 Names = tuple[int, ...]
 """What each process is called, by its id; entry 0 is not used."""
 
@@ -55,21 +42,7 @@ class CannotTellApart(Exception):
     """A protocol keeps something of which nobody knows whether two of them are equal."""
 
 
-class Move(NamedTuple):
-    """An enabled choice: what becomes of the process and its connections, and the events shown.
-
-    `epoch` is the highest that the process knows of afterwards. `raised` if the protocol's code raised.
-    """
-
-    choice: int
-    epoch: int
-    process: int
-    connections: tuple[int, ...]
-    events: int
-    raised: bool = False
-
-
-class _Process(NamedTuple):
+class Process(NamedTuple):
     """A process as the simulator has it."""
 
     id: int
@@ -78,99 +51,96 @@ class _Process(NamedTuple):
     halted: bool
     following: int
 
+    @property
+    def is_up(self) -> bool:
+        return self.state is not None
+
+    @property
+    def leads(self) -> bool:
+        return self.following == self.id
+
+
+class Link(NamedTuple):
+    """A connection, and whether its follower reads no more from it."""
+
+    connection: Connection
+    deaf: bool = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether an end has yet to be closed because the other is, or because the connection broke."""
+        c = self.connection
+        return c.broken or c.supersedes or c.follower_end is End.CLOSED or c.leader_end is End.CLOSED
+
+
+class Outcome(NamedTuple):
+    """What a choice made of a process and its connections, and the events that it showed.
+
+    `links` has the numbers of those with each other process, in the order of ids: first those that the process has
+    opened, then those to it. `epoch` is the highest that the process knows of. `raised` if the protocol's code raised.
+    """
+
+    process: int
+    links: tuple[int, ...]
+    events: int
+    epoch: int
+    raised: bool
+
 
 class Parts:
-    """The tables of one search. `pairs` are the possible connections, (follower, leader), in the order of a state."""
+    """The tables of one search."""
 
     def __init__(self, protocol: Protocol, quorums: Quorums, switches: Switches) -> None:
         self.protocol = protocol
         self.ids = range(1, quorums.size + 1)
-        self.pairs = [(follower, leader) for follower in self.ids for leader in self.ids if follower != leader]
-        self.incident = {p: [i for i, pair in enumerate(self.pairs) if p in pair] for p in self.ids}
-        self.choices: list[AnyChoice] = []
-        self._choices: dict[int, list[tuple[int, int]]] = {p: list(self._choices_of(p, switches)) for p in self.ids}
-        self.processes: list[_Process] = []
-        self.connections: list[Connection | None] = [None]
+        self.processes: list[Process] = []
+        self.links: list[Link | None] = [None]
         self.events: list[tuple[Event, ...]] = [()]
         self._process_ids: dict[Hashable, int] = {}
-        self._connection_ids: dict[Hashable, int] = {None: NO_CONNECTION}
+        self._link_ids: dict[Hashable, int] = {None: NO_CONNECTION}
         self._event_ids: dict[tuple[Event, ...], int] = {(): NOTHING}
-        self._moves: dict[tuple[int, ...], tuple[Move, ...]] = {}
         self._renamed_processes: dict[tuple[int, Names], int] = {}
-        self._renamed_connections: dict[tuple[int, Names], int] = {}
+        self._renamed_links: dict[tuple[int, Names], int] = {}
         self._renamed_events: dict[tuple[int, Names], int] = {}
+        self._pairs = {p: [(p, q) for q in self.ids if q != p] + [(q, p) for q in self.ids if q != p] for p in self.ids}
         self._shown: list[Event] = []
         self._simulator = Simulator(
             protocol, quorums.size, self._shown.append, quorums=quorums, switches=switches, remember=False
         )
-        self.start = tuple(map(self._intern_process, self.ids))
+        self.start = tuple(map(self._take_process, self.ids))
         assert not self._simulator.connections, "nobody follows anybody before the first choice"
         assert not self._shown, "a process shows nothing before the first choice"
         for process in self.ids:
             self._simulator.states[process] = None
 
-    def _choices_of(self, process: int, switches: Switches) -> Iterator[tuple[int, int]]:
-        others = [p for p in self.ids if p != process]
-        yield from ((self._number(Receive(process, other)), FREE) for other in others)
-        yield from ((self._number(Notice(process, other)), FREE) for other in others)
-        if switches.sync == "separate":
-            yield self._number(Sync(process)), FREE
-        yield self._number(Request(process)), REQUEST
-        yield from ((self._number(Elect(process, leader)), TIMEOUT) for leader in self.ids)  # free in no iteration
-        yield self._number(Timeout(process)), TIMEOUT
-        yield self._number(Crash(process)), CRASH
-        yield self._number(Recover(process)), FREE
+    def execute(self, number: int, links: Sequence[int], choice: AnyChoice, requests: int) -> Outcome | None:
+        """What `choice` makes of this process with these links (as in `Outcome`); None if it is not enabled.
 
-    def _number(self, choice: AnyChoice) -> int:
-        self.choices.append(choice)
-        return len(self.choices) - 1
+        `requests` were made so far. O(1) simulated steps.
+        """
+        process = self.processes[number].id
+        kept = self._put(number, links, requests)
+        raised = False
+        try:
+            enabled = self._simulator.execute(choice)
+        except StepRaised:
+            enabled, raised = 1, True
+        outcome = None
+        if enabled:
+            outcome = Outcome(
+                self._take_process(process),
+                tuple(self._take_links(process, kept)),
+                self._intern_events(tuple(self._shown)),
+                _epoch(self._simulator.states[process], self._shown),
+                raised,
+            )
+        self._simulator.states[process] = None
+        return outcome
 
-    # Moves.
-
-    def moves(self, state: tuple[int, ...], process: int, requests: int, cost: int) -> tuple[Move, ...]:
-        """What of this cost `process` can do in `state`; `requests` were made so far. O(1) if it was asked before."""
-        size = len(self.ids)
-        key = (cost, process, state[process - 1], requests, *(state[size + i] for i in self.incident[process]))
-        found = self._moves.get(key)
-        if found is None:
-            found = self._moves[key] = tuple(self._executed(key))
-        return found
-
-    def _executed(self, key: tuple[int, ...]) -> Iterator[Move]:
-        wanted, process, part, requests, *connections = key
-        before = self.processes[part]
-        for number, cost in self._choices[process]:
-            choice = self.choices[number]
-            if isinstance(choice, Elect) and before.following == NOBODY:
-                cost = FREE
-            if cost != wanted or not self._may_be_enabled(choice, before, connections):
-                continue
-            simulator = self._holding(process, before, connections, requests)
-            raised = False
-            try:
-                enabled = simulator.execute(choice)
-            except StepRaised:
-                enabled, raised = 1, True
-            if enabled:
-                yield Move(
-                    number,
-                    _epoch(simulator.states[process], self._shown),
-                    self._intern_process(process),
-                    tuple(self._intern_connections(process)),
-                    self._intern_events(tuple(self._shown)),
-                    raised,
-                )
-            simulator.states[process] = None
-
-    def _may_be_enabled(self, choice: AnyChoice, before: _Process, connections: list[int]) -> bool:
-        """False only if it is certainly not; to ask that is much cheaper than to try."""
-        if isinstance(choice, Receive | Notice):
-            return any(connections)
-        return (before.state is None) == isinstance(choice, Recover)
-
-    def _holding(self, process: int, part: _Process, connections: list[int], requests: int) -> Simulator:
-        """The simulator with this process and its connections, and nothing else that matters."""
-        simulator = self._simulator
+    def _put(self, number: int, links: Sequence[int], requests: int) -> list[Connection]:
+        """Have this process and its connections in the simulator, and nothing else that matters; the deaf ones."""
+        simulator, part = self._simulator, self.processes[number]
+        process, deaf = part.id, []
         self._shown.clear()
         simulator.states[process] = copy(part.state)
         simulator.disks[process] = part.disk.copy()
@@ -179,12 +149,51 @@ class Parts:
         simulator.incarnations[process] = 0
         simulator.requests = requests
         simulator.connections.clear()
-        for place, number in zip(self.incident[process], connections, strict=True):
-            connection = self.connections[number]
-            if connection is not None:
-                simulator.connections[self.pairs[place]] = connection.copy()
+        for pair, link_number in zip(self._pairs[process], links, strict=True):
+            link = self.links[link_number]
+            if link is not None:
+                connection = simulator.connections[pair] = link.connection.copy()
+                if link.deaf:
+                    deaf.append(connection)
         simulator.processes.settle(process)
-        return simulator
+        return deaf
+
+    def _take_links(self, process: int, deaf: list[Connection]) -> Iterator[int]:
+        connections = self._simulator.connections
+        assert connections.keys() <= {*self._pairs[process]}, "a choice reached further than its process"
+        for pair in self._pairs[process]:
+            connection = connections.get(pair)
+            yield (
+                NO_CONNECTION
+                if connection is None
+                else self._intern_link(Link(connection, any(each is connection for each in deaf)))
+            )
+
+    def _take_process(self, process: int) -> int:
+        simulator = self._simulator
+        return self._intern_process(
+            Process(
+                process,
+                simulator.states[process],
+                simulator.disks[process],
+                simulator.halted[process],
+                simulator.following[process],
+            )
+        )
+
+    def deafened(self, number: int) -> int:
+        """The same link when its follower reads no more from it."""
+        link = self.links[number]
+        assert link is not None
+        return self._intern_link(Link(link.connection.copy(), deaf=True))
+
+    def popped(self, number: int) -> int:
+        """The same link without the next message to its leader."""
+        link = self.links[number]
+        assert link is not None
+        twin = Link(link.connection.copy(), link.deaf)
+        twin.connection.to_leader.popleft()
+        return self._intern_link(twin)
 
     # Renaming.
 
@@ -198,25 +207,25 @@ class Parts:
             for write in disk.unsynced:
                 write.withheld = [self._renamed_effect(effect, names) for effect in write.withheld]
             state = None if part.state is None else self.protocol.rename(part.state, names)
-            twin = _Process(names[part.id], state, disk, part.halted, names[part.following])
-            found = self._renamed_processes[number, names] = self._intern(twin)
+            twin = Process(names[part.id], state, disk, part.halted, names[part.following])
+            found = self._renamed_processes[number, names] = self._intern_process(twin)
         return found
 
-    def renamed_connection(self, number: int, names: Names) -> int:
-        """The connection between the same two under their new names."""
-        connection = self.connections[number]
-        if connection is None:
+    def renamed_link(self, number: int, names: Names) -> int:
+        """The link between the same two under their new names."""
+        link = self.links[number]
+        if link is None:
             return NO_CONNECTION
-        found = self._renamed_connections.get((number, names))
+        found = self._renamed_links.get((number, names))
         if found is None:
             assert self.protocol.rename is not None
-            twin = connection.copy()
-            twin.follower, twin.leader = names[connection.follower], names[connection.leader]
+            twin = link.connection.copy()
+            twin.follower, twin.leader = names[twin.follower], names[twin.leader]
             for queue in (twin.to_leader, twin.to_follower):
                 parcels = [(self.protocol.rename(message, names), place) for message, place in queue]
                 queue.clear()
                 queue.extend(parcels)
-            found = self._renamed_connections[number, names] = self._intern_connection(twin)
+            found = self._renamed_links[number, names] = self._intern_link(Link(twin, link.deaf))
         return found
 
     def renamed_events(self, number: int, names: Names) -> int:
@@ -237,45 +246,31 @@ class Parts:
 
     # Parts as numbers.
 
-    def _intern_process(self, process: int) -> int:
-        simulator = self._simulator
-        return self._intern(
-            _Process(
-                process,
-                simulator.states[process],
-                simulator.disks[process],
-                simulator.halted[process],
-                simulator.following[process],
-            )
-        )
-
-    def _intern(self, part: _Process) -> int:
-        identity = self.protocol.identity or content
-        state = part.state
-        key = (part.id, None if state is None else identity(state), _disk(part.disk), part.halted, part.following)
+    def _intern_process(self, part: Process) -> int:
+        key = (part.id, self.variables(part), of_disk(part.disk), part.halted, part.following)
         number = self._process_ids.get(key)
         if number is None:
             number = self._process_ids[key] = len(self.processes)
-            state = copy(state)
+            state = copy(part.state)
             if hasattr(state, "incarnation"):
                 state.incarnation = 0  # the ghosts count them
             self.processes.append(part._replace(state=state, disk=part.disk.copy()))
         return number
 
-    def _intern_connections(self, process: int) -> Iterator[int]:
-        connections = self._simulator.connections
-        incident = [self.pairs[place] for place in self.incident[process]]
-        assert connections.keys() <= {*incident}, "a choice reached further than its process"
-        for pair in incident:
-            connection = connections.get(pair)
-            yield NO_CONNECTION if connection is None else self._intern_connection(connection)
+    def variables(self, part: Process) -> Hashable:
+        """All of a process that its steps may depend on; None if it is down."""
+        return None if part.state is None else (self.protocol.identity or content)(part.state)
 
-    def _intern_connection(self, connection: Connection) -> int:
-        key = _connection(connection)
-        number = self._connection_ids.get(key)
+    def _intern_link(self, link: Link) -> int:
+        connection = link.connection
+        deaf = link.deaf and connection.follower_end is End.OPEN
+        if deaf:
+            connection.to_follower.clear()
+        key = (deaf, *of_connection(connection))
+        number = self._link_ids.get(key)
         if number is None:
-            number = self._connection_ids[key] = len(self.connections)
-            self.connections.append(connection.copy())
+            number = self._link_ids[key] = len(self.links)
+            self.links.append(Link(connection.copy(), deaf))
         return number
 
     def _intern_events(self, shown: tuple[Event, ...]) -> int:
@@ -305,7 +300,8 @@ def _epoch(state: Any, shown: list[Event]) -> int:
     return max((*of_state, *of_events), default=0)
 
 
-def _connection(connection: Connection) -> tuple[Hashable, ...]:
+def of_connection(connection: Connection) -> tuple[Hashable, ...]:
+    """All of a connection that what comes may depend on; the two that it is between come first."""
     return (
         connection.follower,
         connection.leader,
@@ -315,12 +311,23 @@ def _connection(connection: Connection) -> tuple[Hashable, ...]:
         connection.supersedes,
         connection.stalled_to_leader,
         connection.stalled_to_follower,
-        tuple(content(message) for message, _ in connection.to_leader),
-        tuple(content(message) for message, _ in connection.to_follower),
+        _messages(connection.to_leader),
+        _messages(connection.to_follower),
     )
 
 
-def _disk(disk: Disk) -> Hashable:
+def _messages(queue: Iterable[Parcel]) -> Hashable:
+    """Messages are data, so most of them can be compared as they are."""
+    messages = tuple(message for message, _ in queue)
+    try:
+        hash(messages)
+    except TypeError:
+        return content(messages)
+    return messages
+
+
+def of_disk(disk: Disk) -> Hashable:
+    """All of a disk that what comes may depend on."""
     return (
         content(disk.durable),
         tuple(_write(write) for write in disk.unsynced),

@@ -1,8 +1,8 @@
 """The search through all states, breadth first.
 
-A state is a row of numbers: a part for each process, one for each possible connection, the time-outs and crashes that
-are left, the requests made, and a ghost for each group of properties. For each state its predecessor is kept, and the
-choice that led from there, so that the run to any state can be told.
+A state is a row of numbers: a member for each process, what was used up of the bounds, and a ghost; a row is packed
+into one integer. For each state its predecessor is kept, and the choice that led from there, so that the run to any
+state can be told.
 """
 
 import resource
@@ -16,14 +16,21 @@ from invariants import Invariant
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.ghosts import Ghosts, groups_of
-from zabcheck.search.explore.parts import CRASH, FREE, REQUEST, TIMEOUT, Names, Parts, renamed_choice
+from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.ghosts import Ghosts
+from zabcheck.search.explore.members import GOES_DEAF, Members
+from zabcheck.search.explore.parts import Names, Parts, renamed_choice
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.simulation.schedule import AnyChoice
 
 _LOOK = 4096
 """After so many states memory is looked at, and progress told."""
+
+_BITS = 32
+"""Of each number in a packed row."""
+_LOW = (1 << _BITS) - 1
+
+Row = tuple[int, ...]
 
 
 class Progress(NamedTuple):
@@ -36,10 +43,11 @@ class Progress(NamedTuple):
 
 
 class Explored(Struct, frozen=True):
-    """What a search found. `broken` is the property that the run of `choices` violates; its length is the shortest.
+    """What a search found. `broken` is the property that the run of `choices` violates.
 
-    `whole` is False if the search ended before every state was gone on from. `switched_off` counts the moves that each
-    bound forbade, by its name. `exercised` says for each property whether there was anything to judge.
+    Without partial-order reduction its length is the shortest. `whole` is False if the search ended before every state
+    was gone on from. `switched_off` counts the moves that each bound forbade, by its name. `exercised` says for each
+    property whether there was anything to judge.
     """
 
     states: int
@@ -56,7 +64,11 @@ class Explored(Struct, frozen=True):
 
 
 class Space:
-    """All states of `protocol` within `bounds`, judged by `properties` (none that waits for a `Stabilised`)."""
+    """All states of `protocol` within `bounds`, judged by `properties` (none that waits for a `Stabilised`).
+
+    With `symmetry`, processes are interchangeable, if the protocol can rename them; with `reduction`, only one order of
+    moves that commute is tried, if the protocol's do.
+    """
 
     def __init__(
         self,
@@ -67,112 +79,115 @@ class Space:
         properties: Sequence[type[Invariant]],
         *,
         symmetry: bool = True,
+        reduction: bool = False,
     ) -> None:
         self.bounds = bounds
+        self.reduced = reduction and protocol.commutes
         self.parts = Parts(protocol, quorums, switches)
-        self.ghosts = [Ghosts(group, quorums) for group in groups_of(properties)]
-        self.symmetry = Symmetry(self.parts, self.ghosts, quorums) if symmetry and protocol.rename is not None else None
-        self.switched_off = {"epochs": 0}
-        self.states: dict[tuple[int, ...], None] = {}
-        """All that were seen, in the order of discovery."""
+        self.members = Members(self.parts, switches, bounds, reduced=self.reduced)
+        self.ghosts = Ghosts(properties, quorums, self.parts)
+        can_rename = symmetry and protocol.rename is not None
+        self.symmetry = Symmetry(self.members, self.ghosts, quorums) if can_rename else None
+        self._seen: dict[int, None] = {}
+        self._before = array("I", [0])
+        self._by = array("H", [0])
+        self._names = array("H", [0])
+        self._namings: dict[Names, int] = {}
+
+    def rows(self) -> Iterator[Row]:
+        """The states that were seen, in the order of discovery: the members, what was used, and the ghost."""
+        return map(self._unpacked, self._seen)
 
     def explore(self, memory: float = float("inf"), on_progress: Callable[[Progress], None] | None = None) -> Explored:
         """Go on until every state was seen, something breaks, or `memory` bytes are used."""
-        n, pairs = len(self.parts.ids), len(self.parts.pairs)
-        used = n + pairs  # here the row has what was used up: time-outs, requests, crashes
-        first = (
-            *self.parts.start,
-            *(0,) * pairs,
-            self.bounds.timeouts,
-            0,
-            self.bounds.crashes,
-            *(0,) * len(self.ghosts),
-        )
-        seen = self.states = {first: None}
+        n = len(self.parts.ids)
+        ids = self.parts.ids
         unnamed = tuple(range(n + 1))
-        canonical = self.symmetry.canonical if self.symmetry is not None else lambda state: (state, unnamed)
-        before, by, named = array("I", [0]), array("H", [0]), [unnamed]
-        level, depth, transitions, done = [first], 0, 0, 0
-        index = 0  # of the state that is gone on from
+        self._namings = {unnamed: 0}
+        canonical = self.symmetry.canonical if self.symmetry is not None else None
+        expansion, with_link, mask = self.members.expansion, self.members.with_link, self.members.mask
+        leads = self.members.leads
+        broken, after_events = self.ghosts.broken, self.ghosts.after
+        first: Row = (*self.members.start, 0, 0)
+        if canonical is not None:
+            first, _ = canonical(first)
+        seen = self._seen = {_packed(first): None}
+        level = [first]
+        names, depth, transitions, index = unnamed, 0, 0, 0
         while level:
-            following: list[tuple[int, ...]] = []
+            following: list[Row] = []
             depth += 1
-            for state in level:
-                for choice, after, broken, raised in self._from(state, n, used):
-                    transitions += 1
-                    after, names = canonical(after)
-                    if after not in seen:
-                        seen[after] = None
-                        before.append(index)
-                        by.append(choice)
-                        named.append(names)
-                        if broken is not None or raised:
-                            run = self._run(before, by, named, len(before) - 1)
-                            return self._found(seen, transitions, depth, broken, raised, run)
+            for row in level:
+                affordable = mask(row[n])
+                possible = []
+                for process in ids:
+                    found = expansion(affordable, row, process)
+                    if found.eager:
+                        possible = [(process, found.moves)]
+                        break
+                    possible.append((process, found.moves))
+                for process, moves in possible:
+                    for choice, cost, member, links, events, raised, leader in moves:
+                        if leader >= 0 and not leads[row[leader]]:
+                            continue
+                        transitions += 1
+                        changed = list(row)
+                        changed[process - 1] = member
+                        for other, link in links:
+                            changed[other] = with_link(changed[other], process, link)
+                        changed[n] += cost
+                        if events:
+                            changed[-1] = after_events(changed[-1], events)
+                        if canonical is not None:
+                            after, names = canonical(tuple(changed))
+                        else:
+                            after = tuple(changed)
+                        key = 0
+                        for number in after:
+                            key = key << _BITS | number
+                        if key in seen:
+                            continue
+                        seen[key] = None
+                        self._before.append(index)
+                        self._by.append(choice)
+                        self._names.append(self._namings.setdefault(names, len(self._namings)))
+                        if raised or broken[after[-1]] is not None:
+                            run = self._run(len(seen) - 1)
+                            return self._found(transitions, depth, broken[after[-1]], raised, run)
                         following.append(after)
                 index += 1
-                done += 1
-                if done % _LOOK == 0:
+                if index % _LOOK == 0:
                     if on_progress is not None:
-                        on_progress(Progress(len(seen), done, transitions, depth))
+                        on_progress(Progress(len(seen), index, transitions, depth))
                     if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory:
-                        return self._found(seen, transitions, depth, None, False, (), whole=False)
+                        return self._found(transitions, depth, None, False, (), whole=False)
             level = following
-        return self._found(seen, transitions, depth - 1, None, False, ())
+        return self._found(transitions, depth - 1, None, False, ())
 
-    def _from(
-        self, state: tuple[int, ...], n: int, used: int
-    ) -> Iterator[tuple[int, tuple[int, ...], str | None, bool]]:
-        """Each choice that is enabled in `state` and within the bounds, and what it leads to."""
-        parts, bounds, off = self.parts, self.bounds, self.switched_off
-        timeouts, requests, crashes = state[used : used + 3]
-        ghosts = state[used + 3 :]
-        costs = [(FREE, (timeouts, requests, crashes))]
-        if requests < bounds.txns:
-            costs.append((REQUEST, (timeouts, requests + 1, crashes)))
-        if timeouts:
-            costs.append((TIMEOUT, (timeouts - 1 if timeouts != UNLIMITED else UNLIMITED, requests, crashes)))
-        if crashes:
-            costs.append((CRASH, (timeouts, requests, crashes - 1)))
-        for process in parts.ids:
-            incident = parts.incident[process]
-            for cost, left in costs:
-                for choice, epoch, part, connections, events, raised in parts.moves(state, process, requests, cost):
-                    if epoch > bounds.epochs:
-                        off["epochs"] += 1
-                        continue
-                    row = list(state[:used])
-                    row[process - 1] = part
-                    for place, connection in zip(incident, connections, strict=True):
-                        row[n + place] = connection
-                    if not events:
-                        yield choice, (*row, *left, *ghosts), None, raised
-                        continue
-                    known, broken = [], None
-                    shown = parts.events[events]
-                    for ghost, each in zip(ghosts, self.ghosts, strict=True):
-                        number = each.after(ghost, events, shown)
-                        known.append(number)
-                        broken = broken or each.broken[number]
-                    yield choice, (*row, *left, *known), broken, raised
+    def _unpacked(self, packed: int) -> Row:
+        numbers = range(len(self.parts.ids) + 1, -1, -1)
+        return tuple(packed >> _BITS * place & _LOW for place in numbers)
 
-    def _run(self, before: "array[int]", by: "array[int]", named: list[Names], state: int) -> tuple[AnyChoice, ...]:
+    def _run(self, state: int) -> tuple[AnyChoice, ...]:
         """The choices that lead to a state, by the names that the processes have at the start."""
+        namings = list(self._namings)
         steps = []
         while state:
-            steps.append((by[state], named[state]))
-            state = before[state]
+            steps.append((self._by[state], namings[self._names[state]]))
+            state = self._before[state]
         choices: list[AnyChoice] = []
         originally = tuple(range(len(self.parts.ids) + 1))  # by what a process is called now
-        for choice, names in reversed(steps):
-            choices.append(renamed_choice(self.parts.choices[choice], originally))
+        for number, names in reversed(steps):
+            if number != GOES_DEAF:
+                choice = self.members.choices[number]
+                assert choice is not None
+                choices.append(renamed_choice(choice, originally))
             back = {name: process for process, name in enumerate(names)}
             originally = tuple(originally[back[name]] for name in range(len(names)))
         return tuple(choices)
 
     def _found(
         self,
-        seen: dict[tuple[int, ...], None],
         transitions: int,
         depth: int,
         broken: str | None,
@@ -180,22 +195,25 @@ class Space:
         choices: tuple[AnyChoice, ...],
         whole: bool = True,
     ) -> Explored:
-        exercised: dict[str, bool] = {}
-        for each in self.ghosts:
-            exercised |= each.exercised
-        number = len(self.parts.processes) + len(self.parts.connections) - 1 + sum(len(g.broken) for g in self.ghosts)
         return Explored(
-            states=len(seen),
+            states=len(self._seen),
             transitions=transitions,
             depth=depth,
             whole=whole and broken is None and not raised,
             broken=broken,
             raised=raised,
             choices=choices,
-            switched_off={name: count for name, count in self.switched_off.items() if count},
-            exercised=exercised,
-            parts=number,
+            switched_off=dict(self.members.switched_off),
+            exercised=self.ghosts.exercised,
+            parts=len(self.parts.processes) + len(self.parts.links) - 1 + len(self.ghosts),
         )
+
+
+def _packed(row: Row) -> int:
+    packed = 0
+    for number in row:
+        packed = packed << _BITS | number
+    return packed
 
 
 def judged_in_every_state(kind: type[Invariant]) -> bool:

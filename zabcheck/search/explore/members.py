@@ -1,0 +1,267 @@
+"""The table of moves: what each process can do, looked up by the parts that it depends on.
+
+A *member* is a process together with the connections that it has opened, as one number, so a state of n processes has
+n members. There are few distinct members and very many states. What a process can do depends on its member and on the
+connections to it, which belong to the members of others; the first time that this is asked, the simulator executes
+every choice (`parts`), with the protocol's own step functions. There is no second model.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, TIMEOUT, UNLIMITED, Bounds, requests_in
+from zabcheck.search.explore.parts import NO_CONNECTION, NOTHING, Names, Outcome, Parts, Process
+from zabcheck.search.explore.reduction import Stance, stance
+from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.schedule import (
+    AnyChoice,
+    Crash,
+    Elect,
+    Notice,
+    Receive,
+    Recover,
+    Request,
+    Reset,
+    Sync,
+    Timeout,
+)
+
+GOES_DEAF = 0
+"""The number of the move by which a follower decides to read no more. It is no choice, and no step."""
+
+_MOST_WRITES = 8
+"""A crash keeps at most so many writes, if so many are not synced."""
+
+
+class Move(NamedTuple):
+    """Something that a process can do, and what becomes of its member and of links to it.
+
+    `cost` is added to what was used. `links` has the index of a member and the number of its link to this process, for
+    each that changes. `leader` is the index of a member that has to lead, or this need not be tried; -1 for none.
+    """
+
+    choice: int
+    cost: int
+    member: int
+    links: tuple[tuple[int, int], ...]
+    events: int
+    raised: bool
+    leader: int = -1
+
+
+class Expansion(NamedTuple):
+    """What a process can do within the bounds; `eager`: there is no need to try what others do first."""
+
+    eager: bool
+    moves: tuple[Move, ...]
+
+
+class Members:
+    """The members and moves of one search, reduced if `reduced`."""
+
+    def __init__(self, parts: Parts, switches: Switches, bounds: Bounds, *, reduced: bool) -> None:
+        self.parts = parts
+        self.bounds = bounds
+        self.reduced = reduced
+        self._only_leaders = reduced and bounds.timeouts == UNLIMITED and switches.closing == "abrupt"
+        self.choices: list[AnyChoice | None] = [None]
+        self._choices = {p: list(self._choices_of(p, switches)) for p in parts.ids}
+        self.members: list[tuple[int, ...]] = []
+        """By number: the process, and its link to each process (none to itself)."""
+        self.leads: list[bool] = []
+        """By number."""
+        self.switched_off: dict[str, int] = {}
+        """How many different moves each bound forbade."""
+        self._ids: dict[tuple[int, ...], int] = {}
+        self._expansions: dict[tuple[int, ...], Expansion] = {}
+        self._outcomes: dict[tuple[int, ...], Outcome | None] = {}
+        self._with_link: dict[tuple[int, int, int], int] = {}
+        self._renamed: dict[tuple[int, Names], int] = {}
+        self._masks: dict[int, int] = {}
+        no_links = (NO_CONNECTION,) * len(parts.ids)
+        self.start = tuple(self._intern((process, *no_links)) for process in parts.start)
+
+    def _choices_of(self, process: int, switches: Switches) -> Iterator[tuple[int, int]]:
+        """The number and the cost of each choice that moves `process`."""
+        others = [p for p in self.parts.ids if p != process]
+        yield from ((self._number(Receive(process, other)), FREE) for other in others)
+        yield from ((self._number(Notice(process, other)), FREE) for other in others)
+        if switches.sync == "separate":
+            yield self._number(Sync(process)), FREE
+        yield self._number(Recover(process)), FREE
+        yield self._number(Request(process)), REQUEST
+        yield from ((self._number(Elect(process, leader)), TIMEOUT) for leader in self.parts.ids)
+        yield self._number(Timeout(process)), TIMEOUT
+        keeps = range(_MOST_WRITES + 1) if switches.sync == "separate" else range(1)
+        yield from ((self._number(Crash(process, keep)), CRASH) for keep in keeps)
+        yield from ((self._number(Reset(process, leader)), CUT) for leader in others)
+
+    def _number(self, choice: AnyChoice) -> int:
+        self.choices.append(choice)
+        return len(self.choices) - 1
+
+    def _intern(self, member: tuple[int, ...]) -> int:
+        number = self._ids.get(member)
+        if number is None:
+            number = self._ids[member] = len(self.members)
+            self.members.append(member)
+            self.leads.append(self.parts.processes[member[0]].leads)
+        return number
+
+    def mask(self, used: int) -> int:
+        """What of `used` decides what can be done next: what is affordable, and how many requests there were."""
+        found = self._masks.get(used)
+        if found is None:
+            affordable = self.bounds.affordable(used)
+            requests = requests_in(used) if affordable & REQUEST else 0
+            found = self._masks[used] = affordable | requests << 40
+        return found
+
+    def expansion(self, mask: int, row: Sequence[int], process: int) -> Expansion:
+        """What `process` can do in the state that begins with the members `row`. O(1) if it was asked before."""
+        members = self.members
+        links_to = [members[other][process] for other in row[: len(self.parts.ids)]]
+        key = (mask, row[process - 1], *links_to)
+        found = self._expansions.get(key)
+        if found is None:
+            found = self._expansions[key] = self._expanded(mask, process, row[process - 1], links_to)
+        return found
+
+    def with_link(self, member: int, leader: int, link: int) -> int:
+        """The same member with another link to `leader`. O(1) if it was asked before."""
+        key = (member, leader, link)
+        found = self._with_link.get(key)
+        if found is None:
+            changed = list(self.members[member])
+            changed[leader] = link
+            found = self._with_link[key] = self._intern(tuple(changed))
+        return found
+
+    def renamed(self, member: int, names: Names) -> int:
+        """The same member when each process has its new name. O(1) if it was asked before."""
+        found = self._renamed.get((member, names))
+        if found is None:
+            process, *links = self.members[member]
+            renamed = [NO_CONNECTION] * len(links)
+            for leader, link in enumerate(links, 1):
+                renamed[names[leader] - 1] = self.parts.renamed_link(link, names)
+            found = self._intern((self.parts.renamed_process(process, names), *renamed))
+            self._renamed[member, names] = found
+        return found
+
+    # Filling the table.
+
+    def _expanded(self, mask: int, process: int, member: int, links_to: list[int]) -> Expansion:
+        part_number, *opened = self.members[member]
+        part = self.parts.processes[part_number]
+        if not part.is_up and part.halted:
+            return Expansion(False, ())
+        chosen: Stance | None = None
+        if self.reduced:
+            links = [None, *(self.parts.links[number] for number in opened)]
+            chosen = stance(part, links, self.bounds.timeouts == UNLIMITED)
+        moves = []
+        for number, cost in self._choices[process]:
+            choice = self.choices[number]
+            if isinstance(choice, Elect) and part.following == NOBODY:
+                cost = FREE
+            if not self._may_be_enabled(choice, part, opened, links_to):
+                continue
+            if chosen is not None and not isinstance(choice, chosen.kinds):
+                continue
+            if cost != FREE and not mask & cost:
+                continue
+            requests = mask >> 40 if cost == REQUEST else 0
+            outcome = self._outcome(number, member, links_to, requests)
+            if outcome is None:
+                continue
+            if outcome.epoch > self.bounds.epochs:
+                self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
+                continue
+            move = self._move(number, self.bounds.counted(cost), process, outcome, links_to)
+            if self._only_leaders and isinstance(choice, Elect) and choice.leader != process:
+                move = move._replace(leader=choice.leader - 1)
+            moves.append(move)
+        if chosen is None:
+            return Expansion(False, tuple(moves))
+        if chosen.may_go_deaf:
+            link = opened[part.following - 1]
+            deaf = self.with_link(member, part.following, self.parts.deafened(link))
+            moves.append(Move(GOES_DEAF, FREE, deaf, (), NOTHING, raised=False))
+        if part.leads:
+            for move in moves:
+                if self._changes_nothing(move, member, links_to) or self._goes_on(move, member):
+                    return Expansion(True, (move,))
+        return Expansion(chosen.eager and bool(moves), tuple(moves))
+
+    def _may_be_enabled(self, choice: Any, part: Process, opened: list[int], links_to: list[int]) -> bool:
+        """False only if it is certainly not, or does what another does; to ask that is much cheaper than to try."""
+        kind = type(choice)
+        if kind is Receive or kind is Notice:
+            other = choice.sender if kind is Receive else choice.peer
+            to, from_ = self.parts.links[opened[other - 1]], self.parts.links[links_to[other - 1]]
+            if kind is Notice:
+                return (to is not None and to.is_closed) or (from_ is not None and from_.is_closed)
+            return (to is not None and bool(to.connection.to_follower)) or (
+                from_ is not None and bool(from_.connection.to_leader)
+            )
+        if kind is Recover:
+            return not part.is_up
+        if not part.is_up:
+            return False
+        if kind is Request:
+            return bool(self.parts.protocol.can_broadcast(part.state))
+        if kind is Sync:
+            return bool(part.disk.unsynced)
+        if kind is Crash:
+            return choice.keep <= len(part.disk.unsynced)
+        if kind is Reset:
+            link = self.parts.links[opened[choice.peer - 1]]
+            return link is not None and not link.connection.broken
+        return True
+
+    def _outcome(self, number: int, member: int, links_to: list[int], requests: int) -> Outcome | None:
+        key = (number, member, requests, *links_to)
+        if key not in self._outcomes:
+            part, *opened = self.members[member]
+            process = self.parts.processes[part].id
+            links = [*_without(opened, process), *_without(links_to, process)]
+            choice = self.choices[number]
+            assert choice is not None
+            self._outcomes[key] = self.parts.execute(part, links, choice, requests)
+        return self._outcomes[key]
+
+    def _move(self, choice: int, cost: int, process: int, outcome: Outcome, links_to: list[int]) -> Move:
+        others = len(self.parts.ids) - 1
+        opened = list(outcome.links[:others])
+        opened.insert(process - 1, NO_CONNECTION)
+        after = list(outcome.links[others:])
+        after.insert(process - 1, NO_CONNECTION)
+        return Move(
+            choice,
+            cost,
+            self._intern((outcome.process, *opened)),
+            tuple((index, link) for index, link in enumerate(after) if link != links_to[index]),
+            outcome.events,
+            outcome.raised,
+        )
+
+    def _changes_nothing(self, move: Move, member: int, links_to: list[int]) -> bool:
+        """Whether a leader only takes a message out of a queue."""
+        choice = self.choices[move.choice]
+        if not isinstance(choice, Receive) or (move.member, move.events, move.raised) != (member, NOTHING, False):
+            return False
+        before = links_to[choice.sender - 1]
+        return move.links == ((choice.sender - 1, self.parts.popped(before)),)
+
+    def _goes_on(self, move: Move, member: int) -> bool:
+        """Whether a leader notices that a follower has left, and leads on: with its own links, and nothing to show."""
+        if not isinstance(self.choices[move.choice], Notice) or (move.events, move.raised) != (NOTHING, False):
+            return False
+        return self.leads[move.member] and self.members[move.member][1:] == self.members[member][1:]
+
+
+def _without(links: Sequence[int], process: int) -> list[int]:
+    """A list by process, without the entry of this one."""
+    return [link for other, link in enumerate(links, 1) if other != process]

@@ -1,0 +1,89 @@
+"""Partial-order reduction: of the moves that commute, only one order is tried.
+
+Where all that a process can do next commutes with all that others can do before it (a *persistent* set: Godefroid,
+"Partial-Order Methods for the Verification of Concurrent Systems", 1996, chapter 4), it is enough to go on with that
+process alone. Its moves are taken *eagerly*. Channels are FIFO and a choice reaches no further than its process and its
+connections, so that holds in these stances:
+
+- A process that is down can only recover, and nobody can tell when it does.
+- A follower whose leader closed the connection may read what is left, or notice. To time out or to crash now comes to
+  the same as to notice first.
+- A follower that has something to read either reads it or never reads again from that connection. Never means that it
+  times out, crashes, or notices some time that the leader has gone. If there may be any number of time-outs, it may as
+  well time out now: nothing that others do before depends on it. If they are counted it goes *deaf* instead, a move
+  that no run shows, and does one of these later: that the leader goes first is free.
+- A process in no iteration, of which nothing is under way, is told a leader, or crashes. (If something is, a new
+  connection to the same leader would lose it.)
+- A leader that reads what changes nothing but the queue: in Zab an acknowledgement of what is committed, or one that
+  comes too late. It changes nothing later either, so it is read now.
+- A leader that notices a follower's leaving, and goes on leading: what it would have sent there is lost anyway.
+
+Some moves come to the same as two others and are not tried: to be told another leader in the middle of an iteration is
+to time out first; so is to crash there, if there may be any number of time-outs. Then also, if a connection that is
+closed loses all that is under way (the switch `closing`), nobody is told a leader other than itself that does not lead:
+it may as well lead itself, alone, until that one does.
+
+All this is of Zab (`Protocol.commutes`): there a process that hears that its leader is lost gives up, and does nothing
+else. What is preserved is what processes do and show, so verdicts and delivered sequences; not how many steps it takes,
+nor what holds at the same moment in two places.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from zabcheck.search.explore.parts import Link, Process
+from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.network import End
+from zabcheck.simulation.schedule import (
+    AnyChoice,
+    Crash,
+    Elect,
+    Notice,
+    Receive,
+    Recover,
+    Request,
+    Reset,
+    Sync,
+    Timeout,
+)
+
+
+class Stance(NamedTuple):
+    """Which moves of a process have to be tried.
+
+    `eager`: no moves of others need be tried before them. `may_go_deaf`: nor any of this process, if it does.
+    """
+
+    eager: bool
+    kinds: tuple[type[AnyChoice], ...]
+    may_go_deaf: bool = False
+
+
+_ANY = Stance(False, (Receive, Notice, Sync, Request, Timeout, Crash, Reset))
+_ANY_BUT_CRASH = Stance(False, (Receive, Notice, Sync, Request, Timeout, Reset))
+_DOWN = Stance(True, (Recover,))
+_LEFT = Stance(True, (Receive, Notice, Sync))
+_READING = Stance(True, (Receive, Sync), may_go_deaf=True)
+_READING_OR_GONE = Stance(True, (Receive, Sync, Timeout))
+_ELECTING = Stance(True, (Elect, Crash, Sync))
+_ELECTING_LATER = Stance(False, (Elect, Crash, Sync))
+
+
+def stance(process: Process, opened: Sequence[Link | None], unlimited: bool) -> Stance:
+    """That of a process with the links that it has opened; `unlimited`: there may be any number of time-outs."""
+    if not process.is_up:
+        return _DOWN
+    any_ = _ANY_BUT_CRASH if unlimited else _ANY
+    if process.leads:
+        return any_
+    if process.following == NOBODY:
+        under_way = any(link is not None and link.connection.to_leader for link in opened)
+        return _ELECTING_LATER if under_way else _ELECTING
+    link = opened[process.following]
+    assert link is not None, "a follower has an end of the connection to its leader"
+    connection = link.connection
+    if connection.leader_end is End.CLOSED or connection.broken:
+        return _LEFT
+    if connection.to_follower:
+        return _READING_OR_GONE if unlimited else _READING
+    return any_
