@@ -14,7 +14,7 @@ Witness: p_i delivers a, p_j delivers b, where a < b; least by (a, p_i, b, p_j).
 Cost: O(1) an event; the witness O(E^2 n / 64) for E different last positions and n distinct transactions.
 """
 
-from invariants.base import Invariant, Violation
+from invariants.base import OfRecord, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Txn
 from invariants.record import Actor, Record
@@ -23,7 +23,7 @@ _WORK_AN_EVENT = 256
 """How many links may be compared for each event, on average."""
 
 
-class Agreement(Invariant):
+class Agreement(OfRecord):
     name = "agreement"
     statement = (
         "If some process p_i delivers ⟨v,z⟩ and some process p_j delivers ⟨v',z'⟩, then either p_i delivers ⟨v',z'⟩ "

@@ -1,12 +1,13 @@
 """What a property is, what it says when it is broken, and how a trace is judged by several at once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
 from invariants.chain import Chain
+from invariants.content import content
 from invariants.events import Broadcast, Deliver, End, Event, Header, Restore, TraceError
 from invariants.quorums import Quorums, quorums_of
 from invariants.record import Record, Sent
@@ -51,6 +52,8 @@ class Invariant(ABC):
     statement: ClassVar[str]
     source: ClassVar[str]
     group: ClassVar[str] = "core"
+    reads_sequences: ClassVar[bool] = True
+    """Whether it judges the delivered sequences on record; if not, `remembers` tells what of the record it needs."""
 
     def __init__(self, record: Record, order: str) -> None:
         self.record = record
@@ -91,6 +94,14 @@ class Invariant(ABC):
         """Whether more events could still repair the violation, so that a cut-off trace says nothing about it."""
         return False
 
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """What it needs for its next verdicts, besides the delivered sequences: see `invariants.identity`.
+
+        Here all that it keeps. A subclass that knows what can matter yet should say less.
+        """
+        kept = {name: value for name, value in vars(self).items() if name not in ("record", "order")}
+        return tuple(incarnations), content(kept)
+
     def fork(self, record: Record) -> "Invariant":
         """An independent copy that reads `record`. O(size), in C."""
         copy = object.__new__(type(self))
@@ -101,6 +112,13 @@ class Invariant(ABC):
 
     def _violation(self, summary: str, *witness: Event) -> Violation:
         return Violation(self.name, self.statement, self.source, summary, witness)
+
+
+class OfRecord(Invariant):
+    """A property of nothing but what is on record. What it keeps by itself follows from that."""
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        return None
 
 
 class Judge:

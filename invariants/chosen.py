@@ -27,7 +27,7 @@ In an incomplete trace of merged logs an acceptance may be missing: a violation 
 time it always is.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -50,6 +50,7 @@ class Chosen(Invariant):
     )
     source = "DSN 2011, VI-A (definition VI.1)"
     group = "protocol"
+    reads_sequences = False
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -259,6 +260,31 @@ class Chosen(Invariant):
         if not (self.accepts and self.adopts):
             return 0
         return self.deliveries + sum(count for count, _, _ in self._judged())
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """Who accepted what is not chosen yet, in which epoch; which histories are known, and which are had.
+
+        A history that is not known may turn out to be one that was adopted with what was broadcast behind it, so
+        these are needed too. Of a delivery that was wrong nothing is told until the trace shows both kinds of event.
+        """
+        if self.record.quorums is None:
+            return None
+        accepted = {
+            txn: None
+            if accepted is None or self._is_chosen(txn, accepted)
+            else frozenset((event.epoch, event.process) for event in accepted)
+            for txn, accepted in list(self.accepted.items())
+        }
+        return (
+            (self.accepts, self.adopts, self.least is not None),
+            frozenset(accepted.items()),
+            frozenset((p, _told(at) if isinstance(at, Chain) else at) for p, at in self.histories.items()),
+            frozenset(self.known),
+            frozenset((told, adopt.epoch, adopt.process) for told, adopts in self.unknown.items() for adopt in adopts),
+            frozenset((told, txn) for told, following in self.going_on.items() for txn in following),
+            frozenset((epoch, initial.hash) for epoch, initials in self.initial.items() for initial in initials),
+            self.record.proposals(incarnations),
+        )
 
     def inconclusive(self) -> bool:
         return self.order != "global"

@@ -8,12 +8,12 @@ Witness: the delivery and the broadcast, least by (zxid, value, process, incarna
 Exercised by: a delivery in a trace of `global` order. Cost: O(1) an event, and O(processes) where one breaks it.
 """
 
-from invariants.base import Invariant, Violation
+from invariants.base import OfRecord, Violation
 from invariants.events import Deliver, Txn
 from invariants.record import Actor, Record, Sent
 
 
-class Clock(Invariant):
+class Clock(OfRecord):
     name = "clock"
     statement = "In the order of time, ⟨v,z⟩ is broadcast before it is delivered."
     source = "the trace format; follows from DSN 2011, III-A, integrity, read in time"

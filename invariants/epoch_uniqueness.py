@@ -8,7 +8,7 @@ Detection: a look-up by epoch. Witness: the `Establish` of the two least (proces
 has two. Exercised by: an `Establish`. Cost: O(1) an event; memory O(epochs).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -21,6 +21,7 @@ class EpochUniqueness(Invariant):
     statement = "At most one process, in one incarnation, is the established leader of an epoch."
     source = "DSN 2011, III-A (ρ_e) and definition V.1"
     group = "protocol"
+    reads_sequences = False
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -42,6 +43,14 @@ class EpochUniqueness(Invariant):
         if self.lowest is None or event.epoch < self.lowest:
             self.lowest = event.epoch
         return True
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """The leader of each epoch, 0 if that incarnation is over: whoever comes then is another one."""
+        return frozenset(
+            (epoch, leader.process if leader.incarnation == incarnations[leader.process] else 0)
+            for epoch, leaders in self.leaders.items()
+            for leader in leaders
+        )
 
     def judged(self) -> int:
         return self.established

@@ -13,7 +13,7 @@ Witness, with z = a and z' = b: ρ_i broadcasts a, ρ_j broadcasts b, p delivers
 Exercised by: a process that delivers from two epochs. Cost: O(1) an event; the witness O(distinct transactions).
 """
 
-from invariants.base import Invariant, Violation
+from invariants.base import OfRecord, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver
 from invariants.record import Record, Sent
@@ -22,7 +22,7 @@ _NONE = (1 << 62, -1)
 """The lowest and the highest epoch of nothing."""
 
 
-class GlobalPrimaryOrder(Invariant):
+class GlobalPrimaryOrder(OfRecord):
     name = "global primary order"
     statement = (
         "Suppose a primary ρ_i broadcasts ⟨v,z⟩, and a primary ρ_j, ρ_i ≺ ρ_j, broadcasts ⟨v',z'⟩. If a process "

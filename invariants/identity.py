@@ -1,85 +1,185 @@
 """What a judge still needs to know of a trace: two judges with one identity say the same of every continuation.
 
 An exhaustive search meets the same state of a protocol after different traces, and may take them for one if the
-properties need not tell them apart either. So the identity is all that a judge remembers, but for what it only counts
-(how often a property was judged; whether it ever was stays in it), and for who is named in a witness.
+properties need not tell them apart either. What it has to tell apart multiplies its states, so an identity leaves out
+all that no continuation can make matter. Each property says what it still needs (`Invariant.remembers`); what the
+record still needs is here, as that depends on which properties read it. What only a witness shows is left out, and how
+often something was judged.
+
+"The same" is: after which event something is violated first, and which property that is, the first in the judge's
+order. What is said after that is not compared. And this is taken for granted:
+
+- the order is "global", and nothing is violated so far;
+- the incarnation of a process only grows: none of its events to come is of one below `incarnations[process]`;
+- what was broadcast is not broadcast again.
+
+Incarnations are told as current or over, so that there are finitely many identities however often processes crash. Only
+where sequences have forked and in other rare cases (`_is_a_path`) all is told as it is.
 """
 
-from collections.abc import Hashable, Mapping
-from enum import Enum
-from typing import Any
+from collections.abc import Hashable, Sequence
+from itertools import takewhile
 
-from msgspec import Struct
-
-from invariants.base import Invariant, Judge
-from invariants.chain import Chain
-from invariants.quorums import Quorums
+from invariants.agreement import Agreement
+from invariants.base import Judge
+from invariants.chain import EMPTY, Chain
+from invariants.content import content
+from invariants.integrity import Integrity
+from invariants.ladis_causal_order import LadisCausalOrder
 from invariants.record import Record, Sent
+from invariants.strict_causality import StrictCausality
+from invariants.total_order import TotalOrder
 
-_COUNTED = frozenset(
-    [
-        "accepts",
-        "acks",
-        "adopts",
-        "actors",
-        "cases",
-        "changes",
-        "deliveries",
-        "established",
-        "pairs",
-        "repeats",
-        "restores",
-        "starts",
-    ]
+_NOT_NEEDED = frozenset(
+    ("quorums", "new_links", "new_sents", "new_positions", "actors", "deliveries", "restores", "starts")
 )
-"""Numbers that only grow, of which nothing but whether they are 0 matters to a verdict."""
-_PASSED_OVER = frozenset(("record", "order", "quorums", "budget", "new_links", "new_sents", "new_positions"))
-"""Links to what has an identity of its own, and what is the same for a whole search."""
+"""The same for a whole search, empty between two events, or only counted."""
 
 
-def identity(judge: Judge) -> Hashable:
-    """Of what `judge` has observed. O(what it remembers). Only while nothing is broken: after that, nothing is told."""
-    return (_record(judge.record), *(_invariant(each) for each in judge.invariants))
+def identity(judge: Judge, incarnations: Sequence[int]) -> Hashable:
+    """Of what `judge` has observed; `incarnations` are the current ones, by process (entry 0 is not used).
+
+    O(what it remembers).
+    """
+    return _record(judge, incarnations), *(each.remembers(incarnations) for each in judge.invariants)
 
 
-def _record(record: Record) -> Hashable:
-    kept = _kept(record)
+def _record(judge: Judge, incarnations: Sequence[int]) -> Hashable:
+    """What the properties that judge delivered sequences need of the record."""
+    if not any(each.reads_sequences for each in judge.invariants):
+        return None
+    record = judge.record
+    if not _is_a_path(record):
+        return _everything(record, incarnations)
+    past = _Past(record, incarnations)
+    kinds = [type(each) for each in judge.invariants]
+    first = set(takewhile(lambda kind: kind in (Integrity, TotalOrder, Agreement), kinds))
+    if not {TotalOrder, Agreement} <= first or not past.is_in_order():
+        return past.whole()
+    return past.ahead(strict=StrictCausality in kinds, by_server=LadisCausalOrder in kinds)
+
+
+def _is_a_path(record: Record) -> bool:
+    """Whether all delivered sequences are prefixes of one, known when they were taken over, and broadcast before."""
+    odd = record.forked or record.late or record.rewound or record.resumed
+    return not odd and not record.unmatched()
+
+
+def _everything(record: Record, incarnations: Sequence[int]) -> Hashable:
+    kept = {name: value for name, value in vars(record).items() if name not in _NOT_NEEDED}
     kept["_left"] = frozenset(record._left)  # where sequences ended; by whom is a matter of witnesses
-    return _content(kept)
+    return tuple(incarnations), content(kept)
 
 
-def _invariant(invariant: Invariant) -> Hashable:
-    kept = _kept(invariant)
-    if not isinstance(kept.get("least"), Mapping):
-        kept.pop("least", None)  # which violation is the least; where several are kept, they are what is on record
-    return _content(kept)
+class _Past:
+    """A record of which `_is_a_path` is true, looked back on: positions are lengths of the only path."""
 
+    def __init__(self, record: Record, incarnations: Sequence[int]) -> None:
+        self.record = record
+        self.incarnations = incarnations
+        self.path: Chain = next(reversed(record.links.values()), EMPTY)
+        self.place = {link.txn: link.length for link in record.links.values() if link.length}
+        self.at: list[int] = []  # by process: what its current incarnation has delivered
+        self.most: list[int] = []  # by process: and any of its incarnations
+        self.left = {end.length for _, end in record._left.values()}
+        for process in range(1, len(incarnations)):
+            at, most = record.position(process) or EMPTY, record._longest.get(process, EMPTY)
+            over = record.incarnation(process) != incarnations[process]
+            if over and at:
+                self.left.add(at.length)
+            self.at.append(0 if over else at.length)
+            self.most.append(max(at.length, most.length))
 
-def _kept(remembers: object) -> dict[str, Any]:
-    return {name: value for name, value in vars(remembers).items() if name not in _PASSED_OVER}
+    def is_in_order(self) -> bool:
+        """Whether each transaction on the path was broadcast, and follows the one before in each way there is."""
+        for txn, place in self.place.items():
+            sent = self.record.sent.get(txn)
+            if sent is None:
+                return False
+            before = 0 if sent.previous is None else self.place.get(sent.previous.txn, place)
+            if before >= place or max(before, sent.longest.length) < place - 1:
+                return False
+        return True
 
-
-def _content(value: Any) -> Hashable:
-    """`value` as something that can be hashed, and is equal for what is equal."""
-    match value:
-        case None | bool() | int() | str() | Enum() | Chain():
-            return value
-        case Sent():
-            before = None if value.previous is None else value.previous.txn
-            had = None if value.delivered is None else value.delivered.hash
-            return value.primary, value.txn, before, had, value.longest.hash, value.segment, value.rank
-        case Quorums():
-            return None
-        case Mapping():
-            return frozenset(
-                (_content(key), bool(item) if key in _COUNTED else _content(item)) for key, item in value.items()
+    def whole(self) -> Hashable:
+        """All broadcasts, and where each sequence ended: enough if the path forks and nothing tells of that."""
+        sents = frozenset(
+            (
+                sent.txn,
+                sent.epoch,
+                sent.event.process,
+                self._is_current(sent),
+                None if sent.previous is None else sent.previous.txn,
+                None if sent.delivered is None else sent.delivered.length,
+                sent.longest.length,
+                sent.rank,
             )
-        case set() | frozenset():
-            return frozenset(map(_content, value))
-        case list() | tuple():
-            return tuple(map(_content, value))
-        case Struct():
-            return type(value).__name__, tuple(_content(getattr(value, name)) for name in value.__struct_fields__)
-        case _:
-            slots = getattr(type(value), "__slots__", None) or vars(value)
-            return type(value).__name__, tuple((name, _content(getattr(value, name))) for name in slots)
+            for sent in self.record.sent.values()
+        )
+        return "whole", self.path.hash, tuple(self.at), tuple(self.most), frozenset(self.left), sents
+
+    def ahead(self, *, strict: bool, by_server: bool) -> Hashable:
+        """What is yet to be delivered: enough if a fork breaks total order or agreement, and that is what is told.
+
+        So whatever is delivered next has the whole path before it, and of what is on the path only the order matters,
+        and the epochs. `strict`: strict causality asks whether a process had delivered the whole path, in any
+        incarnation, when it broadcast: if it had not, it is related to the last transaction on it only if that is the
+        one that its primary broadcast just before. `by_server`: the causal order of LADIS 2008 asks in which order a
+        process broadcast, in all its incarnations.
+        """
+        record, place, length = self.record, self.place, self.path.length
+        epochs = [(place[sent.txn], sent.epoch) for sent in record.sent.values() if sent.txn in place]
+        coming = [sent for sent in record.sent.values() if sent.txn not in place]
+        return (
+            self.path.hash,
+            frozenset((at, epoch) for at, epoch in epochs if epoch != self.path.prefix(at).zxid.epoch),
+            tuple(self.at),
+            tuple(most == length for most in self.most) if strict else None,
+            frozenset((sent.txn, sent.epoch, self._before(sent), strict and self._knows_all(sent)) for sent in coming),
+            frozenset(self._last(strict)),
+            self._by_server(coming, max((epoch for _, epoch in epochs), default=-1)) if by_server else None,
+        )
+
+    def _before(self, sent: Sent) -> Hashable:
+        """What its primary broadcast just before, if that is yet to be delivered too."""
+        before = sent.previous
+        return None if before is None or before.txn in self.place else before.txn
+
+    def _knows_all(self, sent: Sent) -> bool:
+        """Whether the last on the path is known to precede it."""
+        before = 0 if sent.previous is None else self.place.get(sent.previous.txn, 0)
+        return max(before, sent.longest.length) == self.path.length
+
+    def _last(self, strict: bool) -> set[Hashable]:
+        """What the primaries that may go on broadcast last, if what they broadcast next has to follow it."""
+        found: set[Hashable] = set()
+        for (epoch, process, _), sent in self.record._last.items():
+            if not self._is_current(sent):
+                continue
+            place = self.place.get(sent.txn)
+            if place is None:
+                found.add((epoch, process, sent.txn))
+            elif strict and place == self.path.length > self.most[process - 1]:
+                found.add((epoch, process, None))
+        return found
+
+    def _by_server(self, coming: list[Sent], highest: int) -> Hashable:
+        """By process, in order, what it broadcast; apart from that, what causally precedes something on the path."""
+        latest: dict[int, int] = {}
+        for txn in self.place:
+            sent = self.record.sent[txn]
+            latest[sent.event.process] = max(sent.rank, latest.get(sent.event.process, -1))
+        too_late = set()
+        in_order: dict[int, list[Sent]] = {}
+        for sent in coming:
+            process = sent.event.process
+            if sent.epoch < highest or sent.rank < latest.get(process, -1):
+                too_late.add(sent.txn)
+            else:
+                in_order.setdefault(process, []).append(sent)
+        for sents in in_order.values():
+            sents.sort(key=lambda sent: sent.rank)
+        return frozenset(too_late), content({p: [sent.txn for sent in sents] for p, sents in in_order.items()})
+
+    def _is_current(self, sent: Sent) -> bool:
+        return sent.event.incarnation == self.incarnations[sent.event.process]

@@ -13,13 +13,13 @@ Witness: the delivery, least by (zxid, value, process, incarnation); if there is
 Exercised by: a delivery. Cost: O(1) an event.
 """
 
-from invariants.base import Invariant, Violation
+from invariants.base import OfRecord, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Txn
 from invariants.record import Actor, Record, Sent
 
 
-class Integrity(Invariant):
+class Integrity(OfRecord):
     name = "integrity"
     statement = "If some process delivers ⟨v,z⟩, then some process has broadcast ⟨v,z⟩."
     source = "DSN 2011, III-A"

@@ -22,11 +22,11 @@ In an incomplete trace an incarnation may lack its last lines, and so an `Adopt`
 `Accept` and one of an earlier incarnation are no certain violation.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from invariants.base import Invariant, Violation
-from invariants.events import Accept, Adopt, CommitEpoch, Crash, Deliver, Event, Halt, Local, Recover, Restore
+from invariants.events import Accept, Adopt, CommitEpoch, Crash, Deliver, Event, Halt, Local, Recover, Restore, Zxid
 from invariants.record import Record
 
 
@@ -38,6 +38,7 @@ class Invariant2(Invariant):
     )
     source = "DSN 2011, VI-B"
     group = "protocol"
+    reads_sequences = False
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -68,8 +69,7 @@ class Invariant2(Invariant):
             return False
         self.history[event.process] = event
         self.pairs += 1
-        zxid = before.txn.zxid if isinstance(before, Accept) else before.zxid
-        return not zxid < event.txn.zxid and self._found(before, event)
+        return not _zxid(before) < event.txn.zxid and self._found(before, event)
 
     def _commit_epoch(self, event: CommitEpoch) -> bool:
         self.phase[event.process] = event
@@ -92,8 +92,7 @@ class Invariant2(Invariant):
         if isinstance(before, CommitEpoch):
             return False
         self.pairs += 1
-        zxid = before.txn.zxid if isinstance(before, Deliver) else before.zxid
-        return not zxid < event.txn.zxid and self._found(before, event)
+        return not _zxid(before) < event.txn.zxid and self._found(before, event)
 
     def _end(self, event: Local) -> bool:
         self.phase.pop(event.process, None)
@@ -103,6 +102,16 @@ class Invariant2(Invariant):
         if self.least is None or _rank(event) < _rank(self.least[1]):
             self.least = before, event
         return True
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """The epoch and zxid that each history ends with, and the last zxid of each phase that is not over."""
+        phases = {
+            process: None if isinstance(last, CommitEpoch) else _zxid(last)
+            for process, last in self.phase.items()
+            if last.incarnation == incarnations[process]
+        }
+        histories = {(process, last.epoch, _zxid(last)) for process, last in self.history.items()}
+        return frozenset(histories), frozenset(phases.items())
 
     def judged(self) -> int:
         return self.pairs
@@ -122,6 +131,11 @@ class Invariant2(Invariant):
         else:
             last = f"{did} {before.txn}"
         return self._violation(f"p{event.process} {did} {event.txn} after it had {last}", before, event)
+
+
+def _zxid(event: Adopt | Accept | Deliver | Restore) -> Zxid:
+    """Where the order goes on from."""
+    return event.txn.zxid if isinstance(event, Accept | Deliver) else event.zxid
 
 
 def _rank(event: Accept | Deliver) -> tuple[Any, ...]:

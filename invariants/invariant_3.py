@@ -18,7 +18,7 @@ In an incomplete trace an incarnation may lack its last lines, and so the promis
 `AckEpoch` without one is a certain violation only in incarnation 0. A broken promise is always one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -34,6 +34,7 @@ class Invariant3(Invariant):
     )
     source = "DSN 2011, VI-B"
     group = "protocol"
+    reads_sequences = False
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -66,6 +67,10 @@ class Invariant3(Invariant):
         if self.least is None or _rank(event) < _rank(self.least[0]):
             self.least = event, promise
         return True
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """The highest promise of each process."""
+        return frozenset((process, promise.epoch) for process, promise in self.promised.items())
 
     def judged(self) -> int:
         return self.cases

@@ -27,7 +27,7 @@ tells right: the first half is a certain violation only in incarnation 0. The se
 be an `AckEpoch` or `Broadcast`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -61,6 +61,7 @@ class Invariant4(Invariant):
     )
     source = "DSN 2011, VI-B"
     group = "protocol"
+    reads_sequences = False
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -156,6 +157,18 @@ class Invariant4(Invariant):
             self.matched.add((epoch, at.zxid, at.length, at.hash))
             self.ends[initial, first] = sent, at
 
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """Each durable history, the candidates for each I_e, and β: what can be adopted follows from these.
+
+        What was adopted before the trace showed any `AckEpoch` is judged once it does; after that it is settled.
+        """
+        return (
+            frozenset((process, *_told(history)) for process, history in self.durable.items()),
+            frozenset((epoch, *_told(each)) for epoch, candidates in self.provided.items() for each in candidates),
+            None if self.acks else frozenset((adopt.epoch, *_told(adopt)) for adopt in self.unmatched),
+            self.record.proposals(incarnations),
+        )
+
     def judged(self) -> int:
         return self.acks + self.adopts if self.acks else 0
 
@@ -181,6 +194,10 @@ class Invariant4(Invariant):
             "follower provided for it, nor one with what was broadcast in it",
             adopt,
         )
+
+
+def _told(history: _History | AckEpoch | Adopt) -> tuple[Zxid, int, int]:
+    return history.zxid, history.length, history.hash
 
 
 def _rank(event: AckEpoch | Adopt) -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ Exercised by: a delivery in such a phase above where D_f begins. Cost: O(1) an e
 its length. Memory O(distinct transactions + processes), as long as nothing is kept.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -40,6 +40,10 @@ class _Phase:
         self.last: Sent | None = None  # up to here it is as in β
         self.rest: list[Txn] = []  # in order, from the first on that was not known to be
 
+    def remembers(self) -> Hashable:
+        last = None if self.last is None else self.last.txn
+        return self.begin.epoch, self.zxid, last, tuple(self.rest)
+
     def copy(self) -> "_Phase":
         twin = _Phase(self.begin, self.zxid)
         twin.last = self.last
@@ -55,6 +59,7 @@ class Invariant5(Invariant):
     )
     source = "DSN 2011, VI-B"
     group = "protocol"
+    reads_sequences = False
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -161,6 +166,20 @@ class Invariant5(Invariant):
         return last is not None and any(
             sent.primary == last.primary and self.place[sent] <= self.place[last]
             for sent in self.record.broadcasts(txn)
+        )
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """The last `Adopt` of each process, how far each phase is, and β. A phase that is over matters if it is kept.
+
+        So does one that was left without an event that tells; the next event of its process will.
+        """
+        phases = {p: phase for p, phase in self.phases.items() if phase.begin.incarnation == incarnations[p]}
+        over = [phase for p, phase in self.phases.items() if p not in phases]
+        return (
+            frozenset((process, adopt.epoch, adopt.zxid) for process, adopt in self.adopted.items()),
+            frozenset((process, phase.remembers()) for process, phase in phases.items()),
+            frozenset(phase.remembers() for phase in (*self.kept, *over) if phase.rest),
+            self.record.proposals(incarnations),
         )
 
     def judged(self) -> int:

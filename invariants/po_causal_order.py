@@ -30,13 +30,13 @@ Exercised by: a delivery of what has a predecessor. Cost: O(1) an event; the wit
 sequences of the processes fork or zxids descend within β.
 """
 
-from invariants.base import Invariant, Violation
+from invariants.base import OfRecord, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Event, Txn
 from invariants.record import Primary, Record, Sent
 
 
-class PoCausalOrder(Invariant):
+class PoCausalOrder(OfRecord):
     name = "po causal order"
     statement = (
         "If ⟨v,z⟩ ≺_PO ⟨v',z'⟩ and some process p delivers ⟨v',z'⟩, then p must also deliver ⟨v,z⟩, and deliver it "

@@ -19,13 +19,13 @@ ascend.
 
 from bisect import bisect_left
 
-from invariants.base import Invariant, Violation
+from invariants.base import OfRecord, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Txn, Zxid
 from invariants.record import Record, Sent
 
 
-class PrimaryIntegrity(Invariant):
+class PrimaryIntegrity(OfRecord):
     name = "primary integrity"
     statement = (
         "If a primary ρ_e broadcasts ⟨v,z⟩, and some process delivers ⟨v',z'⟩ that was broadcast by ρ_e', e' < e, "

@@ -17,7 +17,7 @@ A transaction that is delivered again by one incarnation, and one that is broadc
 """
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 from invariants.chain import EMPTY, Chain
 from invariants.events import Broadcast, Deliver, Restore, TraceError, Txn
@@ -341,6 +341,24 @@ class Record:
         while sent is not None:
             yield sent
             sent = sent.other
+
+    def proposals(self, incarnations: Sequence[int]) -> Hashable:
+        """β, as far as it matters what is broadcast next: for each primary its epoch, its process, what it broadcast.
+
+        The process is 0 if that incarnation is over by `incarnations`: the primary broadcasts no more.
+        """
+        sequences: dict[Primary, list[Sent]] = {}
+        for txn in self.sent:
+            for sent in self.broadcasts(txn):
+                sequences.setdefault(sent.primary, []).append(sent)
+        return frozenset(
+            (
+                epoch,
+                process if incarnation == incarnations[process] else 0,
+                tuple(sent.txn for sent in sorted(sents, key=lambda sent: sent.rank)),
+            )
+            for (epoch, process, incarnation), sents in sequences.items()
+        )
 
     def epochs(self, txn: Txn) -> tuple[int, int] | None:
         """The lowest and the highest epoch in which `txn` was broadcast, or None."""

@@ -24,7 +24,7 @@ small trace (n^2 bits of memory) if all suspicions come to nothing and some proc
 precedes it: then only the pairs further apart can tell.
 """
 
-from invariants.base import Invariant, Violation
+from invariants.base import OfRecord, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver, Txn
 from invariants.record import Record, Sent
@@ -33,7 +33,7 @@ LARGE = 1000
 """Above so many transactions the witness is looked for among neighbours."""
 
 
-class StrictCausality(Invariant):
+class StrictCausality(OfRecord):
     name = "strict causality"
     statement = "If some process delivers ⟨v,z⟩ and ⟨v',z'⟩, then either ⟨v,z⟩ ≺_PO ⟨v',z'⟩ or ⟨v',z'⟩ ≺_PO ⟨v,z⟩."
     source = "DSN 2011, III-B"

@@ -14,13 +14,13 @@ Cost: O(1) an event; the witness O(distinct transactions).
 
 from hashlib import blake2b
 
-from invariants.base import Invariant, Violation
+from invariants.base import OfRecord, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver, Event, Txn
 from invariants.record import Record, Sent
 
 
-class TotalOrder(Invariant):
+class TotalOrder(OfRecord):
     name = "total order"
     statement = (
         "If some process delivers ⟨v,z⟩ before ⟨v',z'⟩, then any process that delivers ⟨v',z'⟩ must also deliver "

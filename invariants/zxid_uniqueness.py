@@ -15,7 +15,7 @@ Exercised by: a `Broadcast`, `Deliver` or `Accept`. Cost: O(1) an event; memory,
 transactions).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -29,6 +29,7 @@ class ZxidUniqueness(Invariant):
     statement = "No zxid has two values, and none is broadcast by two primaries."
     source = "DSN 2011, III and IV, step l.3.1"
     group = "protocol"
+    reads_sequences = False
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -70,6 +71,10 @@ class ZxidUniqueness(Invariant):
             return False
         self.broken.add(txn.zxid)
         return True
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """The value of each zxid, whoever showed it."""
+        return frozenset((*self.values.values(), *self.record.delivered_apart()))
 
     def judged(self) -> int:
         return len(self.values) + len(self.record.delivered_apart())

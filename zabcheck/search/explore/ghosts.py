@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from invariants import Event, Invariant, Judge, Local, Recover
+from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
 from invariants.identity import identity
 from invariants.quorums import Quorums
-from zabcheck.search.explore.parts import NOTHING, Names, Parts
+from zabcheck.search.explore.parts import NOTHING, CannotTellApart, Names, Parts
 
 Group = tuple[type[Invariant], ...]
 _ONE_RECORD = ("core", "causality", "ladis")
@@ -42,7 +42,7 @@ class _Group:
 
     def __init__(self, group: Group, quorums: Quorums) -> None:
         judge = Judge(group, quorums=quorums)
-        self.looks_at = frozenset(judge.observers) | {Recover}
+        self.looks_at = frozenset(judge.observers) | {Crash}
         self.broken: list[str | None] = [None]
         self.exercised: dict[str, bool] = {kind.name: False for kind in group}
         self._known = [_Known(judge, (0,) * (quorums.size + 1))]
@@ -64,10 +64,11 @@ class _Group:
         before = self._known[number]
         judge, incarnations = before.judge.fork(), list(before.incarnations)
         for event in seen:
+            if isinstance(event, Broadcast) and event.txn in judge.record.sent:
+                raise CannotTellApart(f"{event.txn} is broadcast twice, and the properties tell no runs apart by that")
             if isinstance(event, Local):
-                shown = replace(event, incarnation=before.incarnations[event.process] + event.incarnation)
-                incarnations[event.process] = shown.incarnation
-                judge.observe(shown)
+                judge.observe(replace(event, incarnation=incarnations[event.process]))
+                incarnations[event.process] += isinstance(event, Crash)
         verdicts = judge.finish()
         for verdict in verdicts:
             self.exercised[verdict.property] |= verdict.judged > 0
@@ -82,7 +83,7 @@ class _Group:
         return known
 
     def _identity(self, known: _Known) -> Hashable:
-        return identity(known.judge), known.incarnations
+        return identity(known.judge, known.incarnations)
 
 
 class Ghosts:

@@ -1,0 +1,170 @@
+"""Traces that are cut in two: what was before, in many variants, and what comes then.
+
+Two judges that have seen different variants may know the same. Whether they do is for them to say; then they must say
+the same of what comes.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
+from random import Random
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from invariants import Broadcast, Event, Invariant, Judge, Local
+from invariants.events import EVENTS
+from invariants.identity import identity
+from invariants.quorums import Quorums
+from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.search.run import ProtocolRaised, Search
+from zabcheck.search.swarm import drive
+
+PROCESSES = 4
+_LONGEST = 60
+
+Events = tuple[Local, ...]
+
+
+class Cut(NamedTuple):
+    """What was before, in variants, and what comes: its incarnations count from those at the cut on."""
+
+    before: list[Events]
+    after: list[Events]
+
+
+def cut(events: Sequence[Event], rng: Random, variants: int) -> Cut:
+    """`events` cut somewhere, with so many variants of both halves."""
+    local = [event for event in events if isinstance(event, Local)]
+    at = rng.randint(0, len(local))
+    before, lives = tuple(local[:at]), lives_of(local[:at])
+    after = tuple(replace(each, incarnation=each.incarnation - lives[each.process]) for each in local[at:])
+    return Cut(
+        [before, *(varied(before, rng) for _ in range(variants))],
+        [after, *(fewer(after, rng) for _ in range(2))],
+    )
+
+
+def lives_of(events: Sequence[Local]) -> list[int]:
+    """The incarnation of each process; entry 0 is not used."""
+    lives = [0] * (PROCESSES + 1)
+    for event in events:
+        lives[event.process] = max(lives[event.process], event.incarnation)
+    return lives
+
+
+def varied(events: Events, rng: Random) -> Events:
+    """Some of `events` left out, done by another process, or after another crash; perhaps in another order."""
+    for _ in range(rng.randint(0, 3)):
+        events = rng.choice((fewer, elsewhere, with_a_crash))(events, rng)
+    return shuffled(events, rng) if rng.random() < 0.5 else events
+
+
+def fewer(events: Events, rng: Random) -> Events:
+    """Without one or more in a row."""
+    if not events:
+        return events
+    at = rng.randrange(len(events))
+    return events[:at] + events[at + rng.randint(1, 3) :]
+
+
+def elsewhere(events: Events, rng: Random) -> Events:
+    """With one of another process."""
+    if not events:
+        return events
+    at, other = rng.randrange(len(events)), rng.randint(1, PROCESSES)
+    incarnation = lives_of(events[:at])[other]
+    return (*events[:at], replace(events[at], process=other, incarnation=incarnation), *events[at + 1 :])
+
+
+def with_a_crash(events: Events, rng: Random) -> Events:
+    """One process is in a later incarnation from somewhere on."""
+    at, process = rng.randint(0, len(events)), rng.randint(1, PROCESSES)
+    later = (replace(e, incarnation=e.incarnation + 1) if e.process == process else e for e in events[at:])
+    return events[:at] + tuple(later)
+
+
+def shuffled(events: Events, rng: Random) -> Events:
+    """Each process's own events in their order."""
+    logs: dict[int, list[Local]] = {}
+    for event in events:
+        logs.setdefault(event.process, []).append(event)
+    mixed: list[Local] = []
+    while logs:
+        process = rng.choice(sorted(logs))
+        mixed.append(logs[process].pop(0))
+        if not logs[process]:
+            del logs[process]
+    return tuple(mixed)
+
+
+def run_of(mutant: str | None, seed: int) -> list[Event]:
+    """The events of a small run of Zab, or of a mutant of it."""
+    events: list[Event] = []
+    quorums = Quorums(3)
+    search = Search(mutated("zab", mutant), properties=("total order",), processes=3, steps=_LONGEST, quorums=quorums)
+    with suppress(ProtocolRaised):  # what was shown before counts
+        drive(search, [], seed, lambda _: [dict.fromkeys(EVENTS, events.append)])
+    return events
+
+
+MUTANTS = [None, *(name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab")]
+
+
+class Known(NamedTuple):
+    """A judge, what it has been shown, and the incarnation of each process."""
+
+    judge: Judge
+    shown: Events
+    lives: list[int]
+
+
+def alike(kinds: Sequence[type[Invariant]], variants: Sequence[Events], quorums: Quorums) -> Iterator[list[Known]]:
+    """The variants that make one identity, if nothing is broken, and they differ in what these properties look at."""
+    found: dict[Hashable, dict[Events, Known]] = {}
+    for variant in variants:
+        judge = Judge(kinds, "global", quorums)
+        seen = tuple(event for event in variant if type(event) in judge.observers)
+        if broadcast_again(seen):
+            continue
+        for event in seen:
+            judge.observe(event)
+        lives = lives_of(variant)
+        if not broken(judge):
+            found.setdefault(identity(judge, lives), {}).setdefault(seen, Known(judge, seen, lives))
+    return (list(each.values()) for each in found.values() if len(each) > 1)
+
+
+def broadcast_again(events: Sequence[Local]) -> bool:
+    txns = [event.txn for event in events if isinstance(event, Broadcast)]
+    return len(set(txns)) < len(txns)
+
+
+def coming(rest: Events, group: Sequence[Known]) -> Events:
+    """`rest` without what was broadcast before."""
+    sent = {event.txn for known in group for event in known.shown if isinstance(event, Broadcast)}
+    kept = []
+    for event in rest:
+        if isinstance(event, Broadcast):
+            if event.txn in sent:
+                continue
+            sent.add(event.txn)
+        kept.append(event)
+    return tuple(kept)
+
+
+def verdict(known: Known, rest: Events) -> tuple[int, str] | None:
+    """With which step something breaks first, and the first property that does."""
+    judge = known.judge.fork()
+    for number, event in enumerate(rest):
+        judge.observe(replace(event, incarnation=known.lives[event.process] + event.incarnation))
+        following = rest[number + 1] if number + 1 < len(rest) else None
+        if following is not None and following.process == event.process and type(following) is type(event):
+            continue  # what a process does at once is one step
+        found = broken(judge)
+        if found:
+            return number, found[0]
+    return None
+
+
+def broken(judge: Judge) -> list[str]:
+    return [verdict.property for verdict in judge.finish() if verdict.status == "violated"]
