@@ -4,17 +4,34 @@ Two judges that have seen different variants may know the same. Whether they do 
 the same of what comes.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from random import Random
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from invariants import Broadcast, Event, Invariant, Judge, Local
+from invariants import (
+    Accept,
+    AckEpoch,
+    Adopt,
+    Broadcast,
+    CommitEpoch,
+    Crash,
+    Deliver,
+    Establish,
+    Event,
+    Invariant,
+    Judge,
+    Local,
+    Promise,
+    Recover,
+    Txn,
+)
 from invariants.events import EVENTS
 from invariants.identity import identity
 from invariants.quorums import Quorums
+from tests.invariants.builders import A, B, D, restore, told
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.search.run import ProtocolRaised, Search
 from zabcheck.search.swarm import drive
@@ -45,10 +62,10 @@ def cut(events: Sequence[Event], rng: Random, variants: int) -> Cut:
 
 
 def lives_of(events: Sequence[Local]) -> list[int]:
-    """The incarnation of each process; entry 0 is not used."""
+    """The lowest incarnation of each process that may come; entry 0 is not used."""
     lives = [0] * (PROCESSES + 1)
     for event in events:
-        lives[event.process] = max(lives[event.process], event.incarnation)
+        lives[event.process] = max(lives[event.process], event.incarnation + isinstance(event, Crash))
     return lives
 
 
@@ -106,6 +123,100 @@ def run_of(mutant: str | None, seed: int) -> list[Event]:
         drive(search, [], seed, lambda _: [dict.fromkeys(EVENTS, events.append)])
     return events
 
+
+def of_few(rng: Random, variants: int, kinds: str) -> Cut:
+    """Short traces of three transactions that have nothing in common but these, and what may come after any of them."""
+    order = rng.sample((A, B, D), 3)
+    before = [Few(rng, order, kinds).events(rng.randint(1, 9)) for _ in range(variants)]
+    return Cut(before, [Few(rng, order, kinds).events(rng.randint(2, 7)) for _ in range(20)])
+
+
+class Few:
+    """A trace of what may happen to three transactions, as a rule in one order. `kinds` are letters of `ACTIONS`."""
+
+    def __init__(self, rng: Random, order: Sequence[Txn], kinds: str) -> None:
+        self.rng = rng
+        self.order = order
+        self.kinds = kinds
+        self.lives = [0] * (PROCESSES + 1)
+        self.places = [0] * (PROCESSES + 1)
+        self.histories: list[list[Txn]] = [[] for _ in self.lives]
+        self.unsent = list(rng.choice((order, rng.sample(order, 3))))
+
+    def events(self, length: int) -> Events:
+        """So many actions; none of them may be possible, and a crash may be shown."""
+        found: list[Local] = []
+        for _ in range(length):
+            process = self.rng.randint(1, 3)
+            found += ACTIONS[self.rng.choice(self.kinds)](self, process)
+        return tuple(found)
+
+    def actor(self, process: int) -> tuple[int, int]:
+        return process, self.lives[process]
+
+    def epoch(self) -> int:
+        return self.rng.randint(1, 2)
+
+    def broadcast(self, process: int) -> list[Local]:
+        if not self.unsent:
+            return []
+        txn = self.unsent.pop(0)
+        epoch = txn.zxid.epoch if self.rng.random() < 0.8 else self.rng.randint(1, 3)
+        return [Broadcast(*self.actor(process), epoch, txn)]
+
+    def deliver(self, process: int) -> list[Local]:
+        if self.rng.random() < 0.05:
+            return [Deliver(*self.actor(process), self.rng.choice(self.order))]
+        txn = self.order[min(self.places[process], 2)]
+        if txn in self.unsent:
+            return []
+        self.places[process] += 1
+        return [Deliver(*self.actor(process), txn)]
+
+    def restore(self, process: int) -> list[Local]:
+        self.places[process] = self.rng.randint(0, 2)
+        return [restore(process, *self.order[: self.places[process]], incarnation=self.lives[process])]
+
+    def crash(self, process: int) -> list[Local]:
+        crash = Crash(*self.actor(process))
+        self.lives[process] += 1
+        self.places[process] = 0
+        recover = Recover(*self.actor(process))
+        return self.rng.choice(([crash], [recover], [crash, recover]))
+
+    def promise(self, process: int) -> list[Local]:
+        epoch = self.epoch()
+        promise = Promise(*self.actor(process), epoch)
+        return [promise, AckEpoch(*self.actor(process), epoch, 0, *told(self.histories[process]))]
+
+    def adopt(self, process: int) -> list[Local]:
+        history = self.rng.choice((*self.histories[1:], list(self.order[: self.rng.randint(0, 2)])))
+        self.histories[process] = list(history)
+        epoch = self.epoch()
+        adopt = Adopt(*self.actor(process), epoch, *told(history))
+        return [adopt] if self.rng.random() < 0.3 else [adopt, CommitEpoch(*self.actor(process), epoch)]
+
+    def accept(self, process: int) -> list[Local]:
+        txn = self.rng.choice(self.order)
+        self.histories[process].append(txn)
+        return [Accept(*self.actor(process), self.epoch(), txn)]
+
+    def establish(self, process: int) -> list[Local]:
+        return [Establish(*self.actor(process), self.epoch())]
+
+
+ACTIONS: dict[str, Callable[[Few, int], list[Local]]] = {
+    "b": Few.broadcast,
+    "d": Few.deliver,
+    "r": Few.restore,
+    "c": Few.crash,
+    "p": Few.promise,
+    "h": Few.adopt,
+    "a": Few.accept,
+    "e": Few.establish,
+}
+SEQUENCES = "bbbbbbbddddddddcrr"
+PROTOCOL = "bbbddddcphhaaae"
 
 MUTANTS = [None, *(name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab")]
 
