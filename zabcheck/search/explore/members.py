@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, TIMEOUT, UNLIMITED, Bounds, requests_in
 from zabcheck.search.explore.parts import NO_CONNECTION, NOTHING, Names, Outcome, Parts, Process
-from zabcheck.search.explore.reduction import Stance, stance
+from zabcheck.search.explore.reduction import ALL, Stance, stance
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.schedule import (
     AnyChoice,
@@ -71,6 +71,8 @@ class Members:
         """By number: the process, and its link to each process (none to itself)."""
         self.leads: list[bool] = []
         """By number."""
+        self.may_be_eager: list[bool] = []
+        """By number: whether an expansion may be eager, which for a leader depends on more than its member."""
         self.switched_off: dict[str, int] = {}
         """How many different moves each bound forbade."""
         self._ids: dict[tuple[int, ...], int] = {}
@@ -106,7 +108,9 @@ class Members:
         if number is None:
             number = self._ids[member] = len(self.members)
             self.members.append(member)
-            self.leads.append(self.parts.processes[member[0]].leads)
+            part = self.parts.processes[member[0]]
+            self.leads.append(part.leads)
+            self.may_be_eager.append(part.leads or self._stance(member).eager)
         return number
 
     def mask(self, used: int) -> int:
@@ -157,10 +161,7 @@ class Members:
         part = self.parts.processes[part_number]
         if not part.is_up and part.halted:
             return Expansion(False, ())
-        chosen: Stance | None = None
-        if self.reduced:
-            links = [None, *(self.parts.links[number] for number in opened)]
-            chosen = stance(part, links, self.bounds.timeouts == UNLIMITED)
+        chosen = self._stance(self.members[member])
         moves = []
         for number, cost in self._choices[process]:
             choice = self.choices[number]
@@ -168,7 +169,7 @@ class Members:
                 cost = FREE
             if not self._may_be_enabled(choice, part, opened, links_to):
                 continue
-            if chosen is not None and not isinstance(choice, chosen.kinds):
+            if not isinstance(choice, chosen.kinds):
                 continue
             if cost != FREE and not mask & cost:
                 continue
@@ -183,17 +184,20 @@ class Members:
             if self._only_leaders and isinstance(choice, Elect) and choice.leader != process:
                 move = move._replace(leader=choice.leader - 1)
             moves.append(move)
-        if chosen is None:
-            return Expansion(False, tuple(moves))
         if chosen.may_go_deaf:
             link = opened[part.following - 1]
             deaf = self.with_link(member, part.following, self.parts.deafened(link))
             moves.append(Move(GOES_DEAF, FREE, deaf, (), NOTHING, raised=False))
-        if part.leads:
+        if self.reduced and part.leads:
             for move in moves:
                 if self._changes_nothing(move, member, links_to) or self._goes_on(move, member):
                     return Expansion(True, (move,))
         return Expansion(chosen.eager and bool(moves), tuple(moves))
+
+    def _stance(self, member: tuple[int, ...]) -> Stance:
+        part, *opened = member
+        links = [None, *(self.parts.links[number] for number in opened)]
+        return stance(self.parts.processes[part], links, self.bounds.timeouts == UNLIMITED) if self.reduced else ALL
 
     def _may_be_enabled(self, choice: Any, part: Process, opened: list[int], links_to: list[int]) -> bool:
         """False only if it is certainly not, or does what another does; to ask that is much cheaper than to try."""
@@ -218,7 +222,7 @@ class Members:
             return choice.keep <= len(part.disk.unsynced)
         if kind is Reset:
             link = self.parts.links[opened[choice.peer - 1]]
-            return link is not None and not link.connection.broken
+            return link is not None and not bool(link.connection.broken)
         return True
 
     def _outcome(self, number: int, member: int, links_to: list[int], requests: int) -> Outcome | None:

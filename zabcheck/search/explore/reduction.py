@@ -34,18 +34,7 @@ from typing import NamedTuple
 from zabcheck.search.explore.parts import Link, Process
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.network import End
-from zabcheck.simulation.schedule import (
-    AnyChoice,
-    Crash,
-    Elect,
-    Notice,
-    Receive,
-    Recover,
-    Request,
-    Reset,
-    Sync,
-    Timeout,
-)
+from zabcheck.simulation.schedule import Choice, Crash, Elect, Notice, Receive, Recover, Request, Reset, Sync, Timeout
 
 
 class Stance(NamedTuple):
@@ -55,9 +44,12 @@ class Stance(NamedTuple):
     """
 
     eager: bool
-    kinds: tuple[type[AnyChoice], ...]
+    kinds: tuple[type[Choice], ...]
     may_go_deaf: bool = False
 
+
+ALL = Stance(False, (Choice,))
+"""Where nothing is reduced."""
 
 _ANY = Stance(False, (Receive, Notice, Sync, Request, Timeout, Crash, Reset))
 _ANY_BUT_CRASH = Stance(False, (Receive, Notice, Sync, Request, Timeout, Reset))

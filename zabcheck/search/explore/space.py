@@ -8,6 +8,7 @@ state can be told.
 import resource
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.ghosts import Ghosts
-from zabcheck.search.explore.members import GOES_DEAF, Members
+from zabcheck.search.explore.members import GOES_DEAF, Members, Move
 from zabcheck.search.explore.parts import Names, Parts, renamed_choice
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.simulation.schedule import AnyChoice
@@ -100,13 +101,11 @@ class Space:
 
     def explore(self, memory: float = float("inf"), on_progress: Callable[[Progress], None] | None = None) -> Explored:
         """Go on until every state was seen, something breaks, or `memory` bytes are used."""
-        n = len(self.parts.ids)
-        ids = self.parts.ids
+        n, ids, leads = len(self.parts.ids), self.parts.ids, self.members.leads
         unnamed = tuple(range(n + 1))
         self._namings = {unnamed: 0}
         canonical = self.symmetry.canonical if self.symmetry is not None else None
         expansion, with_link, mask = self.members.expansion, self.members.with_link, self.members.mask
-        leads = self.members.leads
         broken, after_events = self.ghosts.broken, self.ghosts.after
         first: Row = (*self.members.start, 0, 0)
         if canonical is not None:
@@ -138,10 +137,11 @@ class Space:
                         changed[n] += cost
                         if events:
                             changed[-1] = after_events(changed[-1], events)
+                        if self.reduced and not raised:
+                            changed, raised, _ = self._settled(changed)
+                        after = tuple(changed)
                         if canonical is not None:
-                            after, names = canonical(tuple(changed))
-                        else:
-                            after = tuple(changed)
+                            after, names = canonical(after)
                         key = 0
                         for number in after:
                             key = key << _BITS | number
@@ -164,27 +164,82 @@ class Space:
             level = following
         return self._found(transitions, depth - 1, None, False, ())
 
+    def _settled(self, row: list[int]) -> tuple[list[int], bool, list[int]]:
+        """The state after all moves that are the only ones to be tried; whether one raised; their choices.
+
+        No state in between is kept. It ends, as each of them takes something out of a queue, or ends an iteration.
+        """
+        choices: list[int] = []
+        n, broken = len(self.parts.ids), self.ghosts.broken
+        expansion, leads, may_be_eager = self.members.expansion, self.members.leads, self.members.may_be_eager
+        while broken[row[-1]] is None:
+            affordable = self.members.mask(row[n])
+            for process in self.parts.ids:
+                if not may_be_eager[row[process - 1]]:
+                    continue
+                eager, moves = expansion(affordable, row, process)
+                if eager:
+                    if len(moves) > 1 and any(move.leader >= 0 for move in moves):
+                        moves = tuple(move for move in moves if move.leader < 0 or leads[row[move.leader]])
+                    if len(moves) == 1:
+                        break
+            else:
+                break
+            [move] = moves
+            row = self._after(row, process, move)
+            choices.append(move.choice)
+            if move.raised:
+                return row, True, choices
+        return row, False, choices
+
+    def _after(self, row: list[int], process: int, move: Move) -> list[int]:
+        """The state after a move of `process`."""
+        changed = list(row)
+        changed[process - 1] = move.member
+        for other, link in move.links:
+            changed[other] = self.members.with_link(changed[other], process, link)
+        changed[-2] += move.cost
+        if move.events:
+            changed[-1] = self.ghosts.after(changed[-1], move.events)
+        return changed
+
     def _unpacked(self, packed: int) -> Row:
         numbers = range(len(self.parts.ids) + 1, -1, -1)
         return tuple(packed >> _BITS * place & _LOW for place in numbers)
 
     def _run(self, state: int) -> tuple[AnyChoice, ...]:
         """The choices that lead to a state, by the names that the processes have at the start."""
-        namings = list(self._namings)
-        steps = []
+        namings, rows = list(self._namings), list(self._seen)
+        states = [state]
         while state:
-            steps.append((self._by[state], namings[self._names[state]]))
             state = self._before[state]
+            states.append(state)
         choices: list[AnyChoice] = []
         originally = tuple(range(len(self.parts.ids) + 1))  # by what a process is called now
-        for number, names in reversed(steps):
-            if number != GOES_DEAF:
-                choice = self.members.choices[number]
-                assert choice is not None
-                choices.append(renamed_choice(choice, originally))
+        for before, after in pairwise(reversed(states)):
+            for number in self._choices(self._unpacked(rows[before]), self._by[after]):
+                if number != GOES_DEAF:
+                    choice = self.members.choices[number]
+                    assert choice is not None
+                    choices.append(renamed_choice(choice, originally))
+            names = namings[self._names[after]]
             back = {name: process for process, name in enumerate(names)}
             originally = tuple(originally[back[name]] for name in range(len(names)))
         return tuple(choices)
+
+    def _choices(self, row: Row, first: int) -> list[int]:
+        """The numbers of a choice and of those that follow without being kept."""
+        if not self.reduced:
+            return [first]
+        affordable = self.members.mask(row[-2])
+        process, move = next(
+            (process, move)
+            for process in self.parts.ids
+            for move in self.members.expansion(affordable, row, process).moves
+            if move.choice == first
+        )
+        after = self._after(list(row), process, move)
+        return [first, *(self._settled(after)[2] if not move.raised else [])]
 
     def _found(
         self,
