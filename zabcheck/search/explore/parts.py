@@ -319,21 +319,26 @@ def of_connection(connection: Connection) -> tuple[Hashable, ...]:
 def _messages(queue: Iterable[Parcel]) -> Hashable:
     """Messages are data, so most of them can be compared as they are."""
     messages = tuple(message for message, _ in queue)
-    try:
-        hash(messages)
-    except TypeError:
-        return content(messages)
-    return messages
+    return messages if _is_hashable(messages) else content(messages)
 
 
 def of_disk(disk: Disk) -> Hashable:
     """All of a disk that what comes may depend on."""
+    durable = tuple((name, disk.durable[name]) for name in sorted(disk.durable))
     return (
-        content(disk.durable),
+        durable if _is_hashable(durable) else content(durable),
         tuple(_write(write) for write in disk.unsynced),
         disk.altered,
         content(disk.altered_variables),
     )
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _write(write: Write) -> Hashable:

@@ -106,6 +106,7 @@ class Space:
         self._namings = {unnamed: 0}
         canonical = self.symmetry.canonical if self.symmetry is not None else None
         expansion, with_link, mask = self.members.expansion, self.members.with_link, self.members.mask
+        reduced, to_look_at = self.reduced, self.members.to_look_at
         broken, after_events = self.ghosts.broken, self.ghosts.after
         first: Row = (*self.members.start, 0, 0)
         if canonical is not None:
@@ -137,7 +138,7 @@ class Space:
                         changed[n] += cost
                         if events:
                             changed[-1] = after_events(changed[-1], events)
-                        if self.reduced and not raised:
+                        if reduced and to_look_at(changed) and not raised:
                             changed, raised, _ = self._settled(changed)
                         after = tuple(changed)
                         if canonical is not None:
@@ -170,14 +171,13 @@ class Space:
         No state in between is kept. It ends, as each of them takes something out of a queue, or ends an iteration.
         """
         choices: list[int] = []
-        n, broken = len(self.parts.ids), self.ghosts.broken
-        expansion, leads, may_be_eager = self.members.expansion, self.members.leads, self.members.may_be_eager
-        while broken[row[-1]] is None:
-            affordable = self.members.mask(row[n])
+        broken, leads = self.ghosts.broken, self.members.leads
+        while (looking := self.members.to_look_at(row)) and broken[row[-1]] is None:
+            affordable = self.members.mask(row[-2])
             for process in self.parts.ids:
-                if not may_be_eager[row[process - 1]]:
+                if not looking >> process & 1:
                     continue
-                eager, moves = expansion(affordable, row, process)
+                eager, moves = self.members.expansion(affordable, row, process)
                 if eager:
                     if len(moves) > 1 and any(move.leader >= 0 for move in moves):
                         moves = tuple(move for move in moves if move.leader < 0 or leads[row[move.leader]])
