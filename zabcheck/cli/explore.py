@@ -6,17 +6,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from time import process_time
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
-from msgspec import structs
+from msgspec import Struct, structs
 from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn
 
-from invariants import select
-from invariants.quorums import MAJORITY, quorums_of
+from invariants import Invariant, select
+from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.cli.commands import (
     INCONCLUSIVE,
     OK,
@@ -26,11 +26,11 @@ from zabcheck.cli.commands import (
     Formats,
     Properties,
     ProtocolFailed,
-    Protocols,
     command,
 )
-from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.files import bad_input_for, bad_path, check_out, read
 from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.replay import load_schedule
 from zabcheck.counterexample import save
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches, switches_of
@@ -40,79 +40,172 @@ from zabcheck.report.words import as_text
 from zabcheck.search.explain import explain_replay
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.parts import CannotTellApart
-from zabcheck.search.explore.space import Explored, Progress, Space, judged_in_every_state
+from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
+from zabcheck.search.explore.space import Progress, Space, judged_in_every_state
+from zabcheck.search.goals import GOALS
 from zabcheck.search.run import replay, schedule_of
+from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
 
 GIB = 2**30
 MOST_PROCESSES = 5
 """With more, there are more renamings than pay, and more states than can be seen."""
+COARSE = {"sync": "atomic", "closing": "abrupt"}
+"""Switches that are set unless something else is said: without them there are many more states."""
+
+_BOUNDS = Bounds(processes=3, epochs=2, txns=1, timeouts=1, crashes=0, cuts=0)
+
+
+class _Search(Struct, frozen=True):
+    """What is searched, and how. `schedule` has no choices, or those that are to be certified."""
+
+    schedule: Schedule
+    quorums: Quorums
+    bounds: Bounds
+    properties: tuple[type[Invariant], ...]
+    symmetry: bool
+    reduction: bool
+
+    def space(self, reduction: bool) -> Space:
+        """A search that has not begun."""
+        checked = mutated(self.schedule.protocol, self.schedule.mutant)
+        switches = self.schedule.switches
+        return Space(
+            checked,
+            self.quorums,
+            switches,
+            self.bounds,
+            self.properties,
+            symmetry=self.symmetry,
+            reduction=reduction,
+        )
 
 
 @command
 def explore(
-    protocol: Protocols = "zab",
+    protocol: Annotated[
+        str | None, typer.Option(help="Which protocol to check: see `zabcheck list`; or `module:Class`; else zab.")
+    ] = None,
     mutant: Annotated[str | None, typer.Option(metavar="M", help="Plant this known bug.")] = None,
-    processes: Annotated[int, typer.Option(min=1, max=MOST_PROCESSES, help="How many processes.")] = 3,
-    epochs: Annotated[int, typer.Option(min=0, max=99, help="No process promises a later epoch.")] = 2,
-    txns: Annotated[int, typer.Option(min=0, max=99, help="How many client requests a primary takes.")] = 1,
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST_PROCESSES, help=f"How many processes; {_BOUNDS.processes} if not said."),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=0, max=99, help=f"No process promises a later epoch; {_BOUNDS.epochs}.")
+    ] = None,
+    txns: Annotated[
+        int | None, typer.Option(min=0, max=99, help=f"How many client requests a primary takes; {_BOUNDS.txns}.")
+    ] = None,
     timeouts: Annotated[
-        str, typer.Option(metavar="N", help="How many time-outs, and changes of mind of oracles; or `unlimited`.")
-    ] = "1",
-    crashes: Annotated[int, typer.Option(min=0, max=99, help="How many crashes; a process recovers at any time.")] = 0,
-    quorums: Annotated[str, typer.Option(metavar="Q", help="The quorum system.")] = MAJORITY,
+        str | None,
+        typer.Option(
+            metavar="N", help=f"How many time-outs, and changes of mind of oracles, or `unlimited`; {_BOUNDS.timeouts}."
+        ),
+    ] = None,
+    crashes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N", help=f"How many crashes, or `unlimited`; {_BOUNDS.crashes}. A process recovers at any time."
+        ),
+    ] = None,
+    cuts: Annotated[
+        str | None,
+        typer.Option(metavar="N", help=f"How many connections that break, or `unlimited`; {_BOUNDS.cuts}."),
+    ] = None,
+    quorums: Annotated[str | None, typer.Option(metavar="Q", help="The quorum system; majority if not said.")] = None,
     switch: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Set a switch; sync=atomic if it is not set.")
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Set a switch; sync=atomic and closing=abrupt if they are not set."),
     ] = None,
     property: Properties = None,
     symmetry: Annotated[
         bool, typer.Option("--symmetry/--no-symmetry", help="Take states for one that differ in names alone.")
     ] = True,
+    por: Annotated[
+        bool, typer.Option("--por/--no-por", help="Try only one order of moves that commute (partial-order reduction).")
+    ] = True,
+    certify: Annotated[
+        Path | None,
+        typer.Option(metavar="SCHEDULE", help="Tell whether this counterexample is the shortest within what it uses."),
+    ] = None,
     memory: Annotated[float, typer.Option(min=0.05, help="End when so many GiB are used.")] = 4.0,
     out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
     """Visit every state within bounds: prove that nothing breaks there, or give the shortest run that breaks it."""
+    said = {
+        "--protocol": protocol,
+        "--mutant": mutant,
+        "--processes": processes,
+        "--quorums": quorums,
+        "--switch": switch,
+    }
+    if certify is None:
+        schedule = _asked_for(protocol or "zab", mutant, processes or _BOUNDS.processes, quorums or MAJORITY, switch)
+        steps: tuple[schedules.AnyChoice, ...] = ()
+        least = structs.replace(_BOUNDS, processes=schedule.processes)
+    else:
+        for option, value in said.items():
+            if value is not None:
+                raise BadInput(f"{option}: with --certify that comes from the schedule")
+        schedule, steps, least = _to_certify(certify)
+    limits: dict[str, Any] = {
+        "epochs": epochs,
+        "txns": txns,
+        "timeouts": timeouts and number_of("--timeouts", timeouts),
+        "crashes": crashes and number_of("--crashes", crashes),
+        "cuts": cuts and number_of("--cuts", cuts),
+    }
+    bounds = structs.replace(least, **{name: value for name, value in limits.items() if value is not None})
     with bad_input_for(ValueError):
-        checked = mutated(protocol, mutant)
-        kinds = tuple(kind for kind in select(property or checked.properties) if judged_in_every_state(kind))
+        checked = mutated(schedule.protocol, schedule.mutant)
+        names = property or (None if certify is None or schedule.violates is None else [schedule.violates])
+        kinds = tuple(kind for kind in select(names or checked.properties) if judged_in_every_state(kind))
     if not kinds:
         raise BadInput("--property: expected one that can be judged in every state, so none of the group `liveness`")
     with bad_input_for(ValueError, "--quorums: "):
-        family = quorums_of(quorums, processes)
+        family = quorums_of(schedule.quorums, schedule.processes)
+    check_out(out)
+    searched = _Search(schedule, family, bounds, kinds, symmetry, por)
+    start = process_time()
+    with progress(start) as show, bad_input_for(CannotTellApart, f"--protocol {schedule.protocol}: "):
+        if certify is None:
+            came = search(searched.space, por, memory * GIB, show)
+        else:
+            came = shorter(searched.space, steps, memory * GIB, show)
+    return _finish(searched, came, len(steps), process_time() - start, out, format)
+
+
+def _asked_for(protocol: str, mutant: str | None, processes: int, quorums: str, switch: list[str] | None) -> Schedule:
+    """What the options say, as a schedule without choices."""
+    with bad_input_for(ValueError):
+        mutated(protocol, mutant)
     with bad_input_for(ValueError, "--switch: "):
-        set_ = switches_of(switch or ())
-    switches = Switches(**{"sync": "atomic", **set_})
+        switches = Switches(**{**COARSE, **switches_of(switch or ())})
     for name, wrong in (("elections", "together"), ("application", "key-value")):
         if getattr(switches, name) == wrong:
             raise BadInput(f"--switch {name}={wrong}: expected another value, an exhaustive search does not know that")
-    check_out(out)
-    bounds = Bounds(processes, epochs, txns, number_of("--timeouts", timeouts), crashes)
-    start = process_time()
-    with progress(start) as show, bad_input_for(CannotTellApart, f"--protocol {protocol}: "):
-        space = Space(checked, family, switches, bounds, kinds, symmetry=symmetry)
-        found = space.explore(memory * GIB, show)
-    values = msgspec.to_builtins(switches)  # those that are not as the letter of the paper has them
-    settings = (*([quorums] if quorums != MAJORITY else []), *(f"{name} {value}" for name, value in values.items()))
-    result = Exploration(
-        protocol=protocol,
-        mutant=mutant,
-        bounds=bounds.in_words(),
-        settings=settings,
-        symmetry=space.symmetry is not None,
-        states=found.states,
-        transitions=found.transitions,
-        depth=found.depth,
-        parts=found.parts,
-        whole=found.whole,
-        broken=found.broken,
-        exercised=tuple(name for name, was in found.exercised.items() if was),
-        unexercised=tuple(name for name, was in found.exercised.items() if not was),
-        switched_off=found.switched_off,
-        seconds=round(process_time() - start, 2),
-    )
-    schedule = schedule_of(protocol, mutant, processes, (), quorums=quorums, switches=switches)
-    return finish(result, found, schedule, out, format)
+    return schedule_of(protocol, mutant, processes, (), quorums=quorums, switches=switches)
+
+
+def _to_certify(file: Path) -> tuple[Schedule, tuple[schedules.AnyChoice, ...], Bounds]:
+    """A saved schedule, its steps, and what they use."""
+    schedule = load_schedule(read(file, schedules.MAX_BYTES), str(file))
+    if schedule.processes > MOST_PROCESSES:
+        raise BadInput(f"{file}, field `processes`: expected at most {MOST_PROCESSES}, found {schedule.processes}")
+    for name, wrong in (("elections", "together"), ("application", "key-value")):
+        if getattr(schedule.switches, name) == wrong:
+            raise BadInput(f"{file}, field `switches`: an exhaustive search does not know {name} {wrong}")
+    try:
+        steps, bounds = used_by(schedule)
+    except NotTried as kind:
+        raise BadInput(f"{file}, field `choices`: an exhaustive search has no `{kind}`") from None
+    replayed = replay(schedule, None if schedule.violates is None else [schedule.violates])
+    broken = [verdict.property for verdict in replayed.verdicts if verdict.status == "violated"]
+    if not broken:
+        raise BadInput(f"{file}: expected a run that violates {schedule.violates or 'a property'}; it does not")
+    return structs.replace(schedule, violates=broken[0]), steps, bounds
 
 
 def number_of(option: str, text: str) -> int:
@@ -143,21 +236,41 @@ def progress(start: float) -> Iterator[Callable[[Progress], None]]:
             rate = at.transitions / max(0.001, process_time() - start)
             bar.update(
                 task,
-                description=f"{at.states:,} states, {at.states - at.done:,} of them waiting, {at.depth} steps deep, "
+                description=f"{at.states:,} states, {at.states - at.done:,} of them waiting, {at.depth} levels deep, "
                 f"{rate:,.0f} transitions a second, {used:.1f} GiB; how many there are is not known",
             )
 
         yield show
 
 
-def finish(
-    result: Exploration,
-    found: Explored,
-    schedule: Schedule,
-    out: Path,
-    format: Format,
-) -> int:
+def _finish(searched: _Search, came: Shortest, to_certify: int, seconds: float, out: Path, format: Format) -> int:
     """Print what was found, and write the counterexample; the exit code."""
+    found, schedule = came.found, searched.schedule
+    values = msgspec.to_builtins(schedule.switches)  # those that are not as the letter of the paper has them
+    system = [schedule.quorums] if schedule.quorums != MAJORITY else []
+    result = Exploration(
+        protocol=schedule.protocol,
+        mutant=schedule.mutant,
+        bounds=searched.bounds.in_words(),
+        settings=(*system, *(f"{name} {value}" for name, value in values.items())),
+        symmetry=searched.symmetry and mutated(schedule.protocol).rename is not None,
+        reduction=searched.reduction and mutated(schedule.protocol).commutes and not to_certify,
+        states=found.states,
+        transitions=found.transitions,
+        depth=found.depth,
+        parts=found.parts,
+        whole=found.whole,
+        broken=found.broken,
+        steps=len(found.choices),
+        tried=came.tried,
+        certified=to_certify,
+        exercised=tuple(name for name, was in found.exercised.items() if was),
+        unexercised=tuple(name for name, was in found.exercised.items() if not was),
+        goals=found.goals,
+        unreached=tuple(goal for goal in GOALS if goal not in found.goals),
+        switched_off=found.switched_off,
+        seconds=round(seconds, 2),
+    )
     counterexample, story, files = None, None, []
     if found.choices:
         schedule = structs.replace(schedule, choices=found.choices, violates=found.broken)
@@ -186,4 +299,6 @@ def finish(
             print_path(console, f"wrote {file}")
     if result.broken is not None:
         return VIOLATED
+    if to_certify:
+        return OK if came.tried == to_certify - 1 else INCONCLUSIVE
     return OK if result.whole and not result.unexercised else INCONCLUSIVE

@@ -16,9 +16,12 @@ CHAIN_BITS = 63
 class Exploration(Struct, frozen=True):
     """An exhaustive search as data. `seconds` is CPU time.
 
-    `whole`: every state was gone on from. `switched_off`: how often each bound forbade a move that was possible.
-    `exercised`: the properties that had something to judge in some state; `unexercised`: the others.
-    `symmetry`: whether states that differ in the names of processes alone were taken for one.
+    `whole`: every state was gone on from. `steps`: those of the counterexample, 0 if there is none. `tried`: no run of
+    up to so many steps breaks anything. `certified`: the steps of the run that was to be certified, or 0.
+    `switched_off`: how many different moves each bound forbade. `exercised`: the properties that had something to judge
+    in some state; `unexercised`: the others. `goals`: those that were seen to be reached; `unreached`: the others.
+    `symmetry`: whether states that differ in the names of processes alone were taken for one; `reduction`: whether only
+    one order of moves that commute was tried.
     """
 
     protocol: str
@@ -26,14 +29,20 @@ class Exploration(Struct, frozen=True):
     bounds: str
     settings: tuple[str, ...]
     symmetry: bool
+    reduction: bool
     states: int
     transitions: int
     depth: int
     parts: int
     whole: bool
     broken: str | None
+    steps: int
+    tried: int
+    certified: int
     exercised: tuple[str, ...]
     unexercised: tuple[str, ...]
+    goals: tuple[str, ...]
+    unreached: tuple[str, ...]
     switched_off: Mapping[str, int]
     seconds: float
 
@@ -55,23 +64,14 @@ def sentences(found: Exploration) -> list[str]:
     size = (
         f"{counted(found.states, 'state', 'states')}"
         + (" (up to the names of processes)" if found.symmetry else "")
-        + f", {counted(found.transitions, 'transition', 'transitions')}, {found.depth} steps deep, made of "
-        f"{found.parts:,} different parts; {found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
+        + f", {counted(found.transitions, 'transition', 'transitions')}, {counted(found.depth, 'level', 'levels')}, "
+        f"made of {found.parts:,} different parts; {found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
     )
-    said = []
-    if found.broken is not None:
-        said.append(f"{found.broken} is violated, and no shorter run violates any property that was judged")
-        said.append(f"{what}, within {within}: every run of fewer steps was tried")
-    elif not found.whole:
-        said.append("not finished: nothing was found in what was explored, and nothing is proved of the rest")
-        said.append(f"{what}, within {within}: all runs of fewer than {found.depth} steps, and some of that many")
-    else:
-        said.append(f"proved: {what} violates none of {len(found.exercised)} properties in any state within the bounds")
-        said.append(f"the bounds: {within}")
-    said.append(size)
+    said = [_result(found, what), f"{'the bounds' if found.whole else what + ', within'}: {within}", size]
     if found.whole:
         said.append(
-            f"switched off by the bounds: {', '.join(f'{name} {n:,} times' for name, n in found.switched_off.items())}"
+            "moves that the bounds switched off, besides what they count: "
+            + ", ".join(f"{name} {n:,}" for name, n in found.switched_off.items())
             if found.switched_off
             else "the bounds switched nothing off but what they count"
         )
@@ -79,9 +79,36 @@ def sentences(found: Exploration) -> list[str]:
             f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
             f"{found.parts:,} parts that has a chance of less than {_chance(found.parts):.0e}"
         )
-    if found.unexercised and found.broken is None:
+        if found.unreached and not found.certified:
+            said.append(f"not seen in any run: {', '.join(found.unreached)}")
+    if found.unexercised and found.broken is None and not found.certified:
         said.append(f"no state exercised: {', '.join(found.unexercised)}; of these nothing is proved")
     return said
+
+
+def _result(found: Exploration, what: str) -> str:
+    """In a sentence."""
+    fewer = f"every run of up to {counted(found.tried, 'step', 'steps')} was tried"
+    if found.certified and found.broken is not None:
+        return f"{found.broken} is violated in {found.steps} steps instead of {found.certified}, and {_least(found)}"
+    if found.certified:
+        if found.tried == found.certified - 1:
+            return f"certified: no run of fewer than {found.certified} steps violates it; {fewer}"
+        return f"not finished: whether a run of fewer than {found.certified} steps violates it is not known; {fewer}"
+    if found.broken is not None:
+        return f"{found.broken} is violated, and {_least(found)}"
+    if not found.whole:
+        return "not finished: nothing was found in what was explored, and nothing is proved of the rest"
+    return f"proved: {what} violates none of {len(found.exercised)} properties in any state within the bounds"
+
+
+def _least(found: Exploration) -> str:
+    if found.tried == found.steps - 1:
+        return "no shorter run within the bounds violates any property that was judged"
+    return (
+        f"whether a run of fewer than {found.steps} steps violates any is not known: "
+        f"every run of up to {counted(found.tried, 'step', 'steps')} was tried"
+    )
 
 
 def _chance(parts: int) -> float:

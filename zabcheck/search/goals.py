@@ -164,3 +164,12 @@ class Goals:
         self._fresh.add(event.process)
         self._down.discard(event.process)
         self._position.pop(event.process, None)
+
+    def fork(self) -> "Goals":
+        """An independent copy, to watch another continuation of the run. O(processes + transactions)."""
+        twin = Goals(self.quorums)
+        for name, value in vars(self).items():
+            if name != "observers":  # those are bound to whom they belong
+                setattr(twin, name, value.copy() if isinstance(value, dict | set) else value)
+        twin._holders = {txn: holders.copy() for txn, holders in self._holders.items()}
+        return twin

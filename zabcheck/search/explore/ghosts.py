@@ -18,6 +18,7 @@ from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
 from invariants.identity import identity
 from invariants.quorums import Quorums
 from zabcheck.search.explore.parts import NOTHING, CannotTellApart, Names, Parts
+from zabcheck.search.goals import Goals
 
 Group = tuple[type[Invariant], ...]
 _ONE_RECORD = ("core", "causality", "ladis")
@@ -100,6 +101,9 @@ class Ghosts:
         self._came_from: list[tuple[int, int]] = [(0, NOTHING)]
         """By number: the ghost before, and the number of the events that led from there."""
         self._renamed: dict[tuple[int, Names], int] = {}
+        self.goals: dict[str, None] = {}
+        """The goals that some run reached; for each ghost one run is watched, the first that led there."""
+        self._goals = [(Goals(quorums), (0,) * (quorums.size + 1))]
 
     def __len__(self) -> int:
         return len(self._ghosts)
@@ -121,14 +125,28 @@ class Ghosts:
         shown = self._parts.events[events]
         known = zip(self._ghosts[ghost], self._groups, strict=True)
         after = tuple(group.after(number, events, shown) for number, group in known)
+        goals = self._watched(ghost, shown)
         found = self._ids.get(after)
         if found is None:
             found = self._ids[after] = len(self._ghosts)
             self._ghosts.append(after)
+            self._goals.append(goals)
             self._came_from.append((ghost, events))
             each = (group.broken[number] for number, group in zip(after, self._groups, strict=True))
             self.broken.append(next((broken for broken in each if broken is not None), None))
         return found
+
+    def _watched(self, ghost: int, events: Sequence[Event]) -> tuple[Goals, tuple[int, ...]]:
+        """What the goals know after these events, and the incarnations."""
+        before, incarnations_before = self._goals[ghost]
+        goals, incarnations = before.fork(), list(incarnations_before)
+        for event in events:
+            observe = goals.observers.get(type(event))
+            if observe is not None and isinstance(event, Local):
+                observe(replace(event, incarnation=incarnations[event.process]))
+                incarnations[event.process] += isinstance(event, Crash)
+        self.goals |= goals.reached
+        return goals, tuple(incarnations)
 
     def renamed(self, ghost: int, names: Names) -> int:
         """What is known if every process had its new name from the start. O(1) if that was asked before."""

@@ -46,20 +46,23 @@ class Progress(NamedTuple):
 class Explored(Struct, frozen=True):
     """What a search found. `broken` is the property that the run of `choices` violates.
 
-    Without partial-order reduction its length is the shortest. `whole` is False if the search ended before every state
-    was gone on from. `switched_off` counts the moves that each bound forbade, by its name. `exercised` says for each
-    property whether there was anything to judge.
+    Without partial-order reduction its length is the shortest. `whole`: every state was gone on from; it is False, too,
+    if something is broken. `tried`: without partial-order reduction, every run of up to so many steps was tried.
+    `switched_off` counts the moves that each bound forbade, by its name. `exercised` says for each property whether
+    there was anything to judge; `goals` are those that were seen to be reached.
     """
 
     states: int
     transitions: int
     depth: int
     whole: bool
+    tried: int
     broken: str | None
     raised: bool
     choices: tuple[AnyChoice, ...]
     switched_off: dict[str, int]
     exercised: dict[str, bool]
+    goals: tuple[str, ...]
     parts: int
     """How many different processes, connections and ghosts the states are made of."""
 
@@ -99,8 +102,17 @@ class Space:
         """The states that were seen, in the order of discovery: the members, what was used, and the ghost."""
         return map(self._unpacked, self._seen)
 
-    def explore(self, memory: float = float("inf"), on_progress: Callable[[Progress], None] | None = None) -> Explored:
-        """Go on until every state was seen, something breaks, or `memory` bytes are used."""
+    def explore(
+        self,
+        memory: float = float("inf"),
+        on_progress: Callable[[Progress], None] | None = None,
+        *,
+        levels: int | None = None,
+    ) -> Explored:
+        """Go on until every state was seen, something breaks, `memory` bytes are used, or `levels` were gone through.
+
+        Costs some microseconds and less than 100 bytes a state, once the tables are filled.
+        """
         n, ids, leads = len(self.parts.ids), self.parts.ids, self.members.leads
         unnamed = tuple(range(n + 1))
         self._namings = {unnamed: 0}
@@ -114,7 +126,7 @@ class Space:
         seen = self._seen = {_packed(first): None}
         level = [first]
         names, depth, transitions, index = unnamed, 0, 0, 0
-        while level:
+        while level and depth != levels:
             following: list[Row] = []
             depth += 1
             for row in level:
@@ -163,7 +175,8 @@ class Space:
                     if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory:
                         return self._found(transitions, depth, None, False, (), whole=False)
             level = following
-        return self._found(transitions, depth - 1, None, False, ())
+        depth -= not level  # the last one led to nothing new
+        return self._found(transitions, depth, None, False, (), whole=not level, tried=depth)
 
     def _settled(self, row: list[int]) -> tuple[list[int], bool, list[int]]:
         """The state after all moves that are the only ones to be tried; whether one raised; their choices.
@@ -249,17 +262,20 @@ class Space:
         raised: bool,
         choices: tuple[AnyChoice, ...],
         whole: bool = True,
+        tried: int | None = None,
     ) -> Explored:
         return Explored(
             states=len(self._seen),
             transitions=transitions,
             depth=depth,
             whole=whole and broken is None and not raised,
+            tried=depth - 1 if tried is None else tried,
             broken=broken,
             raised=raised,
             choices=choices,
             switched_off=dict(self.members.switched_off),
             exercised=self.ghosts.exercised,
+            goals=tuple(self.ghosts.goals),
             parts=len(self.parts.processes) + len(self.parts.links) - 1 + len(self.ghosts),
         )
 

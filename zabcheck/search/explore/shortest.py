@@ -1,0 +1,92 @@
+"""The shortest run that breaks a property, in fine steps; and how much a known one uses.
+
+The reduced search finds out whether anything breaks, and where it does it is fast; but it does not keep lengths: it may
+take two steps for one, and makes some moves before they are needed. So the unreduced search follows. It need not go
+further than the run that is known, and knows of each run of fewer steps.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from invariants import Event
+from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.space import Explored, Progress, Space
+from zabcheck.search.run import simulate
+from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.schedule import (
+    AnyChoice,
+    Choice,
+    Crash,
+    Elect,
+    Notice,
+    Receive,
+    Recover,
+    Request,
+    Reset,
+    Schedule,
+    Sync,
+    Timeout,
+)
+
+TRIED = (Crash, Elect, Notice, Receive, Recover, Request, Reset, Sync, Timeout)
+"""The kinds of choices that an exhaustive search makes."""
+
+Show = Callable[[Progress], None] | None
+
+
+class Shortest(Struct, frozen=True):
+    """What a search came to: `found` may have a run that breaks something. No run of up to `tried` steps does."""
+
+    found: Explored
+    tried: int
+
+
+def search(
+    space: Callable[[bool], Space], reduction: bool, memory: float = float("inf"), show: Show = None
+) -> Shortest:
+    """Search; where something breaks, search for the shortest run that does. `space(reduction)` makes a search."""
+    first = space(reduction)
+    found = first.explore(memory, show)
+    if not found.choices or not first.reduced:
+        return Shortest(found, found.tried)
+    second = shorter(space, found.choices, memory, show)
+    return second if second.found.choices else Shortest(found, second.tried)
+
+
+def shorter(
+    space: Callable[[bool], Space], known: Sequence[AnyChoice], memory: float = float("inf"), show: Show = None
+) -> Shortest:
+    """Look for a run that breaks something in fewer steps than the `known` one."""
+    levels = len(known) - 1
+    found = space(False).explore(memory, show, levels=levels)
+    return Shortest(found, levels if found.whole else found.tried)
+
+
+class NotTried(ValueError):
+    """A run has a choice of a kind that an exhaustive search does not make. The message is its name."""
+
+
+def used_by(schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
+    """The steps of a run, and the least bounds that it is within. NotTried if it is within none."""
+    whole = simulate(schedule, lambda _: None)
+    for each in schedule.choices:
+        whole.execute(each)
+    epoch, used = 0, Counter[type[Choice]]()
+
+    def note(event: Event) -> None:
+        nonlocal epoch
+        epoch = max(epoch, getattr(event, "epoch", 0))
+
+    again = simulate(schedule, note)
+    for choice in whole.executed:
+        if not isinstance(choice, TRIED) or (isinstance(choice, Request) and choice.value is not None):
+            raise NotTried(type(choice).__name__.lower())
+        mid_iteration = isinstance(choice, Elect) and again.following[choice.process] != NOBODY
+        used[Timeout if mid_iteration else type(choice)] += 1
+        again.execute(choice)
+        epochs = (getattr(state, name, 0) or 0 for state in again.states for name in ("accepted_epoch", "new_epoch"))
+        epoch = max(epoch, *epochs)
+    bounds = Bounds(schedule.processes, epoch, used[Request], used[Timeout], used[Crash], used[Reset])
+    return tuple(whole.executed), bounds  # type: ignore[arg-type]  # all are AnyChoice: each is one of TRIED
