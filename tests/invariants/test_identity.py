@@ -1,7 +1,7 @@
 """Two judges with one identity say the same of whatever comes."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from random import Random
 
@@ -26,13 +26,35 @@ from invariants import (
 from invariants.identity import identity
 from invariants.quorums import Quorums
 from tests.invariants.builders import A, B, C, broadcasts, deliveries, restore, told
-from tests.invariants.continuations import MUTANTS, Cut, alike, broken, coming, cut, lives_of, run_of, verdict
+from tests.invariants.continuations import (
+    MUTANTS,
+    PROTOCOL,
+    SEQUENCES,
+    Cut,
+    alike,
+    broken,
+    coming,
+    cut,
+    lives_of,
+    of_few,
+    run_of,
+    verdict,
+)
 from tests.invariants.protocol_traces import random_protocol_trace
 from tests.invariants.traces import random_trace
 
 KINDS = tuple(kind for kind in select(None) if kind.group != "liveness")
 OF_SEQUENCES = tuple(kind for kind in KINDS if kind.group in ("core", "causality", "ladis"))
-GROUPS = {**{kind.name: (kind,) for kind in KINDS}, "of sequences": OF_SEQUENCES, "all": KINDS}
+GROUPS = {
+    **{kind.name: (kind,) for kind in KINDS},
+    "core": tuple(select("core")),
+    "order and strict causality": tuple(select(["total order", "agreement", "strict causality"])),
+    "order and primaries": tuple(select(["total order", "agreement", "global primary order", "primary integrity"])),
+    "order and causal order": tuple(select(["total order", "agreement", "causal order"])),
+    "of sequences": OF_SEQUENCES,
+    "all": KINDS,
+}
+"""Judged alone, a property still says something after a fork; together, the orders say so first."""
 QUORUMS = Quorums(3)
 
 
@@ -49,17 +71,14 @@ def known(events: Sequence[Event], kinds: Sequence[type[Invariant]] = KINDS) -> 
 
 @cache
 def cuts() -> list[Cut]:
-    """Of random traces with defects of every kind, and of runs of Zab and its mutants."""
-    found = []
-    for seed in range(500):
-        rng = Random(seed)
-        sources = (
-            lambda seed: random_trace(seed).events[:14],
-            lambda seed: random_protocol_trace(seed).events,
-            lambda seed: run_of(MUTANTS[seed // 3 % len(MUTANTS)], seed),
-        )
-        found.append(cut(sources[seed % 3](seed), rng, 25))
-    return found
+    """Of random traces with defects of every kind, and of runs of Zab and its mutants; and of short traces."""
+    sources: list[Callable[[int], Sequence[Event]]] = [
+        lambda seed: random_trace(seed).events[:14],
+        lambda seed: random_protocol_trace(seed).events,
+        lambda seed: run_of(MUTANTS[seed // 3 % len(MUTANTS)], seed),
+    ]
+    found = [cut(sources[seed % 3](seed), Random(seed), 25) for seed in range(240)]
+    return [*found, *(of_few(Random(seed), 200, (PROTOCOL, SEQUENCES)[seed % 2]) for seed in range(6))]
 
 
 @pytest.mark.parametrize("name", GROUPS)
