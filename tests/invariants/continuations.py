@@ -166,12 +166,15 @@ class Few:
 
     def deliver(self, process: int) -> list[Local]:
         if self.rng.random() < 0.05:
-            return [Deliver(*self.actor(process), self.rng.choice(self.order))]
+            return self.deliver_any(process)
         txn = self.order[min(self.places[process], 2)]
         if txn in self.unsent:
             return []
         self.places[process] += 1
         return [Deliver(*self.actor(process), txn)]
+
+    def deliver_any(self, process: int) -> list[Local]:
+        return [Deliver(*self.actor(process), self.rng.choice(self.order))]
 
     def restore(self, process: int) -> list[Local]:
         self.places[process] = self.rng.randint(0, 2)
@@ -208,6 +211,7 @@ class Few:
 ACTIONS: dict[str, Callable[[Few, int], list[Local]]] = {
     "b": Few.broadcast,
     "d": Few.deliver,
+    "D": Few.deliver_any,
     "r": Few.restore,
     "c": Few.crash,
     "p": Few.promise,
@@ -215,8 +219,8 @@ ACTIONS: dict[str, Callable[[Few, int], list[Local]]] = {
     "a": Few.accept,
     "e": Few.establish,
 }
-SEQUENCES = "bbbbbbbddddddddcrr"
-PROTOCOL = "bbbddddcphhaaae"
+MIXES = ("bbbbbbbddddddddcrr", "bbbddddcphhaaae", "DDDDDcr", "bbbbddDDcr", "bbbbhhddddDc", "aaaahhhdDDc")
+"""What short traces are made of: for the properties of sequences, all, redelivery, forks, invariant 5 and chosen."""
 
 MUTANTS = [None, *(name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab")]
 

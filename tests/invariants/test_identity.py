@@ -27,9 +27,8 @@ from invariants.identity import identity
 from invariants.quorums import Quorums
 from tests.invariants.builders import A, B, C, broadcasts, deliveries, restore, told
 from tests.invariants.continuations import (
+    MIXES,
     MUTANTS,
-    PROTOCOL,
-    SEQUENCES,
     Cut,
     alike,
     broken,
@@ -78,7 +77,7 @@ def cuts() -> list[Cut]:
         lambda seed: run_of(MUTANTS[seed // 3 % len(MUTANTS)], seed),
     ]
     found = [cut(sources[seed % 3](seed), Random(seed), 25) for seed in range(240)]
-    return [*found, *(of_few(Random(seed), 200, (PROTOCOL, SEQUENCES)[seed % 2]) for seed in range(6))]
+    return [*found, *(of_few(Random(seed), 200, MIXES[seed % 6]) for seed in range(12))]
 
 
 @pytest.mark.parametrize("name", GROUPS)
