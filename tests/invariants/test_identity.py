@@ -6,6 +6,7 @@ from functools import cache
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from invariants import (
     Accept,
@@ -21,15 +22,17 @@ from invariants import (
     Promise,
     Recover,
     State,
+    Txn,
     select,
 )
 from invariants.identity import identity
 from invariants.quorums import Quorums
-from tests.invariants.builders import A, B, C, broadcasts, deliveries, restore, told
+from tests.invariants.builders import A, B, C, D, broadcasts, deliveries, restore, told
 from tests.invariants.continuations import (
     MIXES,
     MUTANTS,
     Cut,
+    Known,
     alike,
     broken,
     coming,
@@ -124,6 +127,129 @@ def test_what_may_matter_makes_one() -> None:
     assert known(sent) != known(broadcasts(1, 1, A))
     assert known([*sent, *deliveries(1, A)]) != known([*sent, *deliveries(2, A)])
     assert known(broadcasts(1, 1, A)) != known(broadcasts(2, 1, A))
+
+
+def accepts(epoch: int, txn: Txn, *processes: int) -> list[Event]:
+    return [Accept(process, 0, epoch, txn) for process in processes]
+
+
+def adopts(epoch: int, history: Sequence[Txn], *processes: int) -> list[Event]:
+    return [Adopt(process, 0, epoch, *told(history)) for process in processes]
+
+
+APART: dict[str, tuple[tuple[str, ...], list[Event], list[Event], list[Event]]] = {
+    "which process broadcast, in whatever incarnation": (
+        ("total order", "agreement", "causal order"),
+        [*broadcasts(1, 1, A), *broadcasts(1, 1, B, incarnation=1), Crash(1, 1)],
+        [*broadcasts(1, 1, A), *broadcasts(2, 1, B), Crash(1, 0), Crash(2, 0)],
+        [Recover(1, 0), Recover(2, 0), *deliveries(3, B, A)],
+    ),
+    "what is delivered": (
+        ("total order", "agreement"),
+        [*broadcasts(1, 1, A, B), *deliveries(1, A)],
+        [*broadcasts(1, 1, A, B), *deliveries(1, B)],
+        deliveries(2, A),
+    ),
+    "an epoch that the zxid does not tell": (
+        ("total order", "agreement", "global primary order"),
+        [*broadcasts(1, 3, A), *deliveries(1, A)],
+        [*broadcasts(1, 1, A), *deliveries(1, A)],
+        [*broadcasts(2, 2, D), *deliveries(1, D)],
+    ),
+    "what a process delivered in another life": (
+        ("total order", "agreement", "strict causality"),
+        [*broadcasts(1, 1, A), *deliveries(3, A), *deliveries(2, A), Crash(2, 0)],
+        [*broadcasts(1, 1, A), *deliveries(3, A), Crash(2, 0)],
+        [*broadcasts(2, 2, D), *deliveries(3, D)],
+    ),
+    "where a life ended": (
+        ("agreement",),
+        [*broadcasts(1, 1, A, B, C), *deliveries(1, A, B), Crash(1, 0), *deliveries(2, A, B, C)],
+        [*broadcasts(1, 1, A, B, C), *deliveries(2, A, B, C), Crash(1, 0)],
+        deliveries(3, A, C),
+    ),
+    "the last of the current life": (
+        ("redelivery",),
+        [*deliveries(1, A, B), Crash(1, 0), *deliveries(1, A, incarnation=1)],
+        [*deliveries(1, A, B), Crash(1, 0), Recover(1, 1)],
+        deliveries(1, C),
+    ),
+    "what came after what": (
+        ("redelivery",),
+        [*deliveries(1, A, B), Crash(1, 0)],
+        [*deliveries(1, A), Crash(1, 0)],
+        deliveries(1, A, C),
+    ),
+    "where a phase begins": (
+        ("invariant 5",),
+        [*broadcasts(1, 1, A, B), *adopts(1, [A], 2), CommitEpoch(2, 0, 1)],
+        [*broadcasts(1, 1, A, B), *adopts(1, [], 2), CommitEpoch(2, 0, 1)],
+        deliveries(2, B),
+    ),
+    "where the next phase begins": (
+        ("invariant 5",),
+        [*broadcasts(1, 1, A, B), *adopts(1, [A], 2)],
+        [*broadcasts(1, 1, A, B), *adopts(1, [], 2)],
+        [CommitEpoch(2, 0, 1), *deliveries(2, B)],
+    ),
+    "how far a phase is": (
+        ("invariant 5",),
+        [*broadcasts(1, 1, A, B), *adopts(1, [], 2), CommitEpoch(2, 0, 1), *deliveries(2, A)],
+        [*broadcasts(1, 1, A, B), *adopts(1, [], 2), CommitEpoch(2, 0, 1)],
+        deliveries(2, B),
+    ),
+    "the epoch of an acceptance": (
+        ("chosen",),
+        [*adopts(1, [], 1), *accepts(1, A, 1, 2)],
+        [*adopts(1, [], 1), *accepts(1, A, 1), *accepts(2, A, 2)],
+        deliveries(3, A),
+    ),
+    "who may have accepted anything": (
+        ("chosen",),
+        [*accepts(1, C, 3), *adopts(1, [A, B], 1, 2)],
+        [*accepts(1, C, 3), *adopts(1, [A, B], 1), *adopts(2, [A, B], 2)],
+        deliveries(3, B),
+    ),
+    "what may be the history of an epoch": (
+        ("chosen",),
+        [*accepts(1, C, 3), *broadcasts(1, 2, D), *adopts(2, [], 1)],
+        [*accepts(1, C, 3), *broadcasts(1, 2, D), *adopts(1, [], 1)],
+        [*adopts(2, [D], 2, 3), *deliveries(3, A)],
+    ),
+    "what may be behind it": (
+        ("chosen",),
+        [*accepts(1, C, 3), *broadcasts(1, 2, D), *adopts(2, [], 1)],
+        [*accepts(1, C, 3), *adopts(2, [], 1)],
+        [*adopts(2, [D], 2, 3), *deliveries(3, A)],
+    ),
+    "which histories are known": (
+        ("chosen",),
+        [*accepts(1, A, 3), *adopts(2, [], 3)],
+        [*accepts(1, C, 3), *adopts(2, [], 3)],
+        [*adopts(1, [A], 1, 2), *deliveries(3, B)],
+    ),
+}
+"""By what has to be told apart: the properties, two traces, and what comes. The latter breaks something once."""
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_a_continuation_can_make_matter_is_told_apart(name: str) -> None:
+    names, *traces, rest = APART[name]
+    kinds = select(names)
+    judges = [Judge(kinds, "global", QUORUMS) for _ in traces]
+    told_apart, said = set(), set()
+    for judge, trace in zip(judges, traces, strict=True):
+        for event in trace:
+            judge.observe(event)
+        local = tuple(event for event in trace if isinstance(event, Local))
+        assert not broken(judge)
+        lives = lives_of(local)
+        told_apart.add(identity(judge, lives))
+        coming_then = tuple(replace(event, incarnation=0) for event in rest if isinstance(event, Local))
+        said.add(verdict(Known(judge, local, lives), coming_then))
+    assert len(said) == 2, "else there would be nothing to tell apart"
+    assert None in said
+    assert len(told_apart) == 2
 
 
 def test_who_was_a_primary_that_is_over_makes_none() -> None:
