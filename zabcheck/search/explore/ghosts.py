@@ -44,6 +44,7 @@ class _Group:
     def __init__(self, group: Group, quorums: Quorums) -> None:
         judge = Judge(group, quorums=quorums)
         self.looks_at = frozenset(judge.observers) | {Crash}
+        self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
         self.broken: list[str | None] = [None]
         self.exercised: dict[str, bool] = {kind.name: False for kind in group}
         self._known = [_Known(judge, (0,) * (quorums.size + 1))]
@@ -65,7 +66,7 @@ class _Group:
         before = self._known[number]
         judge, incarnations = before.judge.fork(), list(before.incarnations)
         for event in seen:
-            if isinstance(event, Broadcast) and event.txn in judge.record.sent:
+            if self.reads_sequences and isinstance(event, Broadcast) and event.txn in judge.record.sent:
                 raise CannotTellApart(f"{event.txn} is broadcast twice, and the properties tell no runs apart by that")
             if isinstance(event, Local):
                 judge.observe(replace(event, incarnation=incarnations[event.process]))

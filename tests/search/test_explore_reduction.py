@@ -1,0 +1,122 @@
+"""Partial-order reduction loses nothing: what processes do and show is the same with and without it."""
+
+import pytest
+
+from invariants import select
+from invariants.quorums import Quorums
+from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.shortest import search, shorter
+from zabcheck.search.explore.space import Explored, Space, judged_in_every_state
+
+PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
+QUICK = tuple(kind for kind in PROPERTIES if kind.name in ("primary integrity", "total order", "agreement"))
+ABRUPT, GRACEFUL = Switches(sync="atomic", closing="abrupt"), Switches(sync="atomic")
+DISK = Switches(closing="abrupt")
+SPACES = {
+    "a crash": (Bounds(2, 2, 1, 1, 1), GRACEFUL),
+    "a crash, abrupt": (Bounds(2, 2, 1, 1, 1), ABRUPT),
+    "two time-outs": (Bounds(2, 2, 2, 2, 0), GRACEFUL),
+    "three epochs": (Bounds(2, 3, 1, 2, 0), ABRUPT),
+    "a cut": (Bounds(2, 2, 1, 1, 0, 1), GRACEFUL),
+    "a cut and a crash": (Bounds(2, 1, 1, 1, 1, 1), ABRUPT),
+    "a disk": (Bounds(2, 1, 1, 1, 1), DISK),
+    "any time-outs": (Bounds(2, 2, 1, UNLIMITED, 0), GRACEFUL),
+    "any faults": (Bounds(2, 2, 1, UNLIMITED, UNLIMITED), ABRUPT),
+    "any faults, graceful": (Bounds(2, 1, 1, UNLIMITED, UNLIMITED), GRACEFUL),
+    "any cuts": (Bounds(2, 1, 1, UNLIMITED, 0, UNLIMITED), ABRUPT),
+    "three processes": (Bounds(3, 1, 1, 1, 0), GRACEFUL),
+    "three processes, abrupt": (Bounds(3, 2, 1, 1, 0), ABRUPT),
+    "three processes, any time-outs": (Bounds(3, 1, 1, UNLIMITED, 0), ABRUPT),
+}
+
+
+def space(
+    bounds: Bounds, switches: Switches, *, reduction: bool, mutant: str | None = None, quick: bool = True
+) -> Space:
+    kinds = QUICK if quick else PROPERTIES
+    protocol, quorums = mutated("zab", mutant), Quorums(bounds.processes)
+    return Space(protocol, quorums, switches, bounds, kinds, reduction=reduction)
+
+
+def lives(explorer: Space) -> set[tuple[object, ...]]:
+    """What processes have promised, accepted and delivered, in any state; of those that are down what is on disk."""
+    seen: set[tuple[object, ...]] = set()
+    for row in explorer.rows():
+        for member in row[:-2]:
+            part = explorer.parts.processes[explorer.members.members[member][0]]
+            durable = (part.disk.durable.get(name) for name in ("accepted_epoch", "current_epoch", "history"))
+            seen.add((*durable, None if part.state is None else part.state.delivered))
+    return {each for each in seen if each[-1] is not None}
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_processes_come_to_the_same(name: str) -> None:
+    whole, reduced = (space(*SPACES[name], reduction=reduction) for reduction in (False, True))
+    said = [each.explore() for each in (whole, reduced)]
+    assert [each.whole for each in said] == [True, True]
+    assert lives(whole) == lives(reduced)
+    assert said[0].exercised == said[1].exercised
+    assert said[1].states < said[0].states
+
+
+MUTANTS = {
+    "quorum-off-by-one": (Bounds(3, 1, 1, 1, 0), ABRUPT),
+    "reuse-highest-epoch": (Bounds(3, 1, 1, 1, 0), ABRUPT),
+    "accept-equal-epoch": (Bounds(2, 1, 0, UNLIMITED, 0), ABRUPT),
+    "promise-not-durable": (Bounds(2, 2, 1, 1, 1), ABRUPT),
+    "commit-on-own-ack": (Bounds(2, 2, 1, 1, 0), GRACEFUL),
+    "commit-only-named": (Bounds(3, 2, 2, 0, 0), ABRUPT),
+    "broadcast-before-established": (Bounds(2, 2, 2, 1, 0), GRACEFUL),
+    "keep-own-history": (Bounds(2, 2, 2, 1, 0), ABRUPT),
+    "keep-longer-history": (Bounds(2, 2, 2, 1, 0), ABRUPT),
+    "no-truncation": (Bounds(2, 2, 2, 1, 0), GRACEFUL),
+    "propose-to-acked-only": (Bounds(3, 1, 1, 1, 0), ABRUPT),
+    "duplicate-proposal": (Bounds(3, 2, 1, 0, 0), ABRUPT),
+    "deliver-initial-history-last": (Bounds(2, 2, 2, 1, 0), ABRUPT),
+    "redeliver-with-gap": (Bounds(2, 2, 2, UNLIMITED, UNLIMITED), ABRUPT),
+    "ack-before-sync": (Bounds(2, 1, 1, 0, 1), DISK),
+    "history-by-zxid-only": (Bounds(3, 2, 1, 1, 0), ABRUPT),
+    "counter-wraps": (Bounds(1, 1, 2, 0, 0), Switches(sync="atomic", counter_limit=1)),
+}
+"""Bounds in which the one of each that fits is found, or is not: with and without reduction alike."""
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_mutant_is_caught_with_reduction_if_and_only_if_without(mutant: str) -> None:
+    assert mutant in CATALOGUE
+    said = [space(*MUTANTS[mutant], reduction=each, mutant=mutant, quick=False).explore() for each in (False, True)]
+    assert len({each.broken is None for each in said}) == 1
+    assert [each.whole for each in said] == [each.broken is None for each in said]
+
+
+def test_the_shortest_run_is_searched_for_without_reduction() -> None:
+    """The reduced search's run of this one is longer."""
+    bounds = Bounds(3, 2, 1, 1, 0)
+
+    def make(reduction: bool) -> Space:
+        return space(bounds, ABRUPT, reduction=reduction, mutant="reuse-highest-epoch", quick=False)
+
+    reduced = make(True).explore()
+    found = search(make, reduction=True)
+    assert len(found.found.choices) == len(make(False).explore().choices) == found.tried + 1
+    assert len(reduced.choices) >= len(found.found.choices)
+    assert shorter(make, found.found.choices).found.choices == ()
+    longer = (*found.found.choices, found.found.choices[-1])
+    assert len(shorter(make, longer).found.choices) == len(found.found.choices)
+
+
+def test_without_memory_it_is_said_how_many_steps_were_tried() -> None:
+    def make(reduction: bool) -> Space:
+        return space(Bounds(3, 2, 2, 1, 0), ABRUPT, reduction=reduction, mutant="keep-own-history", quick=False)
+
+    known = make(True).explore().choices
+    found = shorter(make, known, memory=1)
+    assert found.found.choices == ()
+    assert 0 < found.tried < len(known) - 1
+
+
+def test_levels_end_a_search() -> None:
+    explored: Explored = space(Bounds(2, 1, 1, 1, 0), ABRUPT, reduction=False).explore(levels=3)
+    assert (explored.tried, explored.depth, explored.whole) == (3, 3, False)
