@@ -431,6 +431,15 @@ VALUES_OF: dict[str, list[str]] = {
     "--trace": ["trace", "nowhere/trace", ".", "s.json", "t.jsonl/x", "-"],
     "--write": ["o.html", "o.svg", "o.graphml", "o.py", "o.log", "nowhere/o.html", ".", "s.json", "t.jsonl/x.mmd", "-"],
     "--run": ["0", "1", "-1"],
+    "--epochs": ["0", "1", "2", "100"],
+    "--txns": ["0", "1", "-1"],
+    "--timeouts": ["0", "1", "x"],
+    "--crashes": ["0", "1", "-1"],
+    "--cuts": ["0", "0", "100"],
+    "--quorums": ["majority", "weights 1,1", "sets 1", "weights 9", "x"],
+    "--switch": ["sync=separate", "closing=graceful", "histories=missing", "elections=together", "sync", "x=y"],
+    "--certify": ["s.json", "t.jsonl", "nowhere", "."],
+    "--memory": ["0.05", "1", "0", "x"],
 }
 FLAGS = ["--merge", "--help", "-h", "--version", "--no-merge", "--x"]
 FILES = ["t.jsonl", "p1.jsonl", "p2.jsonl", "s.json", "nowhere", ".", "-"]
@@ -460,6 +469,23 @@ OPTIONS = {
         "--format",
     ],
     "gate": ["--config", "--out", "--junit", "--summary", "--format"],
+    "explore": [
+        "--protocol",
+        "--mutant",
+        "--processes",
+        "--epochs",
+        "--txns",
+        "--timeouts",
+        "--crashes",
+        "--cuts",
+        "--quorums",
+        "--switch",
+        "--property",
+        "--certify",
+        "--memory",
+        "--out",
+        "--format",
+    ],
     "replay": ["--trace", "--format"],
     "explain": ["--property", "--write", "--write", "--format", "--merge", "--step", "--run"],
     "check": ["--property", "--property", "--format", "--merge"],
@@ -470,6 +496,7 @@ SHORT = {
     "run": ["--runs", "1", "--steps", "3", "--seed", "1"],
     "mutants": ["--runs", "1", "--steps", "3", "--seeds", "1", "--mutant", "promise-not-durable"],
     "gate": ["--config", "gate.toml"],
+    "explore": ["--processes", "1", "--epochs", "1", "--timeouts", "0"],
 }
 """First, so that what was drawn takes the place of it."""
 FILES_OF = {"replay": ["s.json"], "explain": ["s.json"], "check": ["t.jsonl"], "schema": ["trace"]}

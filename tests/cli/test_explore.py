@@ -1,5 +1,6 @@
 """`zabcheck explore`: what it says it proved, what it found, and what it does not take."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ def test_what_is_proved_is_said_with_the_bounds(zabcheck: Command) -> None:
     assert result.code == 0
     said = words(result.out)
     assert said.startswith("proved: zab violates none of 20 properties in any state within the bounds the bounds: ")
-    assert "1 process, 2 epochs, 2 transactions, 1 time-out, 2 crashes, sync atomic" in said
-    assert "switched off by the bounds: epochs " in said
+    assert "1 process, 2 epochs, 2 transactions, 1 time-out, 2 crashes, sync atomic, closing abrupt" in said
+    assert "moves that the bounds switched off, besides what they count: epochs " in said
+    assert "not seen in any run: three epochs, " in said
     assert "two states are taken for one only if two histories of them have one hash of 63 bits" in said
 
 
@@ -33,7 +35,8 @@ def test_a_space_in_which_nothing_happens_proves_nothing(zabcheck: Command) -> N
 def test_the_shortest_run_is_explained_and_saved(zabcheck: Command, tmp_path: Path) -> None:
     result = zabcheck("explore", "--mutant", "commit-on-own-ack", "--processes", "2", "--out", "found")
     assert result.code == 1
-    assert result.out.startswith("chosen is violated, and no shorter run violates any property that was judged\n")
+    said = "chosen is violated, and no shorter run within the bounds violates any property that was judged\n"
+    assert result.out.startswith(said)
     assert "\nchosen is violated\np1 delivered" in result.out
     [schedule] = (tmp_path / "found").glob("*.schedule.json")
     assert f"wrote {schedule.relative_to(tmp_path)}\n" in result.out
@@ -52,7 +55,10 @@ def test_as_json(zabcheck: Command) -> None:
         [],
         None,
     )
-    assert proved["states"] > 100
+    assert proved["states"] > 50
+    assert proved["reduction"] is proved["symmetry"] is True
+    assert {*proved["goals"]} >= {"repeated delivery", "power loss"}
+    assert not {*proved["goals"]} & {*proved["unreached"]}
 
 
 def test_where_memory_ends_nothing_is_proved(zabcheck: Command) -> None:
@@ -78,10 +84,101 @@ def test_a_protocol_of_ones_own_can_be_explored(tmp_path: Path) -> None:
     assert "KeyError: 7" in result.err
 
 
+def test_any_number_of_faults_can_be_proved_harmless(zabcheck: Command) -> None:
+    faults = ("--timeouts", "unlimited", "--crashes", "unlimited", "--cuts", "1")
+    result = zabcheck("explore", "--processes", "2", "--epochs", "1", "--txns", "2", *faults)
+    assert "2 processes, 1 epoch, 2 transactions, any number of time-outs, any number of crashes, 1 cut" in words(
+        result.out
+    )
+    assert result.code == 3  # there is one primary only
+    assert "no state exercised: global primary order, primary integrity" in words(result.out)
+
+
+def test_without_reductions_the_same_is_proved(zabcheck: Command) -> None:
+    told = [zabcheck(*PROVED, *extra, "--format", "json").json for extra in ((), ("--no-por", "--no-symmetry"))]
+    assert [each["exercised"] for each in told] == [told[0]["exercised"]] * 2
+    assert (told[1]["reduction"], told[1]["symmetry"]) == (False, False)
+    assert told[0]["states"] < told[1]["states"]
+
+
+def recorded(folder: Path, *choices: dict[str, object], **more: object) -> Path:
+    schedule = {"version": 1, "protocol": "zab", "processes": 2, "choices": choices, **more}
+    (folder / "run.json").write_text(json.dumps(schedule))
+    return folder / "run.json"
+
+
+PLANTED: dict[str, object] = {"mutant": "quorum-off-by-one", "switches": {"sync": "atomic"}}
+TWO_LEADERS = (
+    {"choice": "elect", "process": 1, "leader": 1},
+    {"choice": "elect", "process": 2, "leader": 2},
+)
+
+
+def test_a_shortest_run_is_certified(zabcheck: Command, tmp_path: Path) -> None:
+    file = recorded(tmp_path, *TWO_LEADERS, **PLANTED, violates="epoch uniqueness")
+    result = zabcheck("explore", "--certify", file)
+    assert result.code == 0
+    assert result.out.startswith("certified: no run of fewer than 2 steps violates it; every run of up to 1 step was")
+    assert zabcheck("explore", "--certify", file, "--format", "json").json["certified"] == 2
+
+
+def test_a_shorter_run_is_shown(zabcheck: Command, tmp_path: Path) -> None:
+    longer = (TWO_LEADERS[0], {"choice": "timeout", "process": 1}, TWO_LEADERS[0], TWO_LEADERS[1])
+    file = recorded(tmp_path, *longer, **PLANTED)
+    result = zabcheck("explore", "--certify", file)
+    assert result.code == 1
+    assert result.out.startswith("epoch uniqueness is violated in 2 steps instead of 4, and no shorter run")
+    assert "wrote reports" in result.out
+
+
+def test_an_election_that_was_one_choice_is_taken_apart(zabcheck: Command, tmp_path: Path) -> None:
+    lead = ({"choice": "lead", "leader": each, "followers": []} for each in (1, 2))
+    switches = {"sync": "atomic", "elections": "together", "application": "key-value"}
+    file = recorded(tmp_path, *lead, mutant="quorum-off-by-one", switches=switches)
+    assert zabcheck("explore", "--certify", file).out.startswith("certified: no run of fewer than 2 steps")
+
+
+@pytest.mark.parametrize(
+    ("more", "arguments", "said"),
+    [
+        ({}, (), "expected a run that violates a property; it does not"),
+        ({"violates": "integrity"}, (), "expected a run that violates integrity; it does not"),
+        ({"processes": 6}, (), "field `processes`: expected at most 5, found 6"),
+        (
+            {"choices": [{"choice": "snapshot", "process": 1}]},
+            (),
+            "field `choices`: an exhaustive search has no `snapsh",
+        ),
+        ({}, ("--mutant", "commit-on-own-ack"), "--mutant: with --certify that comes from the schedule"),
+        ({}, ("--processes", "3"), "--processes: with --certify that comes from the schedule"),
+    ],
+)
+def test_what_cannot_be_certified(
+    more: dict[str, object], arguments: tuple[str, ...], said: str, zabcheck: Command, tmp_path: Path
+) -> None:
+    leading = {"choice": "elect", "process": 1, "leader": 1}
+    followed = [{"choice": "elect", "process": 2, "leader": 1}]
+    messages = [{"choice": "receive", "process": p, "sender": 3 - p} for p in (1, 2, 1, 2, 1)]
+    syncs = [{"choice": "sync", "process": 1}]
+    snapshot = more.get("choices", [])
+    assert isinstance(snapshot, list)
+    choices = [leading, *followed, *messages, *syncs, *snapshot]
+    if snapshot:
+        choices = [leading, syncs[0], syncs[0], {"choice": "request", "process": 1}, syncs[0], *snapshot]
+        more = {"processes": 1}
+    result = zabcheck("explore", "--certify", recorded(tmp_path, *choices, **more), *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
+    assert result.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--timeouts", "many"), "--timeouts many: expected a number from 0 to 99, or `unlimited`"),
+        (("--crashes", "1.5"), "--crashes 1.5: expected a number from 0 to 99, or `unlimited`"),
+        (("--cuts", "100"), "--cuts 100: expected a number from 0 to 99, or `unlimited`"),
+        (("--certify", "nowhere.json"), "nowhere.json: "),
         (("--timeouts", "-1"), "--timeouts -1: expected a number from 0 to 99, or `unlimited`"),
         (
             ("--switch", "elections=together"),
