@@ -46,7 +46,7 @@ def test_one_seed_gives_one_run() -> None:
 
 def test_a_seed_means_the_same_run_on_every_machine() -> None:
     """This one was made on another. A change of what the swarm draws, or of the steps of Zab, changes it too."""
-    assert digest(2**63 + 5)[:16] == "a2b292ed0cd16e60"
+    assert digest(2**63 + 5)[:16] == "79b69b139cf6e63d"
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "1"])

@@ -136,6 +136,7 @@ def on_own_ack(elect: Callable[[int, tuple[int, ...]], list[Choice]]) -> tuple[C
         Switches(elections="together"),
         Switches(application="key-value"),
         Switches(counter_limit=3),
+        Switches(closing="abrupt"),
         Switches("missing", "atomic", "together", "key-value", 2),
     ],
     ids=lambda switches: ",".join(name for name in NAMES if getattr(switches, name) != getattr(LETTER, name)),

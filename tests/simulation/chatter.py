@@ -24,7 +24,7 @@ from zabcheck.protocols.base import (
     Started,
     TimedOut,
 )
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation.schedule import Choice, Elect, Receive
 from zabcheck.simulation.schedule import Request as RequestChoice
 from zabcheck.simulation.simulator import Simulator
@@ -126,9 +126,9 @@ RUSHED = structs.replace(CHATTER, name="rushed", fifo=False)
 class Chat:
     """A run of the chatter, or of one like it."""
 
-    def __init__(self, processes: int = 3, protocol: Protocol = CHATTER) -> None:
+    def __init__(self, processes: int = 3, protocol: Protocol = CHATTER, switches: Switches = LETTER) -> None:
         self.events: list[Event] = []
-        self.simulator = Simulator(protocol, processes, self.events.append, network=True)
+        self.simulator = Simulator(protocol, processes, self.events.append, switches=switches, network=True)
 
     def do(self, *choices: Choice) -> list[bool]:
         """For each choice, whether it was enabled."""
@@ -149,9 +149,9 @@ class Chat:
         return [word for who, word in self.simulator.states[process].heard if who == sender]
 
 
-def connected(*followers: int, processes: int = 3, protocol: Protocol = CHATTER) -> Chat:
+def connected(*followers: int, processes: int = 3, protocol: Protocol = CHATTER, switches: Switches = LETTER) -> Chat:
     """Process 1 leads, and has accepted the connections of `followers`."""
-    chat = Chat(processes, protocol)
+    chat = Chat(processes, protocol, switches)
     chat.do(Elect(1, 1))
     for follower in followers:
         chat.do(Elect(follower, 1))

@@ -18,6 +18,7 @@ from invariants import Wake as WakeEvent
 from tests.simulation.chatter import Chat, connected, dropped
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Message, Protocol
+from zabcheck.protocols.switches import Switches
 from zabcheck.search.walk import DEFAULT_FAULTS, Walk
 from zabcheck.simulation.network import Connection
 from zabcheck.simulation.schedule import (
@@ -186,6 +187,35 @@ def test_a_process_reads_nothing_of_an_iteration_that_it_has_heard_a_later_one_o
     assert chat.receive_all(1, 2) == ["new"]
     chat.do(Elect(1, 1))
     assert chat.receive_all(1, 2) == []
+
+
+def test_a_message_of_an_iteration_that_is_over_does_no_harm_to_a_later_connection() -> None:
+    chat = connected(2)
+    chat.say(1, 2, "before")
+    chat.do(Elect(1, 2))
+    chat.say(1, 2, "after")
+    assert chat.receive_all(2, 1) == ["before"]
+    chat.do(Elect(2, 2))
+    assert chat.receive_all(2, 1) == ["after"]
+
+
+@pytest.mark.parametrize("end", [Crash(2), Timeout(2), Elect(2, 3)])
+def test_who_closes_abruptly_loses_what_it_has_sent(end: Crash | Timeout | Elect) -> None:
+    chat = connected(2, switches=Switches(closing="abrupt"))
+    chat.say(2, 1, "a")
+    chat.say(1, 2, "b")
+    chat.do(end)
+    assert len(dropped(chat)) == 2
+    assert chat.do(Receive(1, 2), Notice(1, 2)) == [False, True]
+    assert (2, 1) not in chat.simulator.connections
+
+
+@pytest.mark.parametrize("end", [Crash(1), Timeout(1), Elect(1, 3)])
+def test_so_does_a_leader(end: Crash | Timeout | Elect) -> None:
+    chat = connected(2, switches=Switches(closing="abrupt"))
+    chat.say(1, 2, "a")
+    chat.do(end)
+    assert chat.do(Receive(2, 1), Notice(2, 1)) == [False, True]
 
 
 def test_a_connection_that_nobody_used_or_knows_of_leaves_nothing_behind() -> None:

@@ -23,17 +23,17 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     `sync`: writing and syncing are separate choices, or one ("atomic").
     `elections`: each oracle changes its mind by itself ("apart"), or an election is one choice that tells a leader and
     its followers ("together").
-    `closing`: what a process has sent arrives although it closes the connection ("graceful"), or is lost ("abrupt").
     `application`: none, or a replicated key-value state whose digest every process shows ("key-value").
     `counter_limit`: the highest counter of an epoch.
+    `closing`: what a process has sent arrives although it closes the connection ("graceful"), or is lost ("abrupt").
     """
 
     histories: Literal["full", "missing"] = "full"
     sync: Literal["separate", "atomic"] = "separate"
     elections: Literal["apart", "together"] = "apart"
-    closing: Literal["graceful", "abrupt"] = "graceful"
     application: Literal["none", "key-value"] = "none"
     counter_limit: Annotated[int, Meta(ge=1, le=COUNTER_LIMIT)] = COUNTER_LIMIT
+    closing: Literal["graceful", "abrupt"] = "graceful"
 
 
 LETTER = Switches()

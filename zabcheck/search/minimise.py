@@ -274,7 +274,7 @@ class Minimiser:
 
         Of the grain, in no more steps.
         """
-        for switch in ("histories", "application", "counter_limit"):
+        for switch in ("histories", "application", "counter_limit", "closing"):
             letter = getattr(LETTER, switch)
             if switch not in self.keep and getattr(self.best.switches, switch) != letter:
                 self._accept_longer(self._switched(**{switch: letter}))

@@ -99,15 +99,19 @@ SWITCHES: Mapping[str, Sequence[tuple[int, object]]] = {
     "elections": ((15, "together"),),
     "application": ((40, "key-value"),),
     "counter_limit": ((3, 1), (3, 2), (4, 3)),
+    "closing": (),
 }
-"""How many runs of a hundred have a switch set to something else than the letter of the paper says."""
+"""How many runs of a hundred have a switch set to something else than the letter of the paper says.
+
+None closes abruptly: what happens in such a run can happen in another, too, if what is under way is never received.
+"""
 
 
 def draw_switches(number: Callable[[], int]) -> dict[str, object]:
     """What a run sets, by numbers from 0 to 99: one for each switch, so that none moves the draw of another."""
     drawn = {}
     for switch, shares in SWITCHES.items():
-        left = number()
+        left = number() if shares else 0
         for share, value in shares:
             if 0 <= left < share:
                 drawn[switch] = value
