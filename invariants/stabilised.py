@@ -14,7 +14,7 @@ highest that its deliveries, broadcasts, snapshots and life events show, or its 
 snapshot holds is not on record, nobody knows what the process has; that is integrity's business.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from invariants.base import Invariant
@@ -79,6 +79,12 @@ class Liveness(Invariant):
 
     def judged(self) -> int:
         return len(self.counting())
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """As long as nothing is promised: who is down. The incarnation that a process is in is on record."""
+        if self.stabilised:
+            return super().remembers(incarnations)
+        return frozenset(process for process in self.life if self._is_down(process))
 
     def inconclusive(self) -> bool:
         return True

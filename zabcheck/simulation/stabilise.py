@@ -55,11 +55,18 @@ def calm(members: Collection[int]) -> Iterator[Choice]:
 def lead_and_deliver(
     leader: int, members: Collection[int], switches: Switches, waiting: Callable[[], Waiting]
 ) -> Iterator[Choice]:
-    """All choose `leader`, and it is given the rounds to lead; it is asked, and given those to deliver."""
+    """All choose `leader`, which is then not disturbed."""
     yield from choose(leader, members, switches.elections == "together")
+    yield from undisturbed(leader, members, switches.counter_limit, waiting)
+
+
+def undisturbed(
+    leader: int, members: Collection[int], counter_limit: int, waiting: Callable[[], Waiting]
+) -> Iterator[Choice]:
+    """`leader`, whom all have chosen, is given the rounds to lead; it is asked, and given those to deliver."""
     for _ in range(ROUNDS_TO_LEAD):
         yield from a_round(members, waiting())
-    yield from ask(leader, switches.counter_limit)
+    yield from ask(leader, counter_limit)
     for _ in range(ROUNDS_TO_DELIVER):
         yield from a_round(members, waiting())
 

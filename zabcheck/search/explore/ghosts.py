@@ -59,6 +59,10 @@ class _Group:
             found = self._next[key] = self._observe(number, shown)
         return found
 
+    def known(self, number: int) -> _Known:
+        """What this number stands for."""
+        return self._known[number]
+
     def _observe(self, number: int, events: Sequence[Event]) -> int:
         seen = [event for event in events if type(event) in self.looks_at]
         if not seen:
@@ -93,7 +97,10 @@ class Ghosts:
 
     def __init__(self, properties: Sequence[type[Invariant]], quorums: Quorums, parts: Parts) -> None:
         self._parts = parts
-        self._groups = [_Group(group, quorums) for group in groups_of(properties)]
+        groups = groups_of(properties)
+        self._groups = [_Group(group, quorums) for group in groups]
+        reading = (i for i, group in enumerate(groups) if any(kind.reads_sequences for kind in group))
+        self._reading = next(reading, None)
         self.broken: list[str | None] = [None]
         """By number: the property that is violated."""
         self._ghosts: list[tuple[int, ...]] = [(0,) * len(self._groups)]
@@ -148,6 +155,16 @@ class Ghosts:
                 incarnations[event.process] += isinstance(event, Crash)
         self.goals |= goals.reached
         return goals, tuple(incarnations)
+
+    def sequences(self, ghost: int) -> tuple[int, Judge, tuple[int, ...]] | None:
+        """A judge that has the delivered sequences on record, its number, and the incarnations of the processes.
+
+        None if no property reads these.
+        """
+        if self._reading is None:
+            return None
+        number = self._ghosts[ghost][self._reading]
+        return number, *self._groups[self._reading].known(number)
 
     def renamed(self, ghost: int, names: Names) -> int:
         """What is known if every process had its new name from the start. O(1) if that was asked before."""

@@ -92,6 +92,8 @@ class Parts:
 
     def __init__(self, protocol: Protocol, quorums: Quorums, switches: Switches) -> None:
         self.protocol = protocol
+        self.quorums = quorums
+        self.switches = switches
         self.ids = range(1, quorums.size + 1)
         self.processes: list[Process] = []
         self.links: list[Link | None] = [None]

@@ -221,7 +221,13 @@ class Space:
         return tuple(packed >> _BITS * place & _LOW for place in numbers)
 
     def _run(self, state: int) -> tuple[AnyChoice, ...]:
-        """The choices that lead to a state, by the names that the processes have at the start."""
+        return self.run_to(state)[0]
+
+    def run_to(self, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
+        """The choices that lead to a state, and how they call the processes of its row, by their names in the row.
+
+        The state is counted from 0 on in the order of `rows`. O(states).
+        """
         namings, rows = list(self._namings), list(self._seen)
         states = [state]
         while state:
@@ -238,7 +244,7 @@ class Space:
             names = namings[self._names[after]]
             back = {name: process for process, name in enumerate(names)}
             originally = tuple(originally[back[name]] for name in range(len(names)))
-        return tuple(choices)
+        return tuple(choices), originally
 
     def _choices(self, row: Row, first: int) -> list[int]:
         """The numbers of a choice and of those that follow without being kept."""
