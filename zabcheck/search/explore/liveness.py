@@ -107,8 +107,7 @@ class Environment:
         self.walks: dict[tuple[int, ...], int] = {}
         """By the members of the quorum in the row: the number of the walk."""
         self.undisturbed: dict[Places, tuple[tuple[int, ...], bool]] = {}
-        """By where the quorum stands once all have chosen the leader: the events from there on, and whether it raised.
-        """
+        """By the places once all have chosen the leader: the events from there on, and whether a step raised."""
 
 
 def find_trap(space: Space, on_progress: Callable[[int], None] | None = None) -> Followed:
@@ -194,12 +193,14 @@ class Walks:
             return None
         walker.take(calm(stabilise.quorum))
         before, walker.events = tuple(walker.events), []
-        if not all(walker.process(member).is_up for member in stabilise.quorum):
+        if walker.raised or not all(walker.process(member).is_up for member in stabilise.quorum):
             return Walk(stabilise, before, False, (), walker.raised)
         walker.take(choose(stabilise.leader, stabilise.quorum, together=False))
         if walker.has_deaf_links():
             return None
         chosen = tuple(walker.events)
+        if walker.raised:
+            return Walk(stabilise, before, True, chosen, raised=True)
         known = environment.undisturbed.get(walker.places)
         if known is None:
             start, walker.events = walker.places, []
@@ -321,10 +322,10 @@ class _Walker:
     def take(self, choices: Iterable[Choice]) -> None:
         """These, as far as they are enabled, until one raises. Each is asked for when the one before it is done."""
         for choice in choices:
-            if not isinstance(choice, Heal | Wake):  # nothing stands in the way of anything in a search
-                self._take(choice)
             if self.raised:
                 break
+            if not isinstance(choice, Heal | Wake):  # nothing stands in the way of anything in a search
+                self._take(choice)
 
     def _take(self, choice: Any) -> None:
         process: int = choice.process
@@ -332,13 +333,13 @@ class _Walker:
         self._requests += isinstance(choice, Request)
         if outcome is None:
             return
-        others = len(self.places) - 1
         places = list(self.places)
-        for other, link in zip(_but(process, len(places)), outcome.links[others:], strict=True):
+        others = _without(range(1, len(places) + 1), process)
+        for other, link in zip(others, outcome.links[len(others) :], strict=True):
             part, *links = places[other - 1]
             links[process - 1] = link
             places[other - 1] = (part, *links)
-        opened = list(outcome.links[:others])
+        opened = list(outcome.links[: len(others)])
         opened.insert(process - 1, NO_CONNECTION)
         places[process - 1] = (outcome.process, *opened)
         self.places = tuple(places)
@@ -374,10 +375,6 @@ class _Walker:
                 link = self._steps.parts.links[self.places[follower - 1][leader]]
                 if link is not None:
                     yield follower, leader, link
-
-
-def _but(process: int, processes: int) -> list[int]:
-    return [other for other in range(1, processes + 1) if other != process]
 
 
 def _without(links: Sequence[int], process: int) -> list[int]:
