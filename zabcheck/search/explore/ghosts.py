@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
 from invariants.identity import identity
 from invariants.quorums import Quorums
+from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.parts import NOTHING, CannotTellApart, Names, Parts
 from zabcheck.search.goals import Goals
 
@@ -95,7 +96,8 @@ class _Group:
 class Ghosts:
     """What the properties know together. Number 0 is what they know at the start."""
 
-    def __init__(self, properties: Sequence[type[Invariant]], quorums: Quorums, parts: Parts) -> None:
+    def __init__(self, properties: Sequence[type[Invariant]], quorums: Quorums, parts: Parts, journal: Journal) -> None:
+        self._journal = journal
         self._parts = parts
         groups = groups_of(properties)
         self._groups = [_Group(group, quorums) for group in groups]
@@ -126,6 +128,7 @@ class Ghosts:
         key = (ghost, events)
         found = self._next.get(key)
         if found is None:
+            self._journal.append(("ghosts", key))
             found = self._next[key] = self._after(ghost, events)
         return found
 
@@ -173,6 +176,7 @@ class Ghosts:
         found = self._renamed.get((ghost, names))
         if found is not None:
             return found
+        self._journal.append(("ghosts renamed", (ghost, names)))
         waiting: list[int] = []
         while ghost and (ghost, names) not in self._renamed:
             waiting.append(ghost)

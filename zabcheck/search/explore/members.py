@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, TIMEOUT, UNLIMITED, Bounds, requests_in
+from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.parts import NO_CONNECTION, NOTHING, Names, Outcome, Parts, Process
 from zabcheck.search.explore.reduction import ALL, Stance, stance
 from zabcheck.simulation.channels import NOBODY
@@ -60,8 +61,9 @@ class Expansion(NamedTuple):
 class Members:
     """The members and moves of one search, reduced if `reduced`."""
 
-    def __init__(self, parts: Parts, switches: Switches, bounds: Bounds, *, reduced: bool) -> None:
+    def __init__(self, parts: Parts, switches: Switches, bounds: Bounds, journal: Journal, *, reduced: bool) -> None:
         self.parts = parts
+        self.journal = journal
         self.bounds = bounds
         self.reduced = reduced
         self._only_leaders = reduced and bounds.timeouts == UNLIMITED and switches.closing == "abrupt"
@@ -148,15 +150,14 @@ class Members:
         links_to = [members[other][process] for other in row[: len(self.parts.ids)]]
         key = (mask, row[process - 1], *links_to)
         found = self._expansions.get(key)
-        if found is None:
-            found = self._expansions[key] = self._expanded(mask, process, row[process - 1], links_to)
-        return found
+        return found if found is not None else self.expand(*key)
 
     def with_link(self, member: int, leader: int, link: int) -> int:
         """The same member with another link to `leader`. O(1) if it was asked before."""
         key = (member, leader, link)
         found = self._with_link.get(key)
         if found is None:
+            self.journal.append(("links", key))
             changed = list(self.members[member])
             changed[leader] = link
             found = self._with_link[key] = self._intern(tuple(changed))
@@ -166,6 +167,7 @@ class Members:
         """The same member when each process has its new name. O(1) if it was asked before."""
         found = self._renamed.get((member, names))
         if found is None:
+            self.journal.append(("members renamed", (member, names)))
             process, *links = self.members[member]
             renamed = [NO_CONNECTION] * len(links)
             for leader, link in enumerate(links, 1):
@@ -175,6 +177,14 @@ class Members:
         return found
 
     # Filling the table.
+
+    def expand(self, mask: int, member: int, *links_to: int) -> Expansion:
+        """What the process of `member` can do, with these links to it; some simulated steps for each choice."""
+        key = (mask, member, *links_to)
+        self.journal.append(("expansions", key))
+        process = self.parts.processes[self.members[member][0]].id
+        found = self._expansions[key] = self._expanded(mask, process, member, list(links_to))
+        return found
 
     def _expanded(self, mask: int, process: int, member: int, links_to: list[int]) -> Expansion:
         part_number, *opened = self.members[member]

@@ -8,9 +8,11 @@ state can be told.
 import resource
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
+from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 from invariants import Invariant
@@ -18,7 +20,9 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.checkpoint import EVERY, Checkpoints, Position, Reached, steps_of
 from zabcheck.search.explore.ghosts import Ghosts
+from zabcheck.search.explore.journal import Journal, Table
 from zabcheck.search.explore.members import GOES_DEAF, Members, Move
 from zabcheck.search.explore.parts import Names, Parts, renamed_choice
 from zabcheck.search.explore.symmetry import Symmetry
@@ -88,15 +92,31 @@ class Space:
         self.bounds = bounds
         self.reduced = reduction and protocol.commutes
         self.parts = Parts(protocol, quorums, switches)
-        self.members = Members(self.parts, switches, bounds, reduced=self.reduced)
-        self.ghosts = Ghosts(properties, quorums, self.parts)
+        journal: Journal = []
+        self.members = Members(self.parts, switches, bounds, journal, reduced=self.reduced)
+        self.ghosts = Ghosts(properties, quorums, self.parts, journal)
         can_rename = symmetry and protocol.rename is not None
         self.symmetry = Symmetry(self.members, self.ghosts, quorums) if can_rename else None
         self._seen: dict[int, None] = {}
         self._before = array("I", [0])
         self._by = array("H", [0])
         self._names = array("H", [0])
-        self._namings: dict[Names, int] = {}
+        self._unnamed = (0, *self.parts.ids)
+        self._namings: dict[Names, int] = {self._unnamed: 0}
+        self._level: list[Row] = []
+        """States of the current level; after a checkpoint was read, those that were not yet gone on from."""
+        self._following: list[Row] = []
+        self._done = self._depth = self._transitions = 0
+        self._settings = {
+            "protocol": protocol.name,
+            "steps": steps_of(protocol),
+            "bounds": bounds.in_words(),
+            "quorums": quorums.name,
+            "switches": msgspec.json.encode(switches).decode(),
+            "properties": ", ".join(kind.name for kind in properties),
+            "symmetry": str(self.symmetry is not None).lower(),
+            "reduction": str(self.reduced).lower(),
+        }
 
     def rows(self) -> Iterator[Row]:
         """The states that were seen, in the order of discovery: the members, what was used, and the ghost."""
@@ -108,75 +128,162 @@ class Space:
         on_progress: Callable[[Progress], None] | None = None,
         *,
         levels: int | None = None,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        every: float = EVERY,
     ) -> Explored:
         """Go on until every state was seen, something breaks, `memory` bytes are used, or `levels` were gone through.
 
-        Costs some microseconds and less than 100 bytes a state, once the tables are filled.
+        Costs some microseconds and about 100 bytes a state, once the tables are filled.
+        A `checkpoint` is written at most every so many seconds, and when memory ends. With `resume` the search goes on
+        from the one that is there, and finds what it would have found; CheckpointError if that cannot be.
+        """
+        checkpoints = Checkpoints(checkpoint, self._settings, every) if checkpoint is not None else None
+        if resume:
+            assert checkpoints is not None, "to go on there has to be a checkpoint"
+            self._restore(checkpoints)
+        else:
+            self._begin()
+        looked = self._done
+        while (self._level or self._following) and self._depth != levels:
+            for start in range(0, len(self._level), _LOOK):
+                end = self._go_on(self._level[start : start + _LOOK])
+                if end is not None:
+                    return self._found(self._depth + 1, *end, self._run(len(self._seen) - 1))
+                if self._done - looked < _LOOK:
+                    continue
+                looked = self._done
+                if on_progress is not None:
+                    on_progress(Progress(len(self._seen), self._done, self._transitions, self._depth + 1))
+                full = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory
+                if checkpoints is not None and (full or checkpoints.is_due):
+                    checkpoints.write(self._reached())
+                if full:
+                    return self._found(self._depth + 1, None, False, (), whole=False)
+            self._level, self._following = self._following, []
+            self._depth += 1
+        if self._level:
+            return self._found(self._depth, None, False, (), whole=False, tried=self._depth)
+        return self._found(self._depth - 1, None, False, ())  # the last level led to nothing new
+
+    def _begin(self) -> None:
+        """Have the first state alone."""
+        first: Row = (*self.members.start, 0, 0)
+        if self.symmetry is not None:
+            first, _ = self.symmetry.canonical(first)
+        self._seen = {_packed(first): None}
+        self._level = [first]
+
+    def _go_on(self, level: Sequence[Row]) -> tuple[str | None, bool] | None:
+        """Go on from these states, the next ones of the level.
+
+        If something breaks it ends there: the property that is violated, and whether a step raised.
         """
         n, ids, leads = len(self.parts.ids), self.parts.ids, self.members.leads
-        unnamed = tuple(range(n + 1))
-        self._namings = {unnamed: 0}
         canonical = self.symmetry.canonical if self.symmetry is not None else None
         expansion, with_link, mask = self.members.expansion, self.members.with_link, self.members.mask
         reduced, to_look_at = self.reduced, self.members.to_look_at
         broken, after_events = self.ghosts.broken, self.ghosts.after
-        first: Row = (*self.members.start, 0, 0)
-        if canonical is not None:
-            first, _ = canonical(first)
-        seen = self._seen = {_packed(first): None}
-        level = [first]
-        names, depth, transitions, index = unnamed, 0, 0, 0
-        while level and depth != levels:
-            following: list[Row] = []
-            depth += 1
-            for row in level:
-                affordable = mask(row[n])
-                possible = []
-                for process in ids:
-                    found = expansion(affordable, row, process)
-                    if found.eager:
-                        possible = [(process, found.moves)]
-                        break
-                    possible.append((process, found.moves))
-                for process, moves in possible:
-                    for choice, cost, member, links, events, raised, leader in moves:
-                        if leader >= 0 and not leads[row[leader]]:
-                            continue
-                        transitions += 1
-                        changed = list(row)
-                        changed[process - 1] = member
-                        for other, link in links:
-                            changed[other] = with_link(changed[other], process, link)
-                        changed[n] += cost
-                        if events:
-                            changed[-1] = after_events(changed[-1], events)
-                        if reduced and to_look_at(changed) and not raised:
-                            changed, raised, _ = self._settled(changed)
-                        after = tuple(changed)
-                        if canonical is not None:
-                            after, names = canonical(after)
-                        key = 0
-                        for number in after:
-                            key = key << _BITS | number
-                        if key in seen:
-                            continue
-                        seen[key] = None
-                        self._before.append(index)
-                        self._by.append(choice)
-                        self._names.append(self._namings.setdefault(names, len(self._namings)))
-                        if raised or broken[after[-1]] is not None:
-                            run = self._run(len(seen) - 1)
-                            return self._found(transitions, depth, broken[after[-1]], raised, run)
-                        following.append(after)
-                index += 1
-                if index % _LOOK == 0:
-                    if on_progress is not None:
-                        on_progress(Progress(len(seen), index, transitions, depth))
-                    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory:
-                        return self._found(transitions, depth, None, False, (), whole=False)
-            level = following
-        depth -= not level  # the last one led to nothing new
-        return self._found(transitions, depth, None, False, (), whole=not level, tried=depth)
+        seen, following, names, transitions = self._seen, self._following, self._unnamed, 0
+        for row in level:
+            affordable = mask(row[n])
+            possible = []
+            for process in ids:
+                found = expansion(affordable, row, process)
+                if found.eager:
+                    possible = [(process, found.moves)]
+                    break
+                possible.append((process, found.moves))
+            for process, moves in possible:
+                for choice, cost, member, links, events, raised, leader in moves:
+                    if leader >= 0 and not leads[row[leader]]:
+                        continue
+                    transitions += 1
+                    changed = list(row)
+                    changed[process - 1] = member
+                    for other, link in links:
+                        changed[other] = with_link(changed[other], process, link)
+                    changed[n] += cost
+                    if events:
+                        changed[-1] = after_events(changed[-1], events)
+                    if reduced and to_look_at(changed) and not raised:
+                        changed, raised, _ = self._settled(changed)
+                    after = tuple(changed)
+                    if canonical is not None:
+                        after, names = canonical(after)
+                    key = 0
+                    for number in after:
+                        key = key << _BITS | number
+                    if key in seen:
+                        continue
+                    seen[key] = None
+                    self._before.append(self._done)
+                    self._by.append(choice)
+                    self._names.append(self._namings.setdefault(names, len(self._namings)))
+                    following.append(after)
+                    if raised or broken[after[-1]] is not None:
+                        self._transitions += transitions
+                        return broken[after[-1]], raised
+            self._done += 1
+        self._transitions += transitions
+        return None
+
+    # Checkpoints.
+
+    def _reached(self) -> Reached:
+        """What a checkpoint has to hold, between two states."""
+        level = len(self._seen) - len(self._following)
+        return Reached(
+            Position(self._done, level, self._depth, self._transitions),
+            self.members.journal,
+            list(self._namings),
+            self._before,
+            self._by,
+            self._names,
+            self._seen,
+            (len(self.parts.ids) + 2) * _BITS // 8,
+            self._sizes,
+        )
+
+    def _restore(self, checkpoints: Checkpoints) -> None:
+        """Fill the tables again, and have the states that were seen."""
+        reached = checkpoints.read()
+        fill: dict[Table, Callable[..., object]] = {
+            "expansions": self.members.expand,
+            "links": self.members.with_link,
+            "members renamed": self.members.renamed,
+            "ghosts": self.ghosts.after,
+            "ghosts renamed": self.ghosts.renamed,
+        }
+        if self.symmetry is not None:
+            fill["kinds"] = self.symmetry.learn
+        try:
+            for table, key in reached.journal:
+                fill[table](*key)
+        except LookupError:
+            raise checkpoints.refuse() from None
+        if self._sizes != reached.sizes:
+            raise checkpoints.refuse()
+        self._seen = dict.fromkeys(reached.keys)
+        self._before, self._by, self._names = reached.before, reached.by, reached.names
+        self._namings = {names: number for number, names in enumerate(reached.namings)}
+        self._done, level, self._depth, self._transitions = msgspec.structs.astuple(reached.position)
+        self._level = [self._unpacked(key) for key in islice(self._seen, self._done, level)]
+        self._following = [self._unpacked(key) for key in islice(self._seen, level, None)]
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        """How many parts there are, by kind, and what was counted as they were made."""
+        return {
+            "processes": len(self.parts.processes),
+            "links": len(self.parts.links),
+            "events": len(self.parts.events),
+            "members": len(self.members.members),
+            "ghosts": len(self.ghosts),
+            "journal": len(self.members.journal),
+            **{f"off: {name}": number for name, number in self.members.switched_off.items()},
+            **{f"exercised: {name}": int(was) for name, was in self.ghosts.exercised.items()},
+        }
 
     def _settled(self, row: list[int]) -> tuple[list[int], bool, list[int]]:
         """The state after all moves that are the only ones to be tried; whether one raised; their choices.
@@ -262,7 +369,6 @@ class Space:
 
     def _found(
         self,
-        transitions: int,
         depth: int,
         broken: str | None,
         raised: bool,
@@ -272,7 +378,7 @@ class Space:
     ) -> Explored:
         return Explored(
             states=len(self._seen),
-            transitions=transitions,
+            transitions=self._transitions,
             depth=depth,
             whole=whole and broken is None and not raised,
             tried=depth - 1 if tried is None else tried,

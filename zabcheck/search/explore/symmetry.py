@@ -46,7 +46,7 @@ class Symmetry:
             return min((self.renamed(row, names), names) for names in self.renamings)
         size = self.size
         if max(row[:size]) >= len(self._kinds):
-            self._learn()
+            self.learn()
         kinds = self._kinds
         found = [kinds[member] for member in row[:size]]
         sorted_ = sorted(found)
@@ -70,8 +70,9 @@ class Symmetry:
             found.append(tuple(names))
         return found
 
-    def _learn(self) -> None:
-        """Give every member that is new its kind: two that differ in names alone have the same."""
+    def learn(self) -> None:
+        """Give every member that is new its kind: two that differ in names alone have the same. O(1) for each."""
+        self.members.journal.append(("kinds", ()))
         for member in range(len(self._kinds), len(self.members.members)):
             kind = self._nameless(member)
             self._kinds.append(self._kind_ids.setdefault(kind, len(self._kind_ids)))

@@ -1,0 +1,206 @@
+"""A checkpoint: how far a search is, in one file, so that it can go on after its process was killed.
+
+No table is in it. Its journal says what was put into the tables, and that is done again (so the protocol's own step
+functions say what becomes of a part, as they always do). Of each state it has the row, and where it came from. So it
+takes 28 bytes a state (of three processes), and to go on takes a small part of the time that it took to get there.
+
+The file is one line of JSON, the header, then what the header gives the lengths of, then the SHA-256 of all that. It is
+written beside and renamed when it is on the disk, so there is always a whole one.
+"""
+
+import hashlib
+import os
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from sys import byteorder
+from time import monotonic
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from zabcheck.protocols.base import Protocol
+from zabcheck.search.explore.journal import Journal
+from zabcheck.search.explore.parts import Names
+
+FORMAT = 1
+EVERY = 30.0
+"""A checkpoint is written at most every so many seconds."""
+
+_SHARE = 20
+"""Nor does writing take more than one of so many seconds."""
+_CHUNK = 1 << 16
+_DIGEST = hashlib.sha256().digest_size
+
+
+class CheckpointError(ValueError):
+    """A file is no checkpoint that the search can go on from; the message names it, and what was expected."""
+
+
+class Position(Struct, frozen=True):
+    """How far a search is.
+
+    Of its states, in the order of discovery, those before `done` were gone on from; those from `level` on were found
+    from the current level, which is `depth` steps deep.
+    """
+
+    done: int = 0
+    level: int = 1
+    depth: int = 0
+    transitions: int = 0
+
+
+class Reached(Struct):
+    """All that a search has to know of what it did. Entry i of `before`, `by` and `names` is about state i.
+
+    `before` is the state that it was reached from, `by` the number of the choice, `names` the index in `namings` of
+    the renaming. `keys` are the packed rows. `sizes` has how many entries the tables have, by what they are.
+    """
+
+    position: Position
+    journal: Journal
+    namings: list[Names]
+    before: "array[int]"
+    by: "array[int]"
+    names: "array[int]"
+    keys: Iterable[int]
+    width: int
+    """Of a packed row, in bytes."""
+    sizes: dict[str, int]
+
+
+class _Header(Struct):
+    format: int
+    zabcheck: str
+    byteorder: str
+    settings: dict[str, str]
+    position: Position
+    namings: list[Names]
+    sizes: dict[str, int]
+    states: int
+    width: int
+    journal: int
+    """Its length in bytes."""
+
+
+class Checkpoints:
+    """The checkpoint of one search, at `path`; `settings` say by name what must be the same when it goes on."""
+
+    def __init__(self, path: Path, settings: Mapping[str, str], every: float = EVERY) -> None:
+        self.path = path
+        self.settings = dict(settings)
+        self.every = every
+        self._due = monotonic() + every
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to write one."""
+        return monotonic() >= self._due
+
+    def write(self, reached: Reached) -> None:
+        """Write it, whole or not at all. OSError if that cannot be. O(states), a second for some millions."""
+        start = monotonic()
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        digest = hashlib.sha256()
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for piece in self._pieces(reached):
+                    digest.update(piece)
+                    file.write(piece)
+                file.write(digest.digest())
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, 0o644)
+            os.replace(name, self.path)
+        except BaseException:
+            os.unlink(name)
+            raise
+        end = monotonic()
+        self._due = end + max(self.every, (end - start) * _SHARE)
+
+    def _pieces(self, reached: Reached) -> Iterator[bytes]:
+        journal = msgspec.msgpack.encode(reached.journal)
+        header = _Header(
+            FORMAT,
+            version("zabcheck"),
+            byteorder,
+            self.settings,
+            reached.position,
+            reached.namings,
+            reached.sizes,
+            len(reached.before),
+            reached.width,
+            len(journal),
+        )
+        yield msgspec.json.encode(header) + b"\n"
+        yield journal
+        for each in (reached.before, reached.by, reached.names):
+            yield each.tobytes()
+        keys, width = iter(reached.keys), reached.width
+        while chunk := b"".join(key.to_bytes(width, "little") for key in islice(keys, _CHUNK)):
+            yield chunk
+
+    def read(self) -> Reached:
+        """The checkpoint that is there.
+
+        CheckpointError if there is none, it is damaged, or it was made by another version or with other settings.
+        """
+        try:
+            content = self.path.read_bytes()
+        except OSError as error:
+            raise CheckpointError(f"{self.path}: expected a checkpoint: {error.strerror}") from None
+        header = self._header(content)
+        if hashlib.sha256(content[:-_DIGEST]).digest() != content[-_DIGEST:]:
+            raise CheckpointError(f"{self.path}: expected a whole checkpoint, found one that is damaged or cut short")
+        at = content.index(b"\n") + 1
+        journal = msgspec.msgpack.decode(content[at : at + header.journal], type=Journal)
+        at += header.journal
+        before, by, names = array("I"), array("H"), array("H")
+        for column in (before, by, names):
+            size = column.itemsize * header.states
+            column.frombytes(content[at : at + size])
+            at += size
+        width = header.width
+        places = range(at, at + width * header.states, width)
+        keys = [int.from_bytes(content[place : place + width], "little") for place in places]
+        return Reached(header.position, journal, header.namings, before, by, names, keys, width, header.sizes)
+
+    def _header(self, content: bytes) -> _Header:
+        line = content[: content.find(b"\n") + 1]
+        try:
+            format_ = msgspec.json.decode(line, type=dict[str, Any])["format"]
+            found = msgspec.json.decode(line, type=_Header) if format_ == FORMAT else None
+        except (msgspec.MsgspecError, KeyError):
+            raise CheckpointError(f"{self.path}: expected a checkpoint, found another file") from None
+        if found is None:
+            raise CheckpointError(f"{self.path}: expected a checkpoint of format {FORMAT}, found format {format_}")
+        expected = {"zabcheck": version("zabcheck"), "byteorder": byteorder, **self.settings}
+        was = {"zabcheck": found.zabcheck, "byteorder": found.byteorder, **found.settings}
+        for name in expected | was:
+            if expected.get(name) != was.get(name):
+                raise CheckpointError(
+                    f"{self.path}: expected a checkpoint with {name} `{expected.get(name)}`, found `{was.get(name)}`"
+                )
+        return found
+
+    def refuse(self) -> CheckpointError:
+        """The error of a checkpoint whose journal leads to other tables than it did."""
+        return CheckpointError(f"{self.path}: expected a checkpoint that this version of the code made")
+
+
+def steps_of(protocol: Protocol) -> str:
+    """What a protocol is made of, as a short digest of the names of its functions: a mutant has others."""
+    fields = {name: getattr(protocol, name) for name in protocol.__struct_fields__}
+    names = [f"{name} {_name(value)}" for name, value in fields.items() if callable(value)]
+    names += [f"{name} {value}" for name, value in fields.items() if isinstance(value, bool)]
+    names += [f"{kind.__qualname__} {_name(step)}" for kind, step in protocol.steps.items()]
+    return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()[:12]
+
+
+def _name(function: Any) -> str:
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"
