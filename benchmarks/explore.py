@@ -1,55 +1,161 @@
-"""CPU seconds of an exhaustive search, by bounds, and what it is worth to take processes for interchangeable.
+"""CPU seconds of an exhaustive search, by bounds; what each reduction is worth; the shortest run of each known bug.
 
 Bounds are (processes; time-outs, transactions, epochs, crashes), as in the figures that are published for TLC on Apache
 ZooKeeper's specification of Zab; but here an election is a step for each process, and so is a closed connection that
-somebody notices.
+somebody notices. Judged are TLC's ten invariants, which are eight properties here; "all" are all that can be judged in
+every state.
 """
 
+from pathlib import Path
 from time import process_time
 
-from invariants import select
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from msgspec.structs import replace
+
+from invariants import Invariant, select
 from invariants.quorums import Quorums
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.liveness import find_trap
+from zabcheck.search.explore.shortest import search
 from zabcheck.search.explore.space import Explored, Space, judged_in_every_state
 
-PROOFS = (
-    Bounds(2, 1, 1, 1, 0),
-    Bounds(2, 2, 2, 1, 0),
-    Bounds(2, 2, 1, UNLIMITED, 0),
-    Bounds(2, 2, 1, 1, 1),
-    Bounds(3, 1, 1, 0, 0),
-    Bounds(3, 1, 1, 1, 0),
+COARSE = Switches(sync="atomic", closing="abrupt")
+ALL = tuple(kind for kind in select(None) if judged_in_every_state(kind))
+TEN = tuple(
+    kind
+    for kind in ALL
+    if (kind.group == "core" and kind.name != "clock") or kind.name in ("prefix", "epoch uniqueness")
 )
-MUTANTS = ("quorum-off-by-one", "commit-on-own-ack", "promise-not-durable", "reuse-highest-epoch", "keep-own-history")
+ANY = UNLIMITED
+
+PROOFS = (
+    Bounds(3, 2, 2, 1, 0),
+    Bounds(3, 2, 2, 2, 1),
+    Bounds(3, 1, 1, ANY, ANY),
+    Bounds(3, 2, 1, ANY, ANY),
+    Bounds(3, 2, 2, ANY, ANY),
+)
+REDUCED = (Bounds(2, 2, 2, 2, 1), Bounds(2, 2, 2, ANY, ANY), Bounds(3, 1, 1, 1, 0), Bounds(3, 2, 1, 1, 0))
+MUTANTS = {
+    "quorum-off-by-one": Bounds(3, 2, 2, 1, 0),
+    "reuse-highest-epoch": Bounds(3, 2, 2, 1, 0),
+    "accept-equal-epoch": Bounds(3, 2, 2, ANY, ANY),
+    "promise-not-durable": Bounds(3, 2, 2, 1, 0),
+    "commit-on-own-ack": Bounds(3, 2, 2, 1, 0),
+    "commit-only-named": Bounds(3, 2, 2, 1, 0),
+    "broadcast-before-established": Bounds(3, 2, 2, 1, 0),
+    "keep-own-history": Bounds(3, 2, 2, 1, 0),
+    "keep-longer-history": Bounds(3, 2, 2, 1, 0),
+    "no-truncation": Bounds(3, 2, 2, 1, 0),
+    "propose-to-acked-only": Bounds(3, 2, 2, 1, 0),
+    "duplicate-proposal": Bounds(3, 2, 2, 1, 0),
+    "deliver-initial-history-last": Bounds(3, 2, 2, 1, 0),
+    "redeliver-with-gap": Bounds(3, 2, 2, ANY, ANY),
+}
+GROWTH = {
+    "time-outs": ("timeouts", (0, 1, 2, 3)),
+    "transactions": ("txns", (0, 1, 2, 3)),
+    "epochs": ("epochs", (1, 2, 3)),
+    "crashes": ("crashes", (0, 1, 2)),
+}
+MIDDLE = Bounds(3, 1, 1, 1, 0)
+PLOT = Path(__file__).parents[1] / "docs" / "explore-growth.svg"
 
 
 def main() -> None:
-    print(f"  {'bounds':30}{'states':>10}{'transitions':>13}{'depth':>7}{'parts':>8}{'CPU s':>8}{'a second':>10}")
+    print(f"  {'bounds':28}{'states':>10}{'transitions':>13}{'levels':>7}{'parts':>8}{'CPU s':>8}{'a second':>10}")
     for bounds in PROOFS:
-        for symmetry in (False, True):
-            found, seconds = explored(None, bounds, symmetry)
-            assert found.whole
-            print(f"  {named(bounds) + (', symmetry' if symmetry else ''):30}{figures(found, seconds)}", flush=True)
-    print("The shortest counterexample, within (3; 1,2,2,0):")
-    for mutant in MUTANTS:
-        found, seconds = explored(mutant, Bounds(3, 2, 2, 1, 0), True)
-        told = f"{len(found.choices)} steps, {found.broken}"
-        print(f"  {mutant:22}{told:34}{found.states:>10,} states{seconds:>8.2f} CPU s", flush=True)
+        found, seconds = explored(bounds)
+        assert found.whole
+        print(f"  {named(bounds):28}{figures(found, seconds)}", flush=True)
+    found, seconds = explored(PROOFS[0], properties=ALL)
+    print(f"  {named(PROOFS[0]) + ', all':28}{figures(found, seconds)}", flush=True)
+    liveness(PROOFS[0])
+    reductions()
+    shortest()
+    plot()
 
 
-def explored(mutant: str | None, bounds: Bounds, symmetry: bool) -> tuple[Explored, float]:
-    kinds = [kind for kind in select(None) if judged_in_every_state(kind)]
+def liveness(bounds: Bounds) -> None:
+    space = made(bounds, properties=ALL)
+    space.explore()
     start = process_time()
-    switches, quorums = Switches(sync="atomic"), Quorums(bounds.processes)
-    found = Space(mutated("zab", mutant), quorums, switches, bounds, kinds, symmetry=symmetry).explore()
+    followed = find_trap(space)
+    print(f"  {named(bounds)}: {followed.checked:,} pairs followed, {process_time() - start:.2f} CPU s")
+
+
+def reductions() -> None:
+    print("States: none, symmetry, partial order, both; and their CPU seconds")
+    for bounds in REDUCED:
+        both = [explored(bounds, symmetry=s, reduction=r) for r in (False, True) for s in (False, True)]
+        states = "".join(f"{found.states:>11,}" for found, _ in both)
+        print(f"  {named(bounds):28}{states}   " + "".join(f"{seconds:>8.2f}" for _, seconds in both), flush=True)
+
+
+def shortest() -> None:
+    print("The first counterexample, and the shortest:")
+    for mutant, bounds in MUTANTS.items():
+        found, seconds = explored(bounds, mutant=mutant, properties=ALL)
+
+        def make(reduction: bool, mutant: str = mutant, bounds: Bounds = bounds) -> Space:
+            return made(bounds, mutant=mutant, properties=ALL, reduction=reduction)
+
+        start = process_time()
+        least = search(make, reduction=True)
+        told = f"{len(found.choices):>3} steps{seconds:>7.2f} s"
+        certain = "shortest" if least.tried == len(least.found.choices) - 1 else f"no shorter than {least.tried + 1}"
+        after = f"{len(least.found.choices):>3} steps, {certain}{process_time() - start:>8.2f} s, {least.found.broken}"
+        print(f"  {mutant:30}{named(bounds):14}{told}; {after}", flush=True)
+
+
+def plot() -> None:
+    """How the number of states grows with each bound, with and without partial-order reduction."""
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "growth", "font.size": 9}):
+        figure = Figure(figsize=(9, 2.6), layout="constrained")
+        for axes, (name, (field, values)) in zip(
+            figure.subplots(1, len(GROWTH), sharey=True), GROWTH.items(), strict=True
+        ):
+            for reduction, style in ((False, "o--"), (True, "o-")):
+                states = [explored(replace(MIDDLE, **{field: v}), reduction=reduction)[0].states for v in values]
+                axes.plot(values, states, style, label="partial-order reduction" if reduction else "symmetry alone")
+                print(f"  {name:14}{'reduced' if reduction else '':9}" + "".join(f"{each:>11,}" for each in states))
+            axes.set(xlabel=name, xticks=values, yscale="log")
+        figure.axes[0].set_ylabel("states")
+        figure.axes[0].legend(fontsize=7)
+        figure.savefig(PLOT, metadata={"Date": None})
+
+
+def made(
+    bounds: Bounds,
+    *,
+    mutant: str | None = None,
+    properties: tuple[type[Invariant], ...] = TEN,
+    symmetry: bool = True,
+    reduction: bool = True,
+) -> Space:
+    protocol, quorums = mutated("zab", mutant), Quorums(bounds.processes)
+    return Space(protocol, quorums, COARSE, bounds, properties, symmetry=symmetry, reduction=reduction)
+
+
+def explored(
+    bounds: Bounds,
+    *,
+    mutant: str | None = None,
+    properties: tuple[type[Invariant], ...] = TEN,
+    symmetry: bool = True,
+    reduction: bool = True,
+) -> tuple[Explored, float]:
+    start = process_time()
+    found = made(bounds, mutant=mutant, properties=properties, symmetry=symmetry, reduction=reduction).explore()
     return found, process_time() - start
 
 
 def named(bounds: Bounds) -> str:
-    timeouts = "any" if bounds.timeouts == UNLIMITED else bounds.timeouts
-    return f"({bounds.processes}; {timeouts},{bounds.txns},{bounds.epochs},{bounds.crashes})"
+    timeouts, crashes = ("∞" if each == UNLIMITED else each for each in (bounds.timeouts, bounds.crashes))
+    return f"({bounds.processes}; {timeouts},{bounds.txns},{bounds.epochs},{crashes})"
 
 
 def figures(found: Explored, seconds: float) -> str:

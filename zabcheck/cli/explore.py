@@ -39,6 +39,8 @@ from zabcheck.report.exploration import Exploration
 from zabcheck.report.words import as_text
 from zabcheck.search.explain import explain_replay
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.checkpoint import CheckpointError
+from zabcheck.search.explore.liveness import LIVENESS, Followed, find_trap
 from zabcheck.search.explore.parts import CannotTellApart
 from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
 from zabcheck.search.explore.space import Progress, Space, judged_in_every_state
@@ -129,6 +131,12 @@ def explore(
         Path | None,
         typer.Option(metavar="SCHEDULE", help="Tell whether this counterexample is the shortest within what it uses."),
     ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write there now and then how far the search is.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the --checkpoint, with the same options.")
+    ] = False,
     memory: Annotated[float, typer.Option(min=0.05, help="End when so many GiB are used.")] = 4.0,
     out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
     format: Formats = Format.text,
@@ -161,20 +169,32 @@ def explore(
     with bad_input_for(ValueError):
         checked = mutated(schedule.protocol, schedule.mutant)
         names = property or (None if certify is None or schedule.violates is None else [schedule.violates])
-        kinds = tuple(kind for kind in select(names or checked.properties) if judged_in_every_state(kind))
+        wanted = select(names or checked.properties)
+    kinds = tuple(kind for kind in wanted if judged_in_every_state(kind))
     if not kinds:
         raise BadInput("--property: expected one that can be judged in every state, so none of the group `liveness`")
     with bad_input_for(ValueError, "--quorums: "):
         family = quorums_of(schedule.quorums, schedule.processes)
+    if resume and checkpoint is None:
+        raise BadInput("--resume: expected --checkpoint FILE, too")
     check_out(out)
     searched = _Search(schedule, family, bounds, kinds, symmetry, por)
     start = process_time()
-    with progress(start) as show, bad_input_for(CannotTellApart, f"--protocol {schedule.protocol}: "):
+    with (
+        progress(start) as show,
+        bad_input_for(CannotTellApart, f"--protocol {schedule.protocol}: "),
+        bad_input_for(CheckpointError, "--checkpoint "),
+        bad_path("--checkpoint", checkpoint or Path()),
+    ):
         if certify is None:
-            came = search(searched.space, por, memory * GIB, show)
+            came = search(searched.space, por, memory * GIB, show, checkpoint=checkpoint, resume=resume)
         else:
             came = shorter(searched.space, steps, memory * GIB, show)
-    return _finish(searched, came, len(steps), process_time() - start, out, format)
+    followed = None
+    if came.found.whole and certify is None and any(kind in LIVENESS for kind in wanted):
+        with progress(start) as show, bad_input_for(ValueError, "--property: "):
+            followed = find_trap(came.space)
+    return _finish(searched, came, followed, len(steps), process_time() - start, out, format)
 
 
 def _asked_for(protocol: str, mutant: str | None, processes: int, quorums: str, switch: list[str] | None) -> Schedule:
@@ -243,9 +263,24 @@ def progress(start: float) -> Iterator[Callable[[Progress], None]]:
         yield show
 
 
-def _finish(searched: _Search, came: Shortest, to_certify: int, seconds: float, out: Path, format: Format) -> int:
+def _finish(
+    searched: _Search,
+    came: Shortest,
+    followed: Followed | None,
+    to_certify: int,
+    seconds: float,
+    out: Path,
+    format: Format,
+) -> int:
     """Print what was found, and write the counterexample; the exit code."""
     found, schedule = came.found, searched.schedule
+    trap = None if followed is None else followed.trap
+    broken, choices, raised = found.broken, found.choices, found.raised
+    if trap is not None:
+        broken, choices, raised = trap.broken, trap.choices, trap.kind == "raised"
+    exercised = [name for name, was in found.exercised.items() if was]
+    if followed is not None and followed.checked:
+        exercised += [kind.name for kind in LIVENESS]
     values = msgspec.to_builtins(schedule.switches)  # those that are not as the letter of the paper has them
     system = [schedule.quorums] if schedule.quorums != MAJORITY else []
     result = Exploration(
@@ -260,11 +295,13 @@ def _finish(searched: _Search, came: Shortest, to_certify: int, seconds: float, 
         depth=found.depth,
         parts=found.parts,
         whole=found.whole,
-        broken=found.broken,
-        steps=len(found.choices),
+        broken=broken,
+        steps=len(choices),
         tried=came.tried,
         certified=to_certify,
-        exercised=tuple(name for name, was in found.exercised.items() if was),
+        followed=0 if followed is None else followed.checked,
+        trap=None if trap is None else trap.kind,
+        exercised=tuple(exercised),
         unexercised=tuple(name for name, was in found.exercised.items() if not was),
         goals=found.goals,
         unreached=tuple(goal for goal in GOALS if goal not in found.goals),
@@ -272,14 +309,14 @@ def _finish(searched: _Search, came: Shortest, to_certify: int, seconds: float, 
         seconds=round(seconds, 2),
     )
     counterexample, story, files = None, None, []
-    if found.choices:
-        schedule = structs.replace(schedule, choices=found.choices, violates=found.broken)
-        replayed = replay(schedule, None if found.broken is None else [found.broken])
-        story = explain_replay(replayed, decisive=found.broken is not None)
-        assert found.raised or story.violation is not None, "the simulator does what was looked up"
+    if choices:
+        schedule = structs.replace(schedule, choices=choices, violates=broken)
+        replayed = replay(schedule, None if broken is None else [broken])
+        story = explain_replay(replayed, decisive=broken is not None)
+        assert raised or story.violation is not None, "the simulator does what was looked up"
         with bad_path("--out", out):
             files = save(out, replayed, story)
-        if found.raised:
+        if raised:
             raise ProtocolFailed(story, files[0], files)
         counterexample = {"violation": story.violation, "steps": replayed.steps, "schedule": schedule}
     if format is Format.json:

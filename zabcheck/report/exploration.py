@@ -13,11 +13,22 @@ CHAIN_BITS = 63
 """Of the hash by which two histories are told apart."""
 
 
+_TRAPS = {
+    "trap": "from some state a leader that nobody disturbs does not get on, and nothing is left to be done",
+    "lasso": "from some state a leader that nobody disturbs does not get on, and that goes on for ever",
+    "late": "from some state a leader that nobody disturbs gets on only later than it should",
+    "raised": "from some state the protocol's code raises, although nobody disturbs it",
+}
+"""By the kind of trap (`zabcheck.search.explore.liveness`)."""
+
+
 class Exploration(Struct, frozen=True):
     """An exhaustive search as data. `seconds` is CPU time.
 
     `whole`: every state was gone on from. `steps`: those of the counterexample, 0 if there is none. `tried`: no run of
     up to so many steps breaks anything. `certified`: the steps of the run that was to be certified, or 0.
+    `followed`: from how many pairs of a state and a leader with a quorum it was followed what that leads to when nobody
+    disturbs it, 0 if that was not asked; `trap`: what came of the first that does not get on.
     `switched_off`: how many different moves each bound forbade. `exercised`: the properties that had something to judge
     in some state; `unexercised`: the others. `goals`: those that were seen to be reached; `unreached`: the others.
     `symmetry`: whether states that differ in the names of processes alone were taken for one; `reduction`: whether only
@@ -39,6 +50,8 @@ class Exploration(Struct, frozen=True):
     steps: int
     tried: int
     certified: int
+    followed: int
+    trap: str | None
     exercised: tuple[str, ...]
     unexercised: tuple[str, ...]
     goals: tuple[str, ...]
@@ -68,6 +81,12 @@ def sentences(found: Exploration) -> list[str]:
         f"made of {found.parts:,} different parts; {found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
     )
     said = [_result(found, what), f"{'the bounds' if found.whole else what + ', within'}: {within}", size]
+    if found.followed:
+        said.append(
+            f"from every state each leader with each least quorum was followed, undisturbed: {found.followed:,} pairs"
+            if found.trap is None
+            else f"it is the first of the states in which a leader does not get on; {found.followed:,} pairs were tried"
+        )
     if found.whole:
         said.append(
             "moves that the bounds switched off, besides what they count: "
@@ -95,6 +114,8 @@ def _result(found: Exploration, what: str) -> str:
         if found.tried == found.certified - 1:
             return f"certified: no run of fewer than {found.certified} steps violates it; {fewer}"
         return f"not finished: whether a run of fewer than {found.certified} steps violates it is not known; {fewer}"
+    if found.trap is not None:
+        return f"{found.broken} is violated: {_TRAPS[found.trap]}"
     if found.broken is not None:
         return f"{found.broken} is violated, and {_least(found)}"
     if not found.whole:

@@ -7,6 +7,7 @@ further than the run that is known, and knows of each run of fewer steps.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -37,22 +38,35 @@ Show = Callable[[Progress], None] | None
 
 
 class Shortest(Struct, frozen=True):
-    """What a search came to: `found` may have a run that breaks something. No run of up to `tried` steps does."""
+    """What a search came to: `found` may have a run that breaks something. No run of up to `tried` steps does.
+
+    `space` has the states that were seen last.
+    """
 
     found: Explored
     tried: int
+    space: Space
 
 
 def search(
-    space: Callable[[bool], Space], reduction: bool, memory: float = float("inf"), show: Show = None
+    space: Callable[[bool], Space],
+    reduction: bool,
+    memory: float = float("inf"),
+    show: Show = None,
+    *,
+    checkpoint: Path | None = None,
+    resume: bool = False,
 ) -> Shortest:
-    """Search; where something breaks, search for the shortest run that does. `space(reduction)` makes a search."""
+    """Search; where something breaks, search for the shortest run that does. `space(reduction)` makes a search.
+
+    The `checkpoint` is of the first of the two.
+    """
     first = space(reduction)
-    found = first.explore(memory, show)
+    found = first.explore(memory, show, checkpoint=checkpoint, resume=resume)
     if not found.choices or not first.reduced:
-        return Shortest(found, found.tried)
+        return Shortest(found, found.tried, first)
     second = shorter(space, found.choices, memory, show)
-    return second if second.found.choices else Shortest(found, second.tried)
+    return second if second.found.choices else Shortest(found, second.tried, first)
 
 
 def shorter(
@@ -60,8 +74,9 @@ def shorter(
 ) -> Shortest:
     """Look for a run that breaks something in fewer steps than the `known` one."""
     levels = len(known) - 1
-    found = space(False).explore(memory, show, levels=levels)
-    return Shortest(found, levels if found.whole else found.tried)
+    unreduced = space(False)
+    found = unreduced.explore(memory, show, levels=levels)
+    return Shortest(found, levels if found.whole else found.tried, unreduced)
 
 
 class NotTried(ValueError):
