@@ -440,6 +440,7 @@ VALUES_OF: dict[str, list[str]] = {
     "--switch": ["sync=separate", "closing=graceful", "histories=missing", "elections=together", "sync", "x=y"],
     "--certify": ["s.json", "t.jsonl", "nowhere", "."],
     "--memory": ["0.05", "1", "0", "x"],
+    "--checkpoint": ["at", "nowhere/at", ".", "t.jsonl"],
 }
 FLAGS = ["--merge", "--help", "-h", "--version", "--no-merge", "--x"]
 FILES = ["t.jsonl", "p1.jsonl", "p2.jsonl", "s.json", "nowhere", ".", "-"]
@@ -482,6 +483,8 @@ OPTIONS = {
         "--switch",
         "--property",
         "--certify",
+        "--checkpoint",
+        "--resume",
         "--memory",
         "--out",
         "--format",
@@ -526,7 +529,7 @@ def arguments(rng: Random) -> list[str]:
     return [rng.choice([command] * 30 + ["x", ""]), *SHORT.get(command, []), *words]
 
 
-WRITING = ("--trace", "--write", "--out", "--junit", "--summary")
+WRITING = ("--checkpoint", "--trace", "--write", "--out", "--junit", "--summary")
 
 
 def write_files(folder: Path) -> None:

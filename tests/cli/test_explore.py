@@ -19,7 +19,7 @@ def test_what_is_proved_is_said_with_the_bounds(zabcheck: Command) -> None:
     result = zabcheck(*PROVED)
     assert result.code == 0
     said = words(result.out)
-    assert said.startswith("proved: zab violates none of 20 properties in any state within the bounds the bounds: ")
+    assert said.startswith("proved: zab violates none of 22 properties in any state within the bounds the bounds: ")
     assert "1 process, 2 epochs, 2 transactions, 1 time-out, 2 crashes, sync atomic, closing abrupt" in said
     assert "moves that the bounds switched off, besides what they count: epochs " in said
     assert "not seen in any run: three epochs, " in said
@@ -101,6 +101,29 @@ def test_without_reductions_the_same_is_proved(zabcheck: Command) -> None:
     assert told[0]["states"] < told[1]["states"]
 
 
+def test_a_search_that_ran_out_of_memory_goes_on(zabcheck: Command, tmp_path: Path) -> None:
+    bounds = ("explore", "--processes", "3", "--txns", "1", "--epochs", "1", "--timeouts", "1", "--format", "json")
+    ended = zabcheck(*bounds, "--checkpoint", "at", "--memory", "0.05")
+    assert (ended.code, ended.json["whole"]) == (3, False)
+    assert (tmp_path / "at").is_file()
+    resumed, whole = (zabcheck(*bounds, *more).json for more in (("--checkpoint", "at", "--resume"), ()))
+    assert resumed["whole"]
+    for field in ("states", "transitions", "depth", "parts", "exercised", "switched_off", "goals", "followed"):
+        assert resumed[field] == whole[field], field
+
+
+def test_a_leader_that_does_not_get_on_is_shown(zabcheck: Command) -> None:
+    """Each of the two leads on alone; the other one never delivers."""
+    properties = ("--property", "integrity", "--property", "convergence", "--property", "reliable delivery")
+    result = zabcheck("explore", "--mutant", "commit-only-named", "--processes", "2", "--txns", "2", *properties)
+    assert result.code == 1
+    assert "from some state a leader that nobody disturbs " in words(result.out)
+    assert "wrote reports" in result.out
+    proved = zabcheck("explore", "--processes", "2", "--format", "json").json
+    assert (proved["trap"], "convergence" in proved["exercised"]) == (None, True)
+    assert proved["followed"] == 2 * proved["states"]
+
+
 def recorded(folder: Path, *choices: dict[str, object], **more: object) -> Path:
     schedule = {"version": 1, "protocol": "zab", "processes": 2, "choices": choices, **more}
     (folder / "run.json").write_text(json.dumps(schedule))
@@ -179,6 +202,13 @@ def test_what_cannot_be_certified(
         (("--crashes", "1.5"), "--crashes 1.5: expected a number from 0 to 99, or `unlimited`"),
         (("--cuts", "100"), "--cuts 100: expected a number from 0 to 99, or `unlimited`"),
         (("--certify", "nowhere.json"), "nowhere.json: "),
+        (("--resume",), "--resume: expected --checkpoint FILE, too"),
+        (("--resume", "--checkpoint", "nowhere"), "--checkpoint nowhere: expected a checkpoint: No such file"),
+        (("--checkpoint", "nowhere/at"), "--checkpoint nowhere/at: expected the name of a file in a folder that is"),
+        (
+            ("--property", "convergence", "--property", "invariant 1", "--processes", "1"),
+            "--property: no property of the search reads delivered sequences",
+        ),
         (("--timeouts", "-1"), "--timeouts -1: expected a number from 0 to 99, or `unlimited`"),
         (
             ("--switch", "elections=together"),

@@ -177,6 +177,8 @@ def explore(
         family = quorums_of(schedule.quorums, schedule.processes)
     if resume and checkpoint is None:
         raise BadInput("--resume: expected --checkpoint FILE, too")
+    if checkpoint is not None and (checkpoint.is_dir() or not checkpoint.parent.is_dir()):
+        raise BadInput(f"--checkpoint {checkpoint}: expected the name of a file in a folder that is there")
     check_out(out)
     searched = _Search(schedule, family, bounds, kinds, symmetry, por)
     start = process_time()
