@@ -120,7 +120,7 @@ def plot() -> None:
         ):
             for reduction, style in ((False, "o--"), (True, "o-")):
                 states = [explored(replace(MIDDLE, **{field: v}), reduction=reduction)[0].states for v in values]
-                axes.plot(values, states, style, label="partial-order reduction" if reduction else "symmetry alone")
+                axes.plot(values, states, style, label="and partial-order reduction" if reduction else "symmetry alone")
                 print(f"  {name:14}{'reduced' if reduction else '':9}" + "".join(f"{each:>11,}" for each in states))
             axes.set(xlabel=name, xticks=values, yscale="log")
         figure.axes[0].set_ylabel("states")
