@@ -21,6 +21,7 @@ from invariants import (
     Local,
     Promise,
     Recover,
+    Stabilised,
     State,
     Txn,
     select,
@@ -32,6 +33,7 @@ from tests.invariants.continuations import (
     MIXES,
     MUTANTS,
     Cut,
+    Events,
     Known,
     alike,
     broken,
@@ -46,6 +48,7 @@ from tests.invariants.protocol_traces import random_protocol_trace
 from tests.invariants.traces import random_trace
 
 KINDS = tuple(kind for kind in select(None) if kind.group != "liveness")
+LIVENESS = tuple(kind for kind in select(None) if kind.group == "liveness")
 OF_SEQUENCES = tuple(kind for kind in KINDS if kind.group in ("core", "causality", "ladis"))
 GROUPS = {
     **{kind.name: (kind,) for kind in KINDS},
@@ -97,6 +100,55 @@ def test_of_any_continuation_they_say_the_same(name: str) -> None:
     assert compared.total() > 1500
     if name not in ("redelivery", "state"):  # there are few traces that break these, see below
         assert compared[True] > 20
+
+
+def test_of_what_a_quorum_has_in_the_end_they_say_the_same() -> None:
+    """Somewhere in what comes the environment promises not to disturb any more."""
+    compared: Counter[bool] = Counter()
+    """By whether that breaks something in the end."""
+    for seed, each in enumerate(cuts()):
+        rng = Random(seed)
+        for group in alike(LIVENESS, each.before, QUORUMS):
+            for after in each.after:
+                at, quorum = rng.randint(0, len(after)), tuple(sorted(rng.sample((1, 2, 3), 2)))
+                leader = rng.choice(quorum)
+                life = lives_of(after[:at])[leader]
+                rest = coming((*after[:at], Stabilised(leader, life, quorum), *after[at:]), group)
+                said = {in_the_end(known, rest) for known in group}
+                assert len(said) == 1, (group, rest)
+                compared[said != {()}] += len(group) - 1
+    assert compared[True] > 200
+    assert compared[False] > 200
+
+
+def in_the_end(known: Known, rest: Events) -> tuple[str, ...]:
+    judge = known.judge.fork()
+    for event in rest:
+        judge.observe(replace(event, incarnation=known.lives[event.process] + event.incarnation))
+    return tuple(broken(judge))
+
+
+def test_a_judge_of_what_comes_says_what_one_of_the_whole_says() -> None:
+    compared: Counter[bool] = Counter()
+    for each in cuts():
+        before, after = each.before[0], each.after[0]
+        lives = lives_of(before)
+        whole, first = Judge(LIVENESS, quorums=QUORUMS), Judge(OF_SEQUENCES, quorums=QUORUMS)
+        for event in before:
+            whole.observe(event)
+            first.observe(event)
+        known_before = broken(first)
+        later = first.of_what_comes(LIVENESS)
+        for event in (*(Recover(process, lives[process]) for process in (1, 2)), Stabilised(1, lives[1], (1, 2))):
+            whole.observe(event)
+            later.observe(event)
+        for event in after:
+            for judge in (whole, later):
+                judge.observe(replace(event, incarnation=lives[event.process] + event.incarnation))
+        assert broken(whole) == broken(later)
+        assert broken(first) == known_before
+        compared[bool(broken(whole))] += 1
+    assert min(compared[True], compared[False]) > 50
 
 
 def test_what_breaks_redelivery_and_state_does_so_after_both() -> None:

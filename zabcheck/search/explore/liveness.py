@@ -31,7 +31,7 @@ from zabcheck.search.explore.parts import NO_CONNECTION, NOTHING, Link, Outcome,
 from zabcheck.search.explore.space import Row, Space
 from zabcheck.simulation.network import End
 from zabcheck.simulation.schedule import AnyChoice, Choice, Heal, Request, Stabilise, Wake
-from zabcheck.simulation.stabilise import Waiting, a_round, calm, choose, is_least, undisturbed
+from zabcheck.simulation.stabilise import Waiting, a_round, ask, calm, choose, is_least, undisturbed
 
 LIVENESS = (Convergence, ReliableDelivery)
 
@@ -53,8 +53,8 @@ class Trap(Struct, frozen=True):
     """A state from which a leader that nobody disturbs does not get on. `choices` lead there and end with a Stabilise.
 
     `kind` is "trap" if nothing is left to be done then, "lasso" if the rounds would go on for ever, and "late" if more
-    of them would do. `broken` is the property that the run violates. If the protocol's code raised, that is the kind,
-    and no property is judged.
+    of them, and requests, would do. `broken` is the property that the run violates. If the protocol's code raised, that
+    is the kind, and no property is judged.
     """
 
     choices: tuple[AnyChoice, ...]
@@ -234,19 +234,18 @@ class Walks:
         return number
 
     def _kind(self, row: Row, environment: Environment) -> Kind:
-        """What more rounds would lead to, without another request."""
+        """What it leads to if rounds go on until nothing is left to be done, and clients ask once more then."""
         stabilise = environment.stabilise
         walker = self._walker(row, environment)
         walker.take(calm(stabilise.quorum))
         before, walker.events = tuple(walker.events), []
         walker.take(choose(stabilise.leader, stabilise.quorum, together=False))
         walker.take(self._undisturbed(walker, stabilise))
-        seen: set[Places] = set()
-        while not walker.raised and not walker.is_quiet():
-            if walker.places in seen or len(seen) == _MORE_ROUNDS:
-                return "lasso"
-            seen.add(walker.places)
-            walker.take(a_round(stabilise.quorum, walker.waiting()))
+        if not walker.settle():
+            return "lasso"
+        walker.take(ask(stabilise.leader, self._space.parts.switches.counter_limit))
+        if not walker.settle():
+            return "lasso"
         walk = Walk(stabilise, before, True, tuple(walker.events), walker.raised)
         verdict = self._judged(row[-1], walk)
         if verdict.raised:
@@ -362,8 +361,17 @@ class _Walker:
                 found.append((leader, follower, to_leader))
         return found
 
-    def is_quiet(self) -> bool:
-        """Whether a round would do nothing."""
+    def settle(self) -> bool:
+        """Take rounds until one would do nothing; False if that is never."""
+        seen: set[Places] = set()
+        while not self.raised and not self._is_quiet():
+            if self.places in seen or len(seen) == _MORE_ROUNDS:
+                return False
+            seen.add(self.places)
+            self.take(a_round(self._quorum, self.waiting()))
+        return True
+
+    def _is_quiet(self) -> bool:
         return not self.waiting() and not any(self.process(member).disk.unsynced for member in self._quorum)
 
     def has_deaf_links(self) -> bool:
