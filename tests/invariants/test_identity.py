@@ -86,7 +86,12 @@ def cuts() -> list[Cut]:
     return [*found, *(of_few(Random(seed), 200, MIXES[seed % 6]) for seed in range(12))]
 
 
-@pytest.mark.parametrize("name", GROUPS)
+QUICK = ("all", "core", "chosen", "invariant 2", "invariant 5")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in GROUPS]
+)
 def test_of_any_continuation_they_say_the_same(name: str) -> None:
     compared: Counter[bool] = Counter()
     """By whether what comes breaks something."""

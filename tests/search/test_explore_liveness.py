@@ -189,7 +189,12 @@ def named(environment: Environment, names: tuple[int, ...]) -> Stabilise:
 # They end as the simulator does.
 
 
-@pytest.mark.parametrize("name", AGREEING)
+QUICK = ("one process", "two processes", "a disk", "deaf", "never deaf")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in AGREEING]
+)
 def test_from_no_state_of_zab_does_a_walk_or_the_simulator_get_stuck(name: str) -> None:
     case = AGREEING[name]
     given = compared(case)
