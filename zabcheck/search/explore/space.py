@@ -7,9 +7,12 @@ state can be told.
 
 import resource
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
+from time import process_time
 from typing import NamedTuple
 
 import msgspec
@@ -26,6 +29,7 @@ from zabcheck.search.explore.journal import Journal, Table
 from zabcheck.search.explore.members import GOES_DEAF, Members, Move
 from zabcheck.search.explore.parts import Names, Parts, renamed_choice
 from zabcheck.search.explore.symmetry import Symmetry
+from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, forked
 from zabcheck.simulation.schedule import AnyChoice
 
 _LOOK = 4096
@@ -36,6 +40,9 @@ _BITS = 32
 _LOW = (1 << _BITS) - 1
 
 Row = tuple[int, ...]
+
+End = tuple[str | None, bool]
+"""How a search ends: the property that is violated, and whether a step raised."""
 
 
 class Progress(NamedTuple):
@@ -97,6 +104,7 @@ class Space:
         self.ghosts = Ghosts(properties, quorums, self.parts, journal)
         can_rename = symmetry and protocol.rename is not None
         self.symmetry = Symmetry(self.members, self.ghosts, quorums) if can_rename else None
+        self._canonical = self.symmetry.canonical if self.symmetry is not None else None
         self._seen: dict[int, None] = {}
         self._before = array("I", [0])
         self._by = array("H", [0])
@@ -128,6 +136,7 @@ class Space:
         on_progress: Callable[[Progress], None] | None = None,
         *,
         levels: int | None = None,
+        workers: int = 1,
         checkpoint: Path | None = None,
         resume: bool = False,
         every: float = EVERY,
@@ -135,6 +144,8 @@ class Space:
         """Go on until every state was seen, something breaks, `memory` bytes are used, or `levels` were gone through.
 
         Costs some microseconds and about 100 bytes a state, once the tables are filled.
+        With several `workers`, as many processes go on from the states of large levels, and find what one would find;
+        WorkerDied if one is killed. Each but this one takes memory of its own, of which `memory` knows nothing.
         A `checkpoint` is written at most every so many seconds, and when memory ends. With `resume` the search goes on
         from the one that is there, and finds what it would have found; CheckpointError if that cannot be.
         """
@@ -144,22 +155,22 @@ class Space:
             self._restore(checkpoints)
         else:
             self._begin()
-        looked = self._done
+        looked, sharing = self._done, Sharing(workers)
         while (self._level or self._following) and self._depth != levels:
-            for start in range(0, len(self._level), _LOOK):
-                end = self._go_on(self._level[start : start + _LOOK])
-                if end is not None:
-                    return self._found(self._depth + 1, *end, self._run(len(self._seen) - 1))
-                if self._done - looked < _LOOK:
-                    continue
-                looked = self._done
-                if on_progress is not None:
-                    on_progress(Progress(len(self._seen), self._done, self._transitions, self._depth + 1))
-                full = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory
-                if checkpoints is not None and (full or checkpoints.is_due):
-                    checkpoints.write(self._reached())
-                if full:
-                    return self._found(self._depth + 1, None, False, (), whole=False)
+            with closing(self._steps(sharing)) as steps:
+                for end in steps:
+                    if end is not None:
+                        return self._found(self._depth + 1, *end, self._run(len(self._seen) - 1))
+                    if self._done - looked < _LOOK:
+                        continue
+                    looked = self._done
+                    if on_progress is not None:
+                        on_progress(Progress(len(self._seen), self._done, self._transitions, self._depth + 1))
+                    full = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory
+                    if checkpoints is not None and (full or checkpoints.is_due):
+                        checkpoints.write(self._reached())
+                    if full:
+                        return self._found(self._depth + 1, None, False, (), whole=False)
             self._level, self._following = self._following, []
             self._depth += 1
         if self._level:
@@ -174,13 +185,93 @@ class Space:
         self._seen = {_packed(first): None}
         self._level = [first]
 
-    def _go_on(self, level: Sequence[Row]) -> tuple[str | None, bool] | None:
+    def _steps(self, sharing: Sharing) -> Generator[End | None]:
+        """Go on from the states of the level, some at each step. If something breaks, the last step says what."""
+        level, *others = sharing.slices(self._level)
+        batch = PORTION if others else _LOOK
+        with forked([partial(self._answers, rows) for rows in others]) as workers:
+            own = taking = needed = 0.0
+            for start in range(0, len(level), batch):
+                begun = process_time()
+                end = self._go_on(level[start : start + batch])
+                own += process_time() - begun
+                yield end
+                for worker in workers:
+                    worker.drain()
+            for rows, worker in zip(others, workers, strict=True):
+                for start in range(0, len(rows), PORTION):
+                    answer = worker.answer()
+                    begun = process_time()
+                    end = self._take(rows[start : start + PORTION], answer)
+                    taking += process_time() - begun
+                    yield end
+                    for other in workers:
+                        other.drain()
+                needed += answer.seconds
+        if others:
+            answered = len(self._level) - len(level)
+            sharing.learn(own / len(level), needed / answered, taking / answered)
+
+    def _answers(self, rows: Sequence[Row]) -> Iterator[Answer]:
+        """What can be taken over of what is found from these states; in a worker."""
+        size, members, ghosts = len(self.parts.ids), len(self.members.members), len(self.ghosts)
+        canonical, journal = self._canonical, self.members.journal
+        begun, strange = process_time(), False
+
+        def of_known_parts(row: Row) -> tuple[Row, Names]:
+            nonlocal strange
+            names = self._unnamed
+            known = row[-1] < ghosts and max(row[:size]) < members
+            if known and canonical is not None:
+                row, names = canonical(row)
+                known = row[-1] < ghosts and max(row[:size]) < members
+            strange = strange or not known
+            return row, names
+
+        self._canonical = of_known_parts
+        for start in range(0, len(rows), PORTION):
+            answering = Answering()
+            for row in rows[start : start + PORTION]:
+                strange, filled, self._transitions = False, len(journal), 0
+                self._before, self._by, self._names, self._following = array("I"), array("H"), array("H"), []
+                try:
+                    strange = self._go_on([row]) is not None or strange
+                except Exception:  # the search meets it again
+                    strange = True
+                if strange or len(journal) != filled:
+                    answering.again()
+                else:
+                    answering.add(self._transitions, self._by, self._names, self._following)
+            yield answering.answer(list(self._namings), process_time() - begun)
+
+    def _take(self, rows: Sequence[Row], answer: Answer) -> End | None:
+        """Take over what a worker found from these states, the next ones of the level. If something breaks it ends."""
+        found = answer.found(len(self.parts.ids) + 2)
+        for row, (transitions, new) in zip(rows, answer.counts(), strict=True):
+            if transitions == AGAIN:
+                end = self._go_on([row])
+                if end is not None:
+                    return end
+                continue
+            for choice, names, after in islice(found, new):
+                key = _packed(after)
+                if key not in self._seen:
+                    self._seen[key] = None
+                    self._before.append(self._done)
+                    self._by.append(choice)
+                    self._names.append(self._namings.setdefault(names, len(self._namings)))
+                    self._following.append(after)
+            self._transitions += transitions
+            self._done += 1
+        return None
+
+    def _go_on(self, level: Sequence[Row]) -> End | None:
         """Go on from these states, the next ones of the level.
 
-        If something breaks it ends there: the property that is violated, and whether a step raised.
+        If something breaks it ends there.
         """
         n, ids, leads = len(self.parts.ids), self.parts.ids, self.members.leads
-        canonical = self.symmetry.canonical if self.symmetry is not None else None
+        canonical = self._canonical
         expansion, with_link, mask = self.members.expansion, self.members.with_link, self.members.mask
         reduced, to_look_at = self.reduced, self.members.to_look_at
         broken, after_events = self.ghosts.broken, self.ghosts.after

@@ -1,0 +1,217 @@
+"""The states of a large level are gone on from by several processes, and the outcome is as if it was one.
+
+The level is cut into slices, in order. The process of the search takes the first one; a *worker* takes each other. It
+is forked, so it has the tables and the states that were seen as they are then, and shares that memory until it writes
+to it. It goes on from its states as the search does, and answers which states it found, a portion at a time.
+
+The search takes the answers in order, while the workers go on. It takes over what was found from a state, unless a part
+was involved that the worker had to make, or a table was filled: then numbers could differ, so the search goes on from
+that state itself. So all parts are made by the search, in the order in which one process alone would make them, and
+states, their order, counts and runs are the same, whatever the number of workers. A worker tells the two cases apart
+thus: by the journal, and by whether a row has a number that was not given when it was forked. It does not give a row
+with such a number its canonical form, as that depends on numbers.
+
+Costs a fork for each worker and level: milliseconds for each GiB in use, and copies of the pages that either writes to.
+"""
+
+import gc
+import os
+import signal
+from array import array
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from zabcheck.search.explore.parts import Names
+
+LARGE = 2000
+"""A level of fewer states is not shared: a fork would cost more than it saves."""
+
+PORTION = 512
+"""So many states are in an answer."""
+
+AGAIN = 0xFFFF
+"""The number of transitions of a state that the search itself has to go on from."""
+
+_LENGTH = 4
+_PIPE = 1 << 16
+_LEAST, _MOST = 0.2, 0.9
+"""Of the share of the search."""
+
+Row = tuple[int, ...]
+
+
+class WorkerDied(RuntimeError):
+    """A worker ended before it had answered; the message says how."""
+
+
+class Answer(Struct):
+    """What a worker found from a portion of its states. All but `namings` are arrays, as bytes.
+
+    By state: how many `transitions` there are, or AGAIN, and how many `new` states were found. By new state, in order:
+    the choice that led there (`by`), the index of its `names` in `namings`, and the numbers of the row (`rows`).
+    `seconds` of CPU time were needed so far.
+    """
+
+    transitions: bytes
+    new: bytes
+    by: bytes
+    names: bytes
+    rows: bytes
+    namings: list[Names]
+    seconds: float
+
+    def counts(self) -> Iterator[tuple[int, int]]:
+        """By state: how many transitions, or AGAIN, and how many new states."""
+        return zip(array("H", self.transitions), array("H", self.new), strict=True)
+
+    def found(self, width: int) -> Iterator[tuple[int, Names, Row]]:
+        """By new state: choice, names, and row, which has `width` numbers."""
+        names = (self.namings[number] for number in array("H", self.names))
+        rows = zip(*[iter(array("I", self.rows))] * width, strict=True)
+        return zip(array("H", self.by), names, rows, strict=True)
+
+
+class Answering:
+    """How a worker gathers an answer."""
+
+    def __init__(self) -> None:
+        self._transitions, self._new = array("H"), array("H")
+        self._by, self._names, self._rows = array("H"), array("H"), array("I")
+
+    def add(self, transitions: int, by: Sequence[int], names: Sequence[int], rows: Sequence[Row]) -> None:
+        """What was found from the next state."""
+        self._transitions.append(transitions)
+        self._new.append(len(rows))
+        self._by.extend(by)
+        self._names.extend(names)
+        for row in rows:
+            self._rows.extend(row)
+
+    def again(self) -> None:
+        """The search has to go on from the next state itself."""
+        self.add(AGAIN, (), (), ())
+
+    def answer(self, namings: Sequence[Names], seconds: float) -> Answer:
+        """The whole."""
+        transitions, new, by, names, rows = (
+            each.tobytes() for each in (self._transitions, self._new, self._by, self._names, self._rows)
+        )
+        return Answer(transitions, new, by, names, rows, list(namings), seconds)
+
+
+class Worker:
+    """A process that was forked to answer; `others` were forked before."""
+
+    def __init__(self, work: Callable[[], Iterator[Answer]], others: Sequence["Worker"]) -> None:
+        self._reading, writing = os.pipe()
+        self._read = bytearray()
+        self._ended = False
+        self._pid = os.fork()
+        if not self._pid:
+            for each in (self, *others):
+                os.close(each._reading)  # so that a write fails once the search is gone
+            _work(work, writing)
+        os.close(writing)
+        os.set_blocking(self._reading, False)
+
+    def drain(self) -> None:
+        """Read what was written so far, so that the worker need not wait. Does not wait itself."""
+        try:
+            while content := os.read(self._reading, _PIPE):
+                self._read += content
+            self._ended = True
+        except BlockingIOError:
+            pass
+
+    def answer(self) -> Answer:
+        """The next answer; wait for it. WorkerDied if there is none."""
+        self.drain()
+        while (size := self._size()) is None or len(self._read) < _LENGTH + size:
+            if self._ended:
+                raise WorkerDied(self._death())
+            os.set_blocking(self._reading, True)
+            self._read += os.read(self._reading, _PIPE)
+            os.set_blocking(self._reading, False)
+            self.drain()
+        content = bytes(self._read[_LENGTH : _LENGTH + size])
+        del self._read[: _LENGTH + size]
+        return msgspec.msgpack.decode(content, type=Answer)
+
+    def _size(self) -> int | None:
+        return int.from_bytes(self._read[:_LENGTH]) if len(self._read) >= _LENGTH else None
+
+    def _death(self) -> str:
+        _, status = os.waitpid(self._pid, 0)
+        self._pid = 0
+        code = os.waitstatus_to_exitcode(status)
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"failed with exit code {code}"
+        return f"a worker process {how}, so the search cannot go on"
+
+    def end(self) -> None:
+        """Leave nothing of it, whether it has answered or not."""
+        os.close(self._reading)
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+
+
+@contextmanager
+def forked(works: Sequence[Callable[[], Iterator[Answer]]]) -> Generator[list[Worker]]:
+    """A worker for each. None is left when the block is left, also by Ctrl-C."""
+    workers: list[Worker] = []
+    if works:
+        gc.freeze()  # else a collection in a worker writes to each object that it shares
+    try:
+        for work in works:
+            workers.append(Worker(work, workers))
+        yield workers
+    finally:
+        for worker in workers:
+            worker.end()
+        if works:
+            gc.unfreeze()
+
+
+def _work(work: Callable[[], Iterator[Answer]], writing: int) -> NoReturn:
+    """Answer, and end this process: nothing of what the search would do at its end is to be done here."""
+    code = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the search ends it
+        with os.fdopen(writing, "wb") as pipe:
+            for answer in work():
+                content = msgspec.msgpack.encode(answer)
+                pipe.write(len(content).to_bytes(_LENGTH) + content)
+                pipe.flush()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+class Sharing:
+    """How a level is cut, so that the search and its workers are busy all the time.
+
+    That depends on how long a state takes the search, and a worker, and how long it takes to take over an answer; it is
+    measured at each level. The outcome does not depend on it.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self.share = 1 / workers
+        """Of the search itself."""
+
+    def slices(self, level: Sequence[Row]) -> list[Sequence[Row]]:
+        """The level in slices, that of the search first. A small level is one slice."""
+        if self._workers == 1 or len(level) < LARGE:
+            return [level]
+        first = int(self.share * len(level))
+        size = -(-(len(level) - first) // (self._workers - 1))
+        return [level[:first], *(level[start : start + size] for start in range(first, len(level), size))]
+
+    def learn(self, own: float, worker: float, taking: float) -> None:
+        """So many seconds of CPU time it took for each state."""
+        ahead = worker / (self._workers - 1) - taking
+        self.share = min(_MOST, max(_LEAST, ahead / (own + ahead))) if ahead > 0 else _LEAST
