@@ -440,6 +440,7 @@ VALUES_OF: dict[str, list[str]] = {
     "--switch": ["sync=separate", "closing=graceful", "histories=missing", "elections=together", "sync", "x=y"],
     "--certify": ["s.json", "t.jsonl", "nowhere", "."],
     "--memory": ["0.05", "1", "0", "x"],
+    "--workers": ["1", "2", "0", "65"],
     "--checkpoint": ["at", "nowhere/at", ".", "t.jsonl"],
 }
 FLAGS = ["--merge", "--help", "-h", "--version", "--no-merge", "--x"]
@@ -483,6 +484,7 @@ OPTIONS = {
         "--switch",
         "--property",
         "--certify",
+        "--workers",
         "--checkpoint",
         "--resume",
         "--memory",

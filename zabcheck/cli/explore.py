@@ -1,5 +1,6 @@
 """`zabcheck explore`: every state within bounds, or the shortest run that breaks a property."""
 
+import os
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -131,6 +132,9 @@ def explore(
         Path | None,
         typer.Option(metavar="SCHEDULE", help="Tell whether this counterexample is the shortest within what it uses."),
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=64, help="How many processes search; if not said, one a core.")
+    ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write there now and then how far the search is.")
     ] = None,
@@ -189,9 +193,17 @@ def explore(
         bad_path("--checkpoint", checkpoint or Path()),
     ):
         if certify is None:
-            came = search(searched.space, por, memory * GIB, show, checkpoint=checkpoint, resume=resume)
+            came = search(
+                searched.space,
+                por,
+                memory * GIB,
+                show,
+                workers=workers or cores(),
+                checkpoint=checkpoint,
+                resume=resume,
+            )
         else:
-            came = shorter(searched.space, steps, memory * GIB, show)
+            came = shorter(searched.space, steps, memory * GIB, show, workers=workers or cores())
     followed = None
     if came.found.whole and certify is None and any(kind in LIVENESS for kind in wanted):
         with progress(start) as show, bad_input_for(ValueError, "--property: "):
@@ -228,6 +240,11 @@ def _to_certify(file: Path) -> tuple[Schedule, tuple[schedules.AnyChoice, ...], 
     if not broken:
         raise BadInput(f"{file}: expected a run that violates {schedule.violates or 'a property'}; it does not")
     return structs.replace(schedule, violates=broken[0]), steps, bounds
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def number_of(option: str, text: str) -> int:

@@ -54,6 +54,7 @@ def search(
     memory: float = float("inf"),
     show: Show = None,
     *,
+    workers: int = 1,
     checkpoint: Path | None = None,
     resume: bool = False,
 ) -> Shortest:
@@ -62,20 +63,25 @@ def search(
     The `checkpoint` is of the first of the two.
     """
     first = space(reduction)
-    found = first.explore(memory, show, checkpoint=checkpoint, resume=resume)
+    found = first.explore(memory, show, workers=workers, checkpoint=checkpoint, resume=resume)
     if not found.choices or not first.reduced:
         return Shortest(found, found.tried, first)
-    second = shorter(space, found.choices, memory, show)
+    second = shorter(space, found.choices, memory, show, workers=workers)
     return second if second.found.choices else Shortest(found, second.tried, first)
 
 
 def shorter(
-    space: Callable[[bool], Space], known: Sequence[AnyChoice], memory: float = float("inf"), show: Show = None
+    space: Callable[[bool], Space],
+    known: Sequence[AnyChoice],
+    memory: float = float("inf"),
+    show: Show = None,
+    *,
+    workers: int = 1,
 ) -> Shortest:
     """Look for a run that breaks something in fewer steps than the `known` one."""
     levels = len(known) - 1
     unreduced = space(False)
-    found = unreduced.explore(memory, show, levels=levels)
+    found = unreduced.explore(memory, show, levels=levels, workers=workers)
     return Shortest(found, levels if found.whole else found.tried, unreduced)
 
 
