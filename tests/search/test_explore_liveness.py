@@ -1,14 +1,14 @@
 """Walks from every state of a search: they end as the simulator does, and what does not get on is found."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from functools import partial
 from typing import Any
 
 import pytest
 from msgspec import Struct, structs
 
-from invariants import Event, Halt, Judge, select
+from invariants import EMPTY, Event, Halt, Judge, select
 from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import Effect, Persist, Protocol, Request, Send, Started, StepRaised, TimedOut
@@ -19,6 +19,7 @@ from zabcheck.protocols.zab.messages import CEpoch, NewEpoch
 from zabcheck.protocols.zab.process import Follower, Leader, on_started
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.liveness import LIVENESS, Environment, Trap, Verdict, Walks, find_trap
+from zabcheck.search.explore.parts import of_disk
 from zabcheck.search.explore.space import Space, judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.schedule import AnyChoice, Stabilise
@@ -305,6 +306,42 @@ def all_traps(case: Case) -> list[Trap]:
     pairs = [(state, row, each) for state, row in enumerate(space.rows()) for each in walks.environments]
     verdicts = [(walks.verdict(row, each), state, row, each) for state, row, each in pairs]
     return [walks.trap(state, row, each) for verdict, state, row, each in verdicts if verdict and verdict.is_trap]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "switches"),
+    [
+        (Bounds(2, 2, 2, 1, 0), ATOMIC),
+        (Bounds(2, 1, 1, 1, 1), Switches()),
+        (Bounds(2, 1, 2, UNLIMITED, 1), ABRUPT),
+        (Bounds(3, 1, 1, 0, 0), ABRUPT),
+    ],
+)
+def test_with_reduction_a_quorum_has_at_one_moment_all_that_it_may_have(bounds: Bounds, switches: Switches) -> None:
+    """Walks depend on several processes at one moment, of which reduction promises nothing."""
+    whole, reduced = (
+        starts(Case(bounds, switches=switches, reduction=reduction, symmetry=False, properties=SAFETY))
+        for reduction in (False, True)
+    )
+    assert whole == reduced
+
+
+def starts(case: Case) -> set[Hashable]:
+    """By quorum: what its members have on disk and have delivered, and what anybody has."""
+    space = case.space()
+    environments = Walks(space).environments
+    found: set[Hashable] = set()
+    for row in space.rows():
+        known = space.ghosts.sequences(row[-1])
+        assert known is not None
+        delivered = frozenset(known[1].record.delivered())
+        members = (space.members.members[member] for member in row[: case.bounds.processes])
+        parts = [space.parts.processes[number] for number, *_ in members]
+        has = [(of_disk(part.disk), part.state.delivered if part.is_up else EMPTY) for part in parts]
+        for environment in environments:
+            quorum = environment.stabilise.quorum
+            found.add((environment.stabilise, tuple(has[member - 1] for member in quorum), delivered))
+    return found
 
 
 def test_what_is_lost_by_reduction_is_not_followed() -> None:
