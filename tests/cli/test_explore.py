@@ -124,6 +124,15 @@ def test_a_leader_that_does_not_get_on_is_shown(zabcheck: Command) -> None:
     assert proved["followed"] == 2 * proved["states"]
 
 
+def test_what_only_symmetry_makes_up_is_searched_for_without_it(zabcheck: Command) -> None:
+    """A proposal that is there twice makes two histories with one (f.a, f.zxid): to choose between them takes an id."""
+    bounds = ("--processes", "3", "--epochs", "2", "--txns", "2", "--timeouts", "0")
+    properties = ("--property", "integrity", "--property", "convergence")
+    told = zabcheck("explore", "--mutant", "duplicate-proposal", *bounds, *properties, "--format", "json").json
+    assert (told["broken"], told["trap"], told["symmetry"]) == ("reliable delivery", "trap", False)
+    assert zabcheck("replay", told["files"][0]).code == 1
+
+
 def recorded(folder: Path, *choices: dict[str, object], **more: object) -> Path:
     schedule = {"version": 1, "protocol": "zab", "processes": 2, "choices": choices, **more}
     (folder / "run.json").write_text(json.dumps(schedule))

@@ -215,7 +215,10 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
         ("counter_limit", "--switch: expected NAME=VALUE, found `counter_limit`"),
         ("counter_limit=0", "--switch: counter_limit: expected a number from 1 to 4294967295, found `0`"),
         ("counter_limit=x", "--switch: counter_limit: expected a number from 1 to 4294967295, found `x`"),
-        ("x=1", "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit"),
+        (
+            "x=1",
+            "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, closing",
+        ),
     ],
 )
 def test_a_switch_that_there_is_not_is_refused(switch: str, message: str, zabcheck: Command) -> None:
