@@ -439,7 +439,7 @@ VALUES_OF: dict[str, list[str]] = {
     "--quorums": ["majority", "weights 1,1", "sets 1", "weights 9", "x"],
     "--switch": ["sync=separate", "closing=graceful", "histories=missing", "elections=together", "sync", "x=y"],
     "--certify": ["s.json", "t.jsonl", "nowhere", "."],
-    "--memory": ["0.05", "1", "0", "x"],
+    "--memory": ["0.05", "0", "x"],
     "--workers": ["1", "2", "0", "65"],
     "--checkpoint": ["at", "nowhere/at", ".", "t.jsonl"],
 }
@@ -501,7 +501,7 @@ SHORT = {
     "run": ["--runs", "1", "--steps", "3", "--seed", "1"],
     "mutants": ["--runs", "1", "--steps", "3", "--seeds", "1", "--mutant", "promise-not-durable"],
     "gate": ["--config", "gate.toml"],
-    "explore": ["--processes", "1", "--epochs", "1", "--timeouts", "0"],
+    "explore": ["--processes", "1", "--epochs", "1", "--timeouts", "0", "--memory", "0.05"],
 }
 """First, so that what was drawn takes the place of it."""
 FILES_OF = {"replay": ["s.json"], "explain": ["s.json"], "check": ["t.jsonl"], "schema": ["trace"]}

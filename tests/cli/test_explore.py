@@ -208,6 +208,9 @@ def test_what_cannot_be_certified(
     ("arguments", "said"),
     [
         (("--timeouts", "many"), "--timeouts many: expected a number from 0 to 99, or `unlimited`"),
+        (("--crashes", ""), "--crashes : expected a number from 0 to 99, or `unlimited`"),
+        (("--quorums", ""), "--quorums: "),
+        (("--protocol", ""), "no protocol ``"),
         (("--crashes", "1.5"), "--crashes 1.5: expected a number from 0 to 99, or `unlimited`"),
         (("--cuts", "100"), "--cuts 100: expected a number from 0 to 99, or `unlimited`"),
         (("--certify", "nowhere.json"), "nowhere.json: "),

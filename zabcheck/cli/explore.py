@@ -154,7 +154,13 @@ def explore(
         "--switch": switch,
     }
     if certify is None:
-        schedule = _asked_for(protocol or "zab", mutant, processes or _BOUNDS.processes, quorums or MAJORITY, switch)
+        schedule = _asked_for(
+            "zab" if protocol is None else protocol,
+            mutant,
+            processes or _BOUNDS.processes,
+            MAJORITY if quorums is None else quorums,
+            switch,
+        )
         steps: tuple[schedules.AnyChoice, ...] = ()
         least = structs.replace(_BOUNDS, processes=schedule.processes)
     else:
@@ -165,9 +171,9 @@ def explore(
     limits: dict[str, Any] = {
         "epochs": epochs,
         "txns": txns,
-        "timeouts": timeouts and number_of("--timeouts", timeouts),
-        "crashes": crashes and number_of("--crashes", crashes),
-        "cuts": cuts and number_of("--cuts", cuts),
+        "timeouts": None if timeouts is None else number_of("--timeouts", timeouts),
+        "crashes": None if crashes is None else number_of("--crashes", crashes),
+        "cuts": None if cuts is None else number_of("--cuts", cuts),
     }
     bounds = structs.replace(least, **{name: value for name, value in limits.items() if value is not None})
     with bad_input_for(ValueError):
