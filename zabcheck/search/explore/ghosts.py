@@ -97,7 +97,7 @@ class Ghosts:
     """What the properties know together. Number 0 is what they know at the start."""
 
     def __init__(self, properties: Sequence[type[Invariant]], quorums: Quorums, parts: Parts, journal: Journal) -> None:
-        self._journal = journal
+        self.journal = journal
         self._parts = parts
         groups = groups_of(properties)
         self._groups = [_Group(group, quorums) for group in groups]
@@ -128,7 +128,7 @@ class Ghosts:
         key = (ghost, events)
         found = self._next.get(key)
         if found is None:
-            self._journal.append(("ghosts", key))
+            self.journal.append(("ghosts", key))
             found = self._next[key] = self._after(ghost, events)
         return found
 
@@ -176,7 +176,7 @@ class Ghosts:
         found = self._renamed.get((ghost, names))
         if found is not None:
             return found
-        self._journal.append(("ghosts renamed", (ghost, names)))
+        self.journal.append(("ghosts renamed", (ghost, names)))
         waiting: list[int] = []
         while ghost and (ghost, names) not in self._renamed:
             waiting.append(ghost)

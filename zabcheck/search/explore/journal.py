@@ -4,7 +4,7 @@ A part gets its number when it is first made, so numbers depend on that order al
 journal have the same numbers. That is enough to make them again, and much less than what is in them.
 """
 
-from typing import Literal
+from typing import Literal, NoReturn
 
 Table = Literal["expansions", "links", "members renamed", "ghosts", "ghosts renamed", "kinds"]
 """A table, by what it gives."""
@@ -14,3 +14,15 @@ Key = tuple[int | tuple[int, ...], ...]
 
 Journal = list[tuple[Table, Key]]
 """An entry is written before it is filled. What that fills too comes after it, and is not filled again."""
+
+
+class NotInTable(Exception):
+    """Something was looked up that is not in a table, and the table must not be filled."""
+
+
+class Closed(Journal):
+    """The journal of tables that must not be filled."""
+
+    def append(self, entry: object) -> NoReturn:
+        """Called before an entry is filled."""
+        raise NotInTable

@@ -25,7 +25,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import EVERY, Checkpoints, Position, Reached, steps_of
 from zabcheck.search.explore.ghosts import Ghosts
-from zabcheck.search.explore.journal import Journal, Table
+from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
 from zabcheck.search.explore.members import GOES_DEAF, Members, Move
 from zabcheck.search.explore.parts import Names, Parts, renamed_choice
 from zabcheck.search.explore.symmetry import Symmetry
@@ -99,12 +99,11 @@ class Space:
         self.bounds = bounds
         self.reduced = reduction and protocol.commutes
         self.parts = Parts(protocol, quorums, switches)
-        journal: Journal = []
-        self.members = Members(self.parts, switches, bounds, journal, reduced=self.reduced)
-        self.ghosts = Ghosts(properties, quorums, self.parts, journal)
+        self._journal: Journal = []
+        self.members = Members(self.parts, switches, bounds, self._journal, reduced=self.reduced)
+        self.ghosts = Ghosts(properties, quorums, self.parts, self._journal)
         can_rename = symmetry and protocol.rename is not None
         self.symmetry = Symmetry(self.members, self.ghosts, quorums) if can_rename else None
-        self._canonical = self.symmetry.canonical if self.symmetry is not None else None
         self._seen: dict[int, None] = {}
         self._before = array("I", [0])
         self._by = array("H", [0])
@@ -187,14 +186,21 @@ class Space:
 
     def _steps(self, sharing: Sharing) -> Generator[End | None]:
         """Go on from the states of the level, some at each step. If something breaks, the last step says what."""
-        level, *others = sharing.slices(self._level)
-        batch = PORTION if others else _LOOK
+        own, *others = sharing.slices(self._level)
+        if others:
+            yield from self._shared(sharing, own, others)
+        else:
+            for start in range(0, len(own), _LOOK):
+                yield self._go_on(own[start : start + _LOOK])
+
+    def _shared(self, sharing: Sharing, own: Sequence[Row], others: Sequence[Sequence[Row]]) -> Generator[End | None]:
+        """Go on from the `own` states, while workers go on from `others`; then take over what they answer."""
         with forked([partial(self._answers, rows) for rows in others]) as workers:
-            own = taking = needed = 0.0
-            for start in range(0, len(level), batch):
+            exploring = taking = needed = 0.0
+            for start in range(0, len(own), PORTION):
                 begun = process_time()
-                end = self._go_on(level[start : start + batch])
-                own += process_time() - begun
+                end = self._go_on(own[start : start + PORTION])
+                exploring += process_time() - begun
                 yield end
                 for worker in workers:
                     worker.drain()
@@ -208,37 +214,23 @@ class Space:
                     for other in workers:
                         other.drain()
                 needed += answer.seconds
-        if others:
-            answered = len(self._level) - len(level)
-            sharing.learn(own / len(level), needed / answered, taking / answered)
+        answered = sum(map(len, others))
+        sharing.learn(exploring / len(own), needed / answered, taking / answered)
 
     def _answers(self, rows: Sequence[Row]) -> Iterator[Answer]:
-        """What can be taken over of what is found from these states; in a worker."""
-        size, members, ghosts = len(self.parts.ids), len(self.members.members), len(self.ghosts)
-        canonical, journal = self._canonical, self.members.journal
-        begun, strange = process_time(), False
-
-        def of_known_parts(row: Row) -> tuple[Row, Names]:
-            nonlocal strange
-            names = self._unnamed
-            known = row[-1] < ghosts and max(row[:size]) < members
-            if known and canonical is not None:
-                row, names = canonical(row)
-                known = row[-1] < ghosts and max(row[:size]) < members
-            strange = strange or not known
-            return row, names
-
-        self._canonical = of_known_parts
+        """What is found from these states by look-ups alone; in a worker."""
+        begun = process_time()
+        self.members.journal = self.ghosts.journal = Closed()
         for start in range(0, len(rows), PORTION):
             answering = Answering()
             for row in rows[start : start + PORTION]:
-                strange, filled, self._transitions = False, len(journal), 0
+                self._transitions = 0
                 self._before, self._by, self._names, self._following = array("I"), array("H"), array("H"), []
                 try:
-                    strange = self._go_on([row]) is not None or strange
-                except Exception:  # the search meets it again
-                    strange = True
-                if strange or len(journal) != filled:
+                    is_known = self._go_on([row]) is None
+                except NotInTable:
+                    is_known = False
+                if not is_known:
                     answering.again()
                 else:
                     answering.add(self._transitions, self._by, self._names, self._following)
@@ -271,7 +263,7 @@ class Space:
         If something breaks it ends there.
         """
         n, ids, leads = len(self.parts.ids), self.parts.ids, self.members.leads
-        canonical = self._canonical
+        canonical = self.symmetry.canonical if self.symmetry is not None else None
         expansion, with_link, mask = self.members.expansion, self.members.with_link, self.members.mask
         reduced, to_look_at = self.reduced, self.members.to_look_at
         broken, after_events = self.ghosts.broken, self.ghosts.after
@@ -326,7 +318,7 @@ class Space:
         level = len(self._seen) - len(self._following)
         return Reached(
             Position(self._done, level, self._depth, self._transitions),
-            self.members.journal,
+            self._journal,
             list(self._namings),
             self._before,
             self._by,
@@ -371,7 +363,7 @@ class Space:
             "events": len(self.parts.events),
             "members": len(self.members.members),
             "ghosts": len(self.ghosts),
-            "journal": len(self.members.journal),
+            "journal": len(self._journal),
             **{f"off: {name}": number for name, number in self.members.switched_off.items()},
             **{f"exercised: {name}": int(was) for name, was in self.ghosts.exercised.items()},
         }

@@ -4,12 +4,10 @@ The level is cut into slices, in order. The process of the search takes the firs
 is forked, so it has the tables and the states that were seen as they are then, and shares that memory until it writes
 to it. It goes on from its states as the search does, and answers which states it found, a portion at a time.
 
-The search takes the answers in order, while the workers go on. It takes over what was found from a state, unless a part
-was involved that the worker had to make, or a table was filled: then numbers could differ, so the search goes on from
-that state itself. So all parts are made by the search, in the order in which one process alone would make them, and
-states, their order, counts and runs are the same, whatever the number of workers. A worker tells the two cases apart
-thus: by the journal, and by whether a row has a number that was not given when it was forked. It does not give a row
-with such a number its canonical form, as that depends on numbers.
+A worker only looks up. Where something is not in a table, it says so, and the search goes on from that state itself.
+The search takes the answers in order, while the workers go on. So all parts are made by the search, in the order in
+which one process alone would make them; states, their order, counts and runs are the same, whatever the number of
+workers. It also means that only looking up is shared: a search gains the less, the more of its time it fills tables.
 
 Costs a fork for each worker and level: milliseconds for each GiB in use, and copies of the pages that either writes to.
 """
@@ -38,7 +36,7 @@ AGAIN = 0xFFFF
 
 _LENGTH = 4
 _PIPE = 1 << 16
-_LEAST, _MOST = 0.2, 0.9
+_LEAST, _MOST = 0.02, 0.9
 """Of the share of the search."""
 
 Row = tuple[int, ...]
@@ -207,7 +205,7 @@ class Sharing:
         """The level in slices, that of the search first. A small level is one slice."""
         if self._workers == 1 or len(level) < LARGE:
             return [level]
-        first = int(self.share * len(level))
+        first = max(1, int(self.share * len(level)))
         size = -(-(len(level) - first) // (self._workers - 1))
         return [level[:first], *(level[start : start + size] for start in range(first, len(level), size))]
 
