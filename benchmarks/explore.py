@@ -34,9 +34,10 @@ ANY = UNLIMITED
 PROOFS = (
     Bounds(3, 2, 2, 1, 0),
     Bounds(3, 2, 2, 2, 1),
-    Bounds(3, 1, 1, ANY, ANY),
+    Bounds(5, 2, 2, 1, 0),
     Bounds(3, 2, 1, ANY, ANY),
     Bounds(3, 2, 2, ANY, ANY),
+    Bounds(3, 3, 2, ANY, ANY),
 )
 REDUCED = (Bounds(2, 2, 2, 2, 1), Bounds(2, 2, 2, ANY, ANY), Bounds(3, 1, 1, 1, 0), Bounds(3, 2, 1, 1, 0))
 MUTANTS = {

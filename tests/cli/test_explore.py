@@ -102,7 +102,8 @@ def test_without_reductions_the_same_is_proved(zabcheck: Command) -> None:
 
 
 def test_a_search_that_ran_out_of_memory_goes_on(zabcheck: Command, tmp_path: Path) -> None:
-    bounds = ("explore", "--processes", "3", "--txns", "1", "--epochs", "1", "--timeouts", "1", "--format", "json")
+    few = ("--processes", "2", "--txns", "2", "--epochs", "2", "--timeouts", "2", "--crashes", "1", "--no-por")
+    bounds = ("explore", *few, "--property", "total order", "--property", "convergence", "--format", "json")
     ended = zabcheck(*bounds, "--checkpoint", "at", "--memory", "0.05")
     assert (ended.code, ended.json["whole"]) == (3, False)
     assert (tmp_path / "at").is_file()
@@ -126,10 +127,20 @@ def test_a_leader_that_does_not_get_on_is_shown(zabcheck: Command) -> None:
 
 def test_what_only_symmetry_makes_up_is_searched_for_without_it(zabcheck: Command) -> None:
     """A proposal that is there twice makes two histories with one (f.a, f.zxid): to choose between them takes an id."""
-    bounds = ("--processes", "3", "--epochs", "2", "--txns", "2", "--timeouts", "0")
+    bounds = ("--processes", "3", "--epochs", "2", "--txns", "2", "--timeouts", "0", "--no-por")
     properties = ("--property", "integrity", "--property", "convergence")
     told = zabcheck("explore", "--mutant", "duplicate-proposal", *bounds, *properties, "--format", "json").json
     assert (told["broken"], told["trap"], told["symmetry"]) == ("reliable delivery", "trap", False)
+    assert zabcheck("replay", told["files"][0]).code == 1
+
+
+def test_what_only_a_stricter_property_forbids_is_no_violation(zabcheck: Command) -> None:
+    """With this mutant a process leads the same epoch twice, and a run that breaks epoch uniqueness is longer."""
+    told = zabcheck(
+        *("explore", "--mutant", "reuse-highest-epoch", "--property", "epoch uniqueness", "--processes", "2"),
+        *("--format", "json"),
+    ).json
+    assert (told["broken"], told["steps"], told["tried"]) == ("epoch uniqueness", 15, 14)
     assert zabcheck("replay", told["files"][0]).code == 1
 
 

@@ -163,7 +163,9 @@ def test_what_breaks_redelivery_and_state_does_so_after_both() -> None:
     assert known(once) == known(twice)
     for before in (once, twice):
         judge = Judge(select("redelivery"), "global")
-        life = before[-1].incarnation  # type: ignore[union-attr]  # a `Recover`
+        recovered = before[-1]
+        assert isinstance(recovered, Recover)
+        life = recovered.incarnation
         for event in [*before, Deliver(1, life, A), Deliver(1, life, C)]:
             judge.observe(event)
         assert broken(judge) == ["redelivery"]

@@ -9,29 +9,34 @@ from pathlib import Path
 
 import pytest
 
-from invariants import select
+from invariants import Invariant, select
 from invariants.quorums import Quorums
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError, steps_of
 from zabcheck.search.explore.space import Explored, Space, judged_in_every_state
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC = Switches(sync="atomic")
+Properties = tuple[type[Invariant], ...]
 A_TIMEOUT = Bounds(3, 1, 1, 1, 0)
 """10,499 states."""
 
 SPACES: dict[str, tuple[str | None, Bounds, dict[str, bool]]] = {
-    "symmetry": (None, A_TIMEOUT, {}),
-    "reduction": (None, Bounds(3, 1, 1, 1, 1), {"reduction": True}),
-    "neither": (None, Bounds(3, 1, 1, 0, 1), {"symmetry": False}),
-    "a mutant": ("accept-equal-epoch", Bounds(3, 2, 1, 1, 1), {"reduction": True}),
+    "symmetry": (None, Bounds(2, 2, 1, 1, 1), {}),
+    "reduction": (None, Bounds(3, 1, 1, 1, 0), {"reduction": True}),
+    "neither": (None, Bounds(2, 2, 1, 2, 0), {"symmetry": False}),
+    "a mutant": ("reuse-highest-epoch", Bounds(3, 2, 1, 1, 1), {"reduction": True}),
 }
+LARGE = Bounds(2, 2, 2, 2, 1)
+"""33,979 states of which the total order alone is asked."""
+ORDER = tuple(select("total order"))
 
 
-def space(mutant: str | None, bounds: Bounds, **reduced: bool) -> Space:
-    return Space(mutated("zab", mutant), Quorums(bounds.processes), ATOMIC, bounds, PROPERTIES, **reduced)
+def space(mutant: str | None, bounds: Bounds, properties: Properties = PROPERTIES, **reduced: bool) -> Space:
+    return Space(mutated("zab", mutant), Quorums(bounds.processes), ATOMIC, bounds, properties, **reduced)
 
 
 def everything(searched: Space, explored: Explored) -> tuple[object, ...]:
@@ -40,7 +45,10 @@ def everything(searched: Space, explored: Explored) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("name", SPACES)
-def test_a_search_in_portions_finds_what_one_without_a_break_finds(name: str, tmp_path: Path) -> None:
+def test_a_search_in_portions_finds_what_one_without_a_break_finds(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LOOK", 500)
     mutant, bounds, reduced = SPACES[name]
     whole = space(mutant, bounds, **reduced)
     expected = everything(whole, whole.explore())
@@ -60,7 +68,7 @@ def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
     file, root = tmp_path / "checkpoint", Path(__file__).parents[2]
     program = (
         "from tests.search.test_explore_checkpoint import *; file, resume = Path(sys.argv[1]), sys.argv[2] == 'go on';"
-        "space(None, Bounds(3, 1, 1, 1, 1)).explore(checkpoint=file, every=0, resume=resume)"
+        "space(None, LARGE, ORDER).explore(checkpoint=file, every=0, resume=resume)"
     )
     environment = {**os.environ, "PYTHONPATH": str(root)}
     written = None
@@ -73,7 +81,7 @@ def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
         searching.kill()
         assert searching.wait() == -signal.SIGKILL
         written = file.stat().st_mtime_ns
-    whole, resumed = space(None, Bounds(3, 1, 1, 1, 1)), space(None, Bounds(3, 1, 1, 1, 1))
+    whole, resumed = space(None, LARGE, ORDER), space(None, LARGE, ORDER)
     expected = everything(whole, whole.explore())
     assert everything(resumed, resumed.explore(checkpoint=file, resume=True)) == expected
     assert len(resumed.parts.processes) == len(whole.parts.processes)

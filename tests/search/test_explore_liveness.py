@@ -22,6 +22,7 @@ from zabcheck.search.explore.liveness import LIVENESS, Environment, Trap, Verdic
 from zabcheck.search.explore.parts import of_disk
 from zabcheck.search.explore.space import Space, judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
+from zabcheck.simulation.disk import Disk
 from zabcheck.simulation.schedule import AnyChoice, Stabilise
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.simulation.stabilise import a_round, choose
@@ -337,11 +338,19 @@ def starts(case: Case) -> set[Hashable]:
         delivered = frozenset(known[1].record.delivered())
         members = (space.members.members[member] for member in row[: case.bounds.processes])
         parts = [space.parts.processes[number] for number, *_ in members]
-        has = [(of_disk(part.disk), part.state.delivered if part.is_up else EMPTY) for part in parts]
+        has = [(on_disk(part.disk), part.state.delivered if part.is_up else EMPTY) for part in parts]
         for environment in environments:
             quorum = environment.stabilise.quorum
             found.add((environment.stabilise, tuple(has[member - 1] for member in quorum), delivered))
     return found
+
+
+def on_disk(disk: Disk) -> Hashable:
+    """All but the messages that wait for a sync: they are lost when a process chooses a leader."""
+    kept = disk.copy()
+    for write in kept.unsynced:
+        write.withheld = [effect for effect in write.withheld if not isinstance(effect, Send)]
+    return of_disk(kept)
 
 
 def test_what_is_lost_by_reduction_is_not_followed() -> None:

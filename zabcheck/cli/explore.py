@@ -4,10 +4,11 @@ import os
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from time import process_time
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
 import msgspec
 import typer
@@ -60,14 +61,20 @@ _BOUNDS = Bounds(processes=3, epochs=2, txns=1, timeouts=1, crashes=0, cuts=0)
 
 
 class _Search(Struct, frozen=True):
-    """What is searched, and how. `schedule` has no choices, or those that are to be certified."""
+    """What is searched, and how. `schedule` has no choices; those of `steps` are to be certified, if there are any.
+
+    `liveness`: whether it is followed, too, what a leader that nobody disturbs comes to.
+    """
 
     schedule: Schedule
     quorums: Quorums
     bounds: Bounds
     properties: tuple[type[Invariant], ...]
+    liveness: bool
     symmetry: bool
     reduction: bool
+    steps: tuple[schedules.AnyChoice, ...] = ()
+    exact: bool = False
 
     def space(self, reduction: bool) -> Space:
         """A search that has not begun."""
@@ -81,6 +88,7 @@ class _Search(Struct, frozen=True):
             self.properties,
             symmetry=self.symmetry,
             reduction=reduction,
+            exact=self.exact,
         )
 
 
@@ -168,14 +176,13 @@ def explore(
             if value is not None:
                 raise BadInput(f"{option}: with --certify that comes from the schedule")
         schedule, steps, least = _to_certify(certify)
-    limits: dict[str, Any] = {
+    limits: dict[str, int | None] = {
         "epochs": epochs,
         "txns": txns,
         "timeouts": None if timeouts is None else number_of("--timeouts", timeouts),
         "crashes": None if crashes is None else number_of("--crashes", crashes),
         "cuts": None if cuts is None else number_of("--cuts", cuts),
     }
-    bounds = structs.replace(least, **{name: value for name, value in limits.items() if value is not None})
     with bad_input_for(ValueError):
         checked = mutated(schedule.protocol, schedule.mutant)
         names = property or (None if certify is None or schedule.violates is None else [schedule.violates])
@@ -190,39 +197,67 @@ def explore(
     if checkpoint is not None and (checkpoint.is_dir() or not checkpoint.parent.is_dir()):
         raise BadInput(f"--checkpoint {checkpoint}: expected the name of a file in a folder that is there")
     check_out(out)
+    searched = _Search(
+        schedule,
+        family,
+        structs.replace(least, **{name: value for name, value in limits.items() if value is not None}),
+        kinds,
+        liveness=certify is None and any(kind in LIVENESS for kind in wanted),
+        symmetry=symmetry,
+        reduction=por,
+        steps=steps,
+    )
     start = process_time()
-    for symmetric in (True, False) if symmetry else (False,):
-        searched = _Search(schedule, family, bounds, kinds, symmetric, por)
-        with (
-            progress(start) as show,
-            bad_input_for(CannotTellApart, f"--protocol {schedule.protocol}: "),
-            bad_input_for(CheckpointError, "--checkpoint "),
-            bad_path("--checkpoint", checkpoint or Path()),
-        ):
-            if certify is None:
-                came = search(
-                    searched.space,
-                    por,
-                    memory * GIB,
-                    show,
-                    workers=workers or cores(),
-                    checkpoint=checkpoint if symmetric is symmetry else None,
-                    resume=resume and symmetric is symmetry,
-                )
-            else:
-                came = shorter(searched.space, steps, memory * GIB, show, workers=workers or cores())
-        followed = None
-        if came.found.whole and certify is None and any(kind in LIVENESS for kind in wanted):
-            with progress(start), bad_input_for(ValueError, "--property: "):
-                followed = find_trap(came.space)
-        if _is_real(searched, came, followed):
-            break
-        # Where (f.a, f.zxid) tells no history, as some bugs make it, processes are not interchangeable (`symmetry`).
-    return _finish(searched, came, followed, len(steps), process_time() - start, out, format)
+    with (
+        bad_input_for(CannotTellApart, f"--protocol {schedule.protocol}: "),
+        bad_input_for(CheckpointError, "--checkpoint "),
+        bad_path("--checkpoint", checkpoint or Path()),
+        progress(start) as show,
+    ):
+        limited = _Limited(memory * GIB, workers or cores(), show)
+        came, followed = _look(searched, limited, checkpoint, resume)
+        if not _is_real(searched, came, followed):
+            searched = structs.replace(searched, symmetry=False, exact=True)
+            came, followed = _look(searched, limited)
+    return _finish(searched, came, followed, process_time() - start, out, format)
+
+
+class _Limited(NamedTuple):
+    """With how much memory, in bytes, and how many processes; and who is told how far it is."""
+
+    memory: float
+    workers: int
+    show: "_Shown"
+
+
+def _look(
+    searched: _Search, limited: _Limited, checkpoint: Path | None = None, resume: bool = False
+) -> tuple[Shortest, Followed | None]:
+    """Search; if all states were seen and nothing breaks, follow what leaders come to."""
+    memory, workers, show = limited
+    if searched.steps:
+        return shorter(searched.space, searched.steps, memory, show.far, workers=workers), None
+    came = search(
+        searched.space,
+        searched.reduction,
+        memory,
+        show.far,
+        workers=workers,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+    if not came.found.whole or not searched.liveness:
+        return came, None
+    with bad_input_for(ValueError, "--property: "):
+        return came, find_trap(came.space, partial(show.followed, came.found.states))
 
 
 def _is_real(searched: _Search, came: Shortest, followed: Followed | None) -> bool:
-    """Whether the simulator shows what was found, if something was."""
+    """Whether the simulator shows what was found, if something was.
+
+    It may not, as a property was judged more strictly than it is (`Space`); or where (f.a, f.zxid) tells no history,
+    as some bugs make it: then processes are not interchangeable (`symmetry`).
+    """
     trap = None if followed is None else followed.trap
     broken, choices = (came.found.broken, came.found.choices) if trap is None else (trap.broken, trap.choices)
     if broken is None:
@@ -276,8 +311,15 @@ def number_of(option: str, text: str) -> int:
     return int(text)
 
 
+class _Shown(NamedTuple):
+    """Who is told how far a search is, and then in how many of all states leaders were followed."""
+
+    far: Callable[[Progress], None]
+    followed: Callable[[int, int], None]
+
+
 @contextmanager
-def progress(start: float) -> Iterator[Callable[[Progress], None]]:
+def progress(start: float) -> Iterator[_Shown]:
     """A line on standard error, if that is a terminal. No end is told: how many states there are is not known."""
     console = Console(stderr=True)
     bar = Bar(
@@ -290,29 +332,31 @@ def progress(start: float) -> Iterator[Callable[[Progress], None]]:
     with bar:
         task = bar.add_task("exploring", total=None)
 
-        def show(at: Progress) -> None:
+        def far(at: Progress) -> None:
             used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
             rate = at.transitions / max(0.001, process_time() - start)
             bar.update(
                 task,
-                description=f"{at.states:,} states, {at.states - at.done:,} of them waiting, {at.depth} levels deep, "
-                f"{rate:,.0f} transitions a second, {used:.1f} GiB; how many there are is not known",
+                description=f"{at.states:,} of ? states, {at.states - at.done:,} waiting, level {at.depth}, "
+                f"{rate:,.0f} a second, {used:.1f} GiB",
             )
 
-        yield show
+        def followed(states: int, done: int) -> None:
+            bar.update(task, description=f"what a leader comes to, from {done:,} of {states:,} states")
+
+        yield _Shown(far, followed)
 
 
 def _finish(
     searched: _Search,
     came: Shortest,
     followed: Followed | None,
-    to_certify: int,
     seconds: float,
     out: Path,
     format: Format,
 ) -> int:
     """Print what was found, and write the counterexample; the exit code."""
-    found, schedule = came.found, searched.schedule
+    found, schedule, to_certify = came.found, searched.schedule, len(searched.steps)
     trap = None if followed is None else followed.trap
     broken, choices, raised = found.broken, found.choices, found.raised
     if trap is not None:

@@ -1,15 +1,15 @@
 """Exhaustive search: every state that a protocol can reach within stated bounds.
 
-A state is made of *parts*: one a process (its variables, its disk, whom it follows), one a connection (its two ends and
-what is under way), what the bounds have left, and what each property still needs to know. There are few distinct parts
-and very many states, so a part is a number, and a state a row of numbers.
+There are very many states, made of few distinct *parts*: processes and connections (`parts`). What a choice does
+depends on the process that moves and on its connections alone, and changes no other. So the simulator executes it once
+for each of these, with the protocol's own step functions; from then on it is looked up (`members`). There is no second
+model. The same holds for the properties: what a judge makes of the events of a step depends on what it knew before,
+its *ghost*, and on these events (`ghosts`). So a state is a row of numbers: a member for each process, which is that
+process with the connections that it has opened, then what the bounds have left, and a ghost.
 
-What a choice does depends on the parts of the process that moves and of its connections alone, and changes no other. So
-the simulator executes it once for each such row of parts (`parts`), with the protocol's own step functions; from then
-on it is looked up. There is no second model. The same holds for the properties (`ghosts`): what a judge makes of the
-events of a step depends on what it knew before and on these events.
-
-The search is breadth first (`space`), a step at a time, so the first violation that it meets has the shortest run there
-is within the bounds, in fine steps. Within a level the order is that of discovery: the result is the same on every
-machine.
+What comes after a state is in `successors`, the search itself in `space`, breadth first. Within a level the order is
+that of discovery: the result is the same on every machine, for any number of `workers`. States that differ in the names
+of processes alone are one (`symmetry`), and of moves that commute one order is tried (`reduction`). That keeps no
+lengths, so where something breaks, a search without it follows (`shortest`). `liveness` asks of each state of a search
+whether a leader gets on from there.
 """

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
+from invariants import Broadcast, Crash, Establish, Event, Invariant, Judge, Local
+from invariants.epoch_uniqueness import EpochUniqueness
 from invariants.identity import identity
 from invariants.quorums import Quorums
 from zabcheck.search.explore.journal import Journal
@@ -30,6 +31,25 @@ def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
     together = tuple(kind for kind in properties if kind.group in _ONE_RECORD)
     alone = [(kind,) for kind in properties if kind.group not in _ONE_RECORD]
     return [*([together] if together else []), *alone]
+
+
+class OncePerEpoch(EpochUniqueness):
+    """Stricter than epoch uniqueness: nor may the same process, in one incarnation, be established for an epoch twice.
+
+    So who it was need not be remembered, which makes for fewer states. Where this holds, epoch uniqueness does; where
+    it is broken by a process alone, the search has to be repeated with that.
+    """
+
+    def _establish(self, event: Establish) -> bool:
+        before = self.leaders.get(event.epoch, ())
+        super()._establish(event)
+        if before and self.lowest is None:
+            self.leaders[event.epoch] = (event, event)
+            self.lowest = event.epoch
+        return bool(before)
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        return frozenset(self.leaders)
 
 
 class _Known(NamedTuple):
@@ -49,7 +69,7 @@ class _Group:
         self.broken: list[str | None] = [None]
         self.exercised: dict[str, bool] = {kind.name: False for kind in group}
         self._known = [_Known(judge, (0,) * (quorums.size + 1))]
-        self._ids: dict[Hashable, int] = {self._identity(self._known[0]): 0}
+        self._ids: dict[Hashable, int] = {(None, self._identity(self._known[0])): 0}
         self._next: dict[tuple[int, int], int] = {}
 
     def after(self, number: int, events: int, shown: Sequence[Event]) -> int:
@@ -94,12 +114,17 @@ class _Group:
 
 
 class Ghosts:
-    """What the properties know together. Number 0 is what they know at the start."""
+    """What the properties know together. Number 0 is what they know at the start.
 
-    def __init__(self, properties: Sequence[type[Invariant]], quorums: Quorums, parts: Parts, journal: Journal) -> None:
+    Unless it has to be `exact`, `OncePerEpoch` stands for epoch uniqueness.
+    """
+
+    def __init__(
+        self, properties: Sequence[type[Invariant]], quorums: Quorums, parts: Parts, journal: Journal, *, exact: bool
+    ) -> None:
         self.journal = journal
         self._parts = parts
-        groups = groups_of(properties)
+        groups = groups_of([OncePerEpoch if kind is EpochUniqueness and not exact else kind for kind in properties])
         self._groups = [_Group(group, quorums) for group in groups]
         reading = (i for i, group in enumerate(groups) if any(kind.reads_sequences for kind in group))
         self._reading = next(reading, None)

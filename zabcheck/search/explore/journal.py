@@ -6,7 +6,7 @@ journal have the same numbers. That is enough to make them again, and much less 
 
 from typing import Literal, NoReturn
 
-Table = Literal["expansions", "links", "members renamed", "ghosts", "ghosts renamed", "kinds"]
+Table = Literal["expansions", "singles", "links", "members renamed", "ghosts", "ghosts renamed", "kinds"]
 """A table, by what it gives."""
 
 Key = tuple[int | tuple[int, ...], ...]

@@ -28,7 +28,8 @@ from invariants import Judge, Local, Recover, Stabilised
 from invariants.convergence import Convergence
 from invariants.reliable_delivery import ReliableDelivery
 from zabcheck.search.explore.parts import NO_CONNECTION, NOTHING, Link, Outcome, Parts, Process
-from zabcheck.search.explore.space import Row, Space
+from zabcheck.search.explore.space import Space
+from zabcheck.search.explore.successors import Row
 from zabcheck.simulation.network import End
 from zabcheck.simulation.schedule import AnyChoice, Choice, Heal, Request, Stabilise, Wake
 from zabcheck.simulation.stabilise import Waiting, a_round, ask, calm, choose, is_least, undisturbed
@@ -302,8 +303,7 @@ class _Steps:
         links_to = [each[process] for each in places]
         key = (choice, part, requests, *opened, *links_to)
         if key not in self._outcomes:
-            links = [*_without(opened, process), *_without(links_to, process)]
-            self._outcomes[key] = self.parts.execute(part, links, choice, requests)
+            self._outcomes[key] = self.parts.execute(part, opened, links_to, choice, requests)
         return self._outcomes[key]
 
 
@@ -333,14 +333,11 @@ class _Walker:
         if outcome is None:
             return
         places = list(self.places)
-        others = _without(range(1, len(places) + 1), process)
-        for other, link in zip(others, outcome.links[len(others) :], strict=True):
-            part, *links = places[other - 1]
+        for index, link in enumerate(outcome.links_to):
+            part, *links = places[index]
             links[process - 1] = link
-            places[other - 1] = (part, *links)
-        opened = list(outcome.links[: len(others)])
-        opened.insert(process - 1, NO_CONNECTION)
-        places[process - 1] = (outcome.process, *opened)
+            places[index] = (part, *links)
+        places[process - 1] = (outcome.process, *outcome.opened)
         self.places = tuple(places)
         if outcome.events != NOTHING:
             self.events.append(outcome.events)
@@ -383,8 +380,3 @@ class _Walker:
                 link = self._steps.parts.links[self.places[follower - 1][leader]]
                 if link is not None:
                     yield follower, leader, link
-
-
-def _without(links: Sequence[int], process: int) -> list[int]:
-    """A list by process, without the entry of this one."""
-    return [link for other, link in enumerate(links, 1) if other != process]

@@ -31,6 +31,10 @@ from zabcheck.simulation.schedule import (
 GOES_DEAF = 0
 """The number of the move by which a follower decides to read no more. It is no choice, and no step."""
 
+_COUNT = 40
+"""Of requests: where it is in a mask."""
+_NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST
+
 _MOST_WRITES = 8
 """A crash keeps at most so many writes, if so many are not synced."""
 
@@ -39,7 +43,7 @@ class Move(NamedTuple):
     """Something that a process can do, and what becomes of its member and of links to it.
 
     `cost` is added to what was used. `links` has the index of a member and the number of its link to this process, for
-    each that changes. `leader` is the index of a member that has to lead, or this need not be tried; -1 for none.
+    each that changes.
     """
 
     choice: int
@@ -48,13 +52,16 @@ class Move(NamedTuple):
     links: tuple[tuple[int, int], ...]
     events: int
     raised: bool
-    leader: int = -1
 
 
 class Expansion(NamedTuple):
-    """What a process can do within the bounds; `eager`: there is no need to try what others do first."""
+    """What a process can do within the bounds; `eager`: there is no need to try what others do first.
+
+    `at_once`: nor is there any need to keep the state before these moves.
+    """
 
     eager: bool
+    at_once: bool
     moves: tuple[Move, ...]
 
 
@@ -66,19 +73,26 @@ class Members:
         self.journal = journal
         self.bounds = bounds
         self.reduced = reduced
-        self._only_leaders = reduced and bounds.timeouts == UNLIMITED and switches.closing == "abrupt"
+        alone = any(parts.quorums.contains([process]) for process in parts.ids)
+        self.is_lazy = reduced and switches.closing == "abrupt" and not alone
+        """Whether elections are put off (`reduction`)."""
         self.choices: list[AnyChoice | None] = [None]
         self._choices = {p: list(self._choices_of(p, switches)) for p in parts.ids}
         self.members: list[tuple[int, ...]] = []
         """By number: the process, and its link to each process (none to itself)."""
         self.leads: list[bool] = []
         """By number."""
+        self.may_join: list[bool] = []
+        """By number: whether it is up, and in no iteration."""
         self.flags: list[int] = []
         """By number: what makes it worth a look whether a process has an eager move, see `to_look_at`."""
         self.switched_off: dict[str, int] = {}
         """How many different moves each bound forbade."""
+        self._matters: list[int] = []
+        """By number: the bits of a mask that its moves depend on; only a leader takes requests."""
         self._ids: dict[tuple[int, ...], int] = {}
         self._expansions: dict[tuple[int, ...], Expansion] = {}
+        self._singles: dict[tuple[int, ...], Move | None] = {}
         self._outcomes: dict[tuple[int, ...], Outcome | None] = {}
         self._with_link: dict[tuple[int, int, int], int] = {}
         self._renamed: dict[tuple[int, Names], int] = {}
@@ -110,7 +124,10 @@ class Members:
         if number is None:
             number = self._ids[member] = len(self.members)
             self.members.append(member)
-            self.leads.append(self.parts.processes[member[0]].leads)
+            part = self.parts.processes[member[0]]
+            self.leads.append(part.leads)
+            self._matters.append(~0 if part.leads or not self.reduced else _NO_REQUESTS)
+            self.may_join.append(part.is_up and not part.halted and part.following == NOBODY)
             self.flags.append(self._flags(member) if self.reduced else 0)
         return number
 
@@ -141,16 +158,42 @@ class Members:
         if found is None:
             affordable = self.bounds.affordable(used)
             requests = requests_in(used) if affordable & REQUEST else 0
-            found = self._masks[used] = affordable | requests << 40
+            found = self._masks[used] = affordable | requests << _COUNT
         return found
 
     def expansion(self, mask: int, row: Sequence[int], process: int) -> Expansion:
         """What `process` can do in the state that begins with the members `row`. O(1) if it was asked before."""
         members = self.members
         links_to = [members[other][process] for other in row[: len(self.parts.ids)]]
-        key = (mask, row[process - 1], *links_to)
+        member = row[process - 1]
+        key = (mask & self._matters[member], member, *links_to)
         found = self._expansions.get(key)
         return found if found is not None else self.expand(*key)
+
+    def single(self, choice: int, row: Sequence[int], process: int) -> Move | None:
+        """What this choice, which costs nothing, makes of `process`, whatever its stance; None if nothing.
+
+        O(1) if it was asked before.
+        """
+        members = self.members
+        key = (choice, row[process - 1], *[members[other][process] for other in row[: len(self.parts.ids)]])
+        try:
+            return self._singles[key]
+        except KeyError:
+            return self.try_single(*key)
+
+    def try_single(self, number: int, member: int, *links_to: int) -> Move | None:
+        """That of these numbers, with these links to it; a few simulated steps."""
+        key = (number, member, *links_to)
+        self.journal.append(("singles", key))
+        outcome = self._outcome(number, member, links_to, 0)
+        found = None
+        if outcome is not None and outcome.epoch > self.bounds.epochs:
+            self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
+        elif outcome is not None:
+            found = self._move(number, FREE, outcome, links_to)
+        self._singles[key] = found
+        return found
 
     def with_link(self, member: int, leader: int, link: int) -> int:
         """The same member with another link to `leader`. O(1) if it was asked before."""
@@ -190,7 +233,7 @@ class Members:
         part_number, *opened = self.members[member]
         part = self.parts.processes[part_number]
         if not part.is_up and part.halted:
-            return Expansion(False, ())
+            return Expansion(False, False, ())
         chosen = self._stance(self.members[member])
         moves = []
         for number, cost in self._choices[process]:
@@ -203,16 +246,14 @@ class Members:
                 continue
             if cost != FREE and not mask & cost:
                 continue
-            requests = mask >> 40 if cost == REQUEST else 0
+            requests = mask >> _COUNT if cost == REQUEST else 0
             outcome = self._outcome(number, member, links_to, requests)
             if outcome is None:
                 continue
             if outcome.epoch > self.bounds.epochs:
                 self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
                 continue
-            move = self._move(number, self.bounds.counted(cost), process, outcome, links_to)
-            if self._only_leaders and isinstance(choice, Elect) and choice.leader != process:
-                move = move._replace(leader=choice.leader - 1)
+            move = self._move(number, self.bounds.counted(cost), outcome, links_to)
             moves.append(move)
         if chosen.may_go_deaf:
             link = opened[part.following - 1]
@@ -221,13 +262,18 @@ class Members:
         if self.reduced and part.leads:
             for move in moves:
                 if self._changes_nothing(move, member, links_to) or self._goes_on(move, member):
-                    return Expansion(True, (move,))
-        return Expansion(chosen.eager and bool(moves), tuple(moves))
+                    return Expansion(True, True, (move,))
+        eager = chosen.eager and bool(moves)
+        return Expansion(eager, eager and (chosen.at_once or len(moves) == 1), tuple(moves))
 
     def _stance(self, member: tuple[int, ...]) -> Stance:
         part, *opened = member
         links = [None, *(self.parts.links[number] for number in opened)]
-        return stance(self.parts.processes[part], links, self.bounds.timeouts == UNLIMITED) if self.reduced else ALL
+        return (
+            stance(self.parts.processes[part], links, self.bounds.timeouts == UNLIMITED, self.is_lazy)
+            if self.reduced
+            else ALL
+        )
 
     def _may_be_enabled(self, choice: Any, part: Process, opened: list[int], links_to: list[int]) -> bool:
         """False only if it is certainly not, or does what another does; to ask that is much cheaper than to try."""
@@ -255,28 +301,21 @@ class Members:
             return link is not None and not link.connection.broken
         return True
 
-    def _outcome(self, number: int, member: int, links_to: list[int], requests: int) -> Outcome | None:
+    def _outcome(self, number: int, member: int, links_to: Sequence[int], requests: int) -> Outcome | None:
         key = (number, member, requests, *links_to)
         if key not in self._outcomes:
             part, *opened = self.members[member]
-            process = self.parts.processes[part].id
-            links = [*_without(opened, process), *_without(links_to, process)]
             choice = self.choices[number]
             assert choice is not None
-            self._outcomes[key] = self.parts.execute(part, links, choice, requests)
+            self._outcomes[key] = self.parts.execute(part, opened, links_to, choice, requests)
         return self._outcomes[key]
 
-    def _move(self, choice: int, cost: int, process: int, outcome: Outcome, links_to: list[int]) -> Move:
-        others = len(self.parts.ids) - 1
-        opened = list(outcome.links[:others])
-        opened.insert(process - 1, NO_CONNECTION)
-        after = list(outcome.links[others:])
-        after.insert(process - 1, NO_CONNECTION)
+    def _move(self, choice: int, cost: int, outcome: Outcome, links_to: Sequence[int]) -> Move:
         return Move(
             choice,
             cost,
-            self._intern((outcome.process, *opened)),
-            tuple((index, link) for index, link in enumerate(after) if link != links_to[index]),
+            self._intern((outcome.process, *outcome.opened)),
+            tuple((index, link) for index, link in enumerate(outcome.links_to) if link != links_to[index]),
             outcome.events,
             outcome.raised,
         )
@@ -294,8 +333,3 @@ class Members:
         if not isinstance(self.choices[move.choice], Notice) or (move.events, move.raised) != (NOTHING, False):
             return False
         return self.leads[move.member] and self.members[move.member][1:] == self.members[member][1:]
-
-
-def _without(links: Sequence[int], process: int) -> list[int]:
-    """A list by process, without the entry of this one."""
-    return [link for other, link in enumerate(links, 1) if other != process]

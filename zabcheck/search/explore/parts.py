@@ -11,7 +11,7 @@ A connection may be *deaf*: its follower has decided to read nothing more from i
 That is no choice of the simulator, which would just never choose that `Receive` again; see `reduction`.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -76,12 +76,13 @@ class Link(NamedTuple):
 class Outcome(NamedTuple):
     """What a choice made of a process and its connections, and the events that it showed.
 
-    `links` has the numbers of those with each other process, in the order of ids: first those that the process has
-    opened, then those to it. `epoch` is the highest that the process knows of. `raised` if the protocol's code raised.
+    `opened` has the numbers of the links that the process has opened to each process, `links_to` those of the links to
+    it; there is none to itself. `epoch` is the highest that the process knows of. `raised` if the protocol's code did.
     """
 
     process: int
-    links: tuple[int, ...]
+    opened: tuple[int, ...]
+    links_to: tuple[int, ...]
     events: int
     epoch: int
     raised: bool
@@ -104,7 +105,6 @@ class Parts:
         self._renamed_processes: dict[tuple[int, Names], int] = {}
         self._renamed_links: dict[tuple[int, Names], int] = {}
         self._renamed_events: dict[tuple[int, Names], int] = {}
-        self._pairs = {p: [(p, q) for q in self.ids if q != p] + [(q, p) for q in self.ids if q != p] for p in self.ids}
         self._shown: list[Event] = []
         self._simulator = Simulator(
             protocol, quorums.size, self._shown.append, quorums=quorums, switches=switches, remember=False
@@ -115,13 +115,17 @@ class Parts:
         for process in self.ids:
             self._simulator.states[process] = None
 
-    def execute(self, number: int, links: Sequence[int], choice: AnyChoice, requests: int) -> Outcome | None:
+    def execute(
+        self, number: int, opened: Sequence[int], links_to: Sequence[int], choice: AnyChoice, requests: int
+    ) -> Outcome | None:
         """What `choice` makes of this process with these links (as in `Outcome`); None if it is not enabled.
 
         `requests` were made so far. O(1) simulated steps.
         """
         process = self.processes[number].id
-        kept = self._put(number, links, requests)
+        opened_by = [(process, other) for other in self.ids]
+        opened_to = [(other, process) for other in self.ids]
+        deaf = self._put(number, zip((*opened_by, *opened_to), (*opened, *links_to), strict=True), requests)
         raised = False
         try:
             enabled = self._simulator.execute(choice)
@@ -129,17 +133,20 @@ class Parts:
             enabled, raised = 1, True
         outcome = None
         if enabled:
+            connected = self._simulator.connections.keys()
+            assert connected <= {*opened_by, *opened_to}, "a choice reached further than its process"
             outcome = Outcome(
                 self._take_process(process),
-                tuple(self._take_links(process, kept)),
+                self._take_links(opened_by, deaf),
+                self._take_links(opened_to, deaf),
                 self._intern_events(tuple(self._shown)),
-                _epoch(self._simulator.states[process], self._shown),
+                highest_epoch(self._simulator.states[process], self._shown),
                 raised,
             )
         self._simulator.states[process] = None
         return outcome
 
-    def _put(self, number: int, links: Sequence[int], requests: int) -> list[Connection]:
+    def _put(self, number: int, links: Iterable[tuple[tuple[int, int], int]], requests: int) -> list[Connection]:
         """Have this process and its connections in the simulator, and nothing else that matters; the deaf ones."""
         simulator, part = self._simulator, self.processes[number]
         process, deaf = part.id, []
@@ -151,7 +158,7 @@ class Parts:
         simulator.incarnations[process] = 0
         simulator.requests = requests
         simulator.connections.clear()
-        for pair, link_number in zip(self._pairs[process], links, strict=True):
+        for pair, link_number in links:
             link = self.links[link_number]
             if link is not None:
                 connection = simulator.connections[pair] = link.connection.copy()
@@ -160,16 +167,12 @@ class Parts:
         simulator.processes.settle(process)
         return deaf
 
-    def _take_links(self, process: int, deaf: list[Connection]) -> Iterator[int]:
-        connections = self._simulator.connections
-        assert connections.keys() <= {*self._pairs[process]}, "a choice reached further than its process"
-        for pair in self._pairs[process]:
-            connection = connections.get(pair)
-            yield (
-                NO_CONNECTION
-                if connection is None
-                else self._intern_link(Link(connection, any(each is connection for each in deaf)))
-            )
+    def _take_links(self, pairs: Sequence[tuple[int, int]], deaf: list[Connection]) -> tuple[int, ...]:
+        found = map(self._simulator.connections.get, pairs)
+        return tuple(
+            NO_CONNECTION if each is None else self._intern_link(Link(each, any(each is one for one in deaf)))
+            for each in found
+        )
 
     def _take_process(self, process: int) -> int:
         simulator = self._simulator
@@ -295,7 +298,7 @@ def renamed_choice(choice: AnyChoice, names: Names) -> AnyChoice:
     return replace(choice, **changes)
 
 
-def _epoch(state: Any, shown: list[Event]) -> int:
+def highest_epoch(state: Any, shown: Iterable[Event]) -> int:
     """The highest epoch that the process has promised or proposed, or that an event names."""
     of_state = (getattr(state, name, 0) or 0 for name in ("accepted_epoch", "new_epoch"))
     of_events = (getattr(event, "epoch", 0) for event in shown)

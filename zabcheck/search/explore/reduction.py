@@ -12,16 +12,21 @@ connections, so that holds in these stances:
   times out, crashes, or notices some time that the leader has gone. If there may be any number of time-outs, it may as
   well time out now: nothing that others do before depends on it. If they are counted it goes *deaf* instead, a move
   that no run shows, and does one of these later: that the leader goes first is free.
-- A process in no iteration, of which nothing is under way, is told a leader, or crashes. (If something is, a new
-  connection to the same leader would lose it.)
 - A leader that reads what changes nothing but the queue: in Zab an acknowledgement of what is committed, or one that
   comes too late. It changes nothing later either, so it is read now.
 - A leader that notices a follower's leaving, and goes on leading: what it would have sent there is lost anyway.
+- A process in no iteration, of which nothing is under way, is told a leader, or crashes. (If something is, a new
+  connection to the same leader would lose it.) That is so only where elections are not put off:
+
+Where a connection that is closed loses all that is under way (the switch `closing`), nobody hears of a follower before
+the leader reads its first message, the CEPOCH, nor of a leader before it reads that of its first follower. Until then
+each of them may leave its iteration, and nobody ever knows that there was one. So a process is told a leader right
+before that leader hears of it, and to lead right before it hears of its first follower: a *join* (`successors`). What
+a process in no iteration does besides is to crash, or to sync. (Not where one process is a quorum: it goes on alone as
+soon as it leads.)
 
 Some moves come to the same as two others and are not tried: to be told another leader in the middle of an iteration is
-to time out first; so is to crash there, if there may be any number of time-outs. Then also, if a connection that is
-closed loses all that is under way (the switch `closing`), nobody is told a leader other than itself that does not lead:
-it may as well lead itself, alone, until that one does.
+to time out first; so is to crash there, if there may be any number of time-outs.
 
 All this is of Zab (`Protocol.commutes`): there a process that hears that its leader is lost gives up, and does nothing
 else. What is preserved is what processes do and show, so verdicts and delivered sequences; not how many steps it takes,
@@ -41,11 +46,13 @@ class Stance(NamedTuple):
     """Which moves of a process have to be tried.
 
     `eager`: no moves of others need be tried before them. `may_go_deaf`: nor any of this process, if it does.
+    `at_once`: such moves can follow each other only so often, so no state need be kept in between.
     """
 
     eager: bool
     kinds: tuple[type[Choice], ...]
     may_go_deaf: bool = False
+    at_once: bool = False
 
 
 ALL = Stance(False, (Choice,))
@@ -53,22 +60,28 @@ ALL = Stance(False, (Choice,))
 
 _ANY = Stance(False, (Receive, Notice, Sync, Request, Timeout, Crash, Reset))
 _ANY_BUT_CRASH = Stance(False, (Receive, Notice, Sync, Request, Timeout, Reset))
-_DOWN = Stance(True, (Recover,))
-_LEFT = Stance(True, (Receive, Notice, Sync))
-_READING = Stance(True, (Receive, Sync), may_go_deaf=True)
-_READING_OR_GONE = Stance(True, (Receive, Sync, Timeout))
+_DOWN = Stance(True, (Recover,), at_once=True)
+_LEFT = Stance(True, (Receive, Notice, Sync), at_once=True)
+_READING = Stance(True, (Receive, Sync), may_go_deaf=True, at_once=True)
+_READING_OR_GONE = Stance(True, (Receive, Sync, Timeout), at_once=True)
 _ELECTING = Stance(True, (Elect, Crash, Sync))
 _ELECTING_LATER = Stance(False, (Elect, Crash, Sync))
+_JOINING = Stance(False, (Crash, Sync))
 
 
-def stance(process: Process, opened: Sequence[Link | None], unlimited: bool) -> Stance:
-    """That of a process with the links that it has opened; `unlimited`: there may be any number of time-outs."""
+def stance(process: Process, opened: Sequence[Link | None], unlimited: bool, is_lazy: bool) -> Stance:
+    """That of a process with the links that it has opened.
+
+    `unlimited`: there may be any number of time-outs. `is_lazy`: elections are put off.
+    """
     if not process.is_up:
         return _DOWN
     any_ = _ANY_BUT_CRASH if unlimited else _ANY
     if process.leads:
         return any_
     if process.following == NOBODY:
+        if is_lazy:
+            return _JOINING
         under_way = any(link is not None and link.connection.to_leader for link in opened)
         return _ELECTING_LATER if under_way else _ELECTING
     link = opened[process.following]

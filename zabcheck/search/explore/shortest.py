@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from invariants import Event
 from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.parts import highest_epoch
 from zabcheck.search.explore.space import Explored, Progress, Space
 from zabcheck.search.run import simulate
 from zabcheck.simulation.channels import NOBODY
@@ -94,20 +95,15 @@ def used_by(schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
     whole = simulate(schedule, lambda _: None)
     for each in schedule.choices:
         whole.execute(each)
-    epoch, used = 0, Counter[type[Choice]]()
-
-    def note(event: Event) -> None:
-        nonlocal epoch
-        epoch = max(epoch, getattr(event, "epoch", 0))
-
-    again = simulate(schedule, note)
+    epoch, used, shown = 0, Counter[type[Choice]](), list[Event]()
+    again = simulate(schedule, shown.append)
     for choice in whole.executed:
         if not isinstance(choice, TRIED) or (isinstance(choice, Request) and choice.value is not None):
             raise NotTried(type(choice).__name__.lower())
         mid_iteration = isinstance(choice, Elect) and again.following[choice.process] != NOBODY
         used[Timeout if mid_iteration else type(choice)] += 1
         again.execute(choice)
-        epochs = (getattr(state, name, 0) or 0 for state in again.states for name in ("accepted_epoch", "new_epoch"))
-        epoch = max(epoch, *epochs)
+        epoch = max(epoch, *(highest_epoch(state, shown) for state in again.states))
+        shown.clear()
     bounds = Bounds(schedule.processes, epoch, used[Request], used[Timeout], used[Crash], used[Reset])
     return tuple(whole.executed), bounds  # type: ignore[arg-type]  # all are AnyChoice: each is one of TRIED

@@ -26,8 +26,9 @@ from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import EVERY, Checkpoints, Position, Reached, steps_of
 from zabcheck.search.explore.ghosts import Ghosts
 from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
-from zabcheck.search.explore.members import GOES_DEAF, Members, Move
+from zabcheck.search.explore.members import GOES_DEAF, Members
 from zabcheck.search.explore.parts import Names, Parts, renamed_choice
+from zabcheck.search.explore.successors import Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, forked
 from zabcheck.simulation.schedule import AnyChoice
@@ -38,8 +39,6 @@ _LOOK = 4096
 _BITS = 32
 """Of each number in a packed row."""
 _LOW = (1 << _BITS) - 1
-
-Row = tuple[int, ...]
 
 End = tuple[str | None, bool]
 """How a search ends: the property that is violated, and whether a step raised."""
@@ -82,7 +81,8 @@ class Space:
     """All states of `protocol` within `bounds`, judged by `properties` (none that waits for a `Stabilised`).
 
     With `symmetry`, processes are interchangeable, if the protocol can rename them; with `reduction`, only one order of
-    moves that commute is tried, if the protocol's do.
+    moves that commute is tried, if the protocol's do. Unless it has to be `exact`, a property may be judged more
+    strictly than it is (`ghosts.OncePerEpoch`): if then something is broken, judge the run.
     """
 
     def __init__(
@@ -95,13 +95,15 @@ class Space:
         *,
         symmetry: bool = True,
         reduction: bool = False,
+        exact: bool = False,
     ) -> None:
         self.bounds = bounds
         self.reduced = reduction and protocol.commutes
         self.parts = Parts(protocol, quorums, switches)
         self._journal: Journal = []
         self.members = Members(self.parts, switches, bounds, self._journal, reduced=self.reduced)
-        self.ghosts = Ghosts(properties, quorums, self.parts, self._journal)
+        self.ghosts = Ghosts(properties, quorums, self.parts, self._journal, exact=exact)
+        self.successors = Successors(self.members, self.ghosts)
         can_rename = symmetry and protocol.rename is not None
         self.symmetry = Symmetry(self.members, self.ghosts, quorums) if can_rename else None
         self._seen: dict[int, None] = {}
@@ -123,6 +125,7 @@ class Space:
             "properties": ", ".join(kind.name for kind in properties),
             "symmetry": str(self.symmetry is not None).lower(),
             "reduction": str(self.reduced).lower(),
+            "exact": str(exact).lower(),
         }
 
     def rows(self) -> Iterator[Row]:
@@ -179,8 +182,7 @@ class Space:
     def _begin(self) -> None:
         """Have the first state alone."""
         first: Row = (*self.members.start, 0, 0)
-        if self.symmetry is not None:
-            first, _ = self.symmetry.canonical(first)
+        first = self._canonical(first)
         self._seen = {_packed(first): None}
         self._level = [first]
 
@@ -262,51 +264,28 @@ class Space:
 
         If something breaks it ends there.
         """
-        n, ids, leads = len(self.parts.ids), self.parts.ids, self.members.leads
         canonical = self.symmetry.canonical if self.symmetry is not None else None
-        expansion, with_link, mask = self.members.expansion, self.members.with_link, self.members.mask
-        reduced, to_look_at = self.reduced, self.members.to_look_at
-        broken, after_events = self.ghosts.broken, self.ghosts.after
+        broken, successors = self.ghosts.broken, self.successors.of
         seen, following, names, transitions = self._seen, self._following, self._unnamed, 0
         for row in level:
-            affordable = mask(row[n])
-            possible = []
-            for process in ids:
-                found = expansion(affordable, row, process)
-                if found.eager:
-                    possible = [(process, found.moves)]
-                    break
-                possible.append((process, found.moves))
-            for process, moves in possible:
-                for choice, cost, member, links, events, raised, leader in moves:
-                    if leader >= 0 and not leads[row[leader]]:
-                        continue
-                    transitions += 1
-                    changed = list(row)
-                    changed[process - 1] = member
-                    for other, link in links:
-                        changed[other] = with_link(changed[other], process, link)
-                    changed[n] += cost
-                    if events:
-                        changed[-1] = after_events(changed[-1], events)
-                    if reduced and to_look_at(changed) and not raised:
-                        changed, raised, _ = self._settled(changed)
-                    after = tuple(changed)
-                    if canonical is not None:
-                        after, names = canonical(after)
-                    key = 0
-                    for number in after:
-                        key = key << _BITS | number
-                    if key in seen:
-                        continue
-                    seen[key] = None
-                    self._before.append(self._done)
-                    self._by.append(choice)
-                    self._names.append(self._namings.setdefault(names, len(self._namings)))
-                    following.append(after)
-                    if raised or broken[after[-1]] is not None:
-                        self._transitions += transitions
-                        return broken[after[-1]], raised
+            for first, changed, raised, _ in successors(row):
+                transitions += 1
+                after = tuple(changed)
+                if canonical is not None:
+                    after, names = canonical(after)
+                key = 0  # as in `_packed`, which would be slower to call
+                for number in after:
+                    key = key << _BITS | number
+                if key in seen:
+                    continue
+                seen[key] = None
+                self._before.append(self._done)
+                self._by.append(first)
+                self._names.append(self._namings.setdefault(names, len(self._namings)))
+                following.append(after)
+                if raised or broken[after[-1]] is not None:
+                    self._transitions += transitions
+                    return broken[after[-1]], raised
             self._done += 1
         self._transitions += transitions
         return None
@@ -333,6 +312,7 @@ class Space:
         reached = checkpoints.read()
         fill: dict[Table, Callable[..., object]] = {
             "expansions": self.members.expand,
+            "singles": self.members.try_single,
             "links": self.members.with_link,
             "members renamed": self.members.renamed,
             "ghosts": self.ghosts.after,
@@ -368,44 +348,6 @@ class Space:
             **{f"exercised: {name}": int(was) for name, was in self.ghosts.exercised.items()},
         }
 
-    def _settled(self, row: list[int]) -> tuple[list[int], bool, list[int]]:
-        """The state after all moves that are the only ones to be tried; whether one raised; their choices.
-
-        No state in between is kept. It ends, as each of them takes something out of a queue, or ends an iteration.
-        """
-        choices: list[int] = []
-        broken, leads = self.ghosts.broken, self.members.leads
-        while (looking := self.members.to_look_at(row)) and broken[row[-1]] is None:
-            affordable = self.members.mask(row[-2])
-            for process in self.parts.ids:
-                if not looking >> process & 1:
-                    continue
-                eager, moves = self.members.expansion(affordable, row, process)
-                if eager:
-                    if len(moves) > 1 and any(move.leader >= 0 for move in moves):
-                        moves = tuple(move for move in moves if move.leader < 0 or leads[row[move.leader]])
-                    if len(moves) == 1:
-                        break
-            else:
-                break
-            [move] = moves
-            row = self._after(row, process, move)
-            choices.append(move.choice)
-            if move.raised:
-                return row, True, choices
-        return row, False, choices
-
-    def _after(self, row: list[int], process: int, move: Move) -> list[int]:
-        """The state after a move of `process`."""
-        changed = list(row)
-        changed[process - 1] = move.member
-        for other, link in move.links:
-            changed[other] = self.members.with_link(changed[other], process, link)
-        changed[-2] += move.cost
-        if move.events:
-            changed[-1] = self.ghosts.after(changed[-1], move.events)
-        return changed
-
     def _unpacked(self, packed: int) -> Row:
         numbers = range(len(self.parts.ids) + 1, -1, -1)
         return tuple(packed >> _BITS * place & _LOW for place in numbers)
@@ -426,7 +368,7 @@ class Space:
         choices: list[AnyChoice] = []
         originally = tuple(range(len(self.parts.ids) + 1))  # by what a process is called now
         for before, after in pairwise(reversed(states)):
-            for number in self._choices(self._unpacked(rows[before]), self._by[after]):
+            for number in self._path(self._unpacked(rows[before]), self._by[after], rows[after]):
                 if number != GOES_DEAF:
                     choice = self.members.choices[number]
                     assert choice is not None
@@ -436,19 +378,15 @@ class Space:
             originally = tuple(originally[back[name]] for name in range(len(names)))
         return tuple(choices), originally
 
-    def _choices(self, row: Row, first: int) -> list[int]:
-        """The numbers of a choice and of those that follow without being kept."""
-        if not self.reduced:
-            return [first]
-        affordable = self.members.mask(row[-2])
-        process, move = next(
-            (process, move)
-            for process in self.parts.ids
-            for move in self.members.expansion(affordable, row, process).moves
-            if move.choice == first
-        )
-        after = self._after(list(row), process, move)
-        return [first, *(self._settled(after)[2] if not move.raised else [])]
+    def _path(self, row: Row, first: int, packed: int) -> list[int]:
+        """The numbers of all choices that lead from this state, in one step of the search, to another."""
+        for found in self.successors.of(row):
+            if found.first == first and packed == _packed(self._canonical(tuple(found.row))):
+                return found.choices()
+        raise AssertionError("a state was reached from the one before it")
+
+    def _canonical(self, row: Row) -> Row:
+        return row if self.symmetry is None else self.symmetry.canonical(row)[0]
 
     def _found(
         self,

@@ -165,7 +165,12 @@ def forked(works: Sequence[Callable[[], Iterator[Answer]]]) -> Generator[list[Wo
         gc.freeze()  # else a collection in a worker writes to each object that it shares
     try:
         for work in works:
-            workers.append(Worker(work, workers))
+            # Ctrl-C waits until the search knows of the worker, and until the worker cares for none.
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                workers.append(Worker(work, workers))
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         yield workers
     finally:
         for worker in workers:
