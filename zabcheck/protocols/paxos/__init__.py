@@ -1,0 +1,163 @@
+"""Paxos with several outstanding proposals, as a primary-backup system would use it (DSN 2011, I, Figure 1).
+
+It is the protocol of Lamport, "Paxos Made Simple" (2001), 2 and 3: a sequence of instances of the consensus algorithm,
+one phase 1 for all of them, then phase 2 for each value. Every process is an acceptor and a learner; the one that an
+oracle names is a proposer, too. It does not give what a primary needs: that is why there is Zab.
+
+How it is told in the words of the properties:
+
+- A *primary* is a proposer in one ballot, and the ballot is its epoch. The order of primaries is that of ballots.
+- *abcast(⟨v,z⟩)* is the step in which a primary takes a value of its own from a client. z is ⟨ballot, counter⟩: the
+  ballot in which the value was first proposed, and its place among those of that primary, from 1 on.
+- A proposer of a later ballot that finds the value in phase 1 has to propose it again. It is still the same
+  transaction, with the z that it was given: a value carries it. Who proposes it again does not broadcast it. So in
+  Figure 1 B is a transaction of the first primary, whoever has it chosen, and C is one of the second, though both C and
+  A were proposed for one instance.
+- *abdeliver* is what a learner does with a chosen value, in the order of instances, without a gap. In which instance a
+  transaction is chosen is no part of its identity. A no-op, which fills a gap, is nobody's transaction: it is not
+  delivered.
+- *ready(e)* comes when all that phase 1 of ballot e found is chosen, and delivered by the primary. Paxos does not ask
+  for that. It is given here, as are channels that keep the order of messages, so that what breaks is broken in spite
+  of it.
+
+What an acceptor accepts shows no event `Accept`: that is of a history, from which nothing goes but what is truncated,
+and an acceptor may accept another value in the same instance later.
+
+Integrity, total order and agreement hold. The primary orders do not: an instance is decided by itself, so a proposer
+can recover B without the A that it was made after. The cures and what they cost, and some other forms, are variants.
+"""
+
+from functools import partial
+
+from msgspec import structs
+
+from zabcheck.protocols.base import Elected, Lost, Message, Protocol, Request, Started, TimedOut
+from zabcheck.protocols.paxos import acceptor, messages, process, proposer
+from zabcheck.protocols.paxos.messages import Value
+from zabcheck.protocols.paxos.process import Variant
+
+KINDS: dict[type[Message], str] = {
+    messages.Join: "JOIN",
+    messages.Phase1a: "1A",
+    messages.Phase1b: "1B",
+    messages.Phase2a: "2A",
+    messages.Phase2b: "2B",
+    messages.Chosen: "CHOSEN",
+}
+
+
+def show(message: Message) -> tuple[str, str]:
+    """The name of a message, and what it carries: the ballot, then `instance: value`."""
+    match message:
+        case messages.Join():
+            carries = f"{message.promised}"
+        case messages.Phase1a():
+            carries = f"{message.ballot}, from {message.first} on"
+        case messages.Phase1b():
+            found = (f"{i}: {_text(each.value)} of {each.ballot}" for i, each in message.accepted)
+            carries = ", ".join((f"{message.ballot}", *found))
+        case messages.Phase2a():
+            carries = f"{message.ballot}, {message.instance}: {_text(message.value)}"
+        case messages.Phase2b():
+            carries = f"{message.ballot}, {message.instance}"
+        case messages.Chosen():
+            carries = f"{message.instance}: {_text(message.value)}"
+        case _:
+            raise TypeError(f"not a message of Paxos: {message!r}")
+    return KINDS[type(message)], carries
+
+
+def _text(value: Value) -> str:
+    return " + ".join(map(str, value)) if value else "no-op"
+
+
+def describe(p: process.Process) -> dict[str, str | tuple[str, ...]]:
+    """The variables of a process that a report shows."""
+    role = "no proposer" if p.leader is None else f"follows p{p.leader}"
+    if p.leads:
+        role = f"proposes, {'phase 2' if p.established else 'phase 1'}"
+    return {
+        "": role,
+        "promised": str(p.promised or "⊥"),
+        "accepted": tuple(f"{i}: {_text(each.value)} of {each.ballot}" for i, each in sorted(p.accepted.items())),
+        "chosen": tuple(f"{i}: {_text(value)}" for i, value in sorted(p.chosen.items())),
+    }
+
+
+PAXOS = Protocol(
+    name="paxos",
+    summary="Paxos with several outstanding proposals, and channels that keep the order of messages",
+    source="DSN 2011, I, Figure 1; Paxos Made Simple, 2 and 3",
+    steps={
+        Started: process.on_started,
+        Elected: acceptor.on_elected,
+        TimedOut: acceptor.on_timed_out,
+        Lost: proposer.on_lost,
+        Request: proposer.on_request,
+        messages.Join: proposer.on_join,
+        messages.Phase1a: acceptor.on_phase_1a,
+        messages.Phase1b: proposer.on_phase_1b,
+        messages.Phase2a: acceptor.on_phase_2a,
+        messages.Phase2b: proposer.on_phase_2b,
+        messages.Chosen: proposer.on_chosen,
+    },
+    start=process.start,
+    abandon=process.abandon,
+    can_broadcast=proposer.can_broadcast,
+    describe=describe,
+    show=show,
+    legend=(
+        "instance: value of ballot",
+        "⟨ballot,counter⟩ as it was first broadcast",
+        "⊥ none",
+        "a proposer is its own acceptor: what it sends to itself is not shown",
+    ),
+    kinds=KINDS,
+    properties=("core", "causality", "ladis", "epoch uniqueness", "zxid uniqueness"),
+    identity=process.identity,
+)
+
+
+def _variant(name: str, summary: str, source: str, fifo: bool = True, **what: object) -> Protocol:
+    """Paxos, with what this kind of it does otherwise."""
+    start = partial(process.start, variant=Variant(**what))  # type: ignore[arg-type]  # the fields of Variant, below
+    return structs.replace(PAXOS, name=name, summary=summary, source=source, fifo=fifo, start=start)
+
+
+VARIANTS: tuple[Protocol, ...] = (
+    PAXOS,
+    _variant(
+        "paxos-unordered",
+        "Paxos with several outstanding proposals, and channels that do not keep the order of messages",
+        "Paxos Made Simple, 2.1 and 3",
+        fifo=False,
+    ),
+    _variant(
+        "paxos-one-outstanding",
+        "Paxos with at most one outstanding proposal, of one transaction",
+        "DSN 2011, I",
+        outstanding="one",
+    ),
+    _variant(
+        "paxos-batches",
+        "Paxos with at most one outstanding proposal, of all transactions that were broadcast in the meantime",
+        "DSN 2011, I",
+        outstanding="one",
+        batches=True,
+    ),
+    _variant(
+        "paxos-barrier",
+        "Paxos with batches, in which a new proposer has a no-op chosen before it broadcasts",
+        "zabcheck",
+        outstanding="one",
+        batches=True,
+        barrier=True,
+    ),
+    _variant(
+        "paxos-one-proposer",
+        "Paxos with several outstanding proposals, in which the first process alone may propose, in all incarnations",
+        "Paxos Made Simple, 2.4: a distinguished proposer",
+        proposers="first",
+    ),
+)
+"""Paxos and its variants."""

@@ -1,0 +1,178 @@
+"""A Paxos process: its variables, and how it starts. Each is an acceptor and a learner, and a proposer while it leads.
+
+A proposer is its own acceptor and its own learner: what it sends to itself it handles right after the step. It is the
+distinguished learner as well: acceptors answer to it, and it tells the others what was chosen.
+"""
+
+from collections.abc import Hashable, Mapping
+from enum import Enum
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from invariants import Halt
+from invariants.quorums import Quorums
+from zabcheck.protocols.base import Effect, ProcessId, Started
+from zabcheck.protocols.paxos.messages import Instance, Proposal, Value
+from zabcheck.protocols.switches import LETTER, Switches
+
+
+class Variant(Struct, frozen=True):
+    """What a kind of Paxos does otherwise. The defaults are the Paxos of DSN 2011, Figure 1.
+
+    `outstanding`: a proposer has several proposals under way, or one, and starts the next when that is chosen.
+    `batches`: what is requested meanwhile goes into the next proposal, all of it; or else no request is taken.
+    `barrier`: a new proposer has a no-op chosen before it broadcasts anything.
+    `proposers`: any process may propose; or the first one alone, in all its incarnations.
+    """
+
+    outstanding: Literal["several", "one"] = "several"
+    batches: bool = False
+    barrier: bool = False
+    proposers: Literal["any", "first"] = "any"
+
+
+SEVERAL = Variant()
+"""The Paxos of Figure 1."""
+
+
+class Link(Enum):
+    """How far a proposer has come with one of its connected acceptors."""
+
+    JOINED = "JOIN came"
+    PROMISED = "1b came"
+
+
+class Process(Struct, gc=False):
+    """The variables of one process. No ballot is 0. The values are immutable: steps rebind fields."""
+
+    id: ProcessId
+    incarnation: int
+    quorums: Quorums
+    switches: Switches = LETTER
+    variant: Variant = SEVERAL
+
+    # Durable, as an acceptor.
+    promised: int = 0
+    """The highest ballot promised."""
+    accepted: Mapping[Instance, Proposal] = {}
+    """The proposal of the highest ballot accepted in each instance."""
+
+    # Of the incarnation, as a learner.
+    chosen: Mapping[Instance, Value] = {}
+    """What it knows to be chosen."""
+    delivered: Instance = 0
+    """Up to which instance it has delivered what was chosen."""
+
+    # As an acceptor that is connected to a proposer.
+    leader: ProcessId | None = None
+
+    # As a proposer.
+    joined: Mapping[ProcessId, Instance] = {}
+    """How far each connected acceptor had delivered when it joined."""
+    links: Mapping[ProcessId, Link] = {}
+    """The connected acceptors."""
+    highest: int = 0
+    """The highest ballot that any of them had promised."""
+    ballot: int = 0
+    """Its own, once it is chosen."""
+    first: Instance = 0
+    """The first instance of which it did not know the value then."""
+    promises: Mapping[ProcessId, tuple[tuple[Instance, Proposal], ...]] = {}
+    """What each acceptor that promised the ballot had accepted; empty again once phase 1 is over."""
+    established: bool = False
+    """Whether a quorum has promised the ballot: phase 1 is over."""
+    proposals: Mapping[Instance, Value] = {}
+    """What it has proposed, from `first` on."""
+    accepts: Mapping[Instance, tuple[ProcessId, ...]] = {}
+    """Who has accepted that, until it is chosen."""
+    counter: int = 0
+    """How many transactions it has broadcast in its ballot."""
+    waiting: Value = ()
+    """What it has broadcast and not proposed: the next batch."""
+    ready: bool = False
+    """Whether ready was called: it may broadcast."""
+
+    @property
+    def leads(self) -> bool:
+        return self.leader == self.id
+
+    @property
+    def last(self) -> Instance:
+        """The last instance that it has proposed something in, or has learned of."""
+        return max(self.proposals, default=self.first - 1)
+
+    @property
+    def outstanding(self) -> bool:
+        """Whether something that it proposed is not known to be chosen and delivered here."""
+        return self.delivered < self.last
+
+
+Acceptor = Process
+Learner = Process
+Proposer = Process
+
+
+def start(
+    process: ProcessId,
+    incarnation: int,
+    quorums: Quorums,
+    durable: Mapping[str, Any],
+    switches: Switches,
+    variant: Variant = SEVERAL,
+) -> Process:
+    """A process as it comes up, with what its acceptor made durable; a learner learns everything anew."""
+    return Process(process, incarnation, quorums, switches, variant, **durable)
+
+
+def on_started(p: Process, sender: ProcessId, m: Started) -> list[Effect]:
+    """A record that was altered on the disk is detected by its digest, and stops the process, as in Zab."""
+    if not m.intact:
+        return [Halt(p.id, p.incarnation, "the digest of a record on its disk does not match")]
+    return []
+
+
+def abandon(p: Process) -> None:
+    """Leave the proposer, or give the ballot up: nothing is kept but what is durable or learned."""
+    p.leader = None
+    p.joined = {}
+    p.links = {}
+    p.highest = 0
+    p.ballot = 0
+    p.first = 0
+    p.promises = {}
+    p.established = False
+    p.proposals = {}
+    p.accepts = {}
+    p.counter = 0
+    p.waiting = ()
+    p.ready = False
+
+
+def identity(p: Process) -> Hashable:
+    """All of a process that its further steps may depend on. In which order others came to a proposer is no part of it:
+    it only orders what goes out to different ones at once.
+    """
+
+    def unordered(mapping: Mapping[int, Any]) -> Hashable:
+        return frozenset(mapping.items())
+
+    return (
+        p.promised,
+        unordered(p.accepted),
+        unordered(p.chosen),
+        p.delivered,
+        p.leader,
+        unordered(p.joined),
+        unordered(p.links),
+        None if p.ballot else p.highest,
+        p.ballot,
+        p.first,
+        unordered(p.promises),
+        p.established,
+        unordered(p.proposals),
+        frozenset((i, frozenset(by)) for i, by in p.accepts.items()),
+        p.counter,
+        p.waiting,
+        p.ready,
+    )
