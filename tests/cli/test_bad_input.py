@@ -14,6 +14,7 @@ from invariants import GROUPS, PROPERTIES, AnyEvent, trace
 from tests.cli.command import CALM_SCHEDULE, DELIVERED, SENT, trace_of
 from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import AnyChoice, Heal, Hold
@@ -136,7 +137,7 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
         (replaced(b'"version":1', b'"version":2'), ", field `version`: expected 1"),
         (
             replaced(b'"zab"', b'"raft"'),
-            ", field `protocol`: no protocol `raft`; expected one of: zab; or `module:Class`",
+            f", field `protocol`: no protocol `raft`; expected one of: {', '.join(PROTOCOLS)}; or `module:Class`",
         ),
         (
             replaced(b'"mutant":null', b'"mutant":"x"'),

@@ -14,6 +14,7 @@ from tests.cli.conftest import Command
 from zabcheck.gate import checks
 from zabcheck.gate.configuration import MAX_PROCESSES, MAX_RUNS, Configuration
 from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import MAX_STEPS
 
@@ -463,7 +464,8 @@ def complaint(result: Result) -> str:
 KEYS = "protocols, engine, seeds, runs, steps, processes, properties, goals, kills, time-limit, out"
 SEEDS = "a list of at least one whole number of 0 or more"
 NAMES = "a list of at least one name of a property or group"
-PROTOCOLS = "a list of at least one of: zab; or `module:Class`"
+KNOWN = ", ".join(PROTOCOLS)
+A_PROTOCOL = f"a list of at least one of: {KNOWN}; or `module:Class`"
 
 
 @pytest.mark.parametrize(
@@ -519,10 +521,10 @@ def test_every_key_is_tried_with_a_value_that_is_wrong(gate: Gate) -> None:
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        ("", f", key `protocols`: expected {PROTOCOLS}, found no such key"),
-        ("protocols = []", f", key `protocols`: expected {PROTOCOLS}, found an empty list"),
-        ('protocols = "zab"', f', key `protocols`: expected {PROTOCOLS}, found "zab"'),
-        ('protocols = ["raft"]', ", key `protocols`: no protocol `raft`; expected one of: zab; or `module:Class`"),
+        ("", f", key `protocols`: expected {A_PROTOCOL}, found no such key"),
+        ("protocols = []", f", key `protocols`: expected {A_PROTOCOL}, found an empty list"),
+        ('protocols = "zab"', f', key `protocols`: expected {A_PROTOCOL}, found "zab"'),
+        ('protocols = ["raft"]', f", key `protocols`: no protocol `raft`; expected one of: {KNOWN}; or `module:Class`"),
         ('protocols = ["mine_here:X"]', ", key `protocols`: protocol `mine_here:X`: no `X` in module `mine_here`"),
         (
             'protocols = ["mine_here:Mine"]\nkills = ["no-truncation"]',

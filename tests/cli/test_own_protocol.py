@@ -7,6 +7,7 @@ import pytest
 from invariants import select
 from tests.cli.command import ROOT, process
 from tests.cli.conftest import Command
+from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.adapter import PROPERTIES
 
 MODULE = (
@@ -70,7 +71,7 @@ def test_code_that_raises_is_a_report_on_standard_error_and_exit_code_2(folder: 
         ("yours:Hasty", "protocol `yours:Hasty`: cannot import `yours`: ModuleNotFoundError: No module named 'yours'"),
         ("mine:zabcheck", "protocol `mine:zabcheck`: expected a subclass of zabcheck.Process, found <module"),
         ("mine:Mistaken", "Mistaken.durable: expected a tuple"),
-        ("mine", "no protocol `mine`; expected one of: zab; or `module:Class`"),
+        ("mine", f"no protocol `mine`; expected one of: {', '.join(PROTOCOLS)}; or `module:Class`"),
     ],
 )
 def test_a_name_of_nothing_is_one_line(folder: Path, name: str, said: str) -> None:

@@ -8,6 +8,7 @@ from msgspec import structs
 import zabcheck
 from tests.own.echo import Echo, Ping, Word
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.adapter import protocol_of, register
 from zabcheck.protocols.zab import ZAB
 
@@ -33,7 +34,7 @@ def test_a_report_shows_messages_and_variables() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("zap", "no protocol `zap`; expected one of: zab; or `module:Class`"),
+        ("zap", f"no protocol `zap`; expected one of: {', '.join(PROTOCOLS)}; or `module:Class`"),
         (
             "no_such_module:X",
             "protocol `no_such_module:X`: cannot import `no_such_module`: ModuleNotFoundError: No module",

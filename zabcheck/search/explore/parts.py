@@ -300,7 +300,7 @@ def renamed_choice(choice: AnyChoice, names: Names) -> AnyChoice:
 
 def highest_epoch(state: Any, shown: Iterable[Event]) -> int:
     """The highest epoch that the process has promised or proposed, or that an event names."""
-    of_state = (getattr(state, name, 0) or 0 for name in ("accepted_epoch", "new_epoch"))
+    of_state = (getattr(state, name, 0) or 0 for name in ("accepted_epoch", "new_epoch", "promised", "ballot"))
     of_events = (getattr(event, "epoch", 0) for event in shown)
     return max((*of_state, *of_events), default=0)
 
