@@ -14,6 +14,7 @@ from invariants import Event, select
 from invariants.quorums import Quorums, quorums_of
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.zab.process import Link
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.parts import CannotTellApart, content
 from zabcheck.search.explore.space import Explored, Progress, Space, judged_in_every_state
@@ -282,6 +283,7 @@ def test_what_a_protocol_keeps_is_told_apart_by_what_is_in_it() -> None:
     assert content(deque([1, 2])) == content(deque([1, 2])) != content(deque([2, 1]))
     assert content({"a": [1]}) == content({"a": [1]}) != content({"a": [2]})
     assert content({2, 1}) == content({1, 2})
+    assert content([Link.ASKED]) == content([Link.ASKED]) != content([Link.SYNCED])
 
     class Opaque:
         __slots__ = ("x",)

@@ -13,6 +13,7 @@ That is no choice of the simulator, which would just never choose that `Receive`
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
+from enum import Enum
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -355,6 +356,8 @@ def content(value: Any) -> Hashable:
     match value:
         case Quorums() | Switches():
             return None  # the same for all
+        case Enum():
+            return value  # a member refers to its class, and that to the member
         case Chain():
             return value
         case Mapping():
