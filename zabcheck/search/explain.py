@@ -161,9 +161,12 @@ def _states(simulator: Simulator, before: Mapping[int, State]) -> dict[int, Stat
 
 
 def _changes(before: State, after: State) -> list[Change]:
+    """What is not there is ⊥, or an empty sequence."""
     changes = []
-    for variable, new in after.items():
-        old = before.get(variable, () if isinstance(new, tuple) else "")
+    for variable in {**before, **after}:
+        known = before.get(variable, after.get(variable))
+        nothing: str | tuple[str, ...] = () if isinstance(known, tuple) else "⊥"
+        old, new = before.get(variable, nothing), after.get(variable, nothing)
         if old == new:
             continue
         if isinstance(new, tuple) and isinstance(old, tuple):

@@ -79,7 +79,7 @@ def describe(p: process.Process) -> dict[str, str | tuple[str, ...]]:
     return {
         "": role,
         "promised": str(p.promised or "⊥"),
-        "accepted": tuple(f"{i}: {_text(each.value)} of {each.ballot}" for i, each in sorted(p.accepted.items())),
+        **{f"accepted {i}": f"{_text(each.value)} of {each.ballot}" for i, each in sorted(p.accepted.items())},
         "chosen": tuple(f"{i}: {_text(value)}" for i, value in sorted(p.chosen.items())),
     }
 
@@ -107,7 +107,9 @@ PAXOS = Protocol(
     describe=describe,
     show=show,
     legend=(
-        "instance: value of ballot",
+        "promised highest ballot",
+        "accepted value of ballot",
+        "chosen instance: value",
         "⟨ballot,counter⟩ as it was first broadcast",
         "⊥ none",
         "a proposer is its own acceptor: what it sends to itself is not shown",
