@@ -55,7 +55,11 @@ def promise(a: Acceptor, sender: ProcessId, m: Phase1a) -> list[Effect]:
 
 
 def on_phase_2a(a: Acceptor, sender: ProcessId, m: Phase2a) -> list[Effect]:
-    """Phase 2 (b): accept the proposal, unless a later ballot is promised; durably, then answer."""
+    """Phase 2 (b): accept the proposal, unless a later ballot is promised; durably, then answer.
+
+    Paxos refuses here. With these channels that is done by then: a proposer sends 2a only over a connection on which the
+    acceptor has promised its ballot, and an acceptor has one connection at a time.
+    """
     if sender != a.leader:
         return []
     if m.ballot < a.promised:
