@@ -57,8 +57,8 @@ def promise(a: Acceptor, sender: ProcessId, m: Phase1a) -> list[Effect]:
 def on_phase_2a(a: Acceptor, sender: ProcessId, m: Phase2a) -> list[Effect]:
     """Phase 2 (b): accept the proposal, unless a later ballot is promised; durably, then answer.
 
-    Paxos refuses here. With these channels that is done by then: a proposer sends 2a only over a connection on which the
-    acceptor has promised its ballot, and an acceptor has one connection at a time.
+    With these channels that is never refused: a proposer sends 2a only over a connection on which the acceptor has
+    promised its ballot, and an acceptor has one connection at a time. It is the rule of Paxos all the same.
     """
     if sender != a.leader:
         return []
