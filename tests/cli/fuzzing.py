@@ -29,6 +29,7 @@ from zabcheck.cli import commands
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.switches import Switches
 from zabcheck.report.exports import FORMS
+from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import AnyChoice
@@ -495,6 +496,7 @@ OPTIONS = {
     "explain": ["--property", "--write", "--write", "--format", "--merge", "--step", "--run"],
     "check": ["--property", "--property", "--format", "--merge"],
     "list": ["--format"],
+    "scenario": ["--out", "--format"],
     "schema": [],
 }
 SHORT = {
@@ -504,7 +506,13 @@ SHORT = {
     "explore": ["--processes", "1", "--epochs", "1", "--timeouts", "0", "--memory", "0.05"],
 }
 """First, so that what was drawn takes the place of it."""
-FILES_OF = {"replay": ["s.json"], "explain": ["s.json"], "check": ["t.jsonl"], "schema": ["trace"]}
+FILES_OF = {
+    "replay": ["s.json"],
+    "explain": ["s.json"],
+    "check": ["t.jsonl"],
+    "schema": ["trace"],
+    "scenario": ["dsn-figure-3"],
+}
 
 
 def value_of(rng: Random, option: str) -> str:
@@ -518,7 +526,9 @@ def arguments(rng: Random) -> list[str]:
     command = rng.choice([*OPTIONS, "check", "check", "replay"])
     words = [*FILES_OF.get(command, [])]
     if rng.random() < 0.4 and command not in SHORT:
-        words = [rng.choice([*FILES, "trace", "schedule"]) for _ in range(rng.choice([0, 1, 2, 3]))]
+        words = [
+            rng.choice([*FILES, "trace", "schedule", "goals", *SCENARIOS]) for _ in range(rng.choice([0, 1, 2, 3]))
+        ]
     for _ in range(rng.choice([0, 1, 1, 2, 3])):
         option = rng.choice(OPTIONS[command] or ["--format"])
         if rng.random() < 0.07:

@@ -25,6 +25,8 @@ EXAMPLES: dict[str, Any] = {
 }
 ELSEWHERE = ("witness", "choices", "switches", "first")
 """Described by a table, or by their names: what is in them is of many kinds."""
+ABOUT_FILES = ("version", "command", "files", "wrote")
+"""What a story has not that was not asked for by a file's name."""
 
 
 def shape(value: Any, path: str = "") -> Iterator[str]:
@@ -81,6 +83,13 @@ def test_the_form_of_list_is_the_documented_one(zabcheck: Command) -> None:
     assert set(shape(zabcheck("list", "--format", "json").json)) == set(shape(EXAMPLES["list"]))
 
 
+def test_the_form_of_scenario_is_the_documented_one(zabcheck: Command) -> None:
+    told, example = zabcheck("scenario", "dsn-figure-3", "--format", "json").json, EXAMPLES["scenario"]
+    assert list(told) == list(example)
+    assert list(told["outcome"]) == list(example["outcome"])
+    assert list(told["story"]) == [field for field in EXAMPLES["explain"] if field not in ABOUT_FILES]
+
+
 def test_the_form_of_mutants_is_the_documented_one(zabcheck: Command) -> None:
     result = zabcheck("mutants", "--mutant", "commit-on-own-ack", "--seeds", "1", "--format", "json")
     assert list(shape(result.json)) == list(shape(EXAMPLES["mutants"]))
@@ -103,6 +112,7 @@ def test_every_field_is_explained() -> None:
         ".steps[].events[].",
         ".initial[].variables.",
         ".delivered[].txns[].",
+        ".outcome.delivered.",
     )
     for command, example in EXAMPLES.items():
         fields = {way.rpartition(".")[2] for way in shape(example) if not way.startswith(named_elsewhere)}

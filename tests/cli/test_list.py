@@ -10,6 +10,7 @@ from invariants import GROUPS, PROPERTIES
 from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.goals import GOALS
 
 LISTED: dict[str, Iterable[str]] = {
@@ -18,6 +19,7 @@ LISTED: dict[str, Iterable[str]] = {
     "properties": PROPERTIES,
     "groups": GROUPS,
     "goals": GOALS,
+    "scenarios": SCENARIOS,
 }
 
 
@@ -34,6 +36,18 @@ def test_everything_is_listed_as_json_with_a_line_and_a_source(zabcheck: Command
     for kind, names in LISTED.items():
         assert [each["name"] for each in document[kind]] == list(names)
         assert all(each["summary"] and each["source"] for each in document[kind])
+
+
+@pytest.mark.parametrize("kind", LISTED)
+def test_one_kind_is_listed_alone(kind: str, zabcheck: Command) -> None:
+    document = zabcheck("list", kind, "--format", "json").json
+    assert list(document) == ["version", "command", kind]
+    assert [each["name"] for each in document[kind]] == list(LISTED[kind])
+
+
+def test_a_kind_that_there_is_not_is_bad_input(zabcheck: Command) -> None:
+    result = zabcheck("list", "x")
+    assert (result.code, result.out) == (2, "")
 
 
 def test_a_mutant_is_listed_with_the_processes_that_it_takes_if_that_is_not_the_default(zabcheck: Command) -> None:
@@ -67,7 +81,8 @@ def test_help_names_the_commands(arguments: list[str], zabcheck: Command) -> Non
         ("run", "--protocol --mutant --processes --seed --runs --steps --property --out --format"),
         ("replay", "FILE --format"),
         ("check", "TRACE --property --format"),
-        ("list", "--format"),
+        ("list", "KIND --format"),
+        ("scenario", "NAME --out --format"),
     ],
 )
 def test_each_command_explains_its_options(name: str, words: str, zabcheck: Command) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from zabcheck.cli import campaign, check, explain, explore, gate, listing, mutants, replay, run
+from zabcheck.cli import campaign, check, explain, explore, gate, listing, mutants, replay, run, scenario
 from zabcheck.cli.commands import app, guarded
 from zabcheck.search.run import collect_garbage_less_often
 
@@ -29,6 +29,7 @@ __all__ = [
     "mutants",
     "replay",
     "run",
+    "scenario",
 ]
 
 

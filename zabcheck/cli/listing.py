@@ -13,6 +13,7 @@ from zabcheck.cli.output import make_console, print_json
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.report import terminal
+from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import DEFAULT_PROCESSES
 
@@ -24,16 +25,33 @@ class Schemas(StrEnum):
     schedule = "schedule"
 
 
+class Kinds(StrEnum):
+    """What there is to be listed."""
+
+    protocols = "protocols"
+    mutants = "mutants"
+    properties = "properties"
+    groups = "groups"
+    goals = "goals"
+    scenarios = "scenarios"
+
+
 @command
-def list_(format: Formats = Format.text) -> int:
-    """List the protocols, mutants, properties, groups of properties, and goals."""
+def list_(
+    kind: Annotated[Kinds | None, typer.Argument(metavar="[KIND]", help=f"Only these: {', '.join(Kinds)}.")] = None,
+    format: Formats = Format.text,
+) -> int:
+    """List the protocols, mutants, properties, groups of properties, goals, and scenarios."""
     catalogue = {
         "protocols": {p.name: (p.summary, p.source) for p in PROTOCOLS.values()},
         "mutants": {m.name: (summary_of(m), m.source) for m in CATALOGUE.values()},
         "properties": {k.name: (k.statement, k.source) for k in PROPERTIES.values()},
         "groups": {name: (", ".join(members), "zabcheck") for name, members in GROUPS.items()},
         "goals": {name: (meaning, "zabcheck") for name, meaning in GOALS.items()},
+        "scenarios": {s.name: (s.title, s.source) for s in SCENARIOS.values()},
     }
+    if kind is not None:
+        catalogue = {kind.value: catalogue[kind]}
     if format is Format.json:
         print_json(
             "list",

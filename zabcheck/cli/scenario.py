@@ -1,0 +1,76 @@
+"""`zabcheck scenario`: a run that a paper argues with, executed, told, and compared with what has to come of it."""
+
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command
+from zabcheck.cli.files import bad_path, check_out
+from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.counterexample import TOLD, write
+from zabcheck.report import terminal
+from zabcheck.report.exports import FORMS
+from zabcheck.report.scenario import render_about, render_outcome
+from zabcheck.report.story_json import fields
+from zabcheck.report.words import as_text, clean
+from zabcheck.scenarios import SCENARIOS
+from zabcheck.scenarios.play import Played, play
+
+
+@command
+def scenario(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which one: see `zabcheck list scenarios`.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write its schedule, trace, text and page there.")
+    ] = None,
+    format: Formats = Format.text,
+) -> int:
+    """Play a run that a paper argues with, and tell whether what has to come of it came about."""
+    if name not in SCENARIOS:
+        raise BadInput(f"no scenario `{clean(name, False, 99)}`; expected one of: {', '.join(SCENARIOS)}")
+    if out is not None:
+        check_out(out)
+    played = play(SCENARIOS[name])
+    files: list[Path] = []
+    if out is not None:
+        with bad_path("--out", out):
+            files = save(out, played)
+    about = played.scenario
+    if format is Format.json:
+        print_json(
+            "scenario",
+            scenario=about.name,
+            title=about.title,
+            source=about.source,
+            shows=about.shows,
+            outcome=about.outcome,
+            unmet=played.unmet,
+            goals=played.goals,
+            files=[as_text(file) for file in files],
+            story=fields(played.story),
+        )
+    else:
+        console = make_console()
+        console.print(render_about(about.name, about.title, about.source, about.shows, about.outcome.sentences()))
+        console.print()
+        console.print(terminal.render(played.story, quote(str(files[0])) if files else ""), crop=False)
+        console.print()
+        console.print(terminal.render_verdicts(played.story.verdicts))
+        console.print()
+        console.print(render_outcome(played.unmet))
+        for file in files:
+            print_path(console, f"wrote {file}")
+    return VIOLATED if played.unmet else OK
+
+
+def save(out: Path, played: Played) -> list[Path]:
+    """Write the schedule, if there is one, and the trace, the text and the page. OSError if `out` cannot be written."""
+    story, stem = played.story, played.scenario.name
+    contents = {f"{stem}.schedule.json": story.schedule} if story.schedule else {}
+    contents[f"{stem}.trace.jsonl"] = played.trace
+    for suffix in TOLD:
+        contents[f"{stem}{suffix}"] = FORMS[suffix].make(story, f"{stem}.schedule.json")
+    out.mkdir(parents=True, exist_ok=True)
+    return [write(out / name, content) for name, content in contents.items()]

@@ -1,0 +1,10 @@
+"""Runs that the papers argue with, to be looked at: each is data, with the outcome that it must have.
+
+A module here holds those of one source. To add one: write a module with a tuple `SCENARIOS`, and name it below.
+"""
+
+from zabcheck.scenarios import dsn_2011
+from zabcheck.scenarios.base import Scenario
+
+SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for module in (dsn_2011,) for scenario in module.SCENARIOS}
+"""By name, in the order of the sources."""

@@ -1,0 +1,101 @@
+"""A scenario, played: what it did, told as any other run is, and what of its outcome did not come about."""
+
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from invariants import Event, Header, check
+from invariants import trace as trace_format
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.report.story import Story, states_after
+from zabcheck.report.traced import story_of_trace
+from zabcheck.scenarios.base import Outcome, Scenario, Written
+from zabcheck.search.explain import explain_replay
+from zabcheck.search.run import replay
+from zabcheck.simulation.schedule import Schedule
+
+Texts = Mapping[int, str]
+
+
+class Played(Struct, frozen=True):
+    """`unmet` says what of the outcome did not come about, a sentence each; empty, if all did."""
+
+    scenario: Scenario
+    story: Story
+    events: list[Event]
+    goals: tuple[str, ...]
+    delivered: Texts
+    histories: Texts
+    unmet: tuple[str, ...]
+
+    @property
+    def trace(self) -> bytes:
+        """In its JSON Lines form, header and end included."""
+        return b"".join(trace_format.dump(self.events))
+
+
+def play(scenario: Scenario) -> Played:
+    """Execute the scenario, or judge its trace, and compare what came of it with what it demands."""
+    outcome = scenario.outcome
+    if isinstance(scenario.run, Written):
+        events, story = _judge(scenario.run, outcome)
+        goals: tuple[str, ...] = ()
+    else:
+        events, story, goals = _execute(scenario.run, outcome)
+    delivered = {process: " ".join(map(str, txns)) for process, _, txns in story.delivered}  # of the last incarnation
+    histories = _histories(story)
+    unmet = tuple(_unmet(outcome, story, goals, delivered, histories))
+    return Played(scenario, story, events, goals, delivered, histories, unmet)
+
+
+def _judge(written: Written, outcome: Outcome) -> tuple[list[Event], Story]:
+    events = written.trace
+    header = events[0]
+    assert isinstance(header, Header)
+    verdicts = check(events, outcome.judged_by)
+    digest = sha256(b"".join(trace_format.dump(events))).hexdigest()
+    lines = list(enumerate(written.events, 2))  # the header is line 1
+    return events, story_of_trace(header, lines, verdicts, unit="line", sha256=digest)
+
+
+def _execute(schedule: Schedule, outcome: Outcome) -> tuple[list[Event], Story, tuple[str, ...]]:
+    schedule = replace(schedule, violates=outcome.violated)
+    replayed = replay(schedule, outcome.judged_by or mutated(schedule.protocol).properties)
+    assert replayed.raised is None, "the code of our protocols does not raise"
+    return replayed.events, explain_replay(replayed, decisive=True), tuple(replayed.goals)
+
+
+def _histories(story: Story) -> Texts:
+    """What each process has in its log after the last step: the only one of its variables that is a sequence."""
+    return {
+        process: " ".join(variable)
+        for process, variables in states_after(story, len(story.moments) - 1).items()
+        for variable in variables.values()
+        if isinstance(variable, tuple)
+    }
+
+
+def _unmet(outcome: Outcome, story: Story, goals: tuple[str, ...], delivered: Texts, histories: Texts) -> Iterator[str]:
+    verdicts = {verdict.property: verdict for verdict in story.verdicts}
+    if outcome.violated is None:
+        broken = [name for name, verdict in verdicts.items() if verdict.status == "violated"]
+        if broken:
+            yield f"violated: {', '.join(broken)}"
+    else:
+        violation = verdicts[outcome.violated].violation
+        if violation is None:
+            yield f"{outcome.violated} is not violated"
+        elif outcome.witness not in (None, violation.summary):
+            yield f"{outcome.violated} is violated for another reason: {violation.summary}"
+    for name in outcome.holds:
+        if verdicts[name].status != "holds":
+            yield f"{name}: {verdicts[name].status}"
+    for process, txns in outcome.delivered.items():
+        if delivered.get(process, "") != txns:
+            yield f"p{process} delivers {delivered.get(process) or 'nothing'}"
+    for process, txns in outcome.histories.items():
+        if histories.get(process, "") != txns:
+            yield f"p{process} has in its log {histories.get(process) or 'nothing'}"
+    yield from (f"not reached: {goal}" for goal in outcome.goals if goal not in goals)
