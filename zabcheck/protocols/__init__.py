@@ -1,7 +1,8 @@
 """The protocols that can be checked, by name."""
 
 from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.ladis import LADIS, LADIS_2008
 from zabcheck.protocols.paxos import VARIANTS
 from zabcheck.protocols.zab import ZAB
 
-PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in (ZAB, *VARIANTS)}
+PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in (ZAB, LADIS, LADIS_2008, *VARIANTS)}

@@ -1,0 +1,146 @@
+"""Zab as LADIS 2008 describes it (Reed, Junqueira: "A simple totally ordered broadcast protocol", section 4).
+
+`ladis` is repaired, `ladis-2008` is the letter of the paper. Both have the broadcast mode of 4.1; how they recover
+differs in several steps at once, so the letter is a protocol of its own rather than a bug planted in the other.
+"""
+
+from zabcheck.protocols.base import (
+    Elected,
+    Lost,
+    Message,
+    Protocol,
+    Request,
+    Started,
+    Step,
+    Stimulus,
+    TakeSnapshot,
+    TimedOut,
+)
+from zabcheck.protocols.ladis import broadcast, letter, messages, process, recovery
+
+KINDS: dict[type[Message], str] = {
+    messages.FollowerInfo: "FOLLOWERINFO",
+    messages.NewEpoch: "NEWEPOCH",
+    messages.AckEpoch: "ACKEPOCH",
+    messages.Fetch: "FETCH",
+    messages.Supply: "SUPPLY",
+    messages.Trunc: "TRUNC",
+    messages.Proposal: "PROPOSAL",
+    messages.NewLeader: "NEWLEADER",
+    messages.Ack: "ACK",
+    messages.Commit: "COMMIT",
+}
+_REPAIRS = (messages.NewEpoch, messages.AckEpoch, messages.NewLeader)
+
+
+def show(message: Message) -> tuple[str, str]:
+    """The name of a message, and what it carries."""
+    match message:
+        case messages.FollowerInfo():
+            carries = process.shown(message.zxid) + (f", epoch {message.epoch}" if message.epoch else "")
+        case messages.NewEpoch():
+            carries = f"{message.epoch}"
+        case messages.AckEpoch():
+            carries = f"{message.epoch}" + ("" if message.counts else ", again")
+        case messages.Fetch():
+            carries = process.shown(message.lasts[0] if message.lasts else 0)
+        case messages.Supply():
+            carries = " ".join([f"after {process.shown(message.after)}", *map(str, message.txns)])
+        case messages.Proposal():
+            carries = f"{message.txn}"
+        case messages.Trunc() | messages.NewLeader() | messages.Ack() | messages.Commit():
+            carries = process.shown(message.zxid)
+        case _:
+            raise TypeError(f"not a message of LADIS 2008: {message!r}")
+    return KINDS[type(message)], carries
+
+
+def describe_letter(f: process.Server) -> dict[str, str | tuple[str, ...]]:
+    """The variables of a server that a report shows."""
+    role = f.mode.value if f.leader is None else f"{'leads' if f.leads else f'follows p{f.leader}'}, {f.mode.value}"
+    return {"": role, "log": tuple(map(str, f.history))}
+
+
+def describe(f: process.Server) -> dict[str, str | tuple[str, ...]]:
+    """The same, and what the repairs have added."""
+    found = describe_letter(f)
+    return {
+        "": found[""],
+        "epoch": str(f.recognised or "⊥"),
+        "zxid": process.shown(f.zxid),
+        "log": found["log"],
+    }
+
+
+_LEGEND = ("⟨epoch,counter⟩: 32 bits each", "a leader is its own follower: what it sends to itself is not shown")
+_BOTH: dict[type[Message] | type[Stimulus], Step] = {
+    Started: process.on_started,
+    TakeSnapshot: process.on_take_snapshot,
+    TimedOut: process.on_timed_out,
+    Lost: process.on_lost,
+    Request: broadcast.on_request,
+}
+_JUDGED_BY = (
+    "core",
+    "causality",
+    "ladis",
+    "chosen",
+    "epoch uniqueness",
+    "zxid uniqueness",
+    "liveness",
+    "application",
+)
+"""All but what belongs to the steps of DSN 2011: invariants 1 to 5 of its section VI-B, and definition VI.1."""
+
+LADIS = Protocol(
+    name="ladis",
+    summary="Zab as it was first published, with packed zxids and TRUNC; repaired",
+    source="LADIS 2008, 4",
+    steps={
+        **_BOTH,
+        Elected: recovery.on_elected,
+        messages.FollowerInfo: recovery.on_follower_info,
+        messages.NewEpoch: recovery.on_new_epoch,
+        messages.AckEpoch: recovery.on_ack_epoch,
+        messages.Fetch: recovery.on_fetch,
+        messages.Supply: recovery.on_supply,
+        messages.Trunc: recovery.on_trunc,
+        messages.Proposal: broadcast.on_proposal,
+        messages.NewLeader: recovery.on_new_leader,
+        messages.Ack: broadcast.on_ack,
+        messages.Commit: broadcast.on_commit,
+    },
+    start=process.start,
+    abandon=process.abandon,
+    can_broadcast=broadcast.can_broadcast,
+    describe=describe,
+    show=show,
+    legend=("epoch: the last one recognised", "zxid: the highest, a new leader's record included", *_LEGEND),
+    kinds=KINDS,
+    properties=_JUDGED_BY,
+)
+
+LADIS_2008 = Protocol(
+    name="ladis-2008",
+    summary="the same to the letter of the paper, which lets two leaders take one epoch (ZOOKEEPER-335)",
+    source="LADIS 2008, 4",
+    steps={
+        **_BOTH,
+        Elected: letter.on_elected,
+        messages.FollowerInfo: letter.on_follower_info,
+        messages.Fetch: recovery.on_fetch,
+        messages.Supply: letter.on_supply,
+        messages.Trunc: letter.on_trunc,
+        messages.Proposal: broadcast.on_proposal,
+        messages.Ack: broadcast.on_ack,
+        messages.Commit: broadcast.on_commit,
+    },
+    start=process.start,
+    abandon=process.abandon,
+    can_broadcast=broadcast.can_broadcast,
+    describe=describe_letter,
+    show=show,
+    legend=_LEGEND,
+    kinds={kind: name for kind, name in KINDS.items() if kind not in _REPAIRS},
+    properties=_JUDGED_BY,
+)

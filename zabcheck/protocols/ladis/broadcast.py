@@ -1,0 +1,94 @@
+"""Broadcast mode (LADIS 2008, 4.1): a two-phase commit without aborts, over FIFO channels."""
+
+from invariants import Accept, Broadcast, CommitEpoch, Establish, Ready, Txn, Zxid
+from zabcheck.protocols.base import Effect, GiveUp, Persist, ProcessId, Request, Send
+from zabcheck.protocols.ladis.messages import Ack, Commit, Proposal
+from zabcheck.protocols.ladis.process import COUNTER_BITS, Follower, Leader, Mode, deliver_up_to, epoch_of
+
+
+def can_broadcast(l: Leader) -> bool:
+    """Whether the leader is active, and its application knows."""
+    return l.instance != 0 and l.instance == l.epoch
+
+
+def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
+    """4.1: before proposing a message the leader assigns a monotonically increasing unique id; each one more.
+
+    The proposal is put into the outgoing queue for each follower. A counter that would overflow forces a new epoch.
+    """
+    if not can_broadcast(l):
+        return []
+    assert l.log is not None
+    if (l.latest + 1) % (1 << COUNTER_BITS) > min(l.switches.counter_limit, (1 << COUNTER_BITS) - 2):
+        return [GiveUp("the counter would overflow")]
+    l.latest += 1
+    txn = Txn(Zxid.unpack(l.latest), m.value)
+    l.log = l.log.append(txn)
+    return [Broadcast(l.id, l.incarnation, l.epoch, txn), *(Send(each, Proposal(txn)) for each in l.listed)]
+
+
+def on_proposal(f: Follower, sender: ProcessId, m: Proposal) -> list[Effect]:
+    """4.1: a follower that receives a proposal writes it to disk, and acknowledges it as soon as it is there."""
+    if sender != f.leader:
+        return []
+    if f.incoming is not None:
+        f.incoming = f.incoming.append(m.txn)  # repaired: it is written with the record of the new leader
+        return []
+    if m.txn.zxid <= f.history.zxid:
+        return []
+    f.history = f.history.append(m.txn)
+    zxid = m.txn.zxid.packed()
+    f.zxid = zxid
+    return [
+        Persist(history=f.history, zxid=zxid),
+        Accept(f.id, f.incarnation, m.txn.zxid.epoch, m.txn),
+        Send(sender, Ack(zxid)),
+    ]
+
+
+def on_ack(l: Leader, sender: ProcessId, m: Ack) -> list[Effect]:
+    """4.1: with ACKs from a quorum the leader broadcasts a COMMIT, and delivers the message locally.
+
+    It is a follower of its own, so it is sent one, too.
+    """
+    if not l.leads or l.log is None or sender not in l.listed:
+        return []
+    l.acks = {**l.acks, sender: max(m.zxid, l.acks.get(sender, 0))}
+    return commit_acknowledged(l)
+
+
+def commit_acknowledged(l: Leader) -> list[Effect]:
+    """COMMIT the highest zxid that a quorum has on disk, if that is news; activate the leader with the first.
+
+    4.2: before proposing any new messages, a newly elected leader first makes sure that all messages that are in its
+    transaction log have been proposed to and committed by a quorum of followers.
+    """
+    for zxid in sorted(l.acks.values(), reverse=True):
+        if zxid < l.start or (l.active and zxid <= l.committed):
+            break
+        if l.quorums.contains([each for each, acked in l.acks.items() if acked >= zxid]):
+            effects: list[Effect] = [] if l.active else [Establish(l.id, l.incarnation, l.epoch)]
+            l.active = True
+            l.committed = zxid
+            return [*effects, *(Send(each, Commit(zxid)) for each in l.listed)]
+    return []
+
+
+def on_commit(f: Follower, sender: ProcessId, m: Commit) -> list[Effect]:
+    """4.1: followers deliver the message when they receive the COMMIT from the leader.
+
+    The first one ends recovery mode. If this server leads, its application may broadcast from then on.
+    """
+    if sender != f.leader or f.incoming is not None:
+        return []
+    effects: list[Effect] = []
+    begins = f.mode is not Mode.BROADCAST
+    if begins:
+        f.mode = Mode.BROADCAST
+        if f.recognised:
+            effects.append(CommitEpoch(f.id, f.incarnation, epoch_of(f.zxid)))
+    effects += deliver_up_to(f, m.zxid)
+    if begins and f.leads:
+        f.instance = f.epoch
+        effects.append(Ready(f.id, f.incarnation, f.epoch))
+    return effects

@@ -1,0 +1,189 @@
+"""A server of LADIS 2008: its variables, how it starts, and what it delivers.
+
+Every server follows; one that its oracle names as leader leads as well, and is its own follower: what it sends to
+itself it handles right after the step. `f` and `l` in the steps are the same server in its two roles.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct
+
+from invariants import EMPTY, Chain, Deliver, Halt, Restore, Zxid
+from invariants.quorums import Quorums
+from zabcheck.protocols.base import Effect, GiveUp, Lost, Persist, ProcessId, Started, TakeSnapshot, TimedOut
+from zabcheck.protocols.ladis.messages import FollowerInfo
+from zabcheck.protocols.switches import LETTER, Switches
+
+COUNTER_BITS = 32
+"""4.2: the lower 32 bits of a zxid are a simple counter, the higher ones are the epoch."""
+
+
+class Mode(Enum):
+    """4: a server recovers or broadcasts; without a leader it looks for one."""
+
+    ELECTION = "election"
+    RECOVERY = "recovery"
+    BROADCAST = "broadcast"
+
+
+class Server(Struct, gc=False):
+    """The variables of one server. The values are immutable: steps rebind fields."""
+
+    id: ProcessId
+    incarnation: int
+    quorums: Quorums
+    switches: Switches = LETTER
+
+    # On the disk.
+    history: Chain = EMPTY
+    """The messages in its transaction log."""
+    zxid: int = 0
+    """The highest zxid of its log; repaired: that of a new leader's record included."""
+    recognised: int = 0
+    """Repaired: the last epoch that it recognised a leader for."""
+    snapshot: Chain = EMPTY
+    """The delivered prefix whose effect the application wrote down."""
+
+    # Of the incarnation.
+    delivered: Chain = EMPTY
+    """What this incarnation has delivered, or restored."""
+
+    # As a follower.
+    mode: Mode = Mode.ELECTION
+    leader: ProcessId | None = None
+    incoming: Chain | None = None
+    """Repaired: the log as the leader's messages make it, until the record of the new leader has it written."""
+
+    # As a leader.
+    followers: Mapping[ProcessId, FollowerInfo] = {}
+    """Who is connected, and what it told."""
+    epoch: int = 0
+    """Once it is chosen."""
+    recognisers: tuple[ProcessId, ...] = ()
+    """Repaired: those that recognised it, in this iteration, for its epoch."""
+    fetches_from: ProcessId | None = None
+    fetched: Chain | None = None
+    """The log of the follower with the highest zxid, if that is not the leader itself."""
+    highest: int = 0
+    """The highest zxid of that log, or else of its own, once the epoch is chosen."""
+    log: Chain | None = None
+    """The messages that it has proposed and will have committed, once it has taken over."""
+    latest: int = 0
+    """The highest zxid that it has used, once it has taken over."""
+    start: int = 0
+    """What a quorum has to acknowledge before anything new is proposed."""
+    listed: tuple[ProcessId, ...] = ()
+    """The broadcast list: the followers for which all has been queued that they had not seen."""
+    acks: Mapping[ProcessId, int] = {}
+    """The highest zxid that each follower is known to have on its disk."""
+    active: bool = False
+    committed: int = 0
+
+    # Of the application.
+    instance: int = 0
+    """The epoch in which it may broadcast."""
+
+    @property
+    def leads(self) -> bool:
+        return self.leader == self.id
+
+
+Follower = Server
+Leader = Server
+
+
+def start(
+    process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
+) -> Server:
+    """A server as it comes up, with what is on its disk; all else starts anew."""
+    return Server(process, incarnation, quorums, switches, **durable)
+
+
+def on_started(f: Server, sender: ProcessId, m: Started) -> list[Effect]:
+    """2: a server that recovers reads its snapshot; the rest is delivered to it again. Corruption stops it."""
+    if not m.intact:
+        return [Halt(f.id, f.incarnation, "the digest of a record in its log does not match")]
+    f.delivered = f.snapshot
+    if not f.snapshot:
+        return []
+    return [Restore(f.id, f.incarnation, f.snapshot.zxid, f.snapshot.length, f.snapshot.hash)]
+
+
+def on_take_snapshot(f: Server, sender: ProcessId, m: TakeSnapshot) -> list[Effect]:
+    """2: periodic snapshots, of what was delivered so far. The log is never cut here."""
+    if f.delivered.length <= f.snapshot.length:
+        return []
+    f.snapshot = f.delivered
+    return [Persist(snapshot=f.snapshot)]
+
+
+def abandon(f: Server) -> None:
+    """Leave the leader, or leadership: only what is on the disk or delivered is kept."""
+    f.mode = Mode.ELECTION
+    f.leader = None
+    f.incoming = None
+    f.followers = {}
+    f.epoch = 0
+    f.recognisers = ()
+    f.fetches_from = None
+    f.fetched = None
+    f.highest = 0
+    f.log = None
+    f.latest = 0
+    f.start = 0
+    f.listed = ()
+    f.acks = {}
+    f.active = False
+    f.committed = 0
+    f.instance = 0
+
+
+def on_timed_out(f: Server, sender: ProcessId, m: TimedOut) -> list[Effect]:
+    """2: timeouts detect failures; 4.2: then the election starts again."""
+    return [] if f.mode is Mode.ELECTION else [GiveUp("time-out")]
+
+
+def on_lost(f: Server, sender: ProcessId, m: Lost) -> list[Effect]:
+    """4: broadcast mode lasts until the leader fails or no longer has a quorum of followers."""
+    if not f.leads:
+        return [GiveUp("the leader closed the connection")] if m.peer == f.leader else []
+    f.followers = {follower: info for follower, info in f.followers.items() if follower != m.peer}
+    f.recognisers = tuple(each for each in f.recognisers if each != m.peer)
+    f.listed = tuple(each for each in f.listed if each != m.peer)
+    if f.fetches_from == m.peer:
+        return [GiveUp("who was asked for its log is gone")]
+    if f.epoch and not f.quorums.contains(f.followers):
+        return [GiveUp("no quorum of followers is left")]
+    return []
+
+
+def deliver_up_to(f: Follower, zxid: int) -> list[Effect]:
+    """Deliver in the order of the log what is not delivered up to `zxid`.
+
+    If the log is not a continuation of what was delivered, all of it is news.
+    """
+    target = f.history.up_to(Zxid.unpack(zxid))
+    if not f.history.starts_with(f.delivered):
+        f.delivered = EMPTY
+    done = f.delivered.length
+    if target.length <= done:
+        return []
+    f.delivered = target
+    return [Deliver(f.id, f.incarnation, txn) for txn in target.after(done)]
+
+
+def epoch_of(zxid: int) -> int:
+    """4.2: the high order 32 bits."""
+    return zxid >> COUNTER_BITS
+
+
+def first_of(epoch: int) -> int:
+    """4.2: the zxid with the epoch bits set to this epoch, and the counter set to zero."""
+    return epoch << COUNTER_BITS
+
+
+def shown(zxid: int) -> str:
+    """A packed zxid, for a reader."""
+    return str(Zxid.unpack(zxid))
