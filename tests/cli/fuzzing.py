@@ -313,7 +313,7 @@ def configured_schedule(rng: Random) -> dict[str, Any]:
     broken = msgspec.json.decode(BROKEN_SCHEDULE)
     document: dict[str, Any] = {
         "version": 1,
-        "protocol": rng.choice(["zab"] * 20 + ["raft", ""]),
+        "protocol": rng.choice(["zab"] * 18 + ["ladis", "ladis-2008", "raft", ""]),
         "processes": processes,
         "choices": rng.choice([calm, choices, calm + choices, broken["choices"]]),
     }
@@ -414,7 +414,7 @@ NAMES = [*PROPERTIES, *GROUPS, *(name.upper().replace(" ", "-") for name in PROP
 WORDS = ["", "x", "0", "-1", "1e3", "9" * 30, "é", "\x1b[2J", "a\nb", "--", "-", "[bold]", "'", "%s", "x" * 5000]
 # No number of runs that is right and large: such a search takes as long as it was told to.
 VALUES_OF: dict[str, list[str]] = {
-    "--protocol": ["zab", "zab", "raft"],
+    "--protocol": ["zab", "zab", "ladis", "raft"],
     "--mutant": [*CATALOGUE, "none"],
     "--processes": ["1", "2", "3", "5", "99", "100", "0"],
     "--seed": ["0", "1", "2", str(2**32), "-1"],

@@ -195,7 +195,9 @@ def test_a_planted_bug_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", list(CATALOGUE))
 def test_a_planted_bug_is_found_with_nearly_every_seed(name: str) -> None:
     processes = CATALOGUE[name].processes
-    found = [find(Search(mutated("zab", name), processes, rng=seed)) is not None for seed in range(1, 21)]
+    found = [
+        find(Search(mutated(CATALOGUE[name].protocol, name), processes, rng=seed)) is not None for seed in range(1, 21)
+    ]
     assert sum(found) >= 19
 
 

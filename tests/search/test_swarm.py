@@ -164,7 +164,7 @@ def test_every_goal_is_reached_and_every_property_exercised() -> None:
 
 @pytest.mark.parametrize("mutant", CATALOGUE)
 def test_every_known_bug_is_found(mutant: str) -> None:
-    found = find(Search(mutated("zab", mutant), runs=2000, rng=1))
+    found = find(Search(mutated(CATALOGUE[mutant].protocol, mutant), runs=2000, rng=1))
     assert found is not None
     assert found.property in CATALOGUE[mutant].breaks
 

@@ -1,4 +1,4 @@
-"""Known bugs of Zab, each as one step replaced: the checker's own test.
+"""Known bugs of Zab, as DSN 2011 and as LADIS 2008 have it, each as one step replaced: the checker's own test.
 
 An entry says what is wrong, where it comes from, which property breaks first when all are judged together, which
 others break when judged alone, and the least set of faults that shows it.
@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from zabcheck.mutants.ladis_steps import keep_own_log, keep_what_was_skipped
 from zabcheck.mutants.steps import (
     accept_again,
     accept_equal_epoch,
@@ -40,6 +41,7 @@ from zabcheck.mutants.steps import (
 )
 from zabcheck.protocols import PROTOCOLS, adapter
 from zabcheck.protocols.base import Elected, Message, Protocol, Request, Started, Stimulus
+from zabcheck.protocols.ladis import messages as ladis
 from zabcheck.protocols.zab.leader import on_ack_e, on_cepoch
 from zabcheck.protocols.zab.messages import Ack, AckE, AckLd, CEpoch, Commit, CommitLd, NewEpoch, NewLeader, Propose
 
@@ -351,6 +353,30 @@ CATALOGUE: dict[str, Mutant] = {
             ),
             "an epoch with more transactions than counters",
             {Request: broadcast_with_wrapped_counter},
+        ),
+        Mutant(
+            "keep-own-log",
+            "ladis",
+            "a new leader that lacks what a follower of its quorum has does not fetch it",
+            "derived from LADIS 2008, 4.2: the new leader has the highest zxid of a quorum",
+            _named(
+                "primary integrity, integrity, total order, agreement, global primary order, po causal order, "
+                "strict causality, causal order, redelivery, reliable delivery, state"
+            ),
+            "one change of leader",
+            {ladis.Supply: keep_own_log},
+        ),
+        Mutant(
+            "keep-skipped",
+            "ladis",
+            "a follower that is told to truncate its log does not",
+            "derived from LADIS 2008, 4.2: a skipped message must remain skipped",
+            _named(
+                "chosen, total order, agreement, global primary order, primary integrity, po causal order, strict "
+                "causality, causal order, reliable delivery, state"
+            ),
+            "a leader that crashes and comes back",
+            {ladis.Trunc: keep_what_was_skipped},
         ),
     )
 }

@@ -80,17 +80,9 @@ _BOTH: dict[type[Message] | type[Stimulus], Step] = {
     Lost: process.on_lost,
     Request: broadcast.on_request,
 }
-_JUDGED_BY = (
-    "core",
-    "causality",
-    "ladis",
-    "chosen",
-    "epoch uniqueness",
-    "zxid uniqueness",
-    "liveness",
-    "application",
-)
-"""All but what belongs to the steps of DSN 2011: invariants 1 to 5 of its section VI-B, and definition VI.1."""
+_BY_BOTH = ("core", "causality", "ladis", "epoch uniqueness", "zxid uniqueness", "liveness", "application")
+_BY_REPAIRED = (*_BY_BOTH, "invariant 1", "invariant 2", "invariant 3", "chosen")
+"""All but what belongs to steps that only DSN 2011 has: ACK-E and COMMIT-LD (invariants 4 and 5)."""
 
 LADIS = Protocol(
     name="ladis",
@@ -117,7 +109,7 @@ LADIS = Protocol(
     show=show,
     legend=("epoch: the last one recognised", "zxid: the highest, a new leader's record included", *_LEGEND),
     kinds=KINDS,
-    properties=_JUDGED_BY,
+    properties=_BY_REPAIRED,
 )
 
 LADIS_2008 = Protocol(
@@ -142,5 +134,5 @@ LADIS_2008 = Protocol(
     show=show,
     legend=_LEGEND,
     kinds={kind: name for kind, name in KINDS.items() if kind not in _REPAIRS},
-    properties=_JUDGED_BY,
+    properties=_BY_BOTH,
 )

@@ -1,9 +1,9 @@
 """Broadcast mode (LADIS 2008, 4.1): a two-phase commit without aborts, over FIFO channels."""
 
-from invariants import Accept, Broadcast, CommitEpoch, Establish, Ready, Txn, Zxid
+from invariants import Accept, Broadcast, Establish, Ready, Txn, Zxid
 from zabcheck.protocols.base import Effect, GiveUp, Persist, ProcessId, Request, Send
 from zabcheck.protocols.ladis.messages import Ack, Commit, Proposal
-from zabcheck.protocols.ladis.process import COUNTER_BITS, Follower, Leader, Mode, deliver_up_to, epoch_of
+from zabcheck.protocols.ladis.process import Follower, Leader, Mode, deliver_up_to, first_of
 
 
 def can_broadcast(l: Leader) -> bool:
@@ -19,7 +19,7 @@ def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
     if not can_broadcast(l):
         return []
     assert l.log is not None
-    if (l.latest + 1) % (1 << COUNTER_BITS) > min(l.switches.counter_limit, (1 << COUNTER_BITS) - 2):
+    if l.latest - first_of(l.epoch) >= l.switches.counter_limit:
         return [GiveUp("the counter would overflow")]
     l.latest += 1
     txn = Txn(Zxid.unpack(l.latest), m.value)
@@ -37,13 +37,9 @@ def on_proposal(f: Follower, sender: ProcessId, m: Proposal) -> list[Effect]:
     if m.txn.zxid <= f.history.zxid:
         return []
     f.history = f.history.append(m.txn)
-    zxid = m.txn.zxid.packed()
-    f.zxid = zxid
-    return [
-        Persist(history=f.history, zxid=zxid),
-        Accept(f.id, f.incarnation, m.txn.zxid.epoch, m.txn),
-        Send(sender, Ack(zxid)),
-    ]
+    f.zxid = m.txn.zxid.packed()
+    accepted = [Accept(f.id, f.incarnation, f.recognised, m.txn)] if f.recognised else []
+    return [Persist(history=f.history, zxid=f.zxid), *accepted, Send(sender, Ack(f.zxid))]
 
 
 def on_ack(l: Leader, sender: ProcessId, m: Ack) -> list[Effect]:
@@ -81,13 +77,9 @@ def on_commit(f: Follower, sender: ProcessId, m: Commit) -> list[Effect]:
     """
     if sender != f.leader or f.incoming is not None:
         return []
-    effects: list[Effect] = []
     begins = f.mode is not Mode.BROADCAST
-    if begins:
-        f.mode = Mode.BROADCAST
-        if f.recognised:
-            effects.append(CommitEpoch(f.id, f.incarnation, epoch_of(f.zxid)))
-    effects += deliver_up_to(f, m.zxid)
+    f.mode = Mode.BROADCAST
+    effects = deliver_up_to(f, m.zxid)
     if begins and f.leads:
         f.instance = f.epoch
         effects.append(Ready(f.id, f.incarnation, f.epoch))

@@ -1,0 +1,218 @@
+"""LADIS 2008: what must not be forgotten, what must be skipped, and what a causal violation would do."""
+
+from zabcheck.protocols.switches import Switches
+from zabcheck.scenarios.base import Outcome, Scenario, scheduled
+from zabcheck.simulation.schedule import (
+    AnyChoice,
+    Crash,
+    Cut,
+    Elect,
+    Heal,
+    Lead,
+    Receive,
+    Recover,
+    Request,
+    Settle,
+    Sync,
+)
+
+_LADIS = ("core", "ladis", "epoch uniqueness", "zxid uniqueness")
+
+_UNDER_WAY: tuple[AnyChoice, ...] = (
+    Lead(1, (2, 3)),
+    Settle(9),
+    Request(1, "m1"),
+    Settle(9),
+    Request(1, "m2"),
+    Sync(1),
+    Receive(2, 1),
+    Sync(2),
+)
+"""Server 1 leads; message 1 is delivered everywhere; message 2 is on the disks of servers 1 and 2."""
+
+_ONLY_THE_LEADER: tuple[AnyChoice, ...] = (
+    Cut(1, 2),
+    Cut(1, 3),
+    Receive(1, 2),
+    Request(1, "m3"),
+    Sync(1),
+    Crash(1),
+    Heal(),
+)
+"""It delivers message 2, and writes message 3; no other server hears of either. Then it fails."""
+
+FIGURE_3 = (*_UNDER_WAY, Receive(3, 1), Sync(3), *_ONLY_THE_LEADER)
+"""All servers have message 2, and server 1 alone has seen its COMMIT, and message 3."""
+FIGURE_4 = (
+    *FIGURE_3,
+    Lead(2, (3,)),
+    Settle(9),
+    Request(2, "m4"),
+    Request(2, "m5"),
+    Settle(9),
+    Recover(1),
+    Elect(1, 2),
+    Settle(9),
+)
+SERVER_3_HAS_LESS = (*_UNDER_WAY, *_ONLY_THE_LEADER, Lead(3, (2,)), Settle(9), Request(3, "m4"), Settle(9))
+"""Message 2 has not reached server 3, and it is named as leader."""
+
+W1, W2, W3 = "/a=1@1", "/a=2@2", "/a=3@2"
+"""Path, value and version that results, as ("/a", "1", 1) in the paper."""
+_CAUSAL: tuple[AnyChoice, ...] = (
+    Lead(1, (2, 3)),
+    Settle(9),
+    Request(1, W1),
+    Settle(9),
+    Cut(1, 2),
+    Cut(1, 3),
+    Request(1, W2),
+    Sync(1),
+    Crash(1),
+    Heal(),
+    Lead(2, (3,)),
+    Settle(9),
+    Request(2, W3),
+    Settle(9),
+    Recover(1),
+    Lead(1, (3,)),
+    Settle(9),
+)
+KEY_VALUE = Switches(application="key-value")
+
+SCENARIOS = (
+    Scenario(
+        "ladis-figure-3",
+        "a message that cannot be forgotten",
+        "LADIS 2008, 4.2, figure 3",
+        "Server 1 leads, and fails; it was the only one to see the COMMIT of message 2. A client may have seen the "
+        "result, so message 2 has to be delivered everywhere. The new leader has it in its log, and before it proposes "
+        "anything it makes sure that a quorum has, and commits it.",
+        scheduled("ladis", 3, *FIGURE_3, Lead(2, (3,)), Settle(9)),
+        Outcome(
+            holds=("total order", "agreement"),
+            judged_by=_LADIS,
+            delivered={1: "m1⟨1,1⟩ m2⟨1,2⟩", 2: "m1⟨1,1⟩ m2⟨1,2⟩", 3: "m1⟨1,1⟩ m2⟨1,2⟩"},
+            histories={1: "m1⟨1,1⟩ m2⟨1,2⟩ m3⟨1,3⟩", 2: "m1⟨1,1⟩ m2⟨1,2⟩", 3: "m1⟨1,1⟩ m2⟨1,2⟩"},
+        ),
+    ),
+    Scenario(
+        "ladis-figure-3-fetched",
+        "a leader that lacks the message that cannot be forgotten",
+        "LADIS 2008, 4.2, with figure 3",
+        "As in ladis-figure-3, but message 2 has not reached server 3, and the oracle names server 3. The paper has "
+        "the election guarantee that the new leader has the highest zxid of a quorum, and calls that an optimization: "
+        "else the leader finds out who has, and fetches what it lacks. So it does here.",
+        scheduled("ladis", 3, *SERVER_3_HAS_LESS),
+        Outcome(
+            holds=("total order", "agreement", "primary integrity"),
+            judged_by=_LADIS,
+            delivered=dict.fromkeys((2, 3), "m1⟨1,1⟩ m2⟨1,2⟩ m4⟨2,1⟩"),
+            histories=dict.fromkeys((2, 3), "m1⟨1,1⟩ m2⟨1,2⟩ m4⟨2,1⟩"),
+            goals=("partial replication",),
+        ),
+    ),
+    Scenario(
+        "ladis-figure-4",
+        "a message that must be skipped",
+        "LADIS 2008, 4.2, figure 4",
+        "It goes on where ladis-figure-3 ends. Servers 2 and 3 deliver two messages of epoch 2, then server 1 comes "
+        "back, with message 3 in its log, which nobody else has seen. The leader has of epoch 1 only what ends in "
+        "message 2, and tells server 1 to truncate its log to that.",
+        scheduled("ladis", 3, *FIGURE_4),
+        Outcome(
+            holds=("total order", "agreement", "primary integrity", "global primary order"),
+            judged_by=_LADIS,
+            delivered=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩ m2⟨1,2⟩ m4⟨2,1⟩ m5⟨2,2⟩"),
+            histories=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩ m2⟨1,2⟩ m4⟨2,1⟩ m5⟨2,2⟩"),
+            goals=("truncation",),
+        ),
+    ),
+    Scenario(
+        "ladis-causal-order",
+        "a change that is lost with its leader, and skipped when that leads again",
+        "LADIS 2008, 2, causal violation example",
+        "w1 sets /a to 1, which is version 1; w2 sets it to 2, but L1 issues that to itself only, and fails. L2 takes "
+        "over; w3 sets /a to 3 if it is at version 1. L1 recovers and regains leadership: it must not deliver w2, "
+        "which was made for a state that is no more.",
+        scheduled("ladis", 3, *_CAUSAL, switches=KEY_VALUE),
+        Outcome(
+            holds=("total order", "causal order", "state"),
+            judged_by=(*_LADIS, "state"),
+            delivered=dict.fromkeys((1, 3), "/a=1@1⟨1,1⟩ /a=3@2⟨2,1⟩"),
+            histories=dict.fromkeys((1, 3), "/a=1@1⟨1,1⟩ /a=3@2⟨2,1⟩"),
+            goals=("truncation", "three epochs"),
+        ),
+    ),
+    Scenario(
+        "ladis-figure-3-forgotten",
+        "the same, if the leader does not fetch what it lacks",
+        "LADIS 2008, 4.2, with figure 3",
+        "The schedule of ladis-figure-3-fetched, but the leader keeps its own log. Message 2, which server 1 has "
+        "delivered, is truncated at server 2 and forgotten. Another message is delivered after message 1.",
+        scheduled("ladis", 3, *SERVER_3_HAS_LESS, mutant="keep-own-log"),
+        Outcome(
+            violated="agreement",
+            judged_by=("agreement",),
+            delivered=dict.fromkeys((2, 3), "m1⟨1,1⟩ m4⟨2,1⟩"),
+        ),
+    ),
+    Scenario(
+        "ladis-figure-4-kept",
+        "the same, if nothing is truncated",
+        "LADIS 2008, 4.2, with figure 4",
+        "The schedule of ladis-figure-4, but server 1 keeps message 3 when it is told to forget it. It delivers it, "
+        "and after it what epoch 2 delivered. A skipped message did not remain skipped.",
+        scheduled("ladis", 3, *FIGURE_4, mutant="keep-skipped"),
+        Outcome(
+            violated="total order",
+            judged_by=("total order",),
+            delivered={1: "m1⟨1,1⟩ m2⟨1,2⟩ m3⟨1,3⟩ m4⟨2,1⟩ m5⟨2,2⟩", 2: "m1⟨1,1⟩ m2⟨1,2⟩ m4⟨2,1⟩ m5⟨2,2⟩"},
+        ),
+    ),
+    Scenario(
+        "ladis-causal-violation",
+        "the same, if the leader of old delivers what it still has",
+        "LADIS 2008, 2, causal violation example",
+        "The schedule of ladis-causal-order, but L1 keeps its own log when it regains leadership, and delivers w2. "
+        "Server 3 has delivered w3 by then. Of two changes that both make version 2 of /a, it applies the older one "
+        "last.",
+        scheduled("ladis", 3, *_CAUSAL, mutant="keep-own-log", switches=KEY_VALUE),
+        Outcome(
+            violated="causal order",
+            judged_by=("causal order",),
+            delivered={1: "/a=1@1⟨1,1⟩ /a=2@2⟨1,2⟩", 2: "/a=1@1⟨1,1⟩ /a=3@2⟨2,1⟩"},
+        ),
+    ),
+    Scenario(
+        "ladis-epoch-twice",
+        "two leaders take one epoch, to the letter of the paper",
+        "LADIS 2008, 4.2; Apache ZooKeeper, ZOOKEEPER-335",
+        "A new leader takes the epoch of the highest zxid in its log plus one. The first leader broadcasts to itself "
+        "only, so nobody else has a zxid of that epoch, and the next leader takes the same one. Two messages have one "
+        "zxid, and one of them is delivered at each side.",
+        scheduled(
+            "ladis-2008",
+            3,
+            Lead(1, (2,)),
+            Settle(9),
+            Cut(1, 2),
+            Request(1, "m1"),
+            Sync(1),
+            Lead(3, (2,)),
+            Settle(9),
+            Request(3, "m2"),
+            Settle(9),
+            Heal(),
+            Lead(1, (3,)),
+            Settle(9),
+        ),
+        Outcome(
+            violated="epoch uniqueness",
+            witness="p1 was established as leader of epoch 1, and p3 as well",
+            judged_by=("epoch uniqueness",),
+            delivered={1: "m1⟨1,1⟩", 2: "m2⟨1,1⟩", 3: "m2⟨1,1⟩"},
+            histories={1: "m1⟨1,1⟩", 2: "m2⟨1,1⟩", 3: "m2⟨1,1⟩"},
+        ),
+    ),
+)
