@@ -9,8 +9,8 @@ from zabcheck.search.run import replay
 PAGE = Path(__file__).parents[2] / "docs/mutants.md"
 HEAD = """# The known bugs
 
-Each is one step of Zab done wrong (`zabcheck run --mutant NAME` plants it); the last ones are of Zab as LADIS 2008 has it
-(`--protocol ladis`). What is said to break was seen to: for each
+Each is one step of Zab done wrong (`zabcheck run --mutant NAME` plants it); the last ones are of Zab as LADIS 2008 has
+it (`--protocol ladis`). What is said to break was seen to: for each
 property there is a schedule in `tests/schedules`, judged by that property alone, which the protocol without the bug
 survives; and any two bugs are told apart by one of them. "First" is what breaks first in the shortest run; the numbers
 are the steps that the schedules take. [detection.md](detection.md) says how soon a search finds the bugs.
