@@ -108,7 +108,7 @@ def test_a_primary_had_not_delivered_what_it_is_said_not_to(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_what_is_said_of_a_history_is_what_the_process_had(name: str) -> None:
-    """Compared with the variable h_f of the process, of which the explanation knows nothing."""
+    """Compared with the variable of the process, of which the explanation knows nothing."""
     told = story(name)
     after = histories(told)
     for before, sentence in pairwise(("", *told.explanation)):
@@ -142,13 +142,13 @@ def test_what_is_said_of_a_history_is_what_the_process_had(name: str) -> None:
 
 
 def histories(told: Story) -> list[dict[int, tuple[str, ...]]]:
-    """After each step, from 0 on, h_f of each process."""
+    """After each step, from 0 on, the history of each process: the only variable that is a sequence."""
     now: dict[int, tuple[str, ...]] = dict.fromkeys(range(1, told.processes + 1), ())
     after = [dict(now)]
     for moment in told.moments:
         for process, changes in moment.changes.items():
             for change in changes:
-                if change.variable == "h_f":
+                if change.is_sequence:
                     now[process] = now[process][: len(now[process]) - len(change.removed)] + change.added
         after.append(dict(now))
     return after

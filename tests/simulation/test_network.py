@@ -454,7 +454,7 @@ def test_every_message_of_a_protocol_can_be_held(protocol: Protocol) -> None:
         network=True,
     )
     walk = Walk(simulator, 1)
-    for _ in range(2000):
+    for _ in range(4000):
         walk.step()
     assert {name: name for name in protocol.kinds.values()} == shown
 
