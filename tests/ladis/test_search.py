@@ -7,8 +7,14 @@ import pytest
 from msgspec import Struct, structs
 
 from invariants import select
+from invariants.quorums import Quorums
+from tests.ladis.builders import AB, ABC, took_over
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.ladis.process import Mode, identity
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.space import Space
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import find
@@ -17,6 +23,7 @@ from zabcheck.search.walk import Walk
 from zabcheck.simulation.simulator import Simulator
 
 LETTER, REPAIRED = PROTOCOLS["ladis-2008"], PROTOCOLS["ladis"]
+ATOMIC = Switches(sync="atomic")
 NO_CUT_LOGS = "received snapshot"
 """The goal that no run can reach: the log is never cut, so nobody needs the snapshot of another."""
 
@@ -78,3 +85,45 @@ def test_no_step_changes_a_value_that_it_was_given(protocol: Protocol) -> None:
         for _ in range(1500):
             walk.step()
     assert {kind.__name__ for kind in protocol.steps} == {name for name, count in taken.items() if count}
+
+
+def test_the_identity_of_a_server_is_all_of_it() -> None:
+    """But for who it is, how often it has recovered, and what never changes."""
+    server = took_over(1, 2)
+    values: dict[str, Any] = {
+        "history": ABC,
+        "zxid": 7,
+        "recognised": 7,
+        "snapshot": AB,
+        "delivered": AB,
+        "mode": Mode.BROADCAST,
+        "leader": 3,
+        "incoming": AB,
+        "followers": {},
+        "epoch": 7,
+        "recognisers": (1,),
+        "fetches_from": 3,
+        "fetched": AB,
+        "highest": 7,
+        "log": ABC,
+        "latest": 7,
+        "start": 7,
+        "listed": (1,),
+        "acks": {1: 7},
+        "active": True,
+        "committed": 7,
+        "instance": 7,
+    }
+    fields_of_it = ["id", "incarnation", "quorums", "switches", *values]
+    assert sorted(fields_of_it) == sorted(server.__struct_fields__)
+    others = [identity(structs.replace(server, **{name: value})) for name, value in values.items()]
+    assert len({identity(server), *others}) == len(values) + 1
+    assert identity(took_over(2, 1)) == identity(server)
+
+
+def test_every_state_within_small_bounds_is_right() -> None:
+    bounds = Bounds(2, 2, 1, 0, 1)
+    space = Space(REPAIRED, Quorums(2), ATOMIC, bounds, select(["core", "chosen", "epoch uniqueness"]))
+    explored = space.explore()
+    assert explored.whole
+    assert explored.broken is None

@@ -110,6 +110,7 @@ LADIS = Protocol(
     legend=("epoch: the last one recognised", "zxid: the highest, a new leader's record included", *_LEGEND),
     kinds=KINDS,
     properties=_BY_REPAIRED,
+    identity=process.identity,
 )
 
 LADIS_2008 = Protocol(
@@ -135,4 +136,5 @@ LADIS_2008 = Protocol(
     legend=_LEGEND,
     kinds={kind: name for kind, name in KINDS.items() if kind not in _REPAIRS},
     properties=_BY_BOTH,
+    identity=process.identity,
 )

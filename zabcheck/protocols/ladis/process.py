@@ -4,7 +4,7 @@ Every server follows; one that its oracle names as leader leads as well, and is 
 itself it handles right after the step. `f` and `l` in the steps are the same server in its two roles.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -138,6 +138,38 @@ def abandon(f: Server) -> None:
     f.active = False
     f.committed = 0
     f.instance = 0
+
+
+def identity(f: Server) -> Hashable:
+    """All of a server that its further steps may depend on.
+
+    The order in which followers came to a leader is no part of it: it only orders what goes out to different ones at
+    once.
+    """
+    return (
+        f.history,
+        f.zxid,
+        f.recognised,
+        f.snapshot,
+        f.delivered,
+        f.mode,
+        f.leader,
+        f.incoming,
+        frozenset(f.followers.items()),
+        f.epoch,
+        frozenset(f.recognisers),
+        f.fetches_from,
+        f.fetched,
+        f.highest,
+        f.log,
+        f.latest,
+        f.start,
+        frozenset(f.listed),
+        frozenset(f.acks.items()),
+        f.active,
+        f.committed,
+        f.instance,
+    )
 
 
 def on_timed_out(f: Server, sender: ProcessId, m: TimedOut) -> list[Effect]:
