@@ -21,6 +21,7 @@ ALL = [
     ["mutants", "--mutant", "commit-on-own-ack", "--seeds", "2"],
     ["gate", "--config", "gate.toml"],
     ["list"],
+    ["scenario", "ladis-causal-violation"],
     ["--help"],
     ["run", "--help"],
     ["--version"],
