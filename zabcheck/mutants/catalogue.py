@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from zabcheck.mutants.ladis_steps import keep_own_log, keep_what_was_skipped
+from zabcheck.mutants.ladis_steps import forget_the_leaders_record, keep_own_log, keep_what_was_skipped
 from zabcheck.mutants.steps import (
     accept_again,
     accept_equal_epoch,
@@ -377,6 +377,18 @@ CATALOGUE: dict[str, Mutant] = {
             ),
             "a leader that crashes and comes back",
             {ladis.Trunc: keep_what_was_skipped},
+        ),
+        Mutant(
+            "no-leader-record",
+            "ladis",
+            "a new leader begins its epoch without a record of it: the highest zxid is always that of a message",
+            "derived from LADIS 2008, 4.2: the zxid with the new epoch and counter zero",
+            _named(
+                "primary integrity, total order, agreement, global primary order, po causal order, strict "
+                "causality, causal order, redelivery, reliable delivery, state"
+            ),
+            "two changes of leader",
+            {ladis.NewLeader: forget_the_leaders_record},
         ),
     )
 }

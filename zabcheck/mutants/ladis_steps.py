@@ -2,10 +2,10 @@
 
 from msgspec import structs
 
-from zabcheck.protocols.base import Effect, ProcessId
-from zabcheck.protocols.ladis.messages import Supply, Trunc
+from zabcheck.protocols.base import Effect, Persist, ProcessId
+from zabcheck.protocols.ladis.messages import NewLeader, Supply, Trunc
 from zabcheck.protocols.ladis.process import Follower, Leader
-from zabcheck.protocols.ladis.recovery import on_supply
+from zabcheck.protocols.ladis.recovery import on_new_leader, on_supply
 
 
 def keep_own_log(l: Leader, sender: ProcessId, m: Supply) -> list[Effect]:
@@ -16,3 +16,11 @@ def keep_own_log(l: Leader, sender: ProcessId, m: Supply) -> list[Effect]:
 def keep_what_was_skipped(f: Follower, sender: ProcessId, m: Trunc) -> list[Effect]:
     """4.2, but the follower forgets nothing."""
     return []
+
+
+def forget_the_leaders_record(f: Follower, sender: ProcessId, m: NewLeader) -> list[Effect]:
+    """4.2, but the zxid with counter zero is not written: the highest zxid is that of a message."""
+    effects = on_new_leader(f, sender, m)
+    f.zxid = f.history.zxid.packed()
+    written = Persist(history=f.history, zxid=f.zxid)
+    return [written if isinstance(each, Persist) else each for each in effects]

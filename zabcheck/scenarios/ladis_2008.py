@@ -78,6 +78,33 @@ _CAUSAL: tuple[AnyChoice, ...] = (
     Lead(1, (3,)),
     Settle(9),
 )
+_THREE_LEADERS: tuple[AnyChoice, ...] = (
+    Lead(1, (2, 3)),
+    Settle(9),
+    Request(1, "m1"),
+    Settle(9),
+    Cut(1, 2),
+    Cut(1, 3),
+    Request(1, "m2"),
+    Sync(1),
+    Crash(1),
+    Heal(),
+    Lead(2, (3,)),
+    Settle(9),
+    Cut(2, 3),
+    Request(2, "m3"),
+    Sync(2),
+    Crash(2),
+    Heal(),
+    Recover(1),
+    Lead(1, (3,)),
+    Settle(9),
+    Crash(1),
+    Recover(2),
+    Lead(2, (3,)),
+    Settle(9),
+)
+"""Server 1 leads and leaves message 2 behind, server 2 leads and leaves message 3 behind; then each leads again."""
 KEY_VALUE = Switches(application="key-value")
 
 SCENARIOS = (
@@ -182,6 +209,37 @@ SCENARIOS = (
             violated="causal order",
             judged_by=("causal order",),
             delivered={1: "/a=1@1⟨1,1⟩ /a=2@2⟨1,2⟩", 2: "/a=1@1⟨1,1⟩ /a=3@2⟨2,1⟩"},
+        ),
+    ),
+    Scenario(
+        "ladis-record",
+        "a leader that has taken over makes the logs of its followers the highest",
+        "LADIS 2008, 4.2, on the zxid with the new epoch and counter zero",
+        "Server 1 fails with message 2 in its log, server 2 takes over and fails with message 3 in its log; nobody "
+        "else has either. Server 3 has the record with which server 2 began epoch 2, so its log is higher than that "
+        "of server 1, and then the record of epoch 3, so it is higher than that of server 2. Both messages are "
+        "skipped.",
+        scheduled("ladis", 3, *_THREE_LEADERS),
+        Outcome(
+            holds=("primary integrity", "agreement", "zxid uniqueness"),
+            judged_by=_LADIS,
+            delivered={2: "m1⟨1,1⟩", 3: "m1⟨1,1⟩"},
+            histories={2: "m1⟨1,1⟩", 3: "m1⟨1,1⟩"},
+            goals=("three epochs", "truncation"),
+        ),
+    ),
+    Scenario(
+        "ladis-record-missing",
+        "the same, if a leader begins its epoch without a record",
+        "LADIS 2008, 4.2, on the zxid with the new epoch and counter zero",
+        "The schedule of ladis-record. Now message 2 makes the log of server 1 higher than that of server 3, and it is "
+        "delivered in epoch 3. Then message 3 makes the log of server 2 higher than that of server 3, which has to "
+        "forget message 2, and delivers message 3 in its place. What a quorum acknowledged was lost.",
+        scheduled("ladis", 3, *_THREE_LEADERS, mutant="no-leader-record"),
+        Outcome(
+            violated="total order",
+            judged_by=("total order",),
+            delivered={1: "m1⟨1,1⟩ m2⟨1,2⟩", 2: "m1⟨1,1⟩ m3⟨2,1⟩"},
         ),
     ),
     Scenario(
