@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from invariants import PROPERTIES
-from zabcheck.scenarios import SCENARIOS
+from zabcheck.scenarios import MODULES, SCENARIOS
 from zabcheck.scenarios.base import Outcome, Scenario, Written
 from zabcheck.scenarios.play import play
 from zabcheck.search.goals import GOALS
@@ -42,6 +42,10 @@ def test_it_demands_something_that_there_is(scenario: Scenario) -> None:
 def test_a_schedule_is_executed_without_a_choice_that_does_nothing(scenario: Scenario) -> None:
     if not isinstance(scenario.run, Written):
         assert replay(scenario.run).skipped == 0
+
+
+def test_no_two_have_one_name() -> None:
+    assert list(SCENARIOS) == [scenario.name for module in MODULES for scenario in module.SCENARIOS]
 
 
 FIGURE_4 = SCENARIOS["dsn-figure-4"]

@@ -6,7 +6,7 @@ A module here holds those of one source. To add one: write a module with a tuple
 from zabcheck.scenarios import dsn_2011, joining, ladis_2008, redelivery
 from zabcheck.scenarios.base import Scenario
 
-SCENARIOS: dict[str, Scenario] = {
-    scenario.name: scenario for module in (ladis_2008, redelivery, dsn_2011, joining) for scenario in module.SCENARIOS
-}
+MODULES = (ladis_2008, redelivery, dsn_2011, joining)
+
+SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for module in MODULES for scenario in module.SCENARIOS}
 """By name, in the order of the sources."""
