@@ -9,7 +9,7 @@ from msgspec import Struct
 from zabcheck.scenarios.base import Outcome, Scenario, scheduled
 from zabcheck.simulation.schedule import AnyChoice, Elect, Lead, Receive, Request, Settle, Split, Sync
 
-ISSUES = "Apache ZooKeeper, zookeeper-specifications/protocol-spec/issues.md"
+ISSUES = "Apache ZooKeeper, protocol-spec/issues.md"
 
 
 class _Issue(Struct, frozen=True):

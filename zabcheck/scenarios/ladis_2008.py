@@ -143,6 +143,19 @@ SCENARIOS = (
         ),
     ),
     Scenario(
+        "ladis-figure-3-forgotten",
+        "the same, if the leader does not fetch what it lacks",
+        "LADIS 2008, 4.2, with figure 3",
+        "The schedule of ladis-figure-3-fetched, but the leader keeps its own log. Message 2, which server 1 has "
+        "delivered, is truncated at server 2 and forgotten. Another message is delivered after message 1.",
+        scheduled("ladis", 3, *SERVER_3_HAS_LESS, mutant="keep-own-log"),
+        Outcome(
+            violated="agreement",
+            judged_by=("agreement",),
+            delivered=dict.fromkeys((2, 3), "m1⟨1,1⟩ m4⟨2,1⟩"),
+        ),
+    ),
+    Scenario(
         "ladis-figure-4",
         "a message that must be skipped",
         "LADIS 2008, 4.2, figure 4",
@@ -159,6 +172,19 @@ SCENARIOS = (
         ),
     ),
     Scenario(
+        "ladis-figure-4-kept",
+        "the same, if nothing is truncated",
+        "LADIS 2008, 4.2, with figure 4",
+        "The schedule of ladis-figure-4, but server 1 keeps message 3 when it is told to forget it. It delivers it, "
+        "and after it what epoch 2 delivered. A skipped message did not remain skipped.",
+        scheduled("ladis", 3, *FIGURE_4, mutant="keep-skipped"),
+        Outcome(
+            violated="total order",
+            judged_by=("total order",),
+            delivered={1: "m1⟨1,1⟩ m2⟨1,2⟩ m3⟨1,3⟩ m4⟨2,1⟩ m5⟨2,2⟩", 2: "m1⟨1,1⟩ m2⟨1,2⟩ m4⟨2,1⟩ m5⟨2,2⟩"},
+        ),
+    ),
+    Scenario(
         "ladis-causal-order",
         "a change that is lost with its leader, and skipped when that leads again",
         "LADIS 2008, 2, causal violation example",
@@ -172,32 +198,6 @@ SCENARIOS = (
             delivered=dict.fromkeys((1, 3), "/a=1@1⟨1,1⟩ /a=3@2⟨2,1⟩"),
             histories=dict.fromkeys((1, 3), "/a=1@1⟨1,1⟩ /a=3@2⟨2,1⟩"),
             goals=("truncation", "three epochs"),
-        ),
-    ),
-    Scenario(
-        "ladis-figure-3-forgotten",
-        "the same, if the leader does not fetch what it lacks",
-        "LADIS 2008, 4.2, with figure 3",
-        "The schedule of ladis-figure-3-fetched, but the leader keeps its own log. Message 2, which server 1 has "
-        "delivered, is truncated at server 2 and forgotten. Another message is delivered after message 1.",
-        scheduled("ladis", 3, *SERVER_3_HAS_LESS, mutant="keep-own-log"),
-        Outcome(
-            violated="agreement",
-            judged_by=("agreement",),
-            delivered=dict.fromkeys((2, 3), "m1⟨1,1⟩ m4⟨2,1⟩"),
-        ),
-    ),
-    Scenario(
-        "ladis-figure-4-kept",
-        "the same, if nothing is truncated",
-        "LADIS 2008, 4.2, with figure 4",
-        "The schedule of ladis-figure-4, but server 1 keeps message 3 when it is told to forget it. It delivers it, "
-        "and after it what epoch 2 delivered. A skipped message did not remain skipped.",
-        scheduled("ladis", 3, *FIGURE_4, mutant="keep-skipped"),
-        Outcome(
-            violated="total order",
-            judged_by=("total order",),
-            delivered={1: "m1⟨1,1⟩ m2⟨1,2⟩ m3⟨1,3⟩ m4⟨2,1⟩ m5⟨2,2⟩", 2: "m1⟨1,1⟩ m2⟨1,2⟩ m4⟨2,1⟩ m5⟨2,2⟩"},
         ),
     ),
     Scenario(
