@@ -1,4 +1,4 @@
-"""The runs in `runs/`: each schedule still gives what `runs/index.json` says, and those of Figure 1 have its shape."""
+"""The runs of the scenarios: each schedule still gives what `runs.json` says, and those of Figure 1 have its shape."""
 
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Crash as CrashChoice
 from zabcheck.simulation.schedule import Schedule
 
-RUNS = Path(__file__).parent / "runs"
-INDEX: dict[str, dict[str, Any]] = msgspec.json.decode((RUNS / "index.json").read_bytes())
+RUNS = Path(__file__).parents[2] / "zabcheck/scenarios/paxos"
+INDEX: dict[str, dict[str, Any]] = msgspec.json.decode(Path(__file__).with_name("runs.json").read_bytes())
 LAST = 4
 """How many of a process's last deliveries the index has."""
 

@@ -3,10 +3,10 @@
 A module here holds those of one source. To add one: write a module with a tuple `SCENARIOS`, and name it below.
 """
 
-from zabcheck.scenarios import dsn_2011, joining, ladis_2008, redelivery
+from zabcheck.scenarios import dsn_2011, joining, ladis_2008, paxos, redelivery
 from zabcheck.scenarios.base import Scenario
 
-MODULES = (ladis_2008, redelivery, dsn_2011, joining)
+MODULES = (ladis_2008, redelivery, dsn_2011, joining, paxos)
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for module in MODULES for scenario in module.SCENARIOS}
 """By name, in the order of the sources."""
