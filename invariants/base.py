@@ -247,6 +247,24 @@ class Judge:
             verdicts.append(Verdict(invariant.name, status, judged))
         return verdicts
 
+    def settle(self) -> list[Verdict]:
+        """The verdicts on what is violated for good; these properties are judged no further.
+
+        Some cost much in a run that breaks them all the time. The witness is the least of what was observed so far.
+        """
+        settled = []
+        for invariant in self.invariants:
+            if invariant.name in self.broken and not invariant.inconclusive():
+                violation = invariant.violation()
+                assert violation is not None, "nothing repairs it"
+                detected = self.broken.pop(invariant.name)
+                settled.append(Verdict(invariant.name, "violated", invariant.judged(), _detected(violation, detected)))
+        if settled:
+            over = [verdict.property for verdict in settled]
+            self.invariants = [each for each in self.invariants if each.name not in over]
+            self._bind()
+        return settled
+
     def of_what_comes(self, properties: Iterable[type[Invariant]]) -> "Judge":
         """A judge of a continuation by other properties: they know the record, and nothing else of what was observed.
 

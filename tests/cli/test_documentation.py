@@ -83,6 +83,13 @@ def test_the_form_of_list_is_the_documented_one(zabcheck: Command) -> None:
     assert set(shape(zabcheck("list", "--format", "json").json)) == set(shape(EXAMPLES["list"]))
 
 
+def test_the_form_of_db19_is_the_documented_one(zabcheck: Command) -> None:
+    options = ("--seed", "1", "--nodes", "1", "--rounds", "9", "--proposals", "1", "--partition", "0,0")
+    result = zabcheck("db19", *options, "--format", "json")
+    assert result.code == 0
+    assert list(dict.fromkeys(shape(result.json))) == list(dict.fromkeys(shape(EXAMPLES["db19"])))
+
+
 def test_the_form_of_scenario_is_the_documented_one(zabcheck: Command) -> None:
     told, example = zabcheck("scenario", "dsn-figure-3", "--format", "json").json, EXAMPLES["scenario"]
     assert list(told) == list(example)

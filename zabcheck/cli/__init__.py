@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from zabcheck.cli import campaign, check, explain, explore, gate, listing, mutants, replay, run, scenario
+from zabcheck.cli import campaign, check, db19, explain, explore, gate, listing, mutants, replay, run, scenario
 from zabcheck.cli.commands import app, guarded
 from zabcheck.search.run import collect_garbage_less_often
 
@@ -20,6 +20,7 @@ __all__ = [
     "app",
     "campaign",
     "check",
+    "db19",
     "explain",
     "explore",
     "gate",

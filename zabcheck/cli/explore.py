@@ -185,6 +185,11 @@ def explore(
     }
     with bad_input_for(ValueError):
         checked = mutated(schedule.protocol, schedule.mutant)
+        if checked.mesh:
+            raise ValueError(
+                f"--protocol {schedule.protocol}: expected one whose processes follow whom an oracle names, as an "
+                "exhaustive search knows no other; `zabcheck run` does"
+            )
         names = property or (None if certify is None or schedule.violates is None else [schedule.violates])
         wanted = select(names or checked.properties)
     kinds = tuple(kind for kind in wanted if judged_in_every_state(kind))

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +50,21 @@ def opened(name: str) -> Iterator[BinaryIO]:
     except OSError as error:
         reason = "expected a file, found a directory" if isinstance(error, IsADirectoryError) else error.strerror
         raise BadInput(f"{name}: {reason}") from None
+
+
+@contextmanager
+def whole_file(option: str, path: Path) -> Iterator[BinaryIO]:
+    """A file to write, whole or not at all: beside, then renamed when all went well. BadInput if that cannot be."""
+    with bad_path(option, path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
 
 
 @contextmanager

@@ -50,21 +50,21 @@ def print_path(console: Console, text: str, style: str = "") -> None:
 
 
 @contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[[str, int], None]]:
-    """A bar on standard error, if that is a terminal; the function takes a note, and how many runs there were."""
+def progress(total: int, what: str, units: str = "runs") -> Iterator[Callable[[str, int], None]]:
+    """A bar on standard error, if that is a terminal; the function takes a note, and how many units there were."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:,} of {task.total:,} runs, {task.fields[note]}"),
+        TextColumn("{task.completed:,} of {task.total:,} {task.fields[units]}, {task.fields[note]}"),
         TimeRemainingColumn(),
         console=console,
         transient=True,
         disable=not console.is_terminal,
     )
     with bar:
-        task = bar.add_task(what, total=total, note="")
-        yield lambda note, runs: bar.update(task, completed=runs, note=note)
+        task = bar.add_task(what, total=total, note="", units=units)
+        yield lambda note, done: bar.update(task, completed=done, note=note)
 
 
 @contextmanager

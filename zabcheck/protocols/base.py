@@ -130,7 +130,14 @@ class Changed(Struct, frozen=True, gc=False):
     """Nothing is to be done, but the step may have changed the process, so that it counts as enabled."""
 
 
-Effect = Send | Persist | Connect | GiveUp | Changed | Event
+class ResetTimer(Struct, frozen=True, gc=False):
+    """The time-out that the process waits for begins anew: for a protocol with a clock of its own.
+
+    In the simulator a time-out may come at any time, so there it only says that the step was enabled.
+    """
+
+
+Effect = Send | Persist | Connect | GiveUp | Changed | ResetTimer | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
 """A step: (the process, the sender or the process itself, the message or stimulus) -> effects.
 
@@ -156,6 +163,9 @@ class Protocol(Struct, frozen=True):
     `rename(value, names)` is a process, or a message, in which process i is called `names[i]`. None: that is not known,
     so that an exhaustive search cannot take processes for interchangeable.
     `commutes` tells whether what `zabcheck.search.explore.reduction` says of Zab holds of it.
+    `mesh` tells whether there is a channel from each process to each other from the start, and none opens connections.
+    `never` names the kinds of choices, as a schedule does, that its environment does not make.
+    `moves` has the weights of moves in a search that are others than for Zab; 0 for a move that there is not.
     """
 
     name: str
@@ -174,6 +184,9 @@ class Protocol(Struct, frozen=True):
     identity: Callable[[Any], Hashable] | None = None
     rename: Callable[[Any, Sequence[ProcessId]], Any] | None = None
     commutes: bool = False
+    mesh: bool = False
+    never: tuple[str, ...] = ()
+    moves: Mapping[str, int] = {}
 
 
 _AROUND_A_STEP = ("zabcheck.simulation.processes", "zabcheck.protocols.own", "zabcheck.protocols.adapter")

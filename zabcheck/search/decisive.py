@@ -25,7 +25,8 @@ from msgspec import structs
 
 from invariants import Broadcast, Deliver, Event, Invariant, Judge, Txn, select
 from invariants.quorums import Quorums, quorums_of
-from zabcheck.protocols.base import StepRaised
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.base import Elected, StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.report.story import Decisive
 from zabcheck.report.words import names
@@ -95,11 +96,14 @@ def _least_quorums(quorums: Quorums, leader: int, everyone: Sequence[int]) -> It
 def find_decisive(replayed: Replay, property_: str, most_tries: int = MOST_TRIES) -> Decisive | None:
     """The decisive step of a run that breaks `property_`; None if it isn't found within `most_tries` continuations.
 
-    Also None if the run doesn't break it, or a step of the protocol raised in it. Cost: O(steps) for the run, and
+    Also None if the run doesn't break it, a step of the protocol raised in it, or nobody can be named leader, as where
+    processes elect one themselves. Cost: O(steps) for the run, and
     O(rounds × processes^2) for each continuation that is tried, a few milliseconds with three processes.
     """
     schedule = replayed.schedule
     [kind] = select([property_])
+    if Elected not in mutated(schedule.protocol, schedule.mutant).steps:
+        return None
     if replayed.raised is not None or not any(
         verdict.property == property_ and verdict.violation is not None for verdict in replayed.verdicts
     ):

@@ -275,6 +275,8 @@ class Moves:
     def stabilise(self, pick: int) -> Choice | None:
         """Every run ends with it: from whatever state it has reached, the protocol has to get going again."""
         simulator = self.simulator
+        if "stabilise" in simulator.protocol.never:
+            return None
         able = [process for process in self.ids if not simulator.halted[process]]
         if not able:
             return None
@@ -333,8 +335,10 @@ def _one(items: Sequence[T], pick: int) -> T:
 
 
 def weights_for(protocol: Protocol) -> Mapping[str, int]:
-    """How often each move is tried with this protocol."""
-    return WEIGHTS if protocol.fifo else {**WEIGHTS, **WITHOUT_ORDER}
+    """How often each move is tried with this protocol; without those that it does not have."""
+    usual = WEIGHTS if protocol.fifo else {**WEIGHTS, **WITHOUT_ORDER}
+    left_out = [name for name, weight in protocol.moves.items() if not weight]
+    return {name: protocol.moves.get(name, weight) for name, weight in usual.items() if name not in left_out}
 
 
 Move = Callable[[Moves, int], Choice | None]

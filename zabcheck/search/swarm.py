@@ -115,7 +115,7 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
     names = [name for name, weight in drawn.weights.items() for _ in range(weight)]
     place = {name: index for index, name in enumerate(drawn.weights)}
     ring = [(name, MOVES[name]) for name in drawn.weights] * 2
-    cycle = _cycle(drawn.weights, random)
+    cycle = (name for name in _cycle(drawn.weights, random) if name in place)
     in_order = Priorities(simulator, random, drawn.demoted) if drawn.order == "priorities" else None
     for _ in range(steps):  # there may be moves that take no step
         if simulator.steps >= steps:
@@ -178,10 +178,10 @@ def _one(items: Sequence[Any], random: Callable[[], float]) -> Any:
 
 
 def _cycle(weights: Mapping[str, int], random: Callable[[], float]) -> Iterator[str]:
-    """The moves of the cycle."""
+    """The moves of the cycle. Where no oracle names a leader, a time-out makes one."""
     faults = [name for name in (*OPTIONAL, *SELDOM, "follow") if name in weights]
     while True:
-        yield "lead"
+        yield "lead" if "lead" in weights else "timeout"
         for _ in range(2 + int(random() * 2)):
             yield "settle"
         for _ in range(1 + int(random() * 3)):
@@ -191,7 +191,7 @@ def _cycle(weights: Mapping[str, int], random: Callable[[], float]) -> Iterator[
         for _ in range(int(random() * 3)):
             yield _one(_PROGRESS, random)
         for _ in range(int(random() * 3)):
-            yield _one(faults, random)
+            yield _one(faults or ["timeout"], random)
         if random() < 0.5:
             yield "recover"
 

@@ -37,7 +37,7 @@ class Channels:
 
     def copy(self, lost: Lost) -> "Channels":
         """An independent copy. O(processes + messages under way)."""
-        twin = Channels(0, lost, abrupt=self.abrupt)
+        twin = type(self)(0, lost, abrupt=self.abrupt)
         twin.messages = self.messages
         twin.following = self.following.copy()
         twin.connections = {key: connection.copy() for key, connection in self.connections.items()}

@@ -22,6 +22,7 @@ from zabcheck.protocols.base import (
     Message,
     Persist,
     Protocol,
+    ResetTimer,
     Send,
     Started,
     StepRaised,
@@ -33,7 +34,7 @@ from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.disk import Disk, Write
 
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
-_TO_BE_DONE = frozenset((Send, Persist, Connect, GiveUp, Changed, Halt))
+_TO_BE_DONE = frozenset((Send, Persist, Connect, GiveUp, Changed, ResetTimer, Halt))
 """The effects that are not, or not only, something to be shown."""
 _MOST_OWN_MESSAGES = 2000
 """Of a process that sends itself more in a row, each in answer to the one before, it is taken that there is no end."""

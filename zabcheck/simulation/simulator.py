@@ -33,6 +33,7 @@ from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation import coarse, stabilise
 from zabcheck.simulation.application import Application
 from zabcheck.simulation.channels import Channels
+from zabcheck.simulation.mesh import Mesh
 from zabcheck.simulation.network import Parcel
 from zabcheck.simulation.processes import Processes
 from zabcheck.simulation.schedule import (
@@ -59,6 +60,10 @@ from zabcheck.simulation.schedule import (
     Timeout,
     Wake,
 )
+
+
+def _not_enabled(choice: Choice) -> bool:
+    return False
 
 
 class Simulator:
@@ -100,7 +105,8 @@ class Simulator:
         self.stable = False  # the environment promised not to disturb any more
         self.executed: list[Choice] = []
         self.requests = 0
-        channels = Channels(processes, self._show_lost, abrupt=switches.closing == "abrupt")
+        kind = Mesh if protocol.mesh else Channels
+        channels = kind(processes, self._show_lost, abrupt=switches.closing == "abrupt")
         self._consist_of(
             channels,
             Processes(protocol, self.quorums, switches, self.show, channels, self.application, network=network),
@@ -130,8 +136,8 @@ class Simulator:
     def _fine_table(self) -> dict[type[Choice], Callable[[Any], bool]]:
         elections: dict[type[Choice], Callable[[Any], bool]] = {Elect: self._elect}
         if self.switches.elections == "together":  # each oracle by itself is never enabled
-            elections = {Elect: lambda _: False, Lead: self._lead_at_once}
-        return {
+            elections = {Elect: _not_enabled, Lead: self._lead_at_once}
+        table: dict[type[Choice], Callable[[Any], bool]] = {
             **elections,
             Receive: self._receive,
             Sync: self._sync,
@@ -152,6 +158,8 @@ class Simulator:
             Pause: self._pause,
             Wake: self._wake,
         }
+        never = self.protocol.never
+        return {kind: _not_enabled if kind.__struct_config__.tag in never else do for kind, do in table.items()}
 
     def execute(self, choice: Choice) -> int:
         """Do what `choice` says, as far as it is enabled; the number of steps that it took. May raise StepRaised."""
@@ -374,6 +382,8 @@ class Simulator:
 
     def _stabilise(self, choice: Stabilise) -> None:
         leader, quorum = choice.leader, sorted(set(choice.quorum))
+        if "stabilise" in self.protocol.never:
+            return
         if self.stable or not stabilise.is_least(self.quorums, leader, quorum) or any(self.halted[p] for p in quorum):
             return
         remember, self.remember = self.remember, False

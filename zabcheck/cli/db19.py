@@ -1,0 +1,181 @@
+"""`zabcheck db19`: a run of the db-19 lab's cluster, its dump, and what the properties say of it."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from invariants import End, Event, Header, Invariant, Judge, Verdict, select
+from invariants import trace as trace_format
+from invariants.quorums import Quorums
+from zabcheck.cli.check import exit_code
+from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command
+from zabcheck.cli.files import STDIN, bad_input_for, bad_path, whole_file
+from zabcheck.cli.output import print_json, progress
+from zabcheck.protocols.db19 import DB19
+from zabcheck.protocols.db19.cluster import Cluster, Setting
+from zabcheck.report import terminal
+from zabcheck.report.words import as_text, clean
+
+_BELOW_64 = 2**64
+_BELOW_32 = 2**32
+_TICKS_A_NOTE = 1024
+"""How often the bar moves on, in ticks in which something could happen."""
+
+Show = Callable[[Event], None]
+
+
+@command
+def db19(
+    seed: Annotated[str, typer.Option(metavar="S", help="Decides delays and time-outs; below 2^64.")],
+    nodes: Annotated[str, typer.Option(metavar="N", help="How many nodes, from 1; the lab calls them 0 to N-1.")],
+    rounds: Annotated[str, typer.Option(metavar="R", help="How many ticks, from 1.")],
+    proposals: Annotated[str, typer.Option(metavar="K", help="How many payloads clients send, evenly spread.")],
+    partition: Annotated[
+        str | None, typer.Option(metavar="S,D,S,D,…", help="Links, from node to node, on which everything is lost.")
+    ] = None,
+    dump: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the canonical dump to this file.")] = None,
+    trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the events to this file.")] = None,
+    messages: Annotated[
+        bool, typer.Option("--messages", help="With --trace: also what is sent and received, most of it votes.")
+    ] = False,
+    property: Properties = None,
+    format: Formats = Format.text,
+) -> int:
+    """Run the db-19 lab's cluster: the SHA-256 of its dump; what breaks is told on standard error."""
+    size = number("--nodes", nodes, 1, _BELOW_32)
+    setting = Setting(
+        number("--seed", seed, 0, _BELOW_64),
+        size,
+        number("--rounds", rounds, 1, _BELOW_64),
+        number("--proposals", proposals, 0, _BELOW_32),
+        () if partition is None else links(partition, size),
+    )
+    with bad_input_for(ValueError):
+        kinds = select(property or DB19.properties)
+    check_files(dump, trace, messages)
+    judging = Judging(kinds, size)
+    with ExitStack() as files:
+        show: Show = judging.observe
+        out = None if trace is None else files.enter_context(whole_file("--trace", trace))
+        if out is not None:
+            out.writelines(trace_format.dump([Header(1, size, DB19.name)]))
+            show = recorded(judging.observe, out)
+        cluster = run_all(setting, show, messages)
+        if out is not None:
+            out.writelines(trace_format.dump([End(judging.judge.count)]))
+        if dump is not None:
+            files.enter_context(whole_file("--dump", dump)).writelines(cluster.dump())
+    verdicts = judging.finish()
+    if format is Format.json:
+        print_json(
+            "db19",
+            seed=setting.seed,
+            nodes=setting.nodes,
+            rounds=setting.rounds,
+            proposals=setting.proposals,
+            partition=setting.partition,
+            sha256=cluster.digest(),
+            messages=cluster.messages,
+            dump=dump and as_text(dump),
+            trace=trace and as_text(trace),
+            verdicts=verdicts,
+        )
+    else:
+        tell(verdicts)
+        print(cluster.digest(), end="", flush=True)
+    return exit_code(verdicts)
+
+
+class Judging:
+    """Judges a run, each property until it is broken for good: a run may be long, and break it again and again."""
+
+    def __init__(self, kinds: Sequence[type[Invariant]], nodes: int) -> None:
+        self.judge = Judge(kinds, quorums=Quorums(nodes))
+        self.kinds = kinds
+        self.settled: list[Verdict] = []
+        self._left = 0  # how many are broken that may yet be repaired
+
+    def observe(self, event: Event) -> None:
+        """Show an event to those that are still judged."""
+        self.judge.observe(event)
+        if len(self.judge.broken) != self._left:
+            self.settled += self.judge.settle()
+            self._left = len(self.judge.broken)
+
+    def finish(self) -> list[Verdict]:
+        """The verdicts on all properties, in the order of the papers."""
+        of = {verdict.property: verdict for verdict in (*self.settled, *self.judge.finish())}
+        return [of[kind.name] for kind in self.kinds]
+
+
+def run_all(setting: Setting, show: Show, messages: bool) -> Cluster:
+    """The cluster after its last tick, with a bar for those that wait."""
+    with progress(setting.rounds, "running", "ticks") as advance:
+        cluster = Cluster(setting, show, network=messages)
+        for count, tick in enumerate(cluster.ticks()):
+            if count % _TICKS_A_NOTE == 0:
+                advance(f"{cluster.messages:,} messages", tick)
+    return cluster
+
+
+def recorded(observe: Show, out: BinaryIO) -> Show:
+    """Each event is written to `out`, then shown to `observe`."""
+
+    def show(event: Event) -> None:
+        out.writelines(trace_format.dump([event]))
+        observe(event)
+
+    return show
+
+
+def tell(verdicts: Sequence[Verdict]) -> None:
+    """What is broken, a line each, or that nothing was there to judge, on standard error."""
+    ascii_only = not (sys.stderr.encoding or "").lower().startswith("utf")
+    said = [f"{v.property} is violated: {v.violation.summary}" for v in verdicts if v.violation is not None]
+    if all(verdict.status == "not exercised" for verdict in verdicts):
+        said = ["no property had anything to judge in this run"]
+    for line in said:
+        print(f"zabcheck: {clean(line, ascii_only, terminal.LONGEST_PATH)}", file=sys.stderr)
+
+
+# What is asked for.
+
+
+def number(option: str, text: str, least: int, below: int) -> int:
+    """BadInput for anything but decimal digits, and for what is not within the bounds."""
+    digits = text.lstrip("0") or text[:1]
+    if re.fullmatch("[0-9]{1,20}", digits) and least <= int(digits) < below:
+        return int(digits)
+    raise BadInput(f"{option} {text}: expected a number from {least} to {below - 1}")
+
+
+def links(text: str, nodes: int) -> tuple[tuple[int, int], ...]:
+    """The pairs (from, to) of a list of ids. BadInput if it is empty or odd, or has an id of no node."""
+    ids = [number("--partition", each, 0, nodes) for each in text.split(",")]
+    if len(ids) % 2:
+        raise BadInput(f"--partition {text}: expected pairs of ids, from and to, found {len(ids)} ids")
+    return tuple(zip(ids[::2], ids[1::2], strict=True))
+
+
+def check_files(dump: Path | None, trace: Path | None, messages: bool) -> None:
+    """BadInput if a file cannot be written, before anything is run."""
+    if messages and trace is None:
+        raise BadInput("--messages: expected --trace FILE, too")
+    for option, file in (("--dump", dump), ("--trace", trace)):
+        if file is None:
+            continue
+        with bad_path(option, file):
+            if str(file) == STDIN or (file.exists() and not file.is_file()):
+                raise BadInput(f"{option} {file}: expected the name of a file")
+            if not file.absolute().parent.is_dir():
+                raise BadInput(f"{option} {file}: expected a file in a folder that is there")
+            if not os.access(file.absolute().parent, os.W_OK | os.X_OK):
+                raise BadInput(f"{option} {file}: {file.absolute().parent} may not be written")
+    if dump is not None and trace is not None and os.path.realpath(dump) == os.path.realpath(trace):
+        raise BadInput(f"--trace {trace}: expected another file than the dump")

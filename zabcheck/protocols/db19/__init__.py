@@ -1,0 +1,129 @@
+"""Zab as the db-19 lab has it: FastLeaderElection, discovery, synchronization, broadcast, to the letter of its text.
+
+It is here to be checked, so what is wrong in it stays: docs/db19.md has what that leads to. The steps are in
+`election`, `recovery` and `broadcast`; `cluster` drives them by the lab's clock, zabcheck's simulator by whatever a
+search chooses.
+
+What the search can do and the lab's clock cannot: a message may take any time, so that it may come after any number of
+elections, any message may overtake any other of its link, and any timer may run out at any moment. What neither does:
+no message is lost but by a cut that stays, and no node stops, as the lab has no crashes. (A schedule that somebody
+writes may also lose messages by `reset`, which a search never does: the lab's partitions do not heal.)
+"""
+
+from msgspec import structs
+
+from zabcheck.protocols.base import Message, Protocol, Request, Started, TimedOut
+from zabcheck.protocols.db19 import broadcast, election, messages, node, recovery
+from zabcheck.protocols.db19.node import Node, Role
+
+KINDS: dict[type[Message], str] = {
+    kind: kind.__name__
+    for kind in (
+        messages.LookForLeader,
+        messages.Vote,
+        messages.NewEpoch,
+        messages.AckEpoch,
+        messages.NewLeader,
+        messages.AckLeader,
+        messages.Propose,
+        messages.Ack,
+        messages.Commit,
+    )
+}
+
+
+def show(message: Message) -> tuple[str, str]:
+    """The name of a message, and what it carries."""
+    match message:
+        case messages.LookForLeader():
+            carries = f"{message.last_zxid}, epoch {message.peer_epoch}"
+        case messages.Vote():
+            carries = f"p{message.leader}, {message.last_zxid}, epoch {message.peer_epoch}"
+        case messages.NewEpoch() | messages.AckLeader():
+            carries = f"{message.new_epoch}"
+        case messages.AckEpoch():
+            carries = f"{message.current_epoch}, {message.last_zxid}"
+        case messages.NewLeader():
+            carries = f"{message.new_epoch}, {message.history.zxid}"
+        case messages.Propose():
+            carries = f"{message.txn}"
+        case messages.Ack() | messages.Commit():
+            carries = f"{message.zxid}"
+        case _:
+            raise TypeError(f"not a message of db-19: {message!r}")
+    return KINDS[type(message)], carries
+
+
+def describe(n: Node) -> dict[str, str | tuple[str, ...]]:
+    """The variables of a node that a report shows."""
+    role = f"looks, votes p{n.vote_target_id}"
+    if n.role is Role.LEADING:
+        role = "leads, synced" if n.synced else "leads, not synced"
+    elif n.role is Role.FOLLOWING:
+        role = f"follows p{n.leader_id}"
+    return {
+        "": role,
+        "accepted": str(n.accepted_epoch or "⊥"),
+        "current": str(n.current_epoch or "⊥"),
+        "committed": str(n.last_committed),
+        "history": tuple(map(str, n.history.chain)),
+    }
+
+
+DB19 = Protocol(
+    name="db19",
+    summary="Zab as the db-19 lab has it, where links reorder",
+    source="the db-19 lab",
+    steps={
+        Started: election.on_started,
+        TimedOut: election.on_timed_out,
+        Request: broadcast.on_request,
+        messages.LookForLeader: election.on_look_for_leader,
+        messages.Vote: election.on_vote,
+        messages.NewEpoch: recovery.on_new_epoch,
+        messages.AckEpoch: recovery.on_ack_epoch,
+        messages.NewLeader: recovery.on_new_leader,
+        messages.AckLeader: recovery.on_ack_leader,
+        messages.Propose: broadcast.on_propose,
+        messages.Ack: broadcast.on_ack,
+        messages.Commit: broadcast.on_commit,
+    },
+    start=node.start,
+    abandon=lambda _: None,
+    can_broadcast=broadcast.can_broadcast,
+    describe=describe,
+    show=show,
+    legend=(
+        "accepted, current: epochs",
+        "committed: last_committed",
+        "⟨epoch,counter⟩",
+        "⊥ none",
+        "p1 is node 0 of the lab",
+    ),
+    kinds=KINDS,
+    fifo=False,
+    properties=("core", "causality", "prefix", "causal order", "protocol"),
+    identity=node.identity,
+    mesh=True,
+    never=("crash", "stabilise"),
+    moves={
+        "timeout": 8,
+        "drain": 12,
+        "receive": 14,
+        "lead": 0,
+        "follow": 0,
+        "elect": 0,
+        "notice": 0,
+        "sync": 0,
+        "recover": 0,
+        "crash": 0,
+        "power_loss": 0,
+        "reset": 0,
+        "snapshot": 0,
+        "corrupt": 0,
+    },
+)
+
+DB19_FIFO = structs.replace(
+    DB19, name="db19-fifo", summary="Zab as the db-19 lab has it, but on links that keep the order", fifo=True
+)
