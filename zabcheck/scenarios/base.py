@@ -10,6 +10,10 @@ from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation.schedule import AnyChoice, Schedule
 
 
+_MOST, _LAST = 12, 4
+"""So many transactions are told, or so many of the last ones."""
+
+
 class Written(Struct, frozen=True):
     """A trace written by hand, as a figure draws it: the events of its processes, in the order of time."""
 
@@ -54,6 +58,10 @@ class Outcome(Struct, frozen=True):
 
 
 def _or_nothing(txns: str) -> str:
+    """Of many the first one and the last ones."""
+    first, *others = txns.split() or ["nothing"]
+    if len(others) > _MOST:
+        return f"{first} … {' '.join(others[-_LAST:])}, {len(others) + 1} in all"
     return txns or "nothing"
 
 
