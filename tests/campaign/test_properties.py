@@ -182,13 +182,16 @@ CRAFTED: dict[str, tuple[str, list[Event]]] = {
 }
 
 
-def test_crafted_and_random_traces_and_the_literal_reading_in_any_order(spark: "SparkSession", tmp_path: Path) -> None:
+@pytest.mark.parametrize("many", [200, pytest.param(2000, marks=pytest.mark.slow)])
+def test_crafted_and_random_traces_and_the_literal_reading_in_any_order(
+    many: int, spark: "SparkSession", tmp_path: Path
+) -> None:
     """In one go, as what Spark does for a table of runs takes long for one as well."""
     names = list(CRAFTED)
     runs = {number: whole(events, processes=200) for number, (_, events) in enumerate(CRAFTED.values())}
-    runs |= traces(range(10_000, 12_000))
+    runs |= traces(range(10_000, 10_000 + many))
     wanted = expected(runs)
-    for seed in range(1000, 1500):
+    for seed in range(1000, 1000 + many // 4):
         events = random_trace(seed).events
         wanted[seed] = [ORACLES[name](Reading(events))[0] for name in SIX]
         runs[seed] = whole(merge(Random(seed), [event for event in events if isinstance(event, Local)]))

@@ -18,6 +18,7 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import MAX_STEPS
 
+OF_ZAB = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab"]
 PASSES = 'protocols = ["zab"]\nruns = 20\ngoals = ["three epochs"]\nkills = ["commit-on-own-ack"]\n'
 NOT_EXERCISED = 'protocols = ["zab"]\nruns = 1\nsteps = 1\ngoals = ["truncation"]\n'
 SURVIVES = 'protocols = ["zab"]\nruns = 3\nproperties = ["convergence"]\nkills = ["counter-wraps"]\n'
@@ -131,7 +132,7 @@ def test_all_stands_for_all_goals_and_mutants(gate: Gate) -> None:
     document = gate(NOT_EXERCISED.replace('"truncation"', '"all"') + 'kills = ["all"]', "--format", "json").json
     named = [each["name"] for each in document["outcomes"]]
     assert [name for name in named if name.startswith("goal ")] == [f"goal {name}" for name in GOALS]
-    assert [name for name in named if name in CATALOGUE] == list(CATALOGUE)
+    assert [name for name in named if name in OF_ZAB] == OF_ZAB
 
 
 def test_a_protocol_of_ones_own_that_is_broken_fails(gate: Gate, tmp_path: Path) -> None:
@@ -222,7 +223,7 @@ def test_without_time_nothing_passes_and_all_that_was_not_done_is_named(engine: 
         "zab: seed 2",
         "mine_here:Mine: seed 1",
         "mine_here:Mine: seed 2",
-        *(f"known bugs: {name}" for name in CATALOGUE),
+        *(f"known bugs: {name}" for name in OF_ZAB),
     } <= {*outcomes(document, "inconclusive")}
     said = {f"{each['suite']} {each['name']}": each["message"] for each in document["outcomes"]}
     assert said["zab seed 1"] == "1 of 2,000 runs: the time limit was reached"
@@ -494,7 +495,7 @@ A_PROTOCOL = f"a list of at least one of: {KNOWN}; or `module:Class`"
         ("goals", '"all"', 'expected a list of names of goals, or of all, found "all"'),
         ("goals", '["x"]', f"no goal `x`; expected all, or some of: {', '.join(GOALS)}"),
         ("kills", "[1]", "expected a list of names of mutants, or of all, found 1 in it"),
-        ("kills", '["x"]', f"no mutant `x` of zab; expected all, or some of: {', '.join(CATALOGUE)}"),
+        ("kills", '["x"]', f"no mutant `x` of zab; expected all, or some of: {', '.join(OF_ZAB)}"),
         ("time-limit", "0", "expected a number of seconds above 0, found 0"),
         ("time-limit", "nan", "expected a number of seconds above 0, found nan"),
         ("time-limit", '"1 h"', 'expected a number of seconds above 0, found "1 h"'),

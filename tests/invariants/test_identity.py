@@ -86,7 +86,7 @@ def cuts() -> list[Cut]:
     return [*found, *(of_few(Random(seed), 200, MIXES[seed % 6]) for seed in range(12))]
 
 
-QUICK = ("all", "core", "chosen", "invariant 2", "invariant 5")
+QUICK = ("all", "core")
 
 
 @pytest.mark.parametrize(
