@@ -450,6 +450,20 @@ VALUES_OF: dict[str, list[str]] = {
     "--partition": ["0,1", "0,1,1,0", "0,0", "0", "", "0,9", ",", "x,y"],
     "--dump": ["d", "d", "nowhere/d", ".", "t.jsonl/x", "-"],
     "--checkpoint": ["at", "nowhere/at", ".", "t.jsonl"],
+    "--servers": ["2", "3", "5,3", "1", "26", "3,", "3,x"],
+    "--disk": ["none", "cache", "no-cache,none", "x", ","],
+    "--operations": ["1", "9", "0"],
+    "--outstanding": ["1", "9", "0"],
+    "--size": ["1", "1024", "0"],
+    "--bandwidth": ["1", "1000", "0"],
+    "--ping": ["0", "100", "-1"],
+    "--header": ["1", "60", "0"],
+    "--cpu": ["0", "1000", "-1"],
+    "--cached-sync": ["0", "100", "-1"],
+    "--uncached-sync": ["0", "28333", "-1"],
+    "--disk-rate": ["1", "100", "0"],
+    "--history": ["none", "0", "1,9", "x", "-1"],
+    "--detect": ["0", "200", "-1"],
 }
 FLAGS = ["--merge", "--help", "-h", "--version", "--no-merge", "--x"]
 FILES = ["t.jsonl", "p1.jsonl", "p2.jsonl", "s.json", "nowhere", ".", "-"]
@@ -511,6 +525,24 @@ OPTIONS = {
         "--property",
         "--format",
     ],
+    "evaluate": [
+        "--servers",
+        "--disk",
+        "--operations",
+        "--outstanding",
+        "--size",
+        "--bandwidth",
+        "--ping",
+        "--header",
+        "--cpu",
+        "--cached-sync",
+        "--uncached-sync",
+        "--disk-rate",
+        "--history",
+        "--detect",
+        "--out",
+        "--format",
+    ],
     "replay": ["--trace", "--format"],
     "explain": ["--property", "--write", "--write", "--format", "--merge", "--step", "--run"],
     "check": ["--property", "--property", "--format", "--merge"],
@@ -524,6 +556,7 @@ SHORT = {
     "gate": ["--config", "gate.toml"],
     "db19": ["--seed", "1", "--nodes", "3", "--rounds", "9", "--proposals", "2"],
     "explore": ["--processes", "1", "--epochs", "1", "--timeouts", "0", "--memory", "0.05"],
+    "evaluate": ["--servers", "3", "--operations", "9", "--outstanding", "3", "--history", "9"],
 }
 """First, so that what was drawn takes the place of it."""
 FILES_OF = {

@@ -79,6 +79,12 @@ def test_the_form_of_explore_is_the_documented_one(zabcheck: Command) -> None:
     assert list(shape(zabcheck("explore", *options, "--format", "json").json)) == list(shape(EXAMPLES["explore"]))
 
 
+def test_the_form_of_evaluate_is_the_documented_one(zabcheck: Command) -> None:
+    options = ("--servers", "3", "--disk", "cache", "--operations", "9", "--outstanding", "3", "--history", "9")
+    told = zabcheck("evaluate", *options, "--format", "json").json
+    assert list(dict.fromkeys(shape(told))) == list(dict.fromkeys(shape(EXAMPLES["evaluate"])))
+
+
 def test_the_form_of_list_is_the_documented_one(zabcheck: Command) -> None:
     assert set(shape(zabcheck("list", "--format", "json").json)) == set(shape(EXAMPLES["list"]))
 

@@ -20,6 +20,7 @@ ALL = [
     ["check", "t.jsonl"],
     ["mutants", "--mutant", "commit-on-own-ack", "--seeds", "2"],
     ["gate", "--config", "gate.toml"],
+    ["evaluate", "--servers", "3", "--operations", "9", "--outstanding", "5", "--history", "9"],
     ["list"],
     ["scenario", "ladis-causal-violation"],
     ["--help"],
@@ -210,3 +211,9 @@ def test_the_matrix_grows_on_a_terminal_and_ctrl_c_leaves_what_it_is_by_then(tmp
     assert code == 3
     assert re.search(r"promise-not-durable +(\d+) of \1 ", out)
     assert "interrupted: this is what was done so far" in out
+
+
+def test_ctrl_c_ends_an_evaluation_and_writes_nothing(tmp_path: Path) -> None:
+    arguments = ["evaluate", "--operations", "1000000", "--out", "out"]
+    assert interrupted_when(rb"1 of 72 runs", arguments, tmp_path) == (3, "")
+    assert not (tmp_path / "out").exists()

@@ -68,7 +68,7 @@ class D:
             "zabcheck.protocols",
             ["simulation", "search", "report", "mutants", "scenarios", "cli", "counterexample", "testing"],
         ),
-        ("zabcheck.simulation", ["search", "report", "mutants", "cli", "counterexample", "testing"]),
+        ("zabcheck.simulation", ["evaluation", "search", "report", "mutants", "cli", "counterexample", "testing"]),
         ("zabcheck.mutants", ["simulation", "search", "report", "cli", "counterexample", "testing"]),
         (
             "zabcheck.report",
@@ -76,6 +76,7 @@ class D:
                 "protocols",
                 "simulation",
                 "mutants",
+                "evaluation",
                 "search",
                 "scenarios",
                 "gate",
@@ -84,6 +85,10 @@ class D:
                 "counterexample",
                 "testing",
             ],
+        ),
+        (
+            "zabcheck.evaluation",
+            ["mutants", "search", "scenarios", "gate", "campaign", "cli", "counterexample", "testing"],
         ),
         ("zabcheck.search", ["scenarios", "gate", "campaign", "cli", "counterexample", "testing"]),
         ("zabcheck.scenarios", ["gate", "campaign", "cli", "counterexample", "testing"]),

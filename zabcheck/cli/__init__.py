@@ -12,7 +12,20 @@ from typing import Annotated
 
 import typer
 
-from zabcheck.cli import campaign, check, db19, explain, explore, gate, listing, mutants, replay, run, scenario
+from zabcheck.cli import (
+    campaign,
+    check,
+    db19,
+    evaluate,
+    explain,
+    explore,
+    gate,
+    listing,
+    mutants,
+    replay,
+    run,
+    scenario,
+)
 from zabcheck.cli.commands import app, guarded
 from zabcheck.search.run import collect_garbage_less_often
 
@@ -21,6 +34,7 @@ __all__ = [
     "campaign",
     "check",
     "db19",
+    "evaluate",
     "explain",
     "explore",
     "gate",

@@ -9,7 +9,6 @@ from invariants.quorums import MAJORITY
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation.schedule import AnyChoice, Schedule
 
-
 _MOST, _LAST = 12, 4
 """So many transactions are told, or so many of the last ones."""
 

@@ -1,0 +1,142 @@
+"""`zabcheck evaluate`: throughput, latency and recovery of Zab in simulated time (DSN 2011, VII)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command
+from zabcheck.cli.files import bad_path, check_out
+from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.evaluation import plan as plans
+from zabcheck.evaluation.costs import MICROSECOND, MILLISECOND, Costs
+from zabcheck.evaluation.plan import DISKS, Plan
+from zabcheck.report import evaluation
+from zabcheck.report.evaluation_data import Evaluation
+from zabcheck.report.line_plot import svg
+from zabcheck.report.words import as_text
+
+FEWEST_SERVERS, MOST_SERVERS = 2, 25
+MOST_TRANSACTIONS = 1_000_000
+NO_HISTORY = "none"
+
+_PLAN = Plan()
+_COSTS = _PLAN.costs
+
+
+def _listed(values: tuple[object, ...]) -> str:
+    return ",".join(map(str, values))
+
+
+@command
+def evaluate(
+    servers: Annotated[
+        str, typer.Option(metavar="N,…", help=f"How many servers, from {FEWEST_SERVERS} to {MOST_SERVERS}.")
+    ] = _listed(_PLAN.servers),
+    disk: Annotated[
+        str, typer.Option(metavar="D,…", help="none (network only), cache (with write cache), no-cache.")
+    ] = _listed(_PLAN.disks),
+    operations: Annotated[
+        int, typer.Option(min=1, max=MOST_TRANSACTIONS, help="How many are measured under load.")
+    ] = _PLAN.operations,
+    outstanding: Annotated[
+        int, typer.Option(min=1, max=100_000, help="How many are under way at any time.")
+    ] = _PLAN.outstanding,
+    size: Annotated[int, typer.Option(min=1, max=2**20, help="Bytes of an operation.")] = _COSTS.size,
+    bandwidth: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Of each server's network card, in Mbit/s.")
+    ] = _COSTS.bandwidth // 10**6,
+    ping: Annotated[int, typer.Option(min=0, max=10_000_000, help="There and back, in microseconds.")] = _COSTS.ping
+    // MICROSECOND,
+    header: Annotated[
+        int, typer.Option(min=1, max=2**16, help="Bytes of a message besides its operations.")
+    ] = _COSTS.header,
+    cpu: Annotated[int, typer.Option(min=0, max=10**9, help="To handle a message, in nanoseconds.")] = _COSTS.cpu,
+    cached_sync: Annotated[
+        int, typer.Option(min=0, max=10_000_000, help="A sync with write cache, in microseconds.")
+    ] = _PLAN.cached_sync // MICROSECOND,
+    uncached_sync: Annotated[
+        int, typer.Option(min=0, max=10_000_000, help="A sync without, in microseconds.")
+    ] = _PLAN.uncached_sync // MICROSECOND,
+    disk_rate: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="MB a second that a disk writes.")
+    ] = _PLAN.disk_rate // 10**6,
+    history: Annotated[
+        str, typer.Option(metavar="N,…", help="Recover with so many transactions in every log; or `none`.")
+    ] = _listed(_PLAN.histories),
+    detect: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Milliseconds until a crash of the leader is noticed.")
+    ] = _PLAN.detect // MILLISECOND,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the plots (SVG) and the figures (JSON) there.")
+    ] = None,
+    format: Formats = Format.text,
+) -> int:
+    """Run Zab on a network and disks with costs: throughput, latency, recovery, as in the paper's evaluation."""
+    plan = Plan(
+        servers=numbers("--servers", servers, FEWEST_SERVERS, MOST_SERVERS),
+        disks=_disks(disk),
+        histories=() if history == NO_HISTORY else numbers("--history", history, 0, MOST_TRANSACTIONS),
+        operations=operations,
+        outstanding=outstanding,
+        detect=detect * MILLISECOND,
+        costs=Costs(size=size, header=header, bandwidth=bandwidth * 10**6, ping=ping * MICROSECOND, cpu=cpu),
+        cached_sync=cached_sync * MICROSECOND,
+        uncached_sync=uncached_sync * MICROSECOND,
+        disk_rate=disk_rate * 10**6,
+    )
+    if out is not None:
+        check_out(out)
+    with progress(plan.runs, "evaluating") as show:
+        found = plans.evaluate(plan, lambda runs: show("in simulated time", runs))
+    files = [] if out is None else written(out, found)
+    if format is Format.json:
+        print_json("evaluate", **_fields(found), files=[as_text(file) for file in files])
+    else:
+        console = make_console()
+        console.print(evaluation.render(found))
+        for file in files:
+            print_path(console, f"wrote {file}")
+    return VIOLATED if any(each.status == "violated" for each in found.properties) else OK
+
+
+def _fields(found: Evaluation) -> Mapping[str, object]:
+    fields: dict[str, object] = msgspec.to_builtins(found)
+    return fields
+
+
+def written(out: Path, found: Evaluation) -> list[Path]:
+    """Write the plots and the figures to this folder; what was written."""
+    contents = {f"{name}.svg": svg(plot).encode() for name, plot in evaluation.plots(found).items()}
+    contents["evaluation.json"] = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+    with bad_path("--out", out):
+        out.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            (out / name).write_bytes(content)
+    return [out / name for name in contents]
+
+
+def numbers(option: str, text: str, least: int, most: int) -> tuple[int, ...]:
+    """The numbers in `text`, ascending, each once. BadInput, naming the option, if one is beyond `least` or `most`."""
+    found = set()
+    for each in text.split(","):
+        digits = each.strip()
+        if not (
+            digits.isascii() and digits.isdigit() and len(digits) <= len(str(most)) and least <= int(digits) <= most
+        ):
+            raise BadInput(
+                f"{option}: expected numbers from {least} to {most}, as in {least},{least + 1}; found `{each}`"
+            )
+        found.add(int(digits))
+    return tuple(sorted(found))
+
+
+def _disks(text: str) -> tuple[str, ...]:
+    """In the order in which they are always shown."""
+    named = [each.strip() for each in text.split(",")]
+    for each in named:
+        if each not in DISKS:
+            raise BadInput(f"--disk: expected some of {', '.join(DISKS)}, found `{each}`")
+    return tuple(name for name in DISKS if name in named)

@@ -1,0 +1,119 @@
+"""A whole evaluation: which runs are made, in which order."""
+
+from collections.abc import Callable
+from itertools import product
+from time import process_time
+
+from msgspec import Struct
+
+from zabcheck.evaluation.costs import (
+    CACHED,
+    CACHED_SYNC,
+    DISK_RATE,
+    MILLISECOND,
+    NETWORK_ONLY,
+    UNCACHED,
+    UNCACHED_SYNC,
+    Costs,
+    Disk,
+)
+from zabcheck.evaluation.measure import Judged, latency, recovery, throughput
+from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.zab import ZAB
+from zabcheck.report.evaluation_data import Evaluation, LatencyRow, RecoveryRow, Settings, ThroughputRow
+
+DISKS = {"none": NETWORK_ONLY, "cache": CACHED, "no-cache": UNCACHED}
+"""The name of each on the command line, and in what is said of it."""
+LEAST_TO_RECOVER = 3
+"""Of fewer servers no quorum is left when one has crashed."""
+
+UNDER_WAY = 100
+"""Operations that are outstanding when a leader crashes; fewer if fewer are to be outstanding at any time."""
+
+
+class Plan(Struct, frozen=True):
+    """What is to be measured. Without `histories` no recovery; nobody notices a crash for `detect` nanoseconds.
+
+    The servers, the operation, the ping and how many are outstanding are the paper's; the paper has 250,000 operations.
+    """
+
+    servers: tuple[int, ...] = (3, 5, 7, 9, 11, 13)
+    disks: tuple[str, ...] = tuple(DISKS)
+    histories: tuple[int, ...] = (1_000, 10_000, 100_000)
+    operations: int = 4_000
+    outstanding: int = 1_000
+    detect: int = 200 * MILLISECOND
+    costs: Costs = Costs()
+    cached_sync: int = CACHED_SYNC
+    uncached_sync: int = UNCACHED_SYNC
+    disk_rate: int = DISK_RATE
+
+    def disk(self, name: str) -> Disk | None:
+        """None for "none"."""
+        if name == "none":
+            return None
+        return Disk(DISKS[name], self.cached_sync if name == "cache" else self.uncached_sync, self.disk_rate)
+
+    @property
+    def runs(self) -> int:
+        """How many there are."""
+        recovering = sum(servers >= LEAST_TO_RECOVER for servers in self.servers)
+        return 2 * len(self.servers) * len(self.disks) + 2 * len(self.histories) * recovering
+
+
+def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB) -> Evaluation:
+    """Make all the runs; `on_run` is told how many are done. Stuck if the protocol does not get on in one of them.
+
+    A log that recovers is on a disk with write cache.
+    """
+    start = process_time()
+    judged = Judged()
+    under_load: list[ThroughputRow] = []
+    single: list[LatencyRow] = []
+    recovered: list[RecoveryRow] = []
+    for disk, servers in product(plan.disks, plan.servers):
+        kind, name = plan.disk(disk), DISKS[disk]
+        single.append(latency(judged, servers, kind, plan.costs, name, protocol))
+        on_run(judged.runs)
+        under_load.append(
+            throughput(judged, servers, kind, plan.costs, plan.operations, plan.outstanding, name, protocol)
+        )
+        on_run(judged.runs)
+    for histories in ("full", "missing"):
+        for history, servers in product(plan.histories, plan.servers):
+            if servers < LEAST_TO_RECOVER:
+                continue
+            recovered.append(
+                recovery(
+                    judged,
+                    servers,
+                    history,
+                    histories,
+                    plan.disk("cache"),
+                    plan.costs,
+                    min(plan.outstanding, UNDER_WAY),
+                    plan.detect,
+                    protocol,
+                )
+            )
+            on_run(judged.runs)
+    seconds = round(process_time() - start, 2)
+    return Evaluation(_settings(plan), under_load, single, recovered, judged.runs, judged.rows(), seconds)
+
+
+def _settings(plan: Plan) -> Settings:
+    costs = plan.costs
+    return Settings(
+        servers=plan.servers,
+        operations=plan.operations,
+        size=costs.size,
+        outstanding=plan.outstanding,
+        bandwidth=costs.bandwidth,
+        ping_ns=costs.ping,
+        header=costs.header,
+        cpu_ns=costs.cpu,
+        cached_sync_ns=plan.cached_sync,
+        uncached_sync_ns=plan.uncached_sync,
+        disk_rate=plan.disk_rate,
+        detect_ns=plan.detect,
+    )
