@@ -22,7 +22,7 @@ def explored(protocol: str, bounds: Bounds, *properties: str, identity: bool = T
     checked = PROTOCOLS[protocol]
     if not identity:
         checked = structs.replace(checked, identity=None)
-    space = Space(checked, Quorums(bounds.processes), COARSE, bounds, tuple(select(properties)))
+    space = Space(checked, Quorums(bounds.processes), COARSE, bounds, tuple(select(properties)), reduction=True)
     return space.explore()
 
 
