@@ -247,3 +247,13 @@ def test_bad_input_is_one_line(arguments: tuple[str, ...], said: str, zabcheck: 
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith(f"zabcheck: {said}")
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("which", [("--mutant", "non-fifo-link"), ("--protocol", "paxos-unordered")])
+def test_channels_that_do_not_keep_the_order_are_not_explored(which: tuple[str, str], zabcheck: Command) -> None:
+    result = zabcheck("explore", *which)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"zabcheck: {which[0]} {which[1]}: expected channels that keep the order, as nothing overtakes in an "
+        "exhaustive search; `zabcheck run` knows others\n"
+    )

@@ -13,6 +13,7 @@ from zabcheck.search.explore.space import Explored, Space, judged_in_every_state
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 QUICK = tuple(kind for kind in PROPERTIES if kind.name in ("primary integrity", "total order", "agreement"))
 ABRUPT, GRACEFUL = Switches(sync="atomic", closing="abrupt"), Switches(sync="atomic")
+SMALL = Bounds(3, 2, 1, 1, 0)
 DISK = Switches(closing="abrupt")
 SPACES = {
     "a crash": (Bounds(2, 2, 1, 1, 1), GRACEFUL),
@@ -89,6 +90,35 @@ def test_a_mutant_is_caught_with_reduction_if_and_only_if_without(mutant: str) -
     said = [space(*MUTANTS[mutant], reduction=each, mutant=mutant, quick=False).explore() for each in (False, True)]
     assert len({each.broken is None for each in said}) == 1
     assert [each.whole for each in said] == [each.broken is None for each in said]
+
+
+ZAB = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab" and mutated("zab", name).fifo]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", ZAB)
+@pytest.mark.parametrize(
+    "bounds", [Bounds(3, 2, 1, 1, 0), Bounds(2, 2, 2, 1, 1), Bounds(2, 2, 2, UNLIMITED, UNLIMITED)], ids=Bounds.in_words
+)
+def test_every_mutant_is_caught_with_reduction_if_and_only_if_without(mutant: str, bounds: Bounds) -> None:
+    """Also those whose steps are not what the reduction is about, if it takes them for such."""
+    said = [space(bounds, ABRUPT, reduction=each, mutant=mutant, quick=False).explore() for each in (False, True)]
+    assert len({each.broken is None for each in said}) == 1
+    assert [each.whole for each in said] == [each.broken is None for each in said]
+
+
+def test_what_is_not_lost_with_its_iteration_is_not_reduced() -> None:
+    """With this mutant a follower hears its old leader after another one is named, so moves do not commute."""
+    unreduced = space(SMALL, ABRUPT, reduction=True, mutant="stale-proposal-accepted")
+    assert not unreduced.reduced
+    assert unreduced.explore().broken is not None
+
+
+def test_who_leads_on_alone_is_not_made_to_wait_for_a_follower() -> None:
+    assert space(SMALL, ABRUPT, reduction=True).members.is_lazy
+    assert not space(SMALL, GRACEFUL, reduction=True).members.is_lazy
+    assert not space(SMALL, ABRUPT, reduction=True, mutant="quorum-off-by-one").members.is_lazy
+    assert not Space(mutated("zab"), Quorums(1), ABRUPT, Bounds(1, 1, 1, 0, 0), QUICK, reduction=True).members.is_lazy
 
 
 def test_the_shortest_run_is_searched_for_without_reduction() -> None:

@@ -35,6 +35,7 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.counterexample import save
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches, switches_of
 from zabcheck.report import exploration, terminal
 from zabcheck.report.exploration import Exploration
@@ -185,11 +186,7 @@ def explore(
     }
     with bad_input_for(ValueError):
         checked = mutated(schedule.protocol, schedule.mutant)
-        if checked.mesh:
-            raise ValueError(
-                f"--protocol {schedule.protocol}: expected one whose processes follow whom an oracle names, as an "
-                "exhaustive search knows no other; `zabcheck run` does"
-            )
+        _refuse_other_channels(schedule, checked)
         names = property or (None if certify is None or schedule.violates is None else [schedule.violates])
         wanted = select(names or checked.properties)
     kinds = tuple(kind for kind in wanted if judged_in_every_state(kind))
@@ -225,6 +222,21 @@ def explore(
             searched = structs.replace(searched, symmetry=False, exact=True)
             came, followed = _look(searched, limited)
     return _finish(searched, came, followed, process_time() - start, out, format)
+
+
+def _refuse_other_channels(schedule: Schedule, checked: Protocol) -> None:
+    """ValueError if connections are not opened by followers, or do not keep the order."""
+    which = f"--mutant {schedule.mutant}" if schedule.mutant else f"--protocol {schedule.protocol}"
+    if checked.mesh:
+        raise ValueError(
+            f"{which}: expected one whose processes follow whom an oracle names, as an exhaustive search knows no "
+            "other; `zabcheck run` does"
+        )
+    if not checked.fifo:
+        raise ValueError(
+            f"{which}: expected channels that keep the order, as nothing overtakes in an exhaustive search; "
+            "`zabcheck run` knows others"
+        )
 
 
 class _Limited(NamedTuple):

@@ -188,6 +188,7 @@ CATALOGUE: dict[str, Mutant] = {
             ),
             "a change of leader that the old one does not notice",
             {Elected: keep_old_link, Propose: accept_from_any_leader},
+            {"commutes": False},  # what is on its way from the old leader is not lost when another one is named
         ),
         Mutant(
             "history-by-zxid-only",

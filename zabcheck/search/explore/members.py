@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, TIMEOUT, UNLIMITED, Bounds, requests_in
 from zabcheck.search.explore.journal import Journal
-from zabcheck.search.explore.parts import NO_CONNECTION, NOTHING, Names, Outcome, Parts, Process
+from zabcheck.search.explore.parts import NO_CONNECTION, NOTHING, Names, Outcome, Parts, Process, of_disk
 from zabcheck.search.explore.reduction import ALL, Stance, stance
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.schedule import (
@@ -73,8 +73,7 @@ class Members:
         self.journal = journal
         self.bounds = bounds
         self.reduced = reduced
-        alone = any(parts.quorums.contains([process]) for process in parts.ids)
-        self.is_lazy = reduced and switches.closing == "abrupt" and not alone
+        self.is_lazy = reduced and switches.closing == "abrupt" and not any(map(self._leads_on_alone, parts.ids))
         """Whether elections are put off (`reduction`)."""
         self.choices: list[AnyChoice | None] = [None]
         self._choices = {p: list(self._choices_of(p, switches)) for p in parts.ids}
@@ -99,6 +98,17 @@ class Members:
         self._masks: dict[int, int] = {}
         no_links = (NO_CONNECTION,) * len(parts.ids)
         self.start = tuple(self._intern((process, *no_links)) for process in parts.start)
+
+    def _leads_on_alone(self, process: int) -> bool:
+        """Whether it does something as soon as it is told to lead, and not only when it hears of a follower."""
+        part, no_links = self.parts.start[process - 1], [NO_CONNECTION] * len(self.parts.ids)
+        outcome = self.parts.execute(part, no_links, no_links, Elect(process, process), 0)
+        return outcome is None or outcome.raised or not self._only_waits(part, outcome)
+
+    def _only_waits(self, part: int, outcome: Outcome) -> bool:
+        """Whether nothing was shown, and nothing written."""
+        before, after = (of_disk(self.parts.processes[number].disk) for number in (part, outcome.process))
+        return outcome.events == NOTHING and before == after
 
     def _choices_of(self, process: int, switches: Switches) -> Iterator[tuple[int, int]]:
         """The number and the cost of each choice that moves `process`."""
@@ -191,6 +201,8 @@ class Members:
         if outcome is not None and outcome.epoch > self.bounds.epochs:
             self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
         elif outcome is not None:
+            waits = outcome.raised or self._only_waits(self.members[member][0], outcome)
+            assert waits or not isinstance(self.choices[number], Elect), "who is told a leader only waits"
             found = self._move(number, FREE, outcome, links_to)
         self._singles[key] = found
         return found

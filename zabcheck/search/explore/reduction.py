@@ -22,8 +22,8 @@ Where a connection that is closed loses all that is under way (the switch `closi
 the leader reads its first message, the CEPOCH, nor of a leader before it reads that of its first follower. Until then
 each of them may leave its iteration, and nobody ever knows that there was one. So a process is told a leader right
 before that leader hears of it, and to lead right before it hears of its first follower: a *join* (`successors`). What
-a process in no iteration does besides is to crash, or to sync. (Not where one process is a quorum: it goes on alone as
-soon as it leads.)
+a process in no iteration does besides is to crash, or to sync. (Not where a leader goes on alone as soon as it
+leads, as where one process is a quorum.)
 
 Some moves come to the same as two others and are not tried: to be told another leader in the middle of an iteration is
 to time out first; so is to crash there, if there may be any number of time-outs.
