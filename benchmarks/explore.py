@@ -47,6 +47,7 @@ MUTANTS = {
     "promise-not-durable": Bounds(3, 2, 2, 1, 0),
     "commit-on-own-ack": Bounds(3, 2, 2, 1, 0),
     "commit-only-named": Bounds(3, 2, 2, 1, 0),
+    "stale-proposal-accepted": Bounds(3, 2, 2, 1, 0),
     "broadcast-before-established": Bounds(3, 2, 2, 1, 0),
     "keep-own-history": Bounds(3, 2, 2, 1, 0),
     "keep-longer-history": Bounds(3, 2, 2, 1, 0),
