@@ -109,7 +109,7 @@ def test_every_mutant_is_caught_with_reduction_if_and_only_if_without(mutant: st
 
 def test_what_is_not_lost_with_its_iteration_is_not_reduced() -> None:
     """With this mutant a follower hears its old leader after another one is named, so moves do not commute."""
-    unreduced = space(SMALL, ABRUPT, reduction=True, mutant="stale-proposal-accepted")
+    unreduced = space(SMALL, ABRUPT, reduction=True, mutant="stale-proposal-accepted", quick=False)
     assert not unreduced.reduced
     assert unreduced.explore().broken is not None
 
