@@ -51,6 +51,7 @@ def test_the_same_schedule_leads_to_the_same() -> None:
     assert shortest(schedule, "primary integrity") == shortest(schedule, "primary integrity")
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_kept() -> None:
     schedule = found("no-truncation", 1, "primary integrity", processes=5)
     short = shortest(schedule, "primary integrity", keep=("sync", "quorums"))
@@ -85,6 +86,7 @@ def test_one_that_breaks_nothing_is_refused() -> None:
         shortest(found("no-truncation", 1, "total order"), "integrity")
 
 
+@pytest.mark.slow
 def test_the_majority_is_worth_some_steps() -> None:
     """What a run with weights led to is looked for with the majority, unless the quorum system is to be kept."""
     weights = quorums_of("weights 3,4", 2)
