@@ -53,6 +53,6 @@ def _runs(search: Search, runs: int) -> Iterator[Schedule]:
     for index in range(runs):
         simulator = drive(search, (), run_seed(search.rng or 0, index)).simulator
         yield structs.replace(
-            Schedule(1, search.protocol.name, len(simulator.ids), tuple(simulator.executed)),  # type: ignore[arg-type]
+            Schedule(1, search.protocol.name, len(simulator.ids), tuple(simulator.executed)),  # type: ignore[arg-type]  # choices
             quorums=simulator.quorums.name,
         )

@@ -5,7 +5,7 @@ from zabcheck.protocols.base import Connect, Effect, Elected, GiveUp, Persist, P
 from zabcheck.protocols.ladis.broadcast import commit_acknowledged
 from zabcheck.protocols.ladis.messages import Commit, FollowerInfo, Proposal, Supply, Trunc
 from zabcheck.protocols.ladis.process import Follower, Leader, Mode, abandon, epoch_of, first_of
-from zabcheck.protocols.ladis.recovery import fetch, supplied
+from zabcheck.protocols.ladis.recovery import fetch, has_fetched
 
 
 def on_elected(f: Follower, sender: ProcessId, m: Elected) -> list[Effect]:
@@ -35,12 +35,7 @@ def on_follower_info(l: Leader, sender: ProcessId, m: FollowerInfo) -> list[Effe
 
 def on_supply(l: Leader, sender: ProcessId, m: Supply) -> list[Effect]:
     """4.2: what the leader has fetched takes the place of its own log."""
-    if not l.leads or l.fetches_from != sender:
-        return []
-    l.fetches_from = None
-    l.fetched = supplied(l, m)
-    l.highest = m.zxid
-    return take_over(l)
+    return take_over(l) if has_fetched(l, sender, m) else []
 
 
 def take_over(l: Leader) -> list[Effect]:

@@ -136,12 +136,17 @@ def on_fetch(f: Follower, sender: ProcessId, m: Fetch) -> list[Effect]:
 
 def on_supply(l: Leader, sender: ProcessId, m: Supply) -> list[Effect]:
     """4.2: what the leader has fetched takes the place of its own log; on its disk when it is its own follower."""
+    return take_over_if_recognised(l) if has_fetched(l, sender, m) else []
+
+
+def has_fetched(l: Leader, sender: ProcessId, m: Supply) -> bool:
+    """Whether that is what the leader waits for; it has it then."""
     if not l.leads or l.fetches_from != sender:
-        return []
+        return False
     l.fetches_from = None
     l.fetched = supplied(l, m)
     l.highest = m.zxid
-    return take_over_if_recognised(l)
+    return True
 
 
 def supplied(l: Leader, m: Supply) -> Chain:
