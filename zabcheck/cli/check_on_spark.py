@@ -31,7 +31,7 @@ def check_on_spark(
     if STDIN in paths:
         raise BadInput("-: expected files, as Spark reads no standard input")
     try:
-        from zabcheck.campaign.java import NoJava
+        from zabcheck.java import NoJava
         from zabcheck.campaign.session import NoSpark
         from zabcheck.campaign.verdicts import SIX
     except ImportError as error:

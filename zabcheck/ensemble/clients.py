@@ -1,0 +1,101 @@
+"""The clients that write while the ensemble is broken: one for each server, and what each was told.
+
+A write is the creation of a node of its own, which nobody ever changes or deletes: so an acknowledged write can be
+looked for on every server at the end, and be named by its path.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.interfaces import IAsyncResult
+from kazoo.retry import KazooRetry
+
+from zabcheck.ensemble.recording import (
+    Acknowledged,
+    Asked,
+    NotRead,
+    Read,
+    Record,
+    Session,
+    Unanswered,
+    now,
+)
+
+SESSION = 10.0
+"""Seconds after which the leader forgets a client; the longest that the servers' tick allows."""
+
+_quiet = logging.getLogger("zabcheck.kazoo")
+_quiet.addHandler(logging.NullHandler())
+_quiet.propagate = False
+
+
+class Client:
+    """Client `number`, of the server with the same number, to which it connects again while it is open."""
+
+    def __init__(self, number: int, port: int, record: Callable[[Record], None]) -> None:
+        self.number = number
+        self._record = record
+        self._asked = 0
+        self._answered = 0
+        self._session: int | None = None
+        again = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_delay=0.5)
+        self._kazoo = KazooClient(f"127.0.0.1:{port}", SESSION, connection_retry=again, logger=_quiet)
+        self._kazoo.add_listener(self._changed)
+        self._kazoo.start_async()
+
+    @property
+    def connected(self) -> bool:
+        return bool(self._kazoo.connected)
+
+    @property
+    def outstanding(self) -> int:
+        """How many writes have no answer yet."""
+        return self._asked - self._answered
+
+    def write(self, size: int) -> None:
+        """Ask for the creation of a node with `size` bytes in it; the answer is recorded when it comes."""
+        self._asked += 1
+        path = f"/c{self.number}-{self._asked}"
+        self._record(Asked(now(), self.number, self._asked, path, size))
+        result = self._kazoo.create_async(path, b"z" * size, include_data=True)
+        result.rawlink(partial(self._answer, self._asked))
+
+    def _answer(self, number: int, result: IAsyncResult) -> None:
+        try:
+            _, stat = result.get_nowait()
+            self._record(Acknowledged(now(), self.number, number, stat.czxid, self.number))
+        except (KazooException, KazooTimeoutError) as error:
+            self._record(Unanswered(now(), self.number, number, type(error).__name__))
+        finally:
+            self._answered += 1  # in kazoo's thread only
+
+    def _changed(self, state: str) -> None:
+        if state == KazooState.CONNECTED and self._kazoo.client_id[0] != self._session:
+            self._session = self._kazoo.client_id[0]
+            self._record(Session(now(), self.number, self._session, self.number))
+
+    def close(self) -> None:
+        """End the connection; the session is left to expire, so that closing is no write."""
+        self._kazoo.stop()
+        self._kazoo.close()
+
+
+def read_all(server: int, port: int, seconds: float) -> Read | NotRead:
+    """A sync, and then what server `server` has of the nodes that clients created. At most `seconds`, if it hangs."""
+    kazoo = KazooClient(f"127.0.0.1:{port}", SESSION, logger=_quiet)
+    try:
+        kazoo.start(seconds)
+        kazoo.sync_async("/").get(timeout=seconds)
+        names = sorted(name for name in kazoo.get_children_async("/").get(timeout=seconds) if name.startswith("c"))
+        stats = [kazoo.exists_async(f"/{name}") for name in names]
+        nodes = [(f"/{name}", stat.get(timeout=seconds)) for name, stat in zip(names, stats, strict=True)]
+        return Read(now(), server, tuple((path, stat.czxid) for path, stat in nodes if stat is not None))
+    except (KazooException, KazooTimeoutError) as error:
+        return NotRead(now(), server, f"{type(error).__name__}: {error}".rstrip(": "))
+    finally:
+        kazoo.stop()
+        kazoo.close()

@@ -1,0 +1,102 @@
+"""Which ZooKeeper runs, and on which Java: found on the machine, or as the user says.
+
+Any build from 3.6 on will do, unmodified: Debian's packages `zookeeper` and `libzookeeper-java`, Apache's tarball, or
+the jars that PySpark brings along. To put a patched class before those of the release, name it first:
+`--classpath patched/:/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar`.
+"""
+
+import os
+import re
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from zabcheck.java import NoJava, find_java
+
+OLDEST_JAVA = 8
+OLDEST = (3, 6)
+NEWEST = (3, 9)
+"""The versions whose log lines are known, by their first two numbers."""
+
+DEBIAN = (Path("/usr/share/java/zookeeper.jar"), Path("/usr/share/java/slf4j-simple.jar"))
+"""Where Debian's packages put the server, which names its other jars itself, and a binding for its log."""
+
+_BINDINGS = ("slf4j-simple", "log4j-slf4j", "slf4j-log4j12", "slf4j-reload4j", "logback-classic")
+_NEEDED_OF_PYSPARK = (
+    "zookeeper-*.jar",
+    "slf4j-api-*.jar",
+    "log4j-*.jar",
+    "netty-*.jar",
+    "metrics-core-*.jar",
+    "snappy-java-*.jar",
+    "commons-cli-*.jar",
+)
+
+
+class NoZooKeeper(Exception):
+    """No ZooKeeper can be run here as asked. The message is one line."""
+
+
+class Distribution(NamedTuple):
+    """A build of ZooKeeper: its version ("3.8.0"), and how Java starts it."""
+
+    version: str
+    java: Path
+    classpath: str
+
+
+def find(java: Path | None = None, home: Path | None = None, classpath: str | None = None) -> Distribution:
+    """The build that `classpath` or `home` names, else Debian's, else PySpark's. Starts Java once, for the version.
+
+    NoZooKeeper if there is no Java of 8 or newer, no such build, or a version that is not known here.
+    """
+    try:
+        program = java or find_java(OLDEST_JAVA, "ZooKeeper")
+    except NoJava as error:
+        raise NoZooKeeper(str(error)) from None
+    if classpath is None:
+        classpath = of_home(home) if home is not None else default_classpath()
+    classpath = os.pathsep.join(os.path.abspath(entry) for entry in classpath.split(os.pathsep) if entry)
+    return Distribution(version(program, classpath), program, classpath)
+
+
+def of_home(home: Path) -> str:
+    """The classpath of an unpacked release: its `lib`, and jars beside it. NoZooKeeper if there is no such jar."""
+    folders = [folder for folder in (home, home / "lib") if any(folder.glob("zookeeper*.jar"))]
+    if not folders:
+        raise NoZooKeeper(f"{home}: expected a folder with zookeeper-*.jar in it or in its lib, found none")
+    return os.pathsep.join(f"{folder}/*" for folder in dict.fromkeys([*folders, home / "lib"]) if folder.is_dir())
+
+
+def default_classpath() -> str:
+    """Debian's if it is installed, else PySpark's. NoZooKeeper if neither is."""
+    if all(jar.exists() for jar in DEBIAN):
+        return os.pathsep.join(map(str, DEBIAN))
+    spark = find_spec("pyspark")
+    for place in (spark.submodule_search_locations or []) if spark else []:
+        jars = [str(jar) for pattern in _NEEDED_OF_PYSPARK for jar in sorted(Path(place, "jars").glob(pattern))]
+        if jars:
+            return os.pathsep.join(jars)
+    raise NoZooKeeper(
+        "found no ZooKeeper: apt-get install zookeeper libzookeeper-java, or pip install 'zabcheck[spark]', whose "
+        "PySpark brings one, or name one with --zookeeper-home or --classpath"
+    )
+
+
+def version(java: Path, classpath: str) -> str:
+    """What the jars say that they are. NoZooKeeper if they are not ZooKeeper's, or of a version not known here."""
+    command = [java, "-cp", classpath, "org.apache.zookeeper.version.VersionInfoMain"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoZooKeeper(f"{java}: cannot be run: {error}") from None
+    found = re.search(r"version (\d+)\.(\d+)(\.[\w.-]+)?", done.stdout)
+    if found is None:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise NoZooKeeper(f"{classpath}: expected the jars of ZooKeeper, found {said[0] if said else 'nothing'}")
+    name = found.group(0).removeprefix("version ")
+    if not OLDEST <= (int(found[1]), int(found[2])) <= NEWEST:
+        between = " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
+        raise NoZooKeeper(f"{classpath}: expected ZooKeeper {between}, found {name}")
+    return name

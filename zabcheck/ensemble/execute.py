@@ -1,0 +1,258 @@
+"""A schedule, executed on a real ensemble: a folder with the recording is what remains of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from time import sleep
+
+import msgspec
+
+from zabcheck.ensemble.clients import Client, read_all
+from zabcheck.ensemble.disk import read_disk
+from zabcheck.ensemble.distribution import Distribution
+from zabcheck.ensemble.ensemble import Ensemble, EnsembleError
+from zabcheck.ensemble.recording import Chose, Disk, Ended, NotRead, Read, Record, Recorder, Run, now
+from zabcheck.ensemble.schedule import (
+    LEADER,
+    ROLES,
+    Await,
+    Choice,
+    Cut,
+    Delay,
+    Elected,
+    EnsembleSchedule,
+    Heal,
+    Hold,
+    Isolate,
+    Kill,
+    KillAll,
+    KillAt,
+    Mend,
+    Pause,
+    Release,
+    Reset,
+    Resume,
+    Role,
+    Settle,
+    Start,
+    StartAll,
+    Wait,
+    Write,
+    in_words,
+)
+
+UP_AT_FIRST = 30.0
+"""Seconds in which a fresh ensemble has to elect a leader."""
+UP_AT_LAST = 20.0
+"""Seconds in which every server has to serve again once everything is healed: some 10 rounds of election."""
+STARTS_AT_LAST = 3
+ANSWERED_AT_LAST = 5.0
+READ_AT_LAST = 10.0
+
+
+def execute(
+    schedule: EnsembleSchedule, distribution: Distribution, folder: Path, keep_going: Callable[[], None] = lambda: None
+) -> None:
+    """Execute `schedule`; the recording is in `folder`, which has to be empty. Takes as long as what it waits for.
+
+    `keep_going` is called between two choices, and may raise to end the run. EnsembleError if the ensemble does not
+    come up, or the proxy fails. Whatever is raised, everything is stopped, and the recording says that it is partial.
+    """
+    recorder = Recorder(folder)
+    recorder.record(Run(1, distribution.version, schedule.servers, msgspec.to_builtins(schedule)))
+    error = "interrupted"
+    try:
+        with Ensemble(schedule.servers, distribution, folder, recorder.record) as ensemble:
+            execution = Execution(ensemble, recorder.record)
+            try:
+                execution.begin()
+                for number, choice in enumerate(schedule.choices):
+                    keep_going()
+                    execution.choose(number, choice)
+                execution.finish()
+            finally:
+                execution.close()
+        error = ""
+    except EnsembleError as failure:
+        error = str(failure)
+        raise
+    finally:
+        recorder.record(Ended(now(), not error, error))
+        recorder.close()
+
+
+class Execution:
+    """One run: who plays which role, and which clients there are."""
+
+    def __init__(self, ensemble: Ensemble, record: Callable[[Record], None]) -> None:
+        self.ensemble = ensemble
+        self.clients: dict[int, Client] = {}
+        self._record = record
+        self._roles: dict[str, int] = {}
+        self._isolated: set[int] = set()
+
+    def begin(self) -> None:
+        """Start everything, and say who plays which role. EnsembleError if there is no leader in time."""
+        servers = self.ensemble.servers
+        for number in servers:
+            self._start(number)
+        if not self.ensemble.await_all(UP_AT_FIRST, lambda: all(map(self.ensemble.served, servers))):
+            down = next(number for number in servers if not self.ensemble.served(number))
+            raise EnsembleError(f"server {down} did not come up in {UP_AT_FIRST:g} s: {reason(servers[down].log())}")
+        leader = self.ensemble.leader()
+        assert leader is not None
+        others = sorted((number for number in servers if number != leader), reverse=True)
+        self._roles = dict(zip(ROLES, [leader, *others], strict=False))
+        self.clients = {number: Client(number, server.client_port, self._record) for number, server in servers.items()}
+        self.ensemble.await_all(UP_AT_FIRST, lambda: all(client.connected for client in self.clients.values()))
+
+    def choose(self, number: int, choice: Choice) -> None:
+        """Execute one choice, or pass over it and say why."""
+        self.ensemble.check()
+        words = in_words(choice)
+        roles = self._roles
+        if LEADER in _roles_of(choice):
+            leader = self._leader()
+            if leader is None:
+                self._record(Chose(now(), number, words, "passed over: nobody leads"))
+                return
+            words += f" ({LEADER} is {self._role_of(leader)})"
+            roles = {**roles, LEADER: leader}
+        self._record(Chose(now(), number, words))
+        note = self._apply(choice, roles)
+        if note:
+            self._record(Chose(now(), number, words, note))
+
+    def _apply(self, choice: Choice, roles: dict[str, int]) -> str:
+        """What is to be said of it, if it did not apply or did not happen."""
+        servers, proxy = self.ensemble.servers, self.ensemble.proxy
+        match choice:
+            case Write(server, count, size):
+                for _ in range(count):
+                    self.clients[roles[server]].write(size)
+            case Settle(seconds):
+                if not self.ensemble.await_all(seconds, self._all_answered):
+                    return "some writes have no answer"
+            case Wait(seconds):
+                sleep(seconds)
+            case Kill(server):
+                if not servers[roles[server]].up:
+                    return "passed over: it is down"
+                servers[roles[server]].kill()
+            case KillAll():
+                for one in servers.values():
+                    one.kill()
+            case Start(server):
+                if servers[roles[server]].up:
+                    return "passed over: it is up"
+                self._start(roles[server])
+            case StartAll():
+                self._start_all()
+            case Pause(server):
+                servers[roles[server]].pause()
+            case Resume(server):
+                servers[roles[server]].resume()
+            case Cut(sender, receiver):
+                proxy.cut(roles[sender], roles[receiver])
+            case Mend(sender, receiver):
+                proxy.mend(roles[sender], roles[receiver])
+            case Isolate(server):
+                self._isolated.add(roles[server])
+                for other in servers:
+                    if other != roles[server]:
+                        proxy.cut(roles[server], other)
+                        proxy.cut(other, roles[server])
+            case Reset(sender, receiver):
+                proxy.reset(roles[sender], roles[receiver])
+            case Hold(sender, receiver, kind):
+                if roles[sender] == roles[receiver]:
+                    return "passed over: one server has no link to itself"
+                proxy.hold(roles[sender], roles[receiver], kind)
+            case KillAt(server, sender, receiver, kind):
+                if roles[sender] == roles[receiver]:
+                    return "passed over: one server has no link to itself"
+                proxy.hold(roles[sender], roles[receiver], kind, then=servers[roles[server]].kill)
+            case Await(sender, receiver, seconds):
+                if not proxy.wait_held(roles[sender], roles[receiver], seconds):
+                    return "no such packet came"
+            case Release(sender, receiver):
+                proxy.release(roles[sender], roles[receiver])
+            case Delay(sender, receiver, milliseconds):
+                proxy.delay(roles[sender], roles[receiver], milliseconds)
+            case Heal():
+                self._heal()
+            case Elected(seconds):
+                if not self.ensemble.await_all(seconds, lambda: self._leader() is not None):
+                    return "nobody leads"
+        return ""
+
+    def finish(self) -> None:
+        """Heal everything, start who is down, and read what every server has.
+
+        A server that ends by itself is started again, as its operator would, but not for ever.
+        """
+        self._heal()
+        for server in self.ensemble.servers.values():
+            server.resume()
+        for _ in range(STARTS_AT_LAST):
+            self._start_all()
+            self.ensemble.await_all(UP_AT_LAST, self._all_serve_that_are_up)
+        self.ensemble.await_all(ANSWERED_AT_LAST, self._all_answered)
+        for number, server in self.ensemble.servers.items():
+            read: Read | NotRead
+            if not server.up:
+                read = NotRead(now(), number, f"ended by itself each time that it was started: {reason(server.log())}")
+            elif self.ensemble.served(number) is None:
+                read = NotRead(now(), number, f"does not serve {UP_AT_LAST:g} s after everything is healed")
+            else:
+                read = read_all(number, server.client_port, READ_AT_LAST)
+            self._record(read)
+
+    def close(self) -> None:
+        """End the clients, then the servers, and read what their disks have."""
+        for client in self.clients.values():
+            client.close()
+        for number, server in self.ensemble.servers.items():
+            server.kill()
+            if server.incarnation >= 0:
+                self._record(self._disk(number))
+
+    def _start(self, number: int) -> None:
+        if self.ensemble.servers[number].incarnation >= 0:
+            self._record(self._disk(number))
+        self.ensemble.start(number)
+
+    def _start_all(self) -> None:
+        for number, server in self.ensemble.servers.items():
+            if not server.up:
+                self._start(number)
+
+    def _disk(self, number: int) -> Disk:
+        server = self.ensemble.servers[number]
+        return read_disk(server.data, number, server.incarnation)
+
+    def _heal(self) -> None:
+        self._isolated.clear()
+        self.ensemble.proxy.heal()
+
+    def _leader(self) -> int | None:
+        """Who leads, other than one that is cut off and does not know yet."""
+        return self.ensemble.leader(other_than=self._isolated)
+
+    def _role_of(self, number: int) -> str:
+        return next(role for role, server in self._roles.items() if server == number)
+
+    def _all_answered(self) -> bool:
+        return not any(client.outstanding for client in self.clients.values())
+
+    def _all_serve_that_are_up(self) -> bool:
+        return all(self.ensemble.served(number) or not server.up for number, server in self.ensemble.servers.items())
+
+
+def _roles_of(choice: Choice) -> list[Role]:
+    return [getattr(choice, field) for field in ("server", "sender", "receiver") if hasattr(choice, field)]
+
+
+def reason(log: str) -> str:
+    """The line of a server's log that says best why it does not work."""
+    lines = [line for line in log.splitlines() if " ERROR " in line or "Exception" in line or "Error:" in line]
+    return (lines or log.splitlines() or ["it printed nothing"])[-1][:300]

@@ -1,0 +1,308 @@
+"""What is done to a real ensemble, in order: data, like a schedule of the simulator, and in its words.
+
+A real ensemble has its own clocks and threads, so a schedule decides less here: what is done, and after which packet,
+but not what the servers do in between. Replaying one is best effort; how often it shows the same is counted.
+
+A server is named by a *role*, so that a schedule means the same in every run, whoever is elected: "A" is the first
+leader of the run, "B", "C", … are the others, those with higher numbers first; "leader" is whoever leads when the
+choice comes. A choice that does not apply when it comes (a server to kill that is down, say) is passed over, so that
+every sub-sequence of a schedule is a schedule.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+SCHEDULE_VERSION = 1
+MAX_BYTES = 1024 * 1024
+"""The largest schedule that is read."""
+SIZES = (3, 5)
+ROLES = "ABCDE"
+LEADER = "leader"
+
+Role = Literal["A", "B", "C", "D", "E", "leader"]
+Kind = Literal[
+    "FOLLOWERINFO",
+    "LEADERINFO",
+    "ACKEPOCH",
+    "DIFF",
+    "TRUNC",
+    "SNAP",
+    "NEWLEADER",
+    "ACK-LD",
+    "UPTODATE",
+    "PROPOSAL",
+    "ACK",
+    "COMMIT",
+]
+_Seconds = Annotated[float, Meta(ge=0, le=30)]
+
+
+class Choice(Struct, frozen=True, tag_field="choice", tag=str.lower, omit_defaults=True, forbid_unknown_fields=True):
+    """Base of all choices; `choice` is the name of the kind in the JSON form."""
+
+
+class Write(Choice, frozen=True):
+    """The client of `server` asks for `count` writes of `size` bytes each, and does not wait for the answers."""
+
+    server: Role
+    count: Annotated[int, Meta(ge=1, le=1000)] = 1
+    size: Annotated[int, Meta(ge=0, le=900_000)] = 10
+
+
+class Settle(Choice, frozen=True):
+    """Wait until every write has its answer, or so many seconds."""
+
+    seconds: _Seconds = 2.0
+
+
+class Wait(Choice, frozen=True):
+    """Let the ensemble go on by itself for so many seconds."""
+
+    seconds: _Seconds
+
+
+class Kill(Choice, frozen=True):
+    """kill -9."""
+
+    server: Role
+
+
+class KillAll(Choice, frozen=True):
+    """kill -9 of all of them at once: the power fails."""
+
+
+class Start(Choice, frozen=True):
+    """Start it again, from what its disk has."""
+
+    server: Role
+
+
+class StartAll(Choice, frozen=True):
+    """Start all that are down."""
+
+
+class Pause(Choice, frozen=True):
+    """SIGSTOP: it stands still, and its connections stay open."""
+
+    server: Role
+
+
+class Resume(Choice, frozen=True):
+    """SIGCONT."""
+
+    server: Role
+
+
+class Cut(Choice, frozen=True):
+    """The link from `sender` to `receiver` holds everything back from here on; connections stay open."""
+
+    sender: Role
+    receiver: Role
+
+
+class Mend(Choice, frozen=True):
+    """That link works again; what waited is passed on."""
+
+    sender: Role
+    receiver: Role
+
+
+class Isolate(Choice, frozen=True):
+    """All the links to and from `server` are cut."""
+
+    server: Role
+
+
+class Reset(Choice, frozen=True):
+    """The connections between the two are closed, what waited on them is lost; they may connect again."""
+
+    sender: Role
+    receiver: Role
+
+
+class Hold(Choice, frozen=True):
+    """The link from `sender` to `receiver` stops at the next packet of this kind, and behind it.
+
+    ACK-LD is the ACK that answers NEWLEADER.
+    """
+
+    sender: Role
+    receiver: Role
+    kind: Kind
+
+
+class KillAt(Choice, frozen=True):
+    """Hold the next packet of this kind on the link from `sender` to `receiver`, and kill `server` that very moment.
+
+    Then the packet goes on its way, as what is in the network when its sender dies. Until then the choices go on.
+    """
+
+    server: Role
+    sender: Role
+    receiver: Role
+    kind: Kind
+
+
+class Await(Choice, frozen=True):
+    """Wait until a packet is held on that link, or so many seconds."""
+
+    sender: Role
+    receiver: Role
+    seconds: _Seconds = 5.0
+
+
+class Release(Choice, frozen=True):
+    """Pass on what is held on that link."""
+
+    sender: Role
+    receiver: Role
+
+
+class Delay(Choice, frozen=True):
+    """Everything on that link takes so many milliseconds longer."""
+
+    sender: Role
+    receiver: Role
+    milliseconds: Annotated[int, Meta(ge=0, le=1000)]
+
+
+class Heal(Choice, frozen=True):
+    """Every link works: nothing is cut, held or delayed."""
+
+
+class Elected(Choice, frozen=True):
+    """Wait until a server serves as leader, or so many seconds; which one, "leader" tells from then on."""
+
+    seconds: _Seconds = 5.0
+
+
+AnyChoice = (
+    Write
+    | Settle
+    | Wait
+    | Kill
+    | KillAll
+    | Start
+    | StartAll
+    | Pause
+    | Resume
+    | Cut
+    | Mend
+    | Isolate
+    | Reset
+    | Hold
+    | KillAt
+    | Await
+    | Release
+    | Delay
+    | Heal
+    | Elected
+)
+
+
+class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A schedule for a real ensemble of `servers` servers.
+
+    `zookeeper` and `finds` say with which version it found what, when it was saved; a replay may use another version.
+    """
+
+    version: Literal[1]
+    protocol: Literal["zookeeper"]
+    servers: Literal[3, 5]
+    choices: tuple[AnyChoice, ...]
+    seed: int | None = None
+    zookeeper: str = ""
+    finds: str = ""
+
+
+class EnsembleScheduleError(ValueError):
+    """Not a schedule for an ensemble. The message is one line, with the field."""
+
+
+_decoder = msgspec.json.Decoder(EnsembleSchedule)
+
+
+def encode(schedule: EnsembleSchedule) -> bytes:
+    """The JSON form, a choice a line."""
+    head = msgspec.structs.replace(schedule, choices=())
+    fields = msgspec.json.encode(head)
+    lines = b",\n  ".join(msgspec.json.encode(choice) for choice in schedule.choices)
+    return fields.replace(b'"choices":[]', b'"choices":[\n  ' + lines + b"\n]") + b"\n"
+
+
+def decode(data: bytes, name: str) -> EnsembleSchedule:
+    """The schedule in a file called `name`. EnsembleScheduleError if it is none, or names a role that is not there."""
+    try:
+        schedule = _decoder.decode(data)
+    except msgspec.DecodeError as error:
+        raise EnsembleScheduleError(f"{name}: {error}") from None
+    there = {*ROLES[: schedule.servers], LEADER}
+    for number, choice in enumerate(schedule.choices):
+        for field in ("server", "sender", "receiver"):
+            role = getattr(choice, field, LEADER)
+            if role not in there:
+                expected = f"one of {', '.join(sorted(there))}"
+                raise EnsembleScheduleError(f"{name}: choices[{number}].{field}: expected {expected}, found {role}")
+    return schedule
+
+
+def is_for_an_ensemble(data: bytes) -> bool:
+    """Whether a saved schedule is meant for a real ensemble, rather than for the simulator."""
+    try:
+        return bool(msgspec.json.decode(data, type=_Head).protocol == "zookeeper")
+    except msgspec.DecodeError:
+        return False
+
+
+class _Head(Struct):
+    protocol: str = ""
+
+
+def in_words(choice: Choice) -> str:
+    """One line for a reader."""
+    match choice:
+        case Write(server, count, size):
+            return (
+                f"{count} writes of {size} bytes at {server}" if count > 1 else f"a write of {size} bytes at {server}"
+            )
+        case Settle(seconds):
+            return f"wait until all writes are answered, {seconds:g} s at most"
+        case Wait(seconds):
+            return f"wait {seconds:g} s"
+        case Kill(server):
+            return f"kill -9 of {server}"
+        case KillAll():
+            return "kill -9 of all"
+        case Start(server):
+            return f"start {server}"
+        case StartAll():
+            return "start all that are down"
+        case Pause(server):
+            return f"SIGSTOP to {server}"
+        case Resume(server):
+            return f"SIGCONT to {server}"
+        case Cut(sender, receiver):
+            return f"cut {sender} → {receiver}"
+        case Mend(sender, receiver):
+            return f"mend {sender} → {receiver}"
+        case Isolate(server):
+            return f"cut all links of {server}"
+        case Reset(sender, receiver):
+            return f"reset the connections of {sender} and {receiver}"
+        case Hold(sender, receiver, kind):
+            return f"hold {kind} on {sender} → {receiver}"
+        case KillAt(server, sender, receiver, kind):
+            return f"kill -9 of {server} at the next {kind} on {sender} → {receiver}"
+        case Await(sender, receiver, seconds):
+            return f"wait until a packet is held on {sender} → {receiver}, {seconds:g} s at most"
+        case Release(sender, receiver):
+            return f"pass on what is held on {sender} → {receiver}"
+        case Delay(sender, receiver, milliseconds):
+            return f"delay {sender} → {receiver} by {milliseconds} ms"
+        case Heal():
+            return "heal all links"
+        case Elected(seconds):
+            return f"wait for a leader, {seconds:g} s at most"
+    raise AssertionError(choice)
