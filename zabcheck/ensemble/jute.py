@@ -7,6 +7,7 @@ are declared in ZooKeeper's zookeeper.jute (module org.apache.zookeeper.txn for 
 
 from enum import IntEnum
 from struct import Struct
+from typing import NamedTuple
 
 from zabcheck.ensemble.recording import LoggedTxn
 
@@ -16,6 +17,10 @@ NULL = -1  # the length of a null
 _HEADER = Struct(">qiqqi")
 _INT = Struct(">i")
 _LONG = Struct(">q")
+# What every QuorumPacket begins with: type, zxid and the length of its data.
+_PACKET = Struct(">iqi")
+# What every REQUEST's data begins with: session, cxid and type.
+_REQUEST = Struct(">qii")
 
 
 class Operation(IntEnum):
@@ -143,3 +148,123 @@ def logged_txn(data: bytes | memoryview) -> LoggedTxn:
     session, cxid, zxid, _, kind = _HEADER.unpack_from(data)
     path = (Reader(data, _HEADER.size).string("the path") or "") if kind in WITH_PATH else ""
     return LoggedTxn(zxid, session, cxid, kind, path, len(data))
+
+
+class PacketType(IntEnum):
+    """The types of the packets between two servers (constants of the class Leader)."""
+
+    REQUEST = 1
+    PROPOSAL = 2
+    ACK = 3
+    COMMIT = 4
+    PING = 5
+    REVALIDATE = 6
+    SYNC = 7
+    INFORM = 8
+    COMMITANDACTIVATE = 9
+    NEWLEADER = 10
+    FOLLOWERINFO = 11
+    UPTODATE = 12
+    DIFF = 13
+    TRUNC = 14
+    SNAP = 15
+    OBSERVERINFO = 16
+    LEADERINFO = 17
+    ACKEPOCH = 18
+    INFORMANDACTIVATE = 19
+
+
+MAX_TYPE = 255
+"""No version of ZooKeeper has a type above this: it is no packet."""
+MAX_PACKET = 16 << 20
+"""No packet has more data than these bytes. ZooKeeper refuses data above 1 MB unless it is told otherwise."""
+MAX_IDENTITIES = 1000
+"""No client has more identities than these: a packet that is waited for in vain would stop its connection."""
+
+_NAMES = {int(each): each.name for each in PacketType}
+_ACTIVATED = 8  # bytes of INFORMANDACTIVATE before its transaction: who shall lead
+
+
+class QuorumPacket(NamedTuple):
+    """What servers send each other, but for the snapshot that follows SNAP. None stands for a null.
+
+    `authinfo` is of a REQUEST: scheme and identity of each of the client's identities.
+    """
+
+    type: int
+    zxid: int
+    data: bytes | None = None
+    authinfo: tuple[tuple[str | None, str | None], ...] | None = None
+
+    @property
+    def kind(self) -> str:
+        """The name of its type, or its number if that is not known."""
+        return _NAMES.get(self.type) or str(self.type)
+
+    def epoch(self) -> int | None:
+        """What the data of ACKEPOCH says: the sender's currentEpoch, -1 if it has acknowledged this epoch before."""
+        if self.type != PacketType.ACKEPOCH or self.data is None or len(self.data) < _INT.size:
+            return None
+        epoch: int = _INT.unpack_from(self.data)[0]
+        return epoch
+
+    def txn(self) -> LoggedTxn | None:
+        """The transaction that it carries, if it carries one; that of a REQUEST has zxid 0. JuteError if malformed."""
+        if self.data is None:
+            return None
+        if self.type in (PacketType.PROPOSAL, PacketType.INFORM):
+            return logged_txn(self.data)
+        if self.type == PacketType.INFORMANDACTIVATE:
+            return logged_txn(self.data[_ACTIVATED:])
+        if self.type == PacketType.REQUEST:
+            return _request(self.data)
+        return None
+
+
+def quorum_packet(data: bytes | bytearray | memoryview, offset: int = 0) -> tuple[QuorumPacket, int]:
+    """The packet at `offset`, and where it ends. O(its size); O(1) if it is not whole yet.
+
+    Truncated if it is not whole, JuteError as soon as what is there cannot be a packet.
+    """
+    if len(data) - offset < _PACKET.size:
+        if len(data) - offset >= _INT.size:
+            _check_type(_INT.unpack_from(data, offset)[0], offset)
+        raise Truncated(offset, "the bytes end within a packet")
+    kind, zxid, size = _PACKET.unpack_from(data, offset)
+    _check_type(kind, offset)
+    if not NULL <= size <= MAX_PACKET:
+        raise JuteError(offset + _PACKET.size - _INT.size, f"the length of a packet's data is {size}")
+    start = offset + _PACKET.size
+    reader = Reader(data, start + max(size, 0))
+    count = reader.length("authinfo")
+    if count > MAX_IDENTITIES:
+        raise JuteError(reader.offset - _INT.size, f"the length of authinfo is {count}")
+    authinfo = None
+    if count != NULL:
+        authinfo = tuple((_short(reader, "a scheme"), _short(reader, "an identity")) for _ in range(count))
+    content = None if size == NULL else bytes(data[start : start + size])
+    return QuorumPacket(kind, zxid, content, authinfo), reader.offset
+
+
+def _check_type(kind: int, offset: int) -> None:
+    if not 0 <= kind <= MAX_TYPE:
+        raise JuteError(offset, f"the type of a packet is {kind}")
+
+
+def _short(reader: Reader, field: str) -> str | None:
+    """A string whose length is checked before it is waited for."""
+    start = reader.offset
+    size = reader.length(field)
+    if size > MAX_PACKET:
+        raise JuteError(start, f"the length of {field} is {size}")
+    reader.offset = start
+    return reader.string(field)
+
+
+def _request(data: bytes) -> LoggedTxn:
+    """What a REQUEST carries: the client's request, whose path comes first as in the transaction that it becomes."""
+    if len(data) < _REQUEST.size:
+        raise Truncated(len(data), f"a REQUEST has at least {_REQUEST.size} bytes, and here are {len(data)}")
+    session, cxid, kind = _REQUEST.unpack_from(data)
+    path = (Reader(data, _REQUEST.size).string("the path") or "") if kind in WITH_PATH else ""
+    return LoggedTxn(0, session, cxid, kind, path, len(data))

@@ -158,8 +158,24 @@ class Lost(Timed, frozen=True):
     packet: int
 
 
+class Undecoded(Timed, frozen=True):
+    """Something that `sender` sent to `receiver` could not be decoded, because of `reason`; it is passed as it is.
+
+    A reason that begins with "from byte" holds for all that follows on this connection in this direction: nothing more
+    of it is recorded.
+    """
+
+    connection: int
+    sender: int
+    receiver: int
+    reason: str
+
+
 class Fault(Timed, frozen=True):
-    """What was done to the network: "cut", "mend", "hold", "release", "delay", "reset" (of one link each), "heal"."""
+    """What was done to the network: "cut", "mend", "hold", "release", "delay", "reset" (of one link each), "heal".
+
+    `kind` is the kind of packet for "hold", the milliseconds for "delay".
+    """
 
     what: str
     sender: int = 0
@@ -246,6 +262,7 @@ AnyRecord = (
     | Sent
     | Passed
     | Lost
+    | Undecoded
     | Fault
     | Chose
     | Session
