@@ -28,9 +28,17 @@ class End(asyncio.Protocol, Sink, Source):
         self._transport: asyncio.Transport | None = None
         self._reading = True
 
+    @property
+    def connected(self) -> bool:
+        """Whether it has been connected."""
+        return self._transport is not None
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is connected."""
         self._transport = cast(asyncio.Transport, transport)
+        if self.lost:
+            self._transport.abort()
+            return
         # What was passed is in the network: nothing more is taken while something is still here.
         self._transport.set_write_buffer_limits(high=0)
         self.writable = True
@@ -185,28 +193,33 @@ class Connection:
     async def _connect(self) -> None:
         loop = asyncio.get_running_loop()
         while not self._pipes[0].read_to_end:
-            if not any(link.cut for link in self.links):
-                sock = socket.socket()
-                sock.setblocking(False)
-                try:
-                    await loop.sock_connect(sock, (LOOPBACK, self._target))
-                    # A socket that looks for a listener can be given the port that it looks for, and find itself.
-                    if sock.getsockname() != sock.getpeername():
-                        await loop.create_connection(lambda: self._server_end, sock=sock)
-                        return
-                except OSError:
-                    pass
-                except asyncio.CancelledError:
-                    sock.close()
-                    raise
-                sock.close()
+            if not any(link.cut for link in self.links) and (sock := await self._reach()) is not None:
+                await loop.create_connection(lambda: self._server_end, sock=sock)
+                return
             await asyncio.sleep(RETRY)
+
+    async def _reach(self) -> socket.socket | None:
+        """A socket that is connected to the server; None if it does not listen."""
+        sock = socket.socket()
+        sock.setblocking(False)
+        try:
+            await asyncio.get_running_loop().sock_connect(sock, (LOOPBACK, self._target))
+            # A socket that looks for a listener can be given the very port it looks for, and so find itself.
+            if sock.getsockname() != sock.getpeername():
+                return sock
+        except OSError:
+            pass
+        except BaseException:
+            sock.close()
+            raise
+        sock.close()
+        return None
 
     def _connected(self, task: "asyncio.Task[None]") -> None:
         """The server is connected, or cannot be."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self._failed(error)
-        if not self._server_end.writable and not self._server_end.lost:
+        if not self._server_end.connected and not self._server_end.lost:
             self._server_end.lost = True
             self.client_end.close()
             self.lost()
