@@ -246,9 +246,9 @@ class Pipe:
             self._on_end()
         else:
             self._bytes -= len(waiting.piece.data)
-            self._sink.write(waiting.piece.data)
             if waiting.packet is not None:
                 self._record(Passed(now(), waiting.packet))
+            self._sink.write(waiting.piece.data)
 
 
 def numbers() -> Iterator[int]:

@@ -40,7 +40,7 @@ class Proxy:
         self.error: BaseException | None = None
         """What went wrong in the proxy itself, first: nothing that was recorded since can be trusted."""
         self._targets = dict(targets)
-        self._record = record
+        self._to_record = record
         self._ports: dict[tuple[int, int, str], int] = {}
         self._links: dict[tuple[int, int], Link] = {}
         self._open: dict[int, Connection] = {}
@@ -178,6 +178,13 @@ class Proxy:
     def _result(self, coroutine: Coroutine[Any, Any, T]) -> T:
         assert threading.current_thread() is not self._thread
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def _record(self, record: Record) -> None:
+        # asyncio takes an OSError for a failure of the socket, and keeps it to itself.
+        try:
+            self._to_record(record)
+        except Exception as error:
+            self._failed(error)
 
     def _failed(self, error: BaseException) -> None:
         self.error = self.error or error

@@ -1,0 +1,408 @@
+"""What the proxy does to a link, and what it says of it. Servers are sockets of the test."""
+
+import os
+import socket
+import threading
+import tracemalloc
+from pathlib import Path
+from struct import pack
+
+import pytest
+
+from tests.ensemble.servers import PATIENCE, Pair, listener, pair, receive, silent
+from tests.ensemble.wire import SIGNATURE, buffer, packet, proposal, snapshot
+from zabcheck.ensemble.links import BOUND
+from zabcheck.ensemble.proxy import Port, Proxy
+from zabcheck.ensemble.recording import Closed, Fault, LoggedTxn, Opened, Passed, Record, Sent, Undecoded
+
+ACK, COMMIT, PING = packet("ACK"), packet("COMMIT"), packet("PING")
+
+
+def test_packets_pass_both_ways_and_are_recorded() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        one.sendall(packet("ACKEPOCH", 3, pack(">i", -1)) + ACK)
+        assert receive(two, 44) == packet("ACKEPOCH", 3, pack(">i", -1)) + ACK
+        two.sendall(proposal(6, "/x"))
+        assert receive(one, len(proposal(6, "/x"))) == proposal(6, "/x")
+    times = [record.time for record in servers.records if isinstance(record, Sent | Opened | Closed | Passed)]
+    assert times == sorted(times)
+    assert servers.of(Opened) == [Opened(times[0], 1, 1, 2, "quorum")]
+    epoch, ack, proposed = servers.of(Sent)
+    assert epoch == Sent(epoch.time, 1, 1, 1, 2, "ACKEPOCH", 3, epoch=-1, size=24)
+    assert ack == Sent(ack.time, 2, 1, 1, 2, "ACK", 5, size=20)
+    txn = LoggedTxn(6, 3, 7, 1, "/x", 46)
+    assert proposed == Sent(proposed.time, 3, 1, 2, 1, "PROPOSAL", 6, txn=txn, size=66)
+    assert servers.passed() == [1, 2, 3]
+    assert [record.by for record in servers.of(Closed)] == ["proxy"]
+
+
+@pytest.mark.parametrize("port", ["quorum", "election"])
+def test_a_cut_goes_one_way_and_what_waits_passes_when_it_is_mended(port: Port) -> None:
+    with pair() as servers:
+        one, two = servers.connection(port)
+        message = ACK if port == "quorum" else pack(">qq", -65536, 1) + buffer(b"1.2.3.4:5")
+        one.sendall(message)
+        receive(two, len(message) if port == "quorum" else 20 + len(f"127.0.0.1:{servers.proxy.port(2, 1, port)}"))
+        servers.proxy.cut(1, 2)
+        one.sendall(COMMIT + PING)
+        one.shutdown(socket.SHUT_WR)
+        two.sendall(ACK)
+        assert receive(one, 20) == ACK
+        if port == "quorum":
+            servers.until_sent(4)
+            assert [record.kind for record in servers.of(Sent)] == ["ACK", "COMMIT", "PING", "ACK"]
+            assert servers.passed() == [1, 4]
+        assert silent(two)
+        servers.proxy.mend(1, 2)
+        assert receive(two, 40) == COMMIT + PING
+        assert two.recv(1) == b""
+        two.sendall(PING)
+        assert receive(one, 20) == PING, "only one direction has ended"
+    assert [(fault.what, fault.sender, fault.receiver) for fault in servers.of(Fault)] == [
+        ("cut", 1, 2),
+        ("mend", 1, 2),
+    ]
+    assert servers.lost() == []
+
+
+def test_a_cut_is_of_all_connections_of_a_link_whoever_opened_them() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        other_one, other_two = servers.connection()
+        servers.proxy.cut(2, 1)
+        for sock in (two, other_two):
+            sock.sendall(COMMIT)
+        servers.until_sent(2)
+        one.sendall(ACK)
+        assert receive(two, 20) == ACK
+        assert silent(one)
+        assert silent(other_one)
+        servers.proxy.heal()
+        assert receive(one, 20) == receive(other_one, 20) == COMMIT
+
+
+@pytest.mark.parametrize("direction", [(1, 2), (2, 1)])
+def test_a_new_connection_waits_behind_a_cut(direction: tuple[int, int]) -> None:
+    with pair() as servers:
+        servers.proxy.cut(*direction)
+        one = servers.call()
+        one.sendall(ACK)
+        servers.until_sent(1)
+        assert servers.passed() == []
+        servers.proxy.mend(*direction)
+        assert receive(servers.accept(), 20) == ACK
+
+
+def test_what_waits_is_lost_when_its_receiver_is_gone() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        servers.proxy.cut(1, 2)
+        one.sendall(ACK + COMMIT)
+        servers.until_sent(2)
+        two.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, pack("ii", 1, 0))
+        two.close()
+        assert one.recv(1) == b""
+        servers.until_closed()
+        assert servers.lost() == [1, 2]
+        assert servers.passed() == []
+        assert [record.by for record in servers.of(Closed)] == ["server"]
+
+
+def test_what_a_dead_sender_has_sent_arrives_and_then_its_end() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        servers.proxy.cut(1, 2)
+        one.sendall(ACK + COMMIT[:7])
+        servers.until_sent(1)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, pack("ii", 1, 0))
+        one.close()
+        pings = 0
+        while not servers.lost():
+            two.sendall(PING)
+            pings += 1
+            servers.until_sent(1 + pings)
+        assert silent(two), "nobody tells the other end while the link is cut"
+        servers.proxy.mend(1, 2)
+        assert receive(two, 20) == ACK
+        assert receive(two, 7) == COMMIT[:7], "what is no whole packet was sent, too"
+        assert two.recv(1) == b""
+        servers.until_closed()
+        assert [record.by for record in servers.of(Closed)] == ["client"]
+
+
+def test_a_hold_stops_one_kind_and_what_is_behind_it() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        servers.proxy.hold(2, 1, "COMMIT")
+        two.sendall(PING + COMMIT + PING)
+        assert receive(one, 20) == PING
+        assert servers.proxy.wait_held(2, 1, PATIENCE)
+        servers.until_sent(3)
+        one.sendall(COMMIT)
+        assert receive(two, 20) == COMMIT
+        assert silent(one)
+        servers.proxy.release(2, 1)
+        assert receive(one, 40) == COMMIT + PING
+        two.sendall(COMMIT)
+        assert receive(one, 20) == COMMIT, "a hold is cleared when it is released"
+        assert not servers.proxy.wait_held(2, 1, 0)
+    assert [(fault.what, fault.kind) for fault in servers.of(Fault)] == [("hold", "COMMIT"), ("release", "")]
+
+
+def test_the_ack_of_newleader_can_be_held() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        servers.proxy.hold(1, 2, "ACK-LD")
+        first, second = packet("ACK", 1 << 32), packet("ACK", 1 << 32, b"")
+        one.sendall(packet("ACK", 7) + first + second)
+        assert receive(two, 20) == packet("ACK", 7)
+        assert servers.proxy.wait_held(1, 2, PATIENCE)
+        servers.proxy.hold(1, 2, "ACK")
+        assert receive(two, 20) == first
+        assert servers.proxy.wait_held(1, 2, PATIENCE)
+        assert silent(two)
+        servers.proxy.heal()
+        assert receive(two, 20) == second
+
+
+def test_a_snapshot_is_held_before_its_first_byte() -> None:
+    data = packet("SNAP") + snapshot([(b"/a", SIGNATURE)]) + packet("NEWLEADER")
+    with pair() as servers:
+        one, two = servers.connection()
+        servers.proxy.hold(2, 1, "SNAP")
+        two.sendall(data)
+        assert servers.proxy.wait_held(2, 1, PATIENCE)
+        servers.until_sent(2)
+        assert silent(one)
+        servers.proxy.release(2, 1)
+        assert receive(one, len(data)) == data
+    assert [(sent.kind, sent.size) for sent in servers.of(Sent)] == [("SNAP", len(data) - 20), ("NEWLEADER", 20)]
+
+
+def test_one_can_wait_until_a_packet_is_seen() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        assert not servers.proxy.wait_seen(1, 2, "ACK", 0)
+        seen: list[bool] = []
+        waiting = threading.Thread(target=lambda: seen.append(servers.proxy.wait_seen(1, 2, "ACK", PATIENCE)))
+        waiting.start()
+        while waiting.is_alive():
+            one.sendall(ACK)
+            waiting.join(0.01)
+        assert seen == [True]
+        servers.proxy.hold(2, 1, "COMMIT")
+        two.sendall(COMMIT)
+        assert servers.proxy.wait_held(2, 1, PATIENCE)
+        assert servers.proxy.wait_seen(2, 1, "COMMIT", 0), "a packet that is held was seen"
+        assert not servers.proxy.wait_seen(2, 1, "ACK", 0)
+
+
+def test_a_reset_closes_both_ports_and_loses_what_waits() -> None:
+    with pair() as servers:
+        ends = [*servers.connection("quorum"), *servers.connection("election")]
+        servers.proxy.cut(1, 2)
+        ends[0].sendall(ACK)
+        servers.until_sent(1)
+        servers.proxy.reset(2, 1)
+        for end in ends:
+            with pytest.raises(ConnectionResetError):
+                end.recv(1)
+        servers.until_closed(2)
+        assert servers.lost() == [1]
+        assert [record.by for record in servers.of(Closed)] == ["proxy", "proxy"]
+        servers.proxy.mend(1, 2)
+        one, two = servers.connection()
+        one.sendall(ACK)
+        assert receive(two, 20) == ACK
+
+
+def test_a_reset_reaches_a_connection_that_is_being_opened() -> None:
+    with pair(listening=False) as servers:
+        one = servers.call()
+        one.sendall(ACK)
+        servers.until_sent(1)
+        servers.proxy.reset(1, 2)
+        with pytest.raises(ConnectionResetError):
+            one.recv(1)
+        servers.until_closed()
+        assert servers.lost() == [1]
+
+
+def test_a_delay_keeps_the_order() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        servers.proxy.delay(1, 2, 60)
+        one.sendall(ACK + COMMIT)
+        servers.until_sent(2)
+        one.sendall(PING)
+        assert receive(two, 60) == ACK + COMMIT + PING
+        sent = {record.packet: record.time for record in servers.of(Sent)}
+        assert all(record.time - sent[record.packet] >= 55_000 for record in servers.of(Passed))
+        assert servers.passed() == [1, 2, 3]
+        servers.proxy.delay(1, 2, 10_000_000)
+        one.sendall(ACK)
+        servers.until_sent(4)
+        servers.proxy.heal()
+        assert receive(two, 20) == ACK
+    assert [(fault.what, fault.kind) for fault in servers.of(Fault)] == [
+        ("delay", "60"),
+        ("delay", "10000000"),
+        ("heal", ""),
+    ]
+
+
+def test_a_server_that_boots_is_tried_until_it_listens() -> None:
+    with pair(listening=False) as servers:
+        one = servers.call()
+        one.sendall(ACK)
+        servers.until_sent(1)
+        servers.listen()
+        assert receive(servers.accept(), 20) == ACK
+
+
+def test_a_client_may_give_up_before_the_server_listens() -> None:
+    with pair(listening=False) as servers:
+        one = servers.call()
+        one.sendall(ACK)
+        servers.until_sent(1)
+        one.close()
+        servers.until_closed()
+        assert servers.lost() == [1]
+        assert [record.by for record in servers.of(Closed)] == ["client"]
+
+
+def test_the_first_election_message_leads_back_to_the_proxy() -> None:
+    with pair() as servers:
+        one, two = servers.connection("election")
+        one.sendall(pack(">qq", -65536, 1) + buffer(b"127.0.0.1:3888") + b"rest")
+        back = f"127.0.0.1:{servers.proxy.port(2, 1, 'election')}".encode()
+        expected = pack(">qq", -65536, 1) + buffer(back) + b"rest"
+        assert receive(two, len(expected)) == expected
+    assert servers.of(Sent) == []
+
+
+def test_what_cannot_be_decoded_passes_and_is_said() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        one.sendall(ACK + b"\x16\x03\x01\x02\x00")
+        assert receive(two, 25) == ACK + b"\x16\x03\x01\x02\x00"
+        two.sendall(packet("PROPOSAL", 5, b"?") + ACK)
+        assert receive(one, 41) == packet("PROPOSAL", 5, b"?") + ACK
+    reasons = [(record.sender, record.reason) for record in servers.of(Undecoded)]
+    assert reasons[0] == (1, "from byte 20 on: the type of a packet is 369295618")
+    assert reasons[1][1].startswith("packet 2, PROPOSAL: ")
+    assert [record.kind for record in servers.of(Sent)] == ["ACK", "PROPOSAL", "ACK"]
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_what_waits_is_bounded(cut: bool) -> None:
+    """Behind a cut, or before a receiver that does not read, the sender has to wait in the end."""
+    with pair() as servers:
+        one, two = servers.connection()
+        if cut:
+            servers.proxy.cut(1, 2)
+        part = packet("PROPOSAL", 5, bytes(100_000))
+        sent = bytearray()
+        one.settimeout(1)
+        try:
+            while len(sent) < 200 * BOUND:
+                size = one.send((part * 2)[len(sent) % len(part) :][: len(part)])
+                sent += (part * 2)[len(sent) % len(part) :][:size]
+        except TimeoutError:
+            pass
+        assert len(sent) < 100 * BOUND
+        if cut:
+            assert sum(record.size for record in servers.of(Sent)) <= BOUND + (1 << 20)
+            servers.proxy.mend(1, 2)
+        assert receive(two, len(sent)) == sent
+
+
+def test_a_large_snapshot_passes_while_it_is_sent_in_little_memory() -> None:
+    nodes = 100
+    value = SIGNATURE * (75_000)  # about 1 MB
+    with pair() as servers:
+        one, two = servers.connection()
+
+        def send() -> None:
+            begin, end = snapshot().removesuffix(buffer(b"/") + SIGNATURE), buffer(b"/") + SIGNATURE
+            two.sendall(packet("SNAP") + begin)
+            part = buffer(b"/a") + buffer(value) + bytes(68)
+            for _ in range(nodes):
+                two.sendall(part)
+            two.sendall(end + packet("NEWLEADER"))
+
+        tracemalloc.start()
+        sending = threading.Thread(target=send)
+        sending.start()
+        size = len(packet("SNAP") + snapshot()) + nodes * len(buffer(b"/a") + buffer(value) + bytes(68))
+        left = size + 20
+        while left:
+            part = one.recv(min(left, 1 << 18))
+            assert part
+            left -= len(part)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        sending.join()
+        servers.until_sent(2)
+    assert peak < 20 << 20
+    assert size > 100 << 20
+    assert [(sent.kind, sent.size) for sent in servers.of(Sent)] == [("SNAP", size), ("NEWLEADER", 20)]
+    assert servers.passed() == [1, 2]
+
+
+def open_files() -> int:
+    return len(os.listdir("/dev/fd"))
+
+
+def test_nothing_is_open_after_it_is_closed() -> None:
+    before = open_files(), threading.active_count()
+    servers = Pair()
+    servers.connection("quorum")
+    servers.connection("election")
+    servers.proxy.cut(1, 2)
+    servers.call()
+    servers.until(lambda: len(servers.of(Opened)) == 3)
+    servers.close()
+    assert servers.proxy.error is None
+    assert (open_files(), threading.active_count()) == before
+    assert len(servers.of(Closed)) == 3
+    servers.proxy.close()
+
+
+def test_an_error_of_its_own_is_seen() -> None:
+    def record(record: Record) -> None:
+        if isinstance(record, Opened):
+            raise OSError("no space left")
+
+    with listener() as port:
+        ports = port.getsockname()[1], port.getsockname()[1]
+        port.listen()
+        proxy = Proxy({1: ports, 2: ports}, record)
+        proxy.start()
+        with socket.create_connection(("127.0.0.1", proxy.port(1, 2, "quorum"))) as sock:
+            sock.sendall(ACK)
+            with port.accept()[0] as accepted:
+                assert receive(accepted, 20) == ACK, "the servers see nothing of it"
+        proxy.close()
+    assert str(proxy.error) == "no space left"
+
+
+def test_there_may_be_no_port_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zabcheck.ensemble.proxy.LOOPBACK", "192.0.2.1")
+    proxy = Proxy({1: (1, 2), 2: (3, 4)}, [].append)
+    with pytest.raises(OSError, match=r"192\.0\.2\.1"):
+        proxy.start()
+    proxy.close()
+
+
+def test_only_this_machine_is_listened_to() -> None:
+    """On Linux /proc has the addresses of all listening sockets."""
+    table = Path("/proc/net/tcp")
+    with pair() as servers:
+        ports = {f"{servers.proxy.port(1, 2, port):04X}" for port in ("quorum", "election")}
+        assert len(ports) == 2
+        if table.exists():
+            listening = [line.split()[1] for line in table.read_text(encoding="ascii").splitlines()[1:]]
+            found = {tuple(address.split(":")) for address in listening if address.split(":")[1] in ports}
+            assert {address for address, _ in found} == {"0100007F"}
