@@ -25,6 +25,8 @@ from zabcheck.cli import (
     replay,
     run,
     scenario,
+    zookeeper,
+    zookeeper_logs,
 )
 from zabcheck.cli.commands import app, guarded
 from zabcheck.search.run import collect_garbage_less_often
@@ -45,6 +47,8 @@ __all__ = [
     "replay",
     "run",
     "scenario",
+    "zookeeper",
+    "zookeeper_logs",
 ]
 
 

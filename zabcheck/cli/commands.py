@@ -60,16 +60,23 @@ Formats = Annotated[Format, typer.Option("--format", help="How to print the resu
 P = ParamSpec("P")
 
 
-def command(function: Callable[P, int]) -> Callable[P, int]:
-    """Register a command that returns its exit code."""
+def command_of(group: typer.Typer) -> Callable[[Callable[P, int]], Callable[P, int]]:
+    """Register a command that returns its exit code in a group of commands."""
 
-    @wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> int:
-        # Typer has answers of its own to Ctrl-C and to a broken pipe, so they must not get that far.
-        return guarded(lambda: function(*args, **kwargs))
+    def register(function: Callable[P, int]) -> Callable[P, int]:
+        @wraps(function)
+        def wrapper(*args: P.args, **kwargs: P.kwargs) -> int:
+            # Typer has answers of its own to Ctrl-C and to a broken pipe, so they must not get that far.
+            return guarded(lambda: function(*args, **kwargs))
 
-    app.command(function.__name__.rstrip("_"))(wrapper)
-    return wrapper
+        group.command(function.__name__.rstrip("_"))(wrapper)
+        return wrapper
+
+    return register
+
+
+command = command_of(app)
+"""Register a command that returns its exit code."""
 
 
 def guarded(function: Callable[[], int]) -> int:

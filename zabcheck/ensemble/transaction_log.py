@@ -49,8 +49,8 @@ FlawKind = Literal["torn", "checksum", "length", "end", "hole", "body", "header"
 class LogRecord(Struct, frozen=True, gc=False):
     """A whole record. `offset` is where it begins in its file, `time` is in ms since 1970 (the leader's clock).
 
-    `data` is the transaction without its digest, `identity` a hash of that. `digest` is what the tree's digest was afterwards, for
-    the leader that proposed it (ZooKeeper 3.6 and later, `digest.enabled`).
+    `data` is the transaction without its digest, `identity` a hash of that. `digest` is what the tree's digest was
+    afterwards, for the leader that proposed it (ZooKeeper 3.6 and later, `digest.enabled`).
     """
 
     offset: int
@@ -97,7 +97,7 @@ def read_log(path: Path) -> Iterator[LogRecord | Flaw]:
         size = os.fstat(file.fileno()).st_size
         header = file.read(HEADER_SIZE)
         if len(header) < HEADER_SIZE or not header.strip(b"\0"):
-            yield Flaw("torn", 0, "the file ends within its header")
+            yield Flaw("torn", 0, "the file ends within its header; before 3.9.3 a server does not start with it")
             return
         if not header.startswith(LOG_MAGIC):
             yield Flaw("header", 0, f'expected "ZKLG", found {header[:4]!r}')
@@ -113,6 +113,23 @@ def read_log(path: Path) -> Iterator[LogRecord | Flaw]:
             offset = None if flaw.kind == "torn" else _next_record(_rest(file, flaw.offset), flaw.offset)
             if offset is None:
                 return
+
+
+def record_at(path: Path, offset: int) -> LogRecord | None:
+    """The record that begins there; None if there is none any more. OSError if the file cannot be read."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(offset)
+        return next(_records(file, offset, size), None)
+
+
+def operation_name(kind: int) -> str:
+    """What ZooKeeper calls a type of transactions; a number for one that is not known here."""
+    try:
+        first, *rest = Operation(kind).name.lower().split("_")
+    except ValueError:
+        return str(kind)
+    return first + "".join(part.upper() if part in ("ttl", "acl") else part.capitalize() for part in rest)
 
 
 def _records(file: BinaryIO, offset: int, size: int) -> Generator[LogRecord, None, Flaw | None]:
@@ -150,7 +167,8 @@ def _record(offset: int, data: bytes) -> LogRecord:
     end = _end_of_body(data, txn.type)
     digest = None
     if end is not None and len(data) - end == _DIGEST.size:
-        digest = _DIGEST.unpack_from(data, end)[1] & _64_BITS
+        version, value = _DIGEST.unpack_from(data, end)
+        digest = value & _64_BITS if version == _DIGEST_VERSION else None
         data = data[:end]
     identity = int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
     return LogRecord(offset, txn, _TIME.unpack_from(data, _TIME_AT)[0], data, identity, digest)

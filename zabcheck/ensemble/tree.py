@@ -94,7 +94,7 @@ class Tree:
         if path in self._nodes:
             # A snapshot may have the node already; of the parent it may have an older state.
             if kind == Operation.CREATE and cversion > parent.stat.cversion:
-                self._child(parent, cversion, max(zxid, parent.stat.pzxid))
+                self._child(parent, cversion, zxid)
             return
         if cversion == -1:
             cversion = parent.stat.cversion + 1
