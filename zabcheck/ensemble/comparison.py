@@ -83,9 +83,10 @@ def compare(disks: Sequence[Disk]) -> Comparison:
         found = [*_conflicts(there, first, end, holdings)]
         if not found and any(holding.what == "nothing" for holding in holdings):
             found.append(Difference(_missing(disks, holdings, end), first, end - 1, holdings))
-        differences += found
         if not differences and len(there) > 1:
-            agree = end - 1
+            until = found[0].first if found else end
+            agree = until - 1 if until > first else agree
+        differences += found
     return Comparison(compared, agree, tuple(_joined(differences)), tuple(behind))
 
 

@@ -49,8 +49,8 @@ FlawKind = Literal["torn", "checksum", "length", "end", "hole", "body", "header"
 class LogRecord(Struct, frozen=True, gc=False):
     """A whole record. `offset` is where it begins in its file, `time` is in ms since 1970 (the leader's clock).
 
-    `data` is the transaction without its digest, `identity` a hash of that. `digest` is what the tree's digest was
-    afterwards, for the leader that proposed it (ZooKeeper 3.6 and later, `digest.enabled`).
+    `data` is the transaction without its digest, `identity` a hash of that (see `_failed_alike`). `digest` is what the
+    tree's digest was afterwards, for the leader that proposed it (ZooKeeper 3.6 and later, `digest.enabled`).
     """
 
     offset: int
@@ -90,7 +90,7 @@ def zxid_of_name(name: str, prefix: str) -> int | None:
 def read_log(path: Path) -> Iterator[LogRecord | Flaw]:
     """What a file holds, in order. After damage it goes on with the next record that is whole, if there is one.
 
-    OSError if the file cannot be read. About 10 µs a record; memory is that of one record, as long as the file is not
+    OSError if the file cannot be read. About 5 µs a record; memory is that of one record, as long as the file is not
     damaged: then it is the rest of the file.
     """
     with path.open("rb", buffering=_CHUNK) as file:
@@ -170,8 +170,27 @@ def _record(offset: int, data: bytes) -> LogRecord:
         version, value = _DIGEST.unpack_from(data, end)
         digest = value & _64_BITS if version == _DIGEST_VERSION else None
         data = data[:end]
-    identity = int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
+    content = _failed_alike(data) if txn.type == Operation.MULTI and end is not None else data
+    identity = int.from_bytes(blake2b(content, digest_size=8).digest(), "big")
     return LogRecord(offset, txn, _TIME.unpack_from(data, _TIME_AT)[0], data, identity, digest)
+
+
+def _failed_alike(data: bytes) -> bytes:
+    """A multi as it is hashed. All parts of one that fails count as errors.
+
+    A leader of ZooKeeper 3.8 marks them so when it applies it, which may be before or after it logs it; so the logs
+    of a leader and its followers differ in that.
+    """
+    starts, at = [], _TXN_HEADER + 4
+    for _ in range(_int(data, _TXN_HEADER)):
+        starts.append(at)
+        at = _after(data, at + 4)
+    if all(_int(data, start) != Operation.ERROR for start in starts):
+        return data
+    content = bytearray(data)
+    for start in starts:
+        _INT.pack_into(content, start, Operation.ERROR)
+    return bytes(content)
 
 
 def _end_of_body(data: bytes, kind: int) -> int | None:
@@ -281,9 +300,12 @@ def _next_record(rest: bytes, offset: int) -> int | None:
     at = 1
     first = len(rest) - len(rest.lstrip(b"\0"))
     # After a hole the record begins with the upper half of its checksum, which is zeros too.
-    candidates = range(max(1, first - 7), first - 3) if first > 4 else range(0)
+    candidates = [*range(max(1, first - 7), first - 3)]
+    if len(rest) >= _PREFIX.size:
+        # If only the end of the record is damaged, its length says where the next one begins.
+        candidates.append(_PREFIX.unpack_from(rest)[1] + _PREFIX.size + 1)
     for start in candidates:
-        if _is_record(rest, start):
+        if start > 0 and _is_record(rest, start):
             return offset + start
     while (at := rest.find(_NEXT_RECORD, at)) >= 0:
         at += 1
