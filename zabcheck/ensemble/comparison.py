@@ -70,6 +70,8 @@ def compare(disks: Sequence[Disk]) -> Comparison:
     compared, agree = 0, None
     differences: list[Difference] = []
     behind = [0] * len(disks)
+    # Not `last`: damage may keep a boot from what is there.
+    ends = [max((each.end - 1 for each in disk.stretches), default=disk.last) for disk in disks]
     for first, end in pairwise(cuts):
         stretches = [ranges.get(first) for ranges in held]
         there = [stretch for stretch in stretches if stretch is not None]
@@ -77,7 +79,9 @@ def compare(disks: Sequence[Disk]) -> Comparison:
             continue
         if len(there) > 1:
             compared += end - first
-        holdings = tuple(_holding(disk, stretch, first, end) for disk, stretch in zip(disks, stretches, strict=True))
+        holdings = tuple(
+            _holding(disk, stretch, end, last) for disk, stretch, last in zip(disks, stretches, ends, strict=True)
+        )
         for at, holding in enumerate(holdings):
             behind[at] += (end - first) * (holding.what == "not yet")
         found = [*_conflicts(there, first, end, holdings)]
@@ -90,12 +94,12 @@ def compare(disks: Sequence[Disk]) -> Comparison:
     return Comparison(compared, agree, tuple(_joined(differences)), tuple(behind))
 
 
-def _holding(disk: Disk, stretch: Stretch | None, first: int, end: int) -> Holding:
+def _holding(disk: Disk, stretch: Stretch | None, end: int, last: int) -> Holding:
     if stretch is not None:
         return Holding("transaction", stretch)
     if is_covered(end - 1, disk.snapshots):
         return Holding("snapshot")
-    return Holding("nothing" if disk.last >= end else "not yet")
+    return Holding("nothing" if last >= end else "not yet")
 
 
 def _missing(disks: Sequence[Disk], holdings: Sequence[Holding], end: int) -> Literal["missing", "tail"]:

@@ -30,6 +30,7 @@ _CHUNK = 1 << 20
 _LONGEST = 1 << 30  # of a field, in bytes; ZooKeeper's jute.maxbuffer is an int, and 1 MiB unless it is set
 _LAST_PATH = "/"
 _SEAL = b"/"
+_END = b"\0\0\0\1/"
 _INTERNAL = "/zookeeper/"
 _STAT = struct.Struct(">qqqqiiiqq")
 _DIGESTED = struct.Struct(">qqqqqiiiq")
@@ -133,8 +134,10 @@ class _Reading:
         message = ""
         try:
             self._read()
-        except (Truncated, EOFError) as error:
-            state, message = "torn", str(error) or "the file ends too early"
+        except Truncated as error:
+            state, message = "damaged" if self._has_end(error.offset) else "torn", str(error)
+        except EOFError:
+            state, message = "torn", "the compressed file ends too early"
         except (JuteError, gzip.BadGzipFile, zlib.error) as error:
             state, message = "damaged", str(error)
         return Snapshot(
@@ -149,6 +152,14 @@ class _Reading:
             self._digest,
             self._last_zxid,
         )
+
+    def _has_end(self, offset: int) -> bool:
+        """Whether it was written to its end, though a field that begins at `offset` says that it is longer."""
+        if self._path.suffix == ".gz":
+            return True  # else gzip would have told
+        size = self._file.seek(0, 2)
+        self._file.seek(max(0, size - len(_END)))
+        return offset < size and self._file.read() == _END
 
     def _read(self) -> None:
         magic = self._take(len(SNAPSHOT_MAGIC), "the header")

@@ -96,7 +96,7 @@ def read_log(path: Path) -> Iterator[LogRecord | Flaw]:
     with path.open("rb", buffering=_CHUNK) as file:
         size = os.fstat(file.fileno()).st_size
         header = file.read(HEADER_SIZE)
-        if len(header) < HEADER_SIZE or not header.strip(b"\0"):
+        if len(header) < HEADER_SIZE or header.rstrip(b"\0") in (b"", b"Z", b"ZK", b"ZKL"):
             yield Flaw("torn", 0, "the file ends within its header; before 3.9.3 a server does not start with it")
             return
         if not header.startswith(LOG_MAGIC):
@@ -303,7 +303,8 @@ def _next_record(rest: bytes, offset: int) -> int | None:
     candidates = [*range(max(1, first - 7), first - 3)]
     if len(rest) >= _PREFIX.size:
         # If only the end of the record is damaged, its length says where the next one begins.
-        candidates.append(_PREFIX.unpack_from(rest)[1] + _PREFIX.size + 1)
+        length: int = _PREFIX.unpack_from(rest)[1]
+        candidates.append(_PREFIX.size + length + 1)
     for start in candidates:
         if start > 0 and _is_record(rest, start):
             return offset + start
