@@ -25,6 +25,8 @@ from zabcheck.ensemble.recording import (
     now,
 )
 
+WINDOW = 100
+"""How many writes of one client may be without an answer. (kazoo would block the caller at some 280.)"""
 SESSION = 10.0
 """Seconds after which the leader forgets a client; the longest that the servers' tick allows."""
 
@@ -55,6 +57,11 @@ class Client:
     def outstanding(self) -> int:
         """How many writes have no answer yet."""
         return self._asked - self._answered
+
+    @property
+    def may_write(self) -> bool:
+        """Whether the window has room."""
+        return self.outstanding < WINDOW
 
     def write(self, size: int) -> None:
         """Ask for the creation of a node with `size` bytes in it; the answer is recorded when it comes."""

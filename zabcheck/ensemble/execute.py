@@ -40,6 +40,8 @@ from zabcheck.ensemble.schedule import (
     in_words,
 )
 
+WINDOW_OPENS = 0.3
+"""Seconds for which a client waits to write more, when its window is full."""
 UP_AT_FIRST = 30.0
 """Seconds in which a fresh ensemble has to elect a leader."""
 UP_AT_LAST = 20.0
@@ -127,8 +129,11 @@ class Execution:
         servers, proxy = self.ensemble.servers, self.ensemble.proxy
         match choice:
             case Write(server, count, size):
-                for _ in range(count):
-                    self.clients[roles[server]].write(size)
+                client = self.clients[roles[server]]
+                for written in range(count):
+                    if not self.ensemble.await_all(WINDOW_OPENS, lambda: client.may_write):
+                        return f"only {written} of them: nothing is answered"
+                    client.write(size)
             case Settle(seconds):
                 if not self.ensemble.await_all(seconds, self._all_answered):
                     return "some writes have no answer"
