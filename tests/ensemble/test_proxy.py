@@ -406,3 +406,16 @@ def test_only_this_machine_is_listened_to() -> None:
             listening = [line.split()[1] for line in table.read_text(encoding="ascii").splitlines()[1:]]
             found = {tuple(address.split(":")) for address in listening if address.split(":")[1] in ports}
             assert {address for address, _ in found} == {"0100007F"}
+
+
+def test_a_trap_is_sprung_once_when_its_packet_is_read_and_the_packet_passes() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        sprung: list[int] = []
+        servers.proxy.trap(1, 2, "ACK", lambda: sprung.append(len(servers.passed())))
+        one.sendall(PING + ACK + ACK + COMMIT)
+        assert receive(two, 80) == PING + ACK + ACK + COMMIT
+        assert sprung == [0]
+    assert [(fault.what, fault.sender, fault.receiver, fault.kind) for fault in servers.of(Fault)] == [
+        ("trap", 1, 2, "ACK")
+    ]

@@ -175,7 +175,7 @@ class Execution:
             case KillAt(server, sender, receiver, kind):
                 if roles[sender] == roles[receiver]:
                     return "passed over: one server has no link to itself"
-                proxy.hold(roles[sender], roles[receiver], kind, then=servers[roles[server]].kill)
+                proxy.trap(roles[sender], roles[receiver], kind, servers[roles[server]].kill)
             case Await(sender, receiver, seconds):
                 if not proxy.wait_held(roles[sender], roles[receiver], seconds):
                     return "no such packet came"

@@ -28,6 +28,8 @@ class Link:
         self.cut = False
         self.hold: str | None = None
         """Packets of this name do not pass, nor does what is behind them."""
+        self.trap: tuple[str, Callable[[], None]] | None = None
+        """What is done, once, the moment a packet of this name is read."""
         self.delay = 0.0
         """Seconds."""
         self.pipes: list[Pipe] = []
@@ -44,6 +46,13 @@ class Link:
         """Let pass what may."""
         for pipe in [*self.pipes]:
             pipe.pump()
+
+    def sprung(self, kind: str) -> None:
+        """A packet of this name was read."""
+        if self.trap is not None and self.trap[0] == kind:
+            action = self.trap[1]
+            self.trap = None
+            action()
 
     def changed(self) -> None:
         """Something was read, or stands at the hold."""
@@ -201,6 +210,8 @@ class Pipe:
             self._record(self._sent(number, piece.packet, piece.size))
         self._bytes += len(piece.data)
         self._queue.append(Waiting(self._loop.time(), piece, number, end))
+        if piece.begins is not None:
+            self._link.sprung(piece.begins)
 
     def _sent(self, number: int, packet: QuorumPacket, size: int) -> Sent:
         txn: LoggedTxn | None = None

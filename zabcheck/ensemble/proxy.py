@@ -106,6 +106,18 @@ class Proxy:
 
         self._change("release", sender, receiver, release)
 
+    def trap(self, sender: int, receiver: int, kind: str, action: Callable[[], None]) -> None:
+        """Call `action`, once, in the proxy's thread, the moment the next packet of this kind is read, before it passes.
+
+        It passes then, as what is in the network does when its sender dies. A link has one trap; `heal` removes it.
+        """
+        assert kind in KINDS, kind
+
+        def trap(link: Link) -> None:
+            link.trap = kind, action
+
+        self._change("trap", sender, receiver, trap, kind)
+
     def delay(self, sender: int, receiver: int, milliseconds: int) -> None:
         """Everything passes so much later than it was sent; 0 ends it. The order is kept."""
 
@@ -131,7 +143,7 @@ class Proxy:
         def heal() -> None:
             self._record(Fault(now(), "heal"))
             for link in self._links.values():
-                link.cut, link.hold, link.delay = False, None, 0.0
+                link.cut, link.hold, link.trap, link.delay = False, None, None, 0.0
             for link in self._links.values():
                 link.pump()
 

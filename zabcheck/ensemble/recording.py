@@ -172,7 +172,7 @@ class Undecoded(Timed, frozen=True):
 
 
 class Fault(Timed, frozen=True):
-    """What was done to the network: "cut", "mend", "hold", "release", "delay", "reset" (of one link each), "heal".
+    """What was done to the network: "cut", "mend", "hold", "release", "trap", "delay", "reset" (of one link each), "heal".
 
     `kind` is the kind of packet for "hold", the milliseconds for "delay".
     """
