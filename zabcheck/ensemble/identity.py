@@ -1,0 +1,71 @@
+"""What a transaction of ZooKeeper is called in a trace, the same whoever tells of it: a log, a packet, a disk.
+
+A transaction's identity is the pair of zxid and value; the value here is who asked for it, and as which request:
+
+    c3.17     request 17 of a session of client 3
+    c3.open   the creation of such a session; c3.close is its end
+    0x1000187d2450000.17   the same of a session that none of the recorded clients had
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from invariants.events import Txn, Zxid
+from zabcheck.ensemble.recording import LoggedTxn, Record, Session
+
+CREATE_SESSION, CLOSE_SESSION = -10, -11
+"""The types of these two transactions (ZooDefs.OpCode)."""
+
+
+class Told(Protocol):
+    """What everybody tells of a transaction."""
+
+    @property
+    def zxid(self) -> int: ...
+    @property
+    def session(self) -> int: ...
+    @property
+    def cxid(self) -> int: ...
+    @property
+    def type(self) -> int: ...
+
+
+class Names:
+    """The names of transactions in one run: `sessions` gives the client of each session."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.sessions = {_unsigned(record.session): record.client for record in records if isinstance(record, Session)}
+        self._known: dict[Txn, Txn] = {}
+        self._of: dict[Zxid, list[Txn]] = {}
+        self._paths: dict[Txn, str] = {}
+
+    def txn(self, told: Told) -> Txn:
+        """The transaction that `told` tells of; equal ones are the same object. O(1)."""
+        session = _unsigned(told.session)
+        client = self.sessions.get(session)
+        request = {CREATE_SESSION: "open", CLOSE_SESSION: "close"}.get(told.type, str(told.cxid))
+        who = f"0x{session:x}" if client is None else f"c{client}"
+        txn = Txn(Zxid.unpack(_unsigned(told.zxid)), f"{who}.{request}")
+        known = self._known.setdefault(txn, txn)
+        if known is txn:
+            self._of.setdefault(txn.zxid, []).append(txn)
+        return known
+
+    def learn(self, logged: LoggedTxn) -> None:
+        """Remember what a packet or a disk tells of a transaction."""
+        txn = self.txn(logged)
+        if logged.path:
+            self._paths[txn] = logged.path
+
+    def of(self, zxid: Zxid) -> list[Txn]:
+        """The transactions of this zxid that anybody told of so far: one, unless something is badly wrong."""
+        return self._of.get(zxid, [])
+
+    def find(self, zxid: Zxid, path: str) -> Txn | None:
+        """The transaction of this zxid that created the node `path`, as far as that is known; None if none is known."""
+        txns = self.of(zxid)
+        return next((txn for txn in txns if self._paths.get(txn) == path), txns[0] if txns else None)
+
+
+def _unsigned(number: int) -> int:
+    return number & 0xFFFF_FFFF_FFFF_FFFF

@@ -1,0 +1,273 @@
+"""What a server's log says happened: the server's own word, in its own order.
+
+A line has the form `2026-01-31T12:00:00.123+0000 [thread] LEVEL class - message`; a line of another form belongs to
+the one before it (a stack trace). Most lines say nothing of Zab and are passed over. A line that says that a
+transaction was proposed or delivered, or where an election or a synchronisation is, must never be passed over by
+mistake: if it cannot be understood, that is a *problem*, told with file and line.
+
+The messages are those of ZooKeeper 3.6 to 3.9:
+
+    Leader                  Proposing:: sessionid:0x… type:… cxid:0x… zxid:0x… txntype:…          abcast
+    FinalRequestProcessor   Processing request:: sessionid:0x… … txntype:…                        abdeliver
+    Leader                  Have quorum of supporters, …; … last processed zxid: 0x…              established
+    Learner                 Learner received NEWLEADER message / … UPTODATE message
+    Learner                 It took …ms to persist and commit txns in packetsCommitted …          (since 3.8.4, 3.9.1)
+    FastLeaderElection      New election. My id = …, proposed zxid=0x…       how far the server's memory reaches
+    QuorumPeer              LOOKING, FOLLOWING, LEADING, Peer state changed: leading - synchronization …
+"""
+
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec import Struct
+
+FRAMES = 5
+"""How many lines of a stack trace are kept."""
+
+
+class Line(Struct, frozen=True):
+    """Base of what a line says. `number` counts from 1; `time` is in microseconds, cut to a millisecond."""
+
+    number: int
+    time: int
+
+
+class State(Line, frozen=True):
+    """The server is "looking", "following", "leading" or "observing" from here on."""
+
+    role: str
+
+
+class Election(Line, frozen=True):
+    """It proposes itself, with the zxid of the last transaction in its memory (or the start of an epoch)."""
+
+    zxid: int
+
+
+class Phase(Line, frozen=True):
+    """The step of Zab that it is in, in its own words: "leading - discovery", "following - synchronization - diff"."""
+
+    text: str
+
+
+class Request(Line, frozen=True):
+    """Base of the lines that name a transaction; `type` is the operation's number, -1 for a request that failed."""
+
+    session: int
+    cxid: int
+    zxid: int
+    type: int
+
+
+class Proposing(Request, frozen=True):
+    """It broadcasts this transaction, as leader."""
+
+
+class Delivering(Request, frozen=True):
+    """It applies this committed transaction."""
+
+
+_R = TypeVar("_R", Proposing, Delivering)
+
+
+class Supporters(Line, frozen=True):
+    """It is established as leader; `zxid` is the start of its epoch."""
+
+    zxid: int
+
+
+class NewLeader(Line, frozen=True):
+    """It has received NEWLEADER."""
+
+
+class UpToDate(Line, frozen=True):
+    """It has received UPTODATE."""
+
+
+class Persisted(Line, frozen=True):
+    """At NEWLEADER it has logged and applied what was committed by then, without a line for each."""
+
+
+class Forced(Line, frozen=True):
+    """It will write a snapshot at NEWLEADER though it gets a DIFF, and so applies at once what is committed."""
+
+
+class Version(Line, frozen=True):
+    """The version that it says it is."""
+
+    text: str
+
+
+class Failure(Line, frozen=True):
+    """An exception, or a line of level ERROR; `frames` are the first lines of the stack trace, if there is one."""
+
+    level: str
+    source: str
+    message: str
+    frames: tuple[str, ...] = ()
+
+
+AnyLine = (
+    State
+    | Election
+    | Phase
+    | Proposing
+    | Delivering
+    | Supporters
+    | NewLeader
+    | UpToDate
+    | Persisted
+    | Forced
+    | Version
+    | Failure
+)
+
+
+class ServerLog(Struct, frozen=True):
+    """What a log file says, in order. `problems` are lines that ought to be understood and are not."""
+
+    file: str
+    lines: tuple[AnyLine, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+_LINE = re.compile(
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3})([+-]\d{4}) \[(.*?)\] +"
+    r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +(\S+) +- (.*)"
+)
+_REQUEST = re.compile(
+    r"sessionid:0x([0-9a-f]+) type:\S+ cxid:0x([0-9a-f]+) zxid:0x([0-9a-f]+) txntype:(-?\d+|unknown) reqpath:.*"
+)
+_EXCEPTION = re.compile(r"(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
+_ZXID = re.compile(r"zxid ?[:=] ?0x([0-9a-f]+)")
+_ROLES = {"LOOKING": "looking", "FOLLOWING": "following", "LEADING": "leading", "OBSERVING": "observing"}
+_NEEDED = (
+    "Proposing:: ",
+    "FinalRequestProcessor - Processing request:: ",
+    "Have quorum of supporters",
+    "Learner received UPTODATE",
+    "Learner received NEWLEADER",
+    "New election. My id",
+)
+"""A line with one of these in it has to be understood."""
+
+_NO_HEADER = 0xFFFF_FFFF_FFFF_FFFE
+"""The zxid that is printed of a request without a transaction: a read, or a write that waits for its turn."""
+
+
+def read_log(path: Path) -> ServerLog:
+    """What the log file `path` says. O(its size). OSError if it cannot be read.
+
+    A last line without a line feed was cut off when the server was killed: it says nothing, and is no problem.
+    """
+    data = path.read_bytes()
+    text = data.decode("utf-8", errors="replace").split("\n")
+    text.pop()  # what is behind the last line feed
+    return _Parser(path.name).parse(text)
+
+
+class _Parser:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.lines: list[AnyLine] = []
+        self.problems: list[str] = []
+        self._seconds: dict[str, int] = {}
+        self._open: tuple[int, int, str, str, str] | None = None  # number, time, level, source, message of the last
+        self._more: list[str] = []  # what follows the last
+
+    def parse(self, text: list[str]) -> ServerLog:
+        for number, raw in enumerate(text, start=1):
+            match = _LINE.fullmatch(raw.rstrip("\r"))
+            if match is None:
+                self._continue(number, raw.rstrip("\r"))
+                continue
+            self._close()
+            second, millisecond, offset, _, level, source, message = match.groups()
+            time = self._second(second + offset) + int(millisecond) * 1000
+            self._open = number, time, level, source.rpartition(".")[2], message
+        self._close()
+        return ServerLog(self.file, tuple(self.lines), tuple(self.problems))
+
+    def _second(self, text: str) -> int:
+        """Microseconds since 1970 of a time with its offset from UTC, in whole seconds."""
+        known = self._seconds.get(text)
+        if known is None:
+            known = self._seconds[text] = int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%S%z").timestamp()) * 1_000_000
+        return known
+
+    def _continue(self, number: int, raw: str) -> None:
+        if any(needed in raw for needed in _NEEDED):
+            self._problem(number, raw)
+        elif len(self._more) < FRAMES:
+            self._more.append(raw)
+
+    def _problem(self, number: int, raw: str) -> None:
+        self.problems.append(
+            f"{self.file}, line {number}: expected a line that says when and what, found {raw[:120]!r}"
+        )
+
+    def _close(self) -> None:
+        """The last line is over, with all that follows it."""
+        if self._open is None:
+            self._more.clear()
+            return
+        number, time, level, source, message = self._open
+        self._open = None
+        said = self._understand(number, time, source, message)
+        if said is not None:
+            self.lines.append(said)
+        elif level in ("ERROR", "FATAL") or any(map(_EXCEPTION.match, self._more)):
+            self.lines.append(Failure(number, time, level, source, message, tuple(self._more)))
+        self._more.clear()
+
+    def _understand(self, number: int, time: int, source: str, message: str) -> AnyLine | None:
+        match source:
+            case "FinalRequestProcessor" if message.startswith("Processing request:: "):
+                return self._request(Delivering, number, time, message)
+            case "Leader" if message.startswith("Proposing:: "):
+                return self._request(Proposing, number, time, message)
+            case "Leader" if message.startswith("Have quorum of supporters"):
+                zxid = self._zxid(number, message)
+                return None if zxid is None else Supporters(number, time, zxid)
+            case "Learner" if message.startswith("Learner received UPTODATE"):
+                return UpToDate(number, time)
+            case "Learner" if message.startswith("Learner received NEWLEADER"):
+                return NewLeader(number, time)
+            case "Learner" if message.startswith("It took ") and "packetsCommitted" in message:
+                return Persisted(number, time)
+            case "Learner" if message.startswith("Forcing a snapshot write"):
+                return Forced(number, time)
+            case "FastLeaderElection" if message.startswith("New election. My id"):
+                zxid = self._zxid(number, message)
+                return None if zxid is None else Election(number, time, zxid)
+            case "QuorumPeer" if message in _ROLES:
+                return State(number, time, _ROLES[message])
+            case "QuorumPeer" if message.startswith("Peer state changed: "):
+                return Phase(number, time, message.removeprefix("Peer state changed: "))
+        version = message.partition("zookeeper.version=")[2]
+        return Version(number, time, version.split(",")[0]) if version else None
+
+    def _zxid(self, number: int, message: str) -> int | None:
+        match = _ZXID.search(message)
+        if match is None:
+            self._problem(number, message)
+            return None
+        return int(match[1], 16)
+
+    def _request(self, kind: type[_R], number: int, time: int, message: str) -> _R | None:
+        match = _REQUEST.fullmatch(message.partition(":: ")[2])
+        if match is None:
+            self._problem(number, message)
+            return None
+        session, cxid, zxid = (int(digits, 16) for digits in match.groups()[:3])
+        if match[4] == "unknown" or zxid == _NO_HEADER:
+            return None
+        return kind(number, time, session, _signed(cxid), zxid, int(match[4]))
+
+
+def _signed(number: int) -> int:
+    """A 32-bit integer that Java printed in hexadecimal, as 32 or 64 bits."""
+    number &= 0xFFFF_FFFF
+    return number - (1 << 32) if number >> 31 else number
