@@ -108,6 +108,12 @@ class Disk(Timed, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+class Wiped(Timed, frozen=True):
+    """Its data directory was emptied before it was started again."""
+
+    server: int
+
+
 # The network. A link goes from one server to another, over whatever connections there are between the two.
 
 
@@ -172,7 +178,11 @@ class Undecoded(Timed, frozen=True):
 
 
 class Fault(Timed, frozen=True):
+<<<<<<< HEAD
     """What was done to the network: "cut", "mend", "hold", "release", "trap", "delay", "reset" (of one link each), "heal".
+=======
+    """What was done to the network: "cut", "mend", "hold", "release", "delay", "reset" (of one link each), "heal".
+>>>>>>> 3e59f89 (Records of a wiped disk and of what could not be decoded)
 
     `kind` is the kind of packet for "hold", the milliseconds for "delay".
     """
@@ -257,6 +267,7 @@ AnyRecord = (
     | Paused
     | Resumed
     | Disk
+    | Wiped
     | Opened
     | Closed
     | Sent
