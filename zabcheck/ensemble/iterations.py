@@ -1,0 +1,241 @@
+"""What is known of servers, leaders and connections while the packets of a recording are judged.
+
+An *iteration* of a follower (DSN 2011, IV) is one connection of it to a prospective leader. A server that is down, cut
+off or paused goes on to be what it was: only what it sends next tells more.
+
+Whatever is noted here is certain, or it is noted in the direction that excuses more: a packet that was passed on may
+never have been read by a process that died, so a rule asks "could it have known?" of what was passed on, and "must it
+know?" only of what the server itself has sent before. Packets that a server sent on another connection count from the
+moment that a new one was opened: a server talks to one leader at a time.
+"""
+
+from collections import deque
+from typing import NamedTuple
+
+from invariants import Zxid
+from zabcheck.ensemble.recording import Sent
+
+SHOWN = 10
+"""How many packets of a connection are kept for a report."""
+
+RECEIVED, ON_ITS_WAY, LOST = "received", "on its way", "lost"
+
+_COUNTER = 0xFFFFFFFF
+
+
+def epoch_of(zxid: int) -> int:
+    """The epoch of a packed zxid."""
+    return zxid >> 32
+
+
+def is_txn(zxid: int) -> bool:
+    """Whether a transaction can have this zxid. ⟨e,0⟩ has none: a leader of e counts as being there once it serves."""
+    return zxid > 0 and zxid & _COUNTER != 0
+
+
+def shown(zxid: int) -> str:
+    """A packed zxid for a reader.
+
+    >>> shown(0x100000002)
+    '⟨1,2⟩'
+    """
+    return str(Zxid.unpack(zxid)) if zxid >= 0 else str(zxid)
+
+
+def follows(zxid: int, last: int) -> bool:
+    """Whether nothing can be between the two: the next counter of the same epoch, or the first of a later one."""
+    if epoch_of(zxid) == epoch_of(last):
+        return zxid == last + 1
+    return zxid > last and zxid & _COUNTER == 1
+
+
+class Packet:
+    """A packet, and what became of it: it is received, on its way, or lost."""
+
+    def __init__(self, sent: Sent) -> None:
+        self.sent = sent
+        self.state = ON_ITS_WAY
+
+
+class Told(NamedTuple):
+    """What an ACKEPOCH says: f.a, or -1, and the last zxid of the history."""
+
+    current_epoch: int
+    zxid: int
+
+
+class Claim(NamedTuple):
+    """A server said that it has the history up to `zxid`: with this packet, of its incarnation number `incarnation`.
+
+    `said` is "ACK", "ACK of NEWLEADER", "ACKEPOCH", or "COMMIT" of a leader that needed its own vote.
+    """
+
+    zxid: int
+    said: str = ""
+    packet: int = 0
+    incarnation: int = 0
+
+
+NOTHING = Claim(0)
+
+
+class Adoption(NamedTuple):
+    """NEWLEADER of `epoch` was passed on, behind a history up to `zxid`."""
+
+    epoch: int
+    zxid: int
+
+
+class Server:
+    """What has to survive on the disk of a server, as far as its own packets tell.
+
+    `promised`: the last epoch that it promised, as follower or leader (f.p).
+    `adopted`: the last epoch whose NEWLEADER it acknowledged, or that it leads (f.a): at least; `adopted_at_most`: None
+    as long as nothing is known. `acknowledged`: up to here it said that it has the history. `adoption`: the last epoch
+    that it may have adopted as follower. `at_most`: its history ends here at the latest, None if that is not known.
+    `asking`: the connections on which followers have asked it for an epoch and have no answer.
+    `leaderships`: those of it, by epoch. `incarnation` counts its starts.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.incarnation = 0
+        self.promised = 0
+        self.adopted = 0
+        self.adopted_at_most: int | None = None
+        self.acknowledged = NOTHING
+        self.adoption: Adoption | None = None
+        self.at_most: int | None = None
+        self.asking: list[Iteration] = []
+        self.leaderships: dict[int, Leadership] = {}
+
+    def may_adopt(self, epoch: int) -> None:
+        """From here on its f.a may be this."""
+        self.adopted_at_most = max(epoch, self.adopted_at_most or 0)
+
+    def has_adopted(self, epoch: int) -> None:
+        """It says that its f.a is this."""
+        self.adopted = max(self.adopted, epoch)
+        self.may_adopt(epoch)
+
+    def has_acknowledged(self, zxid: int, said: str, packet: int) -> None:
+        """It says that it has the history up to here."""
+        if is_txn(zxid) and zxid > self.acknowledged.zxid:
+            self.acknowledged = Claim(zxid, said, packet, self.incarnation)
+
+    def is_cut_to(self, zxid: int) -> None:
+        """It was told to take over a history that ends here: it may forget what comes after."""
+        if zxid < self.acknowledged.zxid:
+            self.acknowledged = self.acknowledged._replace(zxid=zxid)
+        if self.adoption is not None and zxid < self.adoption.zxid:
+            self.adoption = self.adoption._replace(zxid=zxid)
+
+    def is_handed(self, zxid: int) -> None:
+        """A leader sends it something: its history may go up to here."""
+        if self.at_most is not None:
+            self.at_most = max(self.at_most, zxid)
+
+    def is_told_to_adopt(self, epoch: int, zxid: int) -> None:
+        """NEWLEADER was passed on. If that comes twice, one of the two may have been done."""
+        self.may_adopt(epoch)
+        if self.adoption is not None and self.adoption.epoch == epoch:
+            zxid = min(zxid, self.adoption.zxid)
+        self.adoption = Adoption(epoch, zxid)
+
+    def is_wiped(self) -> None:
+        """It lost its disk: nothing can be asked of it any more."""
+        self.promised = self.adopted = 0
+        self.adopted_at_most = self.adoption = self.at_most = None
+        self.acknowledged = NOTHING
+
+    def starts(self) -> None:
+        """It starts: whoever asked it for an epoch before asked in vain."""
+        self.incarnation += 1
+        self.asking = []
+
+
+class Leadership:
+    """What a leader of one epoch has received. A server that leads again leads another epoch.
+
+    `ack_e`: the last ACKEPOCH of each follower that counts. `ack_ld`: who acknowledged NEWLEADER. `acks`: the highest
+    ACK of each. `committed`: the highest zxid that it committed. `adopted_at_most`: its f.a before, as in `Server`.
+    """
+
+    def __init__(self, leader: Server, epoch: int, quorum: int) -> None:
+        self.leader = leader
+        self.epoch = epoch
+        self.quorum = quorum
+        self.adopted_at_most = leader.adopted_at_most
+        self.ack_e: dict[int, Told] = {}
+        self.ack_ld: dict[int, bool] = {}
+        self.acks: dict[int, int] = {}
+        self.committed = 0
+
+    def is_quorum(self, followers: int) -> bool:
+        """Whether so many followers and the leader are one.
+
+        What the leader itself has done is not on the wire: it counts as done.
+        """
+        return followers + 1 >= self.quorum
+
+    def established(self) -> bool:
+        """Whether a quorum has acknowledged NEWLEADER."""
+        return self.is_quorum(len(self.ack_ld))
+
+    def having(self, zxid: int) -> int:
+        """How many followers have acknowledged this transaction. O(servers)."""
+        return sum(acked >= zxid for acked in self.acks.values())
+
+
+class Iteration:
+    """One connection of a follower to a leader: what each of the two has sent, and what of it was passed on.
+
+    What its two servers have promised, adopted, acknowledged is what they had by the time that it was opened.
+    """
+
+    def __init__(self, connection: int, follower: Server, leader: Server, quorum: int) -> None:
+        self.connection = connection
+        self.follower = follower
+        self.leader = leader
+        self.quorum = quorum
+        self.promised = follower.promised
+        self.adopted = follower.adopted
+        self.acknowledged = follower.acknowledged
+        self.adoption = follower.adoption
+        self.at_most = follower.at_most
+        self.incarnation = follower.incarnation
+        self.leader_promised = leader.promised
+        self.observes = False
+        self.packets: deque[Packet] = deque(maxlen=SHOWN)
+        # The follower has sent these.
+        self.cepoch: int | None = None
+        self.ack_e: Told | None = None
+        self.ack_ld = False
+        self.ack_uptodate = False
+        # The leader has received these.
+        self.cepoch_received = False
+        self.ack_e_received = False
+        self.ack_ld_received = False
+        # The leader has sent these. `bound`: the epoch that it chose while this follower was asking. `last`: the end of
+        # the history that it has sent, `uncommitted`: what of it is not committed.
+        self.newepoch: int | None = None
+        self.bound: int | None = None
+        self.sync: Sent | None = None
+        self.newleader = False
+        self.uptodate = False
+        self.last = 0
+        self.proposed = False
+        self.uncommitted: deque[int] = deque()
+        # The follower has received these. `unacknowledged`: zxids of proposals, and whether each has to be acknowledged
+        # by itself. `covered`: up to here its ACK of NEWLEADER acknowledges. `handed`: up to here it was sent anything.
+        self.newepoch_received = False
+        self.newleader_received = False
+        self.uptodate_received = False
+        self.unacknowledged: deque[tuple[int, bool]] = deque()
+        self.covered = 0
+        self.handed = 0
+
+    @property
+    def leadership(self) -> Leadership | None:
+        """That of the epoch which the leader proposed here."""
+        return None if self.newepoch is None else self.leader.leaderships.get(self.newepoch)
