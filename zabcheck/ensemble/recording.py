@@ -178,13 +178,9 @@ class Undecoded(Timed, frozen=True):
 
 
 class Fault(Timed, frozen=True):
-<<<<<<< HEAD
-    """What was done to the network: "cut", "mend", "hold", "release", "trap", "delay", "reset" (of one link each), "heal".
-=======
-    """What was done to the network: "cut", "mend", "hold", "release", "delay", "reset" (of one link each), "heal".
->>>>>>> 3e59f89 (Records of a wiped disk and of what could not be decoded)
+    """What was done to the network: "cut", "mend", "hold", "release", "trap", "delay", "reset" (of a link), "heal".
 
-    `kind` is the kind of packet for "hold", the milliseconds for "delay".
+    `kind` is the kind of packet for "hold" and "trap", the milliseconds for "delay".
     """
 
     what: str
