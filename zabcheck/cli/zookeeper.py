@@ -1,16 +1,265 @@
-"""`zabcheck zookeeper`: what is done with a real ZooKeeper; each of its commands is a module of its own."""
+"""`zabcheck zookeeper`: a real ensemble, broken on purpose and judged; its other commands are modules of their own."""
+
+import shutil
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from secrets import randbelow
+from typing import Annotated
 
 import typer
 
-from zabcheck.cli.commands import OK, app
+from invariants import select
+from invariants.trace import dump
+from zabcheck.cli.commands import (
+    INCONCLUSIVE,
+    OK,
+    VIOLATED,
+    BadInput,
+    Format,
+    Formats,
+    Properties,
+    app,
+    guarded,
+)
+from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.counterexample import write
+from zabcheck.ensemble import schedule as schedules
+from zabcheck.ensemble.distribution import Distribution, NoZooKeeper, find
+from zabcheck.ensemble.draw import draw
+from zabcheck.ensemble.judge import Judged
+from zabcheck.ensemble.observe import write_trace
+from zabcheck.ensemble.recording import Acknowledged, Asked, Sent, read
+from zabcheck.ensemble.schedule import EnsembleSchedule
+from zabcheck.report import ensemble as reports
+from zabcheck.report import terminal
+from zabcheck.report.ensemble import EnsembleSummary
+from zabcheck.report.exports import FORMS
+from zabcheck.report.packets import render_divergence
+from zabcheck.report.story import Story
+from zabcheck.report.traced import story_of_trace
+from zabcheck.report.words import as_text
 
-zookeeper = typer.Typer(invoke_without_command=True, help="Look at a real ZooKeeper: what its servers' disks hold.")
+FAILURES_IN_A_ROW = 3
+"""After so many runs in which the ensemble itself failed there are no more."""
+
+Java = Annotated[Path | None, typer.Option(metavar="PROGRAM", help="The Java to use, if not the machine's.")]
+Home = Annotated[
+    Path | None, typer.Option("--zookeeper-home", metavar="DIR", help="An unpacked release of ZooKeeper to run.")
+]
+Classpath = Annotated[str | None, typer.Option(metavar="PATHS", help="The jars of ZooKeeper, as Java takes them.")]
+
+zookeeper = typer.Typer(
+    invoke_without_command=True,
+    help="Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does.",
+)
 app.add_typer(zookeeper, name="zookeeper")
 
 
 @zookeeper.callback()
-def ensemble(context: typer.Context) -> int:
-    """Look at a real ZooKeeper: what its servers' disks hold."""
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-    return OK
+def ensemble(
+    context: typer.Context,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the first run; the others follow.")] = None,
+    runs: Annotated[int, typer.Option(min=1, help="How many runs, some 5 seconds each.")] = 10,
+    servers: Annotated[int, typer.Option(help="How many servers: 3 or 5.")] = 3,
+    property: Properties = None,
+    java: Java = None,
+    home: Home = None,
+    classpath: Classpath = None,
+    minimise: Annotated[
+        int, typer.Option(metavar="SECONDS", min=0, help="How long to look for a shorter schedule, if one breaks it.")
+    ] = 120,
+    out: Annotated[Path, typer.Option(help="Where recordings and reports are written.")] = Path("reports"),
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the recording of every run.")] = False,
+    format: Formats = Format.text,
+) -> int:
+    """Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does."""
+    if context.invoked_subcommand is not None:
+        return OK
+
+    def search() -> int:
+        with bad_input_for(ValueError):
+            names = None if property is None else [kind.name for kind in select(property)]
+        if servers not in schedules.SIZES:
+            raise BadInput(f"--servers {servers}: expected 3 or 5")
+        check_out(out)
+        distribution = found_distribution(java, home, classpath)
+        first = randbelow(2**32) if seed is None else seed
+        searching = Searching(distribution, servers, names, out, keep)
+        return searching.search(range(first, first + runs), minimise, format)
+
+    return guarded(search)
+
+
+def found_distribution(java: Path | None, home: Path | None, classpath: str | None) -> Distribution:
+    """The ZooKeeper to run. BadInput if there is none, or no client for it."""
+    if home is not None and classpath is not None:
+        raise BadInput("--zookeeper-home and --classpath: expected one of them")
+    try:
+        import kazoo  # noqa: F401  # it is an extra: said here, before anything is started
+    except ImportError:
+        raise BadInput("kazoo is not installed: pip install 'zabcheck[zookeeper]'") from None
+    with bad_input_for(NoZooKeeper):
+        return find(java, home, classpath)
+
+
+class Searching:
+    """A search: its runs are added up, and those in which something is wrong are kept."""
+
+    def __init__(
+        self, distribution: Distribution, servers: int, properties: Sequence[str] | None, out: Path, keep: bool
+    ) -> None:
+        self.distribution = distribution
+        self.servers = servers
+        self.properties = properties
+        self.out = out
+        self.keep = keep
+        self.summary = EnsembleSummary(distribution.version, servers)
+        self.kept: list[Path] = []
+
+    def search(self, seeds: Sequence[int], minimise: int, format: Format) -> int:
+        """Run, minimise, report; the exit code."""
+        worst: tuple[int, Judged] | None = None
+        files: list[Path] = []
+        story: Story | None = None
+        schedule: EnsembleSchedule | None = None
+        try:
+            worst = self._run_all(seeds)
+            if worst is not None:
+                schedule, judged = self._shortest(*worst, minimise)
+                story, files = self._save(schedule, judged)
+        except KeyboardInterrupt:
+            self.summary.interrupted = True
+        if format is Format.json:
+            print_json(
+                "zookeeper",
+                **self.summary.as_json(),
+                counterexample=story
+                and {"violation": story.violation, "schedule": schedule, "files": [as_text(file) for file in files]},
+                kept=[as_text(folder) for folder in self.kept],
+            )
+        else:
+            self._print(story, worst[1] if worst else None, files)
+        if self.summary.wrong:
+            return VIOLATED
+        exercised = any(self.summary.exercised.values())
+        unsure = self.summary.interrupted or self.summary.partial or self.summary.error
+        return INCONCLUSIVE if unsure or not exercised else OK
+
+    def _folder(self, name: str) -> Path:
+        return self.out / f"zookeeper-{self.distribution.version}-{self.servers}-{name}"
+
+    def _run_all(self, seeds: Sequence[int]) -> tuple[int, Judged] | None:
+        """The run in which the worst was wrong, and its seed."""
+        from zabcheck.ensemble.search import attempt
+
+        worst: tuple[int, Judged] | None = None
+        failures = 0
+        with progress(len(seeds), "running") as advance:
+            for number, seed in enumerate(seeds):
+                folder = self._folder(f"seed-{seed}")
+                with bad_path("--out", self.out):
+                    tried = attempt(draw(seed, self.servers), self.distribution, folder, self.properties)
+                self.summary.add(tried.judged, seed, tried.seconds, counts_of(folder))
+                judged = tried.judged
+                if judged.wrong or tried.error or self.keep:
+                    self._keep(folder, tried.schedule, judged)
+                else:
+                    shutil.rmtree(folder)
+                if judged.wrong and (worst is None or _rank(judged) < _rank(worst[1])):
+                    worst = seed, judged
+                failures = failures + 1 if tried.error else 0
+                if failures == FAILURES_IN_A_ROW:
+                    self.summary.error = f"no more runs, as {failures} in a row failed: {tried.error}"
+                    break
+                advance(f"{len(self.summary.wrong)} things wrong", number + 1)
+        return worst
+
+    def _keep(self, folder: Path, schedule: EnsembleSchedule, judged: Judged) -> None:
+        write_trace(judged.observation, folder)
+        write(folder / "schedule.json", schedules.encode(schedule))
+        self.kept.append(folder)
+
+    def _shortest(self, seed: int, judged: Judged, seconds: int) -> tuple[EnsembleSchedule, Judged]:
+        """The shortest schedule found that shows the same, and the run in which it did."""
+        from zabcheck.ensemble.search import attempt, minimise
+
+        wanted = judged.wrong[0]
+        folder = self._folder("minimised")
+        trial = self._folder("trial")
+        best = judged
+
+        def shows(schedule: EnsembleSchedule) -> bool:
+            nonlocal best
+            tried = attempt(schedule, self.distribution, trial, self.properties)
+            if not tried.shows(wanted):
+                return False
+            shutil.rmtree(folder, ignore_errors=True)
+            trial.rename(folder)
+            best = tried.judged._replace(folder=folder)
+            return True
+
+        try:
+            schedule = minimise(draw(seed, self.servers), shows, seconds)
+        finally:
+            shutil.rmtree(trial, ignore_errors=True)
+        version = self.distribution.version
+        return schedules.replaced(schedule, zookeeper=version, finds=wanted), best
+
+    def _save(self, schedule: EnsembleSchedule, judged: Judged) -> tuple[Story | None, list[Path]]:
+        """The report of one run, beside its recording."""
+        self._keep(judged.folder, schedule, judged)
+        saved = [judged.folder / "schedule.json", judged.folder / "trace.jsonl"]
+        if not judged.violated:
+            return None, saved
+        story = story_of(judged)
+        for suffix in (".txt", ".html"):
+            content = FORMS[suffix].make(story, str(saved[0]))
+            saved.append(write(judged.folder / f"report{suffix}", content))
+        return story, saved
+
+    def _print(self, story: Story | None, worst: Judged | None, files: Sequence[Path]) -> None:
+        console = make_console()
+        console.print(reports.render(self.summary))
+        if story is not None:
+            console.print()
+            console.print(terminal.render(story), crop=False)
+        if worst is not None and worst.steps.divergences:
+            console.print()
+            console.print(render_divergence(worst.steps.divergences[0]), crop=False)
+        for file in files:
+            print_path(console, f"wrote {file}")
+        for folder in self.kept:
+            print_path(console, f"kept {folder}")
+
+
+def _rank(judged: Judged) -> int:
+    """The lower, the worse."""
+    from zabcheck.ensemble.judge import SEVEREST
+
+    return SEVEREST.index(judged.wrong[0]) if judged.wrong[0] in SEVEREST else len(SEVEREST)
+
+
+def story_of(judged: Judged) -> Story:
+    """What the report tells of a run: its trace, which names servers as processes."""
+    observation = judged.observation
+    placed = [(number, event) for number, event in enumerate(observation.events, start=2)]
+    digest = sha256(b"".join(dump(observation.trace()))).hexdigest()
+    return story_of_trace(observation.header, placed, judged.verdicts, unit="line", sha256=digest)
+
+
+def counts_of(folder: Path) -> dict[str, int]:
+    """What a recording says of its clients and epochs."""
+    asked = acknowledged = 0
+    epochs: dict[int, None] = {}
+    for record in read(folder):
+        if isinstance(record, Asked):
+            asked += 1
+        elif isinstance(record, Acknowledged):
+            acknowledged += 1
+        elif isinstance(record, Sent) and record.kind == "NEWLEADER":
+            epochs[record.zxid >> 32] = None
+    return {"asked": asked, "acknowledged": acknowledged, "epochs": len(epochs)}
+
+

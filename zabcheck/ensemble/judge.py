@@ -1,31 +1,64 @@
-"""What is said of one run: the properties, the steps, and what else is wrong, from its recording."""
+"""What is said of one run, from its recording: the properties, what else is wrong, the steps, and what is known."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from invariants import Verdict, check
-from zabcheck.ensemble.lives import read_lives
+from zabcheck.ensemble.findings import Coverage, Finding, coverage, findings
+from zabcheck.ensemble.known_issues import Recognised, recognise
+from zabcheck.ensemble.lives import Lives, read_lives
 from zabcheck.ensemble.observe import Observation, observe_lives
 from zabcheck.ensemble.steps import Judgement, judge_recording
+
+SEVEREST = ("durability", "final agreement")
+"""The properties whose violation loses data; of several violations one of these is told first."""
+SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
+"""The kinds of findings that count as wrong; the others are told, but may be what a fault leads to."""
 
 
 class Judged(NamedTuple):
     """One run, judged."""
 
     folder: Path
+    zookeeper: str
     observation: Observation
     verdicts: list[Verdict]
+    findings: list[Finding]
     steps: Judgement
+    known: list[Recognised]
+    coverage: list[Coverage]
 
     @property
     def violated(self) -> list[str]:
-        """The names of the properties that are violated."""
-        return [verdict.property for verdict in self.verdicts if verdict.status == "violated"]
+        """The names of the properties that are violated, the severest first."""
+        names = [verdict.property for verdict in self.verdicts if verdict.status == "violated"]
+        return sorted(names, key=lambda name: SEVEREST.index(name) if name in SEVEREST else len(SEVEREST))
+
+    @property
+    def wrong(self) -> list[str]:
+        """What is wrong, by name, the severest first: properties, then kinds of findings."""
+        kinds = [finding.kind for finding in self.findings if finding.kind in SERIOUS]
+        return list(dict.fromkeys([*self.violated, *kinds]))
+
+    @property
+    def noticed(self) -> list[str]:
+        """What is told besides, by name: exceptions in logs, and rules that packets do not keep."""
+        errors = [each.text.partition("\n")[0] for each in self.findings if each.kind not in SERIOUS]
+        return list(dict.fromkeys([*errors, *(each.name for each in self.steps.divergences)]))
 
 
 def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
-    """Judge the recording in `folder`. O(records and lines of logs)."""
-    observation = observe_lives(read_lives(folder))
+    """Judge the recording in `folder`, by these properties (None: by all). O(records and lines of logs).
+
+    RecordingError if it cannot be read.
+    """
+    lives: Lives = read_lives(folder)
+    observation = observe_lives(lives)
     verdicts = check(observation.trace(), properties)
-    return Judged(folder, observation, verdicts, judge_recording(folder))
+    found = findings(lives, observation)
+    steps = judge_recording(folder)
+    version = lives.run.zookeeper
+    violated = [verdict.property for verdict in verdicts if verdict.status == "violated"]
+    known = list(recognise(version, steps.divergences, found, violated))
+    return Judged(folder, version, observation, verdicts, found, steps, known, coverage(lives, observation))

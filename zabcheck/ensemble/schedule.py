@@ -306,3 +306,8 @@ def in_words(choice: Choice) -> str:
         case Elected(seconds):
             return f"wait for a leader, {seconds:g} s at most"
     raise AssertionError(choice)
+
+
+def replaced(schedule: EnsembleSchedule, **fields: str) -> EnsembleSchedule:
+    """The same schedule with other fields."""
+    return msgspec.structs.replace(schedule, **fields)
