@@ -272,6 +272,35 @@ def test_a_client_may_give_up_before_the_server_listens() -> None:
         assert [record.by for record in servers.of(Closed)] == ["client"]
 
 
+def test_a_call_that_finds_itself_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While nobody listens, the system may give the caller the very port that it calls, and connect it to itself."""
+    with listener() as free:
+        target = free.getsockname()[1]
+    own: list[socket.socket] = []
+
+    def of_that_port() -> socket.socket:
+        sock = socket.socket()
+        if not own:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind(("127.0.0.1", target))
+        own.append(sock)
+        return sock
+
+    monkeypatch.setattr("zabcheck.ensemble.connections.new_socket", of_that_port)
+    proxy = Proxy({1: (1, 1), 2: (target, target)}, lambda _: None)
+    proxy.start()
+    with socket.create_connection(("127.0.0.1", proxy.port(1, 2, "quorum")), PATIENCE) as one:
+        one.sendall(ACK)
+        while len(own) < 2:
+            assert not proxy.wait_seen(1, 2, "PING", 0.01)
+        with socket.create_server(("127.0.0.1", target)) as server:
+            server.settimeout(PATIENCE)
+            with server.accept()[0] as two:
+                assert receive(two, 20) == ACK
+    proxy.close()
+    assert proxy.error is None
+
+
 def test_the_first_election_message_leads_back_to_the_proxy() -> None:
     with pair() as servers:
         one, two = servers.connection("election")

@@ -15,6 +15,9 @@ RETRY = 0.05
 """Seconds until the next attempt to reach a server that does not listen, or whose link is cut."""
 
 
+new_socket = socket.socket  # by a name of its own: a test gives it a port
+
+
 class End(asyncio.Protocol, Sink, Source):
     """One of the two sockets."""
 
@@ -200,7 +203,7 @@ class Connection:
 
     async def _reach(self) -> socket.socket | None:
         """A socket that is connected to the server; None if it does not listen."""
-        sock = socket.socket()
+        sock = new_socket()
         sock.setblocking(False)
         try:
             await asyncio.get_running_loop().sock_connect(sock, (LOOPBACK, self._target))
