@@ -14,6 +14,7 @@ from tests.ensemble.wire import SIGNATURE, buffer, packet, proposal, snapshot
 from zabcheck.ensemble.links import BOUND
 from zabcheck.ensemble.proxy import Port, Proxy
 from zabcheck.ensemble.recording import Closed, Fault, LoggedTxn, Opened, Passed, Record, Sent, Undecoded
+from zabcheck.ensemble.streams import Piece, QuorumStream
 
 ACK, COMMIT, PING = packet("ACK"), packet("COMMIT"), packet("PING")
 
@@ -129,6 +130,29 @@ def test_what_a_dead_sender_has_sent_arrives_and_then_its_end() -> None:
         assert two.recv(1) == b""
         servers.until_closed()
         assert [record.by for record in servers.of(Closed)] == ["client"]
+
+
+def test_what_waits_is_lost_at_once_though_nobody_is_told() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        servers.proxy.cut(1, 2)
+        servers.proxy.cut(2, 1)
+        one.sendall(ACK)
+        servers.until_sent(1)
+        two.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, pack("ii", 1, 0))
+        two.close()
+        servers.until(lambda: servers.lost() == [1])
+        assert silent(one)
+        assert servers.of(Closed) == []
+
+
+def test_a_connection_whose_ends_have_both_finished_is_closed() -> None:
+    with pair() as servers:
+        one, two = servers.connection()
+        one.shutdown(socket.SHUT_WR)
+        two.shutdown(socket.SHUT_WR)
+        assert one.recv(1) == two.recv(1) == b""
+        servers.until_closed()
 
 
 def test_a_hold_stops_one_kind_and_what_is_behind_it() -> None:
@@ -259,6 +283,22 @@ def test_a_server_that_boots_is_tried_until_it_listens() -> None:
         servers.until_sent(1)
         servers.listen()
         assert receive(servers.accept(), 20) == ACK
+
+
+def test_a_server_that_boots_may_be_slow_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zabcheck.ensemble.links.BOUND", 8 << 20)
+    data = packet("PROPOSAL", 5, bytes(1 << 20)) * 7
+    with pair(listening=False) as servers:
+        one = servers.call()
+        one.sendall(data)
+        servers.until_sent(7)
+        servers.listen()
+        two = servers.accept()
+        servers.until(lambda: servers.passed() != [])
+        one.sendall(PING)
+        assert receive(two, len(data)) == data
+        assert receive(two, 20) == PING
+        assert servers.of(Closed) == []
 
 
 def test_a_client_may_give_up_before_the_server_listens() -> None:
@@ -415,6 +455,19 @@ def test_an_error_of_its_own_is_seen() -> None:
                 assert receive(accepted, 20) == ACK, "the servers see nothing of it"
         proxy.close()
     assert str(proxy.error) == "no space left"
+
+
+def test_an_error_in_a_connection_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def feed(stream: QuorumStream, data: bytes) -> list[Piece]:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(QuorumStream, "feed", feed)
+    servers = Pair()
+    one, _ = servers.connection()
+    one.sendall(ACK)
+    servers.until_closed()
+    servers.close()
+    assert str(servers.proxy.error) == "a bug"
 
 
 def test_there_may_be_no_port_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

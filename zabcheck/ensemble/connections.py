@@ -29,7 +29,6 @@ class End(asyncio.Protocol, Sink, Source):
         """What is written here."""
         self._connection = connection
         self._transport: asyncio.Transport | None = None
-        self._reading = True
 
     @property
     def connected(self) -> bool:
@@ -45,8 +44,6 @@ class End(asyncio.Protocol, Sink, Source):
         # What was passed is in the network: nothing more is taken while something is still here.
         self._transport.set_write_buffer_limits(high=0)
         self.writable = True
-        if not self._reading:
-            self._transport.pause_reading()
         self._connection.made(self)
 
     def data_received(self, data: bytes) -> None:
@@ -95,7 +92,6 @@ class End(asyncio.Protocol, Sink, Source):
 
     def read_on(self, on: bool) -> None:
         """Read what comes, or leave it where it is."""
-        self._reading = on
         if self._transport is None or self._transport.is_closing():
             return
         if on:
