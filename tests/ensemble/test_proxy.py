@@ -6,6 +6,7 @@ import threading
 import tracemalloc
 from pathlib import Path
 from struct import pack
+from time import monotonic
 
 import pytest
 
@@ -174,6 +175,19 @@ def test_a_hold_stops_one_kind_and_what_is_behind_it() -> None:
     assert [(fault.what, fault.kind) for fault in servers.of(Fault)] == [("hold", "COMMIT"), ("release", "")]
 
 
+def test_it_is_noticed_when_a_packet_comes_to_stand_at_the_hold() -> None:
+    with pair() as servers:
+        _, two = servers.connection()
+        servers.proxy.delay(2, 1, 100)
+        servers.proxy.hold(2, 1, "COMMIT")
+        two.sendall(PING + COMMIT)
+        servers.until_sent(2)
+        began = monotonic()
+        assert servers.proxy.wait_held(2, 1, PATIENCE)
+        assert monotonic() - began < PATIENCE
+        assert servers.passed() == [1]
+
+
 def test_the_ack_of_newleader_can_be_held() -> None:
     with pair() as servers:
         one, two = servers.connection()
@@ -299,6 +313,22 @@ def test_a_server_that_boots_may_be_slow_to_read(monkeypatch: pytest.MonkeyPatch
         assert receive(two, len(data)) == data
         assert receive(two, 20) == PING
         assert servers.of(Closed) == []
+
+
+def test_small_packets_are_passed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nagle's algorithm, with the delayed ACK of the other end, would cost 40 ms a write."""
+    sockets: list[socket.socket] = []
+
+    def kept() -> socket.socket:
+        sockets.append(socket.socket())
+        return sockets[-1]
+
+    monkeypatch.setattr("zabcheck.ensemble.connections.new_socket", kept)
+    with pair() as servers:
+        one, two = servers.connection()
+        one.sendall(ACK)
+        assert receive(two, 20) == ACK
+        assert [sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0 for sock in sockets] == [True]
 
 
 def test_a_client_may_give_up_before_the_server_listens() -> None:

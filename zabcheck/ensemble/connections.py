@@ -201,6 +201,8 @@ class Connection:
         """A socket that is connected to the server; None if it does not listen."""
         sock = new_socket()
         sock.setblocking(False)
+        # As servers do, and as asyncio does for sockets of its own: a packet does not wait for the last one's ACK.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             await asyncio.get_running_loop().sock_connect(sock, (LOOPBACK, self._target))
             # A socket that looks for a listener can be given the very port it looks for, and so find itself.
