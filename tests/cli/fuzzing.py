@@ -22,6 +22,7 @@ from msgspec import inspect
 from invariants import GROUPS, PROPERTIES, End, Event, Header, trace
 from invariants.events import Local
 from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, trace_of
+from tests.ensemble.disks import disk, real
 from tests.invariants.builders import split
 from tests.invariants.traces import random_trace
 from zabcheck import cli
@@ -235,6 +236,8 @@ def check_merged(rng: Random, folder: Path) -> int:
     assert isinstance(header, Header)
     header = Header(1, header.processes, header.protocol, header.quorums, "per-process")
     names = []
+    if not (folder / "server").exists():
+        disk(folder / "server", {1: real("log.100000001")}, {0: real("snapshot.0")})
     for process, log in split([event for event in events if isinstance(event, Local)]).items():
         lines: list[Event] = [header, *log, End(len(log))]
         data = b"".join(trace.dump(lines))
@@ -464,6 +467,7 @@ VALUES_OF: dict[str, list[str]] = {
     "--disk-rate": ["1", "100", "0"],
     "--history": ["none", "0", "1,9", "x", "-1"],
     "--detect": ["0", "200", "-1"],
+    "--log-dir": ["server", "server/version-2", "nowhere", ".", "s.json"],
 }
 FLAGS = ["--merge", "--help", "-h", "--version", "--no-merge", "--x"]
 FILES = ["t.jsonl", "p1.jsonl", "p2.jsonl", "s.json", "nowhere", ".", "-"]
@@ -549,6 +553,7 @@ OPTIONS = {
     "list": ["--format"],
     "scenario": ["--out", "--format"],
     "schema": [],
+    "zookeeper": ["--log-dir", "--txns", "--no-digests", "--format"],
 }
 SHORT = {
     "run": ["--runs", "1", "--steps", "3", "--seed", "1"],
@@ -557,6 +562,7 @@ SHORT = {
     "db19": ["--seed", "1", "--nodes", "3", "--rounds", "9", "--proposals", "2"],
     "explore": ["--processes", "1", "--epochs", "1", "--timeouts", "0", "--memory", "0.05"],
     "evaluate": ["--servers", "3", "--operations", "9", "--outstanding", "3", "--history", "9"],
+    "zookeeper": ["logs"],
 }
 """First, so that what was drawn takes the place of it."""
 FILES_OF = {
@@ -565,6 +571,7 @@ FILES_OF = {
     "check": ["t.jsonl"],
     "schema": ["trace"],
     "scenario": ["dsn-figure-3"],
+    "zookeeper": ["server"],
 }
 
 
@@ -603,6 +610,8 @@ def write_files(folder: Path) -> None:
     (folder / "s.json").write_bytes(CALM_SCHEDULE)
     table = '[tool.zabcheck]\nprotocols = ["zab"]\nruns = 2\nsteps = 9\nproperties = ["integrity"]\n'
     (folder / "gate.toml").write_text(table)
+    if not (folder / "server").exists():
+        disk(folder / "server", {1: real("log.100000001")}, {0: real("snapshot.0")})
     for process, log in split(random_trace(1).events).items():
         (folder / f"p{process}.jsonl").write_bytes(trace_of(log, "per-process", 9))
 

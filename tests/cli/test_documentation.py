@@ -15,6 +15,7 @@ from invariants.events import EVENTS, End, Header
 from invariants.trace import loads
 from tests.cli.command import BROKEN_SCHEDULE, DELIVERED, ROOT, trace_of
 from tests.cli.conftest import Command, Found
+from tests.ensemble.test_logs_page import servers
 from tests.invariants.columns import parquet_of, table_of
 from zabcheck.simulation.schedule import AnyChoice
 
@@ -94,6 +95,16 @@ def test_the_form_of_db19_is_the_documented_one(zabcheck: Command) -> None:
     result = zabcheck("db19", *options, "--format", "json")
     assert result.code == 0
     assert list(dict.fromkeys(shape(result.json))) == list(dict.fromkeys(shape(EXAMPLES["db19"])))
+
+
+def test_the_form_of_zookeeper_logs_is_the_documented_one(zabcheck: Command, tmp_path: Path) -> None:
+    servers(tmp_path)
+    told = zabcheck("zookeeper", "logs", "ensemble/s3", "ensemble/s2", "--txns", "--format", "json").json
+    assert list(dict.fromkeys(shape(told))) == list(dict.fromkeys(shape(EXAMPLES["zookeeper logs"])))
+    assert told["comparison"] == EXAMPLES["zookeeper logs"]["comparison"]
+    [example] = EXAMPLES["zookeeper logs"]["servers"]
+    server = told["servers"][0]
+    assert {**server, "snapshots": server["snapshots"][1:], "txns": server["txns"][:1]} == example
 
 
 def test_the_form_of_scenario_is_the_documented_one(zabcheck: Command) -> None:

@@ -83,9 +83,10 @@ def test_help_names_the_commands(arguments: list[str], zabcheck: Command) -> Non
         ("check", "TRACE --property --format"),
         ("list", "KIND --format"),
         ("scenario", "NAME --out --format"),
+        ("zookeeper logs", "DIR --log-dir --txns --no-digests --format"),
     ],
 )
 def test_each_command_explains_its_options(name: str, words: str, zabcheck: Command) -> None:
-    result = zabcheck(name, "--help")
+    result = zabcheck(*name.split(), "--help")
     assert (result.code, result.err) == (0, "")
     assert [word for word in words.split() if word not in result.out] == []

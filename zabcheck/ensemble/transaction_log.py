@@ -300,11 +300,11 @@ def _next_record(rest: bytes, offset: int) -> int | None:
     at = 1
     first = len(rest) - len(rest.lstrip(b"\0"))
     # After a hole the record begins with the upper half of its checksum, which is zeros too.
-    candidates = [*range(max(1, first - 7), first - 3)]
+    candidates: list[int] = [*range(max(1, first - 7), first - 3)]
     if len(rest) >= _PREFIX.size:
         # If only the end of the record is damaged, its length says where the next one begins.
-        length: int = _PREFIX.unpack_from(rest)[1]
-        candidates.append(_PREFIX.size + length + 1)
+        _, length = _PREFIX.unpack_from(rest)
+        candidates.append(_PREFIX.size + int(length) + 1)
     for start in candidates:
         if start > 0 and _is_record(rest, start):
             return offset + start
@@ -321,4 +321,4 @@ def _is_record(rest: bytes, start: int) -> bool:
     checksum, length = _PREFIX.unpack_from(rest, start)
     begin = start + _PREFIX.size
     end = begin + length
-    return length > 0 and rest[end : end + 1] == END_OF_RECORD and zlib.adler32(rest[begin:end]) == checksum
+    return bool(length > 0) and rest[end : end + 1] == END_OF_RECORD and zlib.adler32(rest[begin:end]) == checksum
