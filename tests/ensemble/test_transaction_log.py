@@ -180,7 +180,7 @@ def test_a_zxid_or_a_path_that_makes_no_sense_is_damage(file: Path) -> None:
     negative = txn(-5, Operation.ERROR, number(1))
     no_text = txn(zxid(1, 1), Operation.DELETE, text(b"/\xff"))
     far = txn(zxid(1, 1), Operation.DELETE, number(10**6))
-    for data in (negative, no_text, far):
+    for data in (negative, txn(0, Operation.ERROR, number(1)), no_text, far):
         assert told(read(file, log([data, THREE[1]]))) == [("body", 16), 2]
 
 

@@ -37,43 +37,33 @@ class Boot:
 
 
 class Replay:
-    """Does again what a boot does, and compares the digests of the tree, as a server does."""
+    """Does again what a boot does, and compares the tree's digests with those beside the transactions.
+
+    A snapshot is written while the tree goes on. With it is stored up to which zxid transactions were done when it was
+    complete; the one after that may have been under way, so its effects may be there or not. Hence the tree that is
+    loaded is known for certain only when that one is done again, too: the first digest that is compared is the one
+    after it. (A server compares one earlier, and may find a difference there that is none.)
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._tree = Tree()
         read_snapshot(snapshot.path, self._tree.put)
         self.finding: Finding | None = None
-        expected = snapshot.digest
-        if expected is not None and (expected.version != DIGEST_VERSION or expected.zxid < snapshot.zxid):
-            expected = None
-        # While the snapshot was written the tree went on; only after this zxid is it known what has to come out.
-        self._until = expected
-        # Without a digest it is known of an empty tree only that it was not changed meanwhile.
-        known = snapshot.digest is not None and snapshot.digest.version == DIGEST_VERSION
-        self._compares = expected is None and (snapshot.zxid == 0 or known)
-        self._compare_snapshot(snapshot.zxid, snapshot.path, None)
+        self._after: int | None = None
+        if snapshot.digest is not None and snapshot.digest.version == DIGEST_VERSION:
+            self._after = max(snapshot.zxid, snapshot.digest.zxid)
+        elif snapshot.zxid == 0:
+            self._after = 0  # nothing was under way
 
     def take(self, path: Path, record: LogRecord) -> None:
         """A record that a boot loads."""
         try:
             self._tree.apply(record)
         except JuteError:
-            self._compares, self._until = False, None  # a body of a version that is not known here
+            self._after = None  # a body of a version that is not known here
+        if self._after is None or record.digest is None or self.finding is not None:
             return
-        if self._until is not None:
-            self._compare_snapshot(record.txn.zxid, path, record.offset)
-        elif self._compares and record.digest is not None:
-            self._compare(record.digest, record.txn.zxid, path, record.offset)
-
-    def _compare_snapshot(self, zxid: int, path: Path, offset: int | None) -> None:
-        until = self._until
-        if until is not None and zxid >= until.zxid:
-            self._until, self._compares = None, True
-            if zxid == until.zxid:
-                self._compare(until.value, zxid, path, offset)
-
-    def _compare(self, expected: int, zxid: int, path: Path, offset: int | None) -> None:
-        found = self._tree.digest
-        if found != expected and self.finding is None:
-            message = f"after {told(zxid)} the tree's digest is {found:x}, and what is written down is {expected:x}"
-            self.finding = Finding("digest", True, message, str(path), offset, zxid)
+        zxid, found = record.txn.zxid, self._tree.digest
+        if zxid > self._after and found != record.digest:
+            message = f"after {told(zxid)} the tree's digest is {found:x}, and its leader's was {record.digest:x}"
+            self.finding = Finding("digest", True, message, str(path), record.offset, zxid)

@@ -154,8 +154,10 @@ class LogAnalysis:
         if follows(zxid, last):
             return
         covered = is_covered(zxid - 1, self._snapshots)
-        first = max(last, zxid - (zxid & _COUNTERS)) + 1
-        message = f"{after} comes {told(zxid)}: without {told_range(first, zxid - 1)}"
+        counter = zxid & _COUNTERS
+        first = max(last, zxid - counter) + 1
+        missing = f"without {told_range(first, zxid - 1)}" if counter else "counters begin with 1"
+        message = f"{after} comes {told(zxid)}: {missing}"
         if covered:
             message += ", which a snapshot has"
         self._add("covered gap" if covered else "gap", not covered, message, path, record)

@@ -162,8 +162,8 @@ def _records(file: BinaryIO, offset: int, size: int) -> Generator[LogRecord, Non
 
 def _record(offset: int, data: bytes) -> LogRecord:
     txn = logged_txn(data)
-    if txn.zxid < 0:
-        raise JuteError(_ZXID_AT, f"the zxid is negative: {txn.zxid}")
+    if txn.zxid <= 0:
+        raise JuteError(_ZXID_AT, f"expected a zxid above 0, found {txn.zxid}")
     end = _end_of_body(data, txn.type)
     digest = None
     if end is not None and len(data) - end == _DIGEST.size:

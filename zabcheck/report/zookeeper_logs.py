@@ -20,6 +20,8 @@ from zabcheck.report.words import as_text, clean, counted
 MOST = 30
 """So many findings of a server are shown, and so many differences; JSON has all of them."""
 
+_LATEST = 3  # snapshots are shown
+
 
 class ShownTxn(Struct, frozen=True):
     """A transaction of a log. `session` is in hexadecimal, `time` in ms since 1970, `size` in bytes."""
@@ -109,7 +111,9 @@ def _server(disk: Disk) -> RenderableType:
     table.add_row(
         "log", f"{counted(disk.records, 'transaction', 'transactions')}: {', '.join(few)}" if few else "empty"
     )
-    table.add_row("snapshots", ", ".join(map(_snapshot, disk.snapshots)) or "none")
+    older = len(disk.snapshots) - _LATEST
+    latest = ", ".join(map(_snapshot, disk.snapshots[-_LATEST:])) or "none"
+    table.add_row("snapshots", f"{older} older, {latest}" if older > 0 else latest)
     table.add_row("epochs", f"accepted {_or_none(disk.accepted_epoch)}, current {_or_none(disk.current_epoch)}")
     if disk.boot is not None:
         after = disk.records - disk.below
