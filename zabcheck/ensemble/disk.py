@@ -101,7 +101,7 @@ def scan(
 ) -> Disk:
     """Read everything once; `visit` is called with each record and its file, in order.
 
-    DiskError if a directory cannot be read or has nothing of ZooKeeper in it. Some 7 µs a record, and 12 with
+    DiskError if a directory cannot be read or has nothing of ZooKeeper in it. Some 7 µs a record, and 16 with
     `digests`, which follows the tree. Memory is 16 bytes a record, and with `digests` 500 a node of the tree.
     """
     try:
