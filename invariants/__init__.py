@@ -21,6 +21,7 @@ from invariants.chain import EMPTY, Chain, chain_hash
 from invariants.chosen import Chosen
 from invariants.clock import Clock
 from invariants.convergence import Convergence
+from invariants.durability import Durability
 from invariants.epoch_uniqueness import EpochUniqueness
 from invariants.events import (
     NO_ZXID,
@@ -64,6 +65,7 @@ from invariants.events import (
     Wake,
     Zxid,
 )
+from invariants.final_agreement import FinalAgreement
 from invariants.global_primary_order import GlobalPrimaryOrder
 from invariants.integrity import Integrity
 from invariants.invariant_1 import Invariant1
@@ -109,6 +111,8 @@ PROPERTIES: dict[str, type[Invariant]] = {
         Convergence,
         ReliableDelivery,
         SameState,
+        Durability,
+        FinalAgreement,
     )
 }
 """Every property by name, in the order of the papers."""
@@ -172,11 +176,13 @@ __all__ = [
     "Cut",
     "Deliver",
     "Drop",
+    "Durability",
     "Elect",
     "End",
     "EpochUniqueness",
     "Establish",
     "Event",
+    "FinalAgreement",
     "FinalRead",
     "GlobalPrimaryOrder",
     "Halt",

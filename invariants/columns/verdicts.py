@@ -12,9 +12,11 @@ from invariants.events import (
     Accept,
     AckEpoch,
     Adopt,
+    ClientAck,
     CommitEpoch,
     Establish,
     Event,
+    FinalRead,
     Promise,
     Stabilised,
     State,
@@ -44,6 +46,8 @@ LOOKS_AT: Mapping[str, tuple[type[Event], ...]] = {
     "convergence": (Stabilised,),
     "reliable delivery": (Stabilised,),
     "state": (State,),
+    "durability": (ClientAck, FinalRead),
+    "final agreement": (FinalRead,),
 }
 """The kinds of event that a property looks at, besides broadcasts, deliveries, snapshots, crashes and recoveries."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from invariants import Broadcast, Deliver, Txn, Violation, Zxid, check
+from invariants import Broadcast, ClientAck, Crash, Deliver, FinalRead, Txn, Violation, Zxid, check
 from invariants.events import End, Event, Header
 from tests.search.builders import RECORDED
 from zabcheck.report.explanation import explanation
@@ -53,6 +53,35 @@ def of_clock() -> tuple[str, ...]:
     return explanation(violation, numbered(events), unit="line")
 
 
+def of_durability() -> tuple[str, ...]:
+    """No run of the simulator has clients that are told anything: a trace that has one."""
+    x, y = Txn(Zxid(1, 1), "x"), Txn(Zxid(2, 1), "y")
+    violation, events = judged(
+        "durability",
+        Broadcast(1, 0, 1, x),
+        Deliver(1, 0, x),
+        ClientAck(1, 0, x),
+        Crash(1, 0),
+        FinalRead(2, 0, (y,)),
+        FinalRead(3, 0, (y,)),
+        order="per-process",
+    )
+    return explanation(violation, numbered(events), unit="line", ordered=False)
+
+
+def of_final_agreement() -> tuple[str, ...]:
+    """The same of reads at the end."""
+    x, y, z = Txn(Zxid(1, 1), "x"), Txn(Zxid(1, 2), "y"), Txn(Zxid(2, 1), "z")
+    violation, events = judged(
+        "final agreement",
+        ClientAck(1, 0, y),
+        FinalRead(1, 0, (x, y)),
+        FinalRead(2, 0, (x, z)),
+        order="per-process",
+    )
+    return explanation(violation, numbered(events), unit="line", ordered=False)
+
+
 def golden_text() -> str:
     return "\n".join(_paragraphs())
 
@@ -61,6 +90,8 @@ def _paragraphs() -> Iterator[str]:
     for name in names():
         yield "\n".join([name, *(f"  {sentence}" for sentence in story(name).explanation), ""])
     yield "\n".join(["a trace.clock", *(f"  {sentence}" for sentence in of_clock()), ""])
+    yield "\n".join(["a trace.durability", *(f"  {sentence}" for sentence in of_durability()), ""])
+    yield "\n".join(["a trace.final agreement", *(f"  {sentence}" for sentence in of_final_agreement()), ""])
 
 
 def write_golden() -> None:

@@ -9,10 +9,12 @@ import pytest
 
 from invariants import (
     PROPERTIES,
+    ClientAck,
     CommitEpoch,
     Deliver,
     Establish,
     Event,
+    FinalRead,
     Promise,
     Restore,
     Stabilised,
@@ -328,6 +330,18 @@ CASES: list[tuple[str, list[Event], list[tuple[str, str, str]], str]] = [
         [State(1, 0, A.zxid, 1, 7, "one"), State(2, 0, A.zxid, 1, 8, "two")],
         [("W1 p1 has one after ⟨1,1⟩", "W2 p2 has two after ⟨1,1⟩", "broken")],
         "not the same state",
+    ),
+    (
+        "durability",
+        [ClientAck(1, 0, A), FinalRead(2, 0, ())],
+        [("W1 p1 tells a client that a⟨1,1⟩ is done", "W2 p2 reads 0 transactions at the end", "broken")],
+        "it has to be there",
+    ),
+    (
+        "final agreement",
+        [FinalRead(1, 0, ()), FinalRead(2, 0, (A,))],
+        [("W1 p2 reads 1 transaction at the end", "W2 p1 reads 0 transactions at the end", "broken")],
+        "not the same",
     ),
 ]
 

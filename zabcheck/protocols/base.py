@@ -23,7 +23,7 @@ from typing import Any, dataclass_transform
 
 from msgspec import Struct, field
 
-from invariants import Event
+from invariants import GROUPS, Event
 from invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 
@@ -145,6 +145,10 @@ A local stimulus that is answered with no effects counts as not enabled: it has 
 """
 
 
+WITHOUT_CLIENTS = tuple(group for group in GROUPS if group != "clients")
+"""The properties of the broadcast: the others look at what clients were told, which a simulated run seldom shows."""
+
+
 class Protocol(Struct, frozen=True):
     """A protocol as a table of steps. A mutant is the same table with one entry replaced.
 
@@ -180,7 +184,7 @@ class Protocol(Struct, frozen=True):
     legend: tuple[str, ...] = ()
     kinds: Mapping[type[Message], str] = {}
     fifo: bool = True
-    properties: tuple[str, ...] | None = None
+    properties: tuple[str, ...] | None = WITHOUT_CLIENTS
     identity: Callable[[Any], Hashable] | None = None
     rename: Callable[[Any, Sequence[ProcessId]], Any] | None = None
     commutes: bool = False

@@ -5,7 +5,20 @@ A function for each property: the violation and the facts of the trace in, sente
 
 from collections.abc import Iterator
 
-from invariants import Accept, Broadcast, Deliver, Local, Promise, Ready, Stabilised, State, Txn, Violation
+from invariants import (
+    Accept,
+    Broadcast,
+    ClientAck,
+    Deliver,
+    FinalRead,
+    Local,
+    Promise,
+    Ready,
+    Stabilised,
+    State,
+    Txn,
+    Violation,
+)
 from zabcheck.report.facts import Facts
 from zabcheck.report.phrases import (
     LONGEST_VALUE,
@@ -125,6 +138,41 @@ def state(v: Violation, f: Facts) -> Iterator[str]:
         yield f"So {p} was in two different states after the same {count}"
     else:
         yield f"So {p} and {q} have diverged: whoever reads at both after {count} sees two different states"
+
+
+def durability(v: Violation, f: Facts) -> Iterator[str]:
+    """A client that was told something that is not so."""
+    told, read = v.witness
+    assert isinstance(told, ClientAck)
+    assert isinstance(read, FinalRead)
+    it = shown(told.txn)
+    yield f"{f.who(told)} told a client that {it} is done{f.at(told)}"
+    broadcast = f.broadcast(told.txn)
+    delivered = [event for event in f.all(Deliver) if event.txn == told.txn]
+    came = f"delivered {by_whom(f, delivered) if delivered else 'by nobody'}"
+    yield f"It was {came}" if broadcast is None else f"{sent(f, broadcast)}, and it was {came}"
+    readers = listed([f.who(event) for event in f.all(FinalRead)])
+    yield f"What was read at the end at {readers} does not hold it"
+    yield demands(v, "what a client was told is done is there in the end")
+    yield "So the client relies on something that nobody has"
+
+
+def final_agreement(v: Violation, f: Facts) -> Iterator[str]:
+    """Two reads of everything that differ."""
+    one, other = v.witness
+    assert isinstance(one, FinalRead)
+    assert isinstance(other, FinalRead)
+    more = [txn for txn in one.txns if txn not in other.txns]
+    less = [txn for txn in other.txns if txn not in one.txns]
+    p, q = f.who(one), f.who(other)
+    yield f"What was read at the end at {p}{f.at(one)} has {txns(more)}, and what was read at {q}{f.at(other)} has not"
+    if less:
+        yield f"In return {q} has {txns(less)}, and {p} has not"
+    acked = next((event for event in f.all(ClientAck) if event.txn in more), None)
+    if acked is not None:
+        yield f"A client had been told that {shown(acked.txn)} is done{f.at(acked)}"
+    yield demands(v, "what is read at the end is the same everywhere")
+    yield f"So {p} and {q} have diverged: what a client sees depends on whom it asks"
 
 
 def _content(event: State) -> str:

@@ -47,6 +47,8 @@ EXPLAINED: dict[str, Explains] = {
     "convergence": end.convergence,
     "reliable delivery": end.reliable_delivery,
     "state": end.state,
+    "durability": end.durability,
+    "final agreement": end.final_agreement,
 }
 """By property: what explains it, a sentence after the other, each without its full stop."""
 

@@ -397,4 +397,6 @@ _MARKS: dict[str, Callable[[_Case], Iterator[_Mark]]] = {
     "convergence": _convergence,
     "reliable delivery": _reliable_delivery,
     "state": _in_order("not the same state"),
+    "durability": _in_order("it has to be there"),
+    "final agreement": _in_order("not the same"),
 }

@@ -134,7 +134,7 @@ def said(event: Event) -> str:
         case ClientAck():
             return f"tells a client that {event.txn} is done"
         case FinalRead():
-            return f"reads {len(event.txns)} transactions at the end"
+            return f"reads {len(event.txns)} transaction{'' if len(event.txns) == 1 else 's'} at the end"
         case Promise():
             return f"promises epoch {event.epoch}"
         case AckEpoch():

@@ -1,0 +1,65 @@
+"""Final agreement: whoever reads everything at the end reads the same, at whichever process.
+
+Replicas of one state are to be the same when nothing is under way any more (DSN 2011, I and II). `invariants.state`
+compares states that the application tells of; here it is what was read from outside. The order of the transactions in
+a read does not matter, nor how often one is in it.
+
+Detection: each read is compared with what was read before. Witness: for the least transaction that one read holds and
+another lacks, the least read that holds it and the least that lacks it, by (process, incarnation, transactions).
+Exercised by: two `FinalRead`s. Cost: O(transactions of the read) for each; memory O(different reads).
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from invariants.base import Invariant, Violation
+from invariants.events import Event, FinalRead, Txn
+from invariants.record import Record
+
+
+class FinalAgreement(Invariant):
+    name = "final agreement"
+    statement = "What is read at the end is the same at every process."
+    source = "after DSN 2011, I and II: primary-backup"
+    group = "clients"
+    reads_sequences = False
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.reads = 0
+        self.different: dict[tuple[Txn, ...], FinalRead] = {}  # by what was read, in order: the least such read
+
+    def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
+        return {FinalRead: self._final_read}
+
+    def _final_read(self, event: FinalRead) -> bool:
+        self.reads += 1
+        held = tuple(sorted(dict.fromkeys(event.txns)))
+        known = self.different.get(held)
+        if known is None or _rank(event) < _rank(known):
+            self.different[held] = event
+        return len(self.different) > 1
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """What was read."""
+        return frozenset(self.different)
+
+    def judged(self) -> int:
+        return max(0, self.reads - 1)
+
+    def violation(self) -> Violation | None:
+        if len(self.different) < 2:
+            return None
+        reads = [(frozenset(held), event) for held, event in self.different.items()]
+        txn = min(txn for held, _ in reads for txn in held if not all(txn in other for other, _ in reads))
+        holds = min((event for held, event in reads if txn in held), key=_rank)
+        lacks = min((event for held, event in reads if txn not in held), key=_rank)
+        return self._violation(
+            f"what was read at the end at p{holds.process} has {txn}, and what was read at p{lacks.process} has not",
+            holds,
+            lacks,
+        )
+
+
+def _rank(event: FinalRead) -> tuple[Any, ...]:
+    return event.process, event.incarnation, event.txns
