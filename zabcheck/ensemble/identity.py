@@ -7,7 +7,7 @@ A transaction's identity is the pair of zxid and value; the value here is who as
     0x1000187d2450000.17   the same of a session that none of the recorded clients had
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from invariants.events import Txn, Zxid
@@ -37,7 +37,7 @@ class Names:
         self.sessions = {_unsigned(record.session): record.client for record in records if isinstance(record, Session)}
         self._known: dict[Txn, Txn] = {}
         self._of: dict[Zxid, list[Txn]] = {}
-        self._paths: dict[Txn, str] = {}
+        self._paths: dict[Txn, tuple[int, str]] = {}  # with the type of the operation
 
     def txn(self, told: Told) -> Txn:
         """The transaction that `told` tells of; equal ones are the same object. O(1)."""
@@ -55,7 +55,7 @@ class Names:
         """Remember what a packet or a disk tells of a transaction."""
         txn = self.txn(logged)
         if logged.path:
-            self._paths[txn] = logged.path
+            self._paths[txn] = logged.type, logged.path
 
     def of(self, zxid: Zxid) -> list[Txn]:
         """The transactions of this zxid that anybody told of so far: one, unless something is badly wrong."""
@@ -64,7 +64,15 @@ class Names:
     def find(self, zxid: Zxid, path: str) -> Txn | None:
         """The transaction of this zxid that created the node `path`, as far as that is known; None if none is known."""
         txns = self.of(zxid)
-        return next((txn for txn in txns if self._paths.get(txn) == path), txns[0] if txns else None)
+        return next((txn for txn in txns if self.path(txn) == path), txns[0] if txns else None)
+
+    def path(self, txn: Txn) -> str:
+        """The node that it is about; "" if it is about none, or nobody tells."""
+        return self._paths.get(txn, (0, ""))[1]
+
+    def created(self, types: Collection[int]) -> dict[Txn, str]:
+        """The nodes that transactions of these types are about, by transaction."""
+        return {txn: path for txn, (kind, path) in self._paths.items() if kind in types}
 
 
 def _unsigned(number: int) -> int:

@@ -76,7 +76,7 @@ class _Observer:
         self.events: list[Event] = []
         self.sources: list[str] = []
         self.notes: list[str] = []
-        self.names = _names(lives)
+        self.names = names_of(lives)
         self.watches = {
             number: Watch(number, self.names, self._emit, self.notes.append, self._snapshot_of)
             for number in lives.by_server
@@ -144,8 +144,8 @@ def _in_time(lives: Lives) -> Iterator[tuple[Life, Moment | str]]:
         yield life, what
 
 
-def _names(lives: Lives) -> Names:
-    """The names of all transactions that anybody tells of."""
+def names_of(lives: Lives) -> Names:
+    """The names of all transactions that anybody tells of. O(their number)."""
     names = Names(lives.records)
     for record in lives.records:
         if isinstance(record, Disk):

@@ -109,6 +109,12 @@ class Failure(Line, frozen=True):
     frames: tuple[str, ...] = ()
 
 
+class Digest(Line, frozen=True):
+    """Its state has another digest than the leader's had after the same transaction."""
+
+    message: str
+
+
 AnyLine = (
     State
     | Election
@@ -122,6 +128,7 @@ AnyLine = (
     | Forced
     | Version
     | Failure
+    | Digest
 )
 
 
@@ -142,6 +149,7 @@ _REQUEST = re.compile(
 )
 _EXCEPTION = re.compile(r"(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
 _ZXID = re.compile(r"zxid ?[:=] ?0x([0-9a-f]+)")
+_DIGEST = re.compile(r"Digests are not matching|digest mismatch|snapshot digest does not match")
 _ROLES = {"LOOKING": "looking", "FOLLOWING": "following", "LEADING": "leading", "OBSERVING": "observing"}
 _NEEDED = (
     "Proposing:: ",
@@ -246,6 +254,8 @@ class _Parser:
                 return State(number, time, _ROLES[message])
             case "QuorumPeer" if message.startswith("Peer state changed: "):
                 return Phase(number, time, message.removeprefix("Peer state changed: "))
+        if _DIGEST.search(message):
+            return Digest(number, time, message)
         version = message.partition("zookeeper.version=")[2]
         return Version(number, time, version.split(",")[0]) if version else None
 
