@@ -19,7 +19,6 @@ from zabcheck.ensemble.recording import (
     Ended,
     Exited,
     Killed,
-    Lost,
     Opened,
     Passed,
     Read,
@@ -27,6 +26,8 @@ from zabcheck.ensemble.recording import (
     Run,
     Sent,
     Started,
+    Undecoded,
+    Wiped,
     log_file,
     read,
 )
@@ -114,7 +115,10 @@ class Moment(Struct, frozen=True):
 
 
 class Life(Struct, eq=False):
-    """One incarnation of a server. `before` and `after` are what was on its disk; `last` if none follows it."""
+    """One incarnation of a server. `before` and `after` are what was on its disk; `last` if none follows it.
+
+    `wiped` if its data directory was emptied before it started.
+    """
 
     server: int
     incarnation: int
@@ -124,6 +128,7 @@ class Life(Struct, eq=False):
     after: Disk | None = None
     ended: Killed | Exited | None = None
     last: bool = True
+    wiped: bool = False
     moments: list[Moment] = field(default_factory=list)
 
 
@@ -147,8 +152,21 @@ def read_lives(folder: Path) -> Lives:
         raise RecordingError(f"{folder}, line 1: expected the record `run`")
     run = records[0]
     lives = Lives(run, records, {number: [] for number in range(1, run.servers + 1)}, False, [])
+    wiped: set[int] = set()
+    quorum: set[int] = set()  # connections between quorum ports
     for record in records[1:]:
+        if isinstance(record, Wiped):
+            wiped.add(record.server)
+        elif isinstance(record, Opened) and record.port == "quorum":
+            quorum.add(record.connection)
+        elif isinstance(record, Undecoded) and record.connection in quorum:
+            link = f"from server {record.sender} to server {record.receiver}"
+            lives.missing.append(f"what was sent {link} could not be decoded: {record.reason}")
         _take(record, lives, folder)
+        if isinstance(record, Started) and record.server in wiped:
+            wiped.remove(record.server)
+            life = lives.by_server[record.server][-1]
+            life.wiped, life.before = True, None
     _give_answers(lives)
     traffic = _Traffic(records, lives)
     for server in lives.by_server.values():
@@ -246,18 +264,12 @@ class _Traffic:
 
     def __init__(self, records: Iterable[AnyRecord], lives: Lives) -> None:
         self.passed: dict[int, int] = {}
-        self.lost: set[int] = set()
         self.connections: dict[int, list[Sent]] = {}
-        self.opened: dict[int, Opened] = {}
         for record in records:
             if isinstance(record, Sent):
                 self.connections.setdefault(record.connection, []).append(record)
             elif isinstance(record, Passed):
                 self.passed[record.packet] = record.time
-            elif isinstance(record, Lost):
-                self.lost.add(record.packet)
-            elif isinstance(record, Opened):
-                self.opened[record.connection] = record
         self.sent: dict[tuple[int, int], list[Sent]] = {}  # by server and incarnation
         self.received: dict[tuple[int, int], list[tuple[int, Sent]]] = {}  # with the time
         for connection in self.connections.values():
@@ -265,16 +277,17 @@ class _Traffic:
 
     def _share_out(self, packets: list[Sent], lives: Lives) -> None:
         ends: dict[int, Life] = {}
+        arrived = _arrivals(packets, self.passed)
         for packet in packets:
             sender = self._end(ends, packet.sender, packet.time, lives)
             if sender is not None:
                 self.sent.setdefault((sender.server, sender.incarnation), []).append(packet)
-            passed = self.passed.get(packet.packet)
-            if passed is None:
+            time = arrived.get(packet.packet)
+            if time is None:
                 continue
-            receiver = self._end(ends, packet.receiver, passed, lives)
-            if receiver is not None and (receiver.ended is None or passed <= receiver.ended.time):
-                self.received.setdefault((receiver.server, receiver.incarnation), []).append((passed, packet))
+            receiver = self._end(ends, packet.receiver, time, lives)
+            if receiver is not None and (receiver.ended is None or time <= receiver.ended.time):
+                self.received.setdefault((receiver.server, receiver.incarnation), []).append((time, packet))
 
     def _end(self, ends: dict[int, Life], server: int, time: int, lives: Lives) -> Life | None:
         if server not in ends:
@@ -283,6 +296,28 @@ class _Traffic:
                 return None
             ends[server] = up[-1]
         return ends[server]
+
+
+def _arrivals(packets: list[Sent], passed: dict[int, int]) -> dict[int, int]:
+    """When each packet of a connection had arrived at the latest, for those that did.
+
+    It was passed on; or its receiver answered it, or a later one, before that was written down.
+    """
+    arrived: dict[int, int] = {}
+    waiting: dict[int, list[Sent]] = {}  # by receiver, in order
+    for packet in packets:
+        if packet.kind == "ACK":
+            own = waiting.get(packet.sender, [])
+            answered = next(
+                (i for i, sent in enumerate(own) if (sent.kind, sent.zxid) == ("PROPOSAL", packet.zxid)), -1
+            )
+            for sent in own[: answered + 1]:
+                arrived[sent.packet] = min(packet.time, passed.get(sent.packet, packet.time))
+            del own[: answered + 1]
+        waiting.setdefault(packet.receiver, []).append(packet)
+        if packet.packet in passed:
+            arrived[packet.packet] = passed[packet.packet]
+    return arrived
 
 
 def _put_in_order(life: Life, traffic: _Traffic) -> None:

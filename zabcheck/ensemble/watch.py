@@ -155,7 +155,12 @@ class Watch:
         self._sync = None
         if life.incarnation:
             self._emit(Recover(self.server, life.incarnation), "driver")
-        if life.before is not None:
+        if life.wiped:
+            self._note(f"its disk was wiped before incarnation {life.incarnation}, so it may have forgotten promises")
+            self.history = self._inherited = EMPTY
+            self._current_epoch = self._promised = 0
+            self._unsettled = True
+        elif life.before is not None:
             self.history = self._from_disk(life.before)
             if life.before.current_epoch is not None:
                 self._current_epoch = life.before.current_epoch
