@@ -186,9 +186,22 @@ def test_f_2_1_who_adopted_a_history_has_nothing_else() -> None:
     keeps(*cut, *again, "2>1 ACKEPOCH 1:2 a=1")
     found = breaks(*cut, "2>1 ACK 2:0", *again, "2>1 ACKEPOCH 1:2 a=2")
     assert (found.name, found.step, found.server) == ("ack_e_has_nothing_else", "f.2.1", 2)
-    assert found.expected == "nothing later than ⟨1,1⟩, as no leader has sent it more"
-    assert found.seen == "up to ⟨1,2⟩"
+    assert found.expected == (
+        "nothing later than ⟨1,1⟩, as no leader has sent it more since its ACK of NEWLEADER (packet 6)"
+    )
+    assert found.seen == "a history up to ⟨1,2⟩"
+    assert found.contradicts == Said("ACK of NEWLEADER", 6, packed("1:1"), restarted=True, sync="TRUNC")
     keeps(*cut, "2>1 ACK 2:0", "1>2 UPTODATE -1", "1>2 PROPOSAL 2:1", *again, "2>1 ACKEPOCH 2:1 a=2")
+
+
+def test_f_1_2_what_was_told_of_memory_is_kept() -> None:
+    """Server 2 applied a transaction behind TRUNC, and logged it nowhere: it tells of it, and forgets it."""
+    cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:3 a=1", "1>2 TRUNC 1:1"
+    begun = *cut, "1>2 PROPOSAL 1:2", "1>2 COMMIT 1:2", "closed 2>1"
+    again = "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:2 a=-1", "closed 2>1"
+    found = breaks(*begun, *again, "start 2", "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:1 a=-1")
+    assert found.name == "ack_e_keeps_the_history"
+    assert found.contradicts == Said("ACKEPOCH", 9, packed("1:2"), restarted=True, sync="TRUNC")
 
 
 def test_f_2_1_what_a_server_logged_when_it_led_is_not_on_the_wire() -> None:

@@ -10,7 +10,7 @@ Read in Learner.registerWithLeader and syncWithLeader, Follower.processPacket an
 3.8.0, 3.9.3 and 3.9.5. Steps f.3.1 and f.3.3 send nothing.
 """
 
-from zabcheck.ensemble.iterations import Iteration, Told, epoch_of, is_txn, shown
+from zabcheck.ensemble.iterations import Claim, Iteration, Told, epoch_of, is_txn, shown
 from zabcheck.ensemble.recording import Sent
 from zabcheck.ensemble.rules import Rule, Wrong, rule
 
@@ -119,9 +119,13 @@ def ack_e_has_nothing_else(at: Iteration, packet: Sent) -> Wrong | None:
     It is asked of a server that acknowledged NEWLEADER and has not led since: what a leader logs for itself is not on
     the wire. Whatever any leader has sent it since counts as taken over.
     """
-    if at.at_most is not None and is_txn(packet.zxid) and packet.zxid > at.at_most:
+    claim = at.at_most
+    if claim is not None and is_txn(packet.zxid) and packet.zxid > claim.zxid:
         return Wrong(
-            f"nothing later than {shown(at.at_most)}, as no leader has sent it more", f"up to {shown(packet.zxid)}"
+            f"nothing later than {shown(claim.zxid)}, as no leader has sent it more since its {claim.said} "
+            f"(packet {claim.packet})",
+            f"a history up to {shown(packet.zxid)}",
+            claim,
         )
     return None
 
@@ -218,7 +222,7 @@ def _sent_ack_e(at: Iteration, packet: Sent) -> None:
         at.follower.promised = max(at.follower.promised, at.newepoch)
     if at.ack_e.current_epoch != NOT_AGAIN:
         at.follower.has_adopted(at.ack_e.current_epoch)
-    at.follower.has_acknowledged(packet.zxid, "ACKEPOCH", packet.packet)
+    at.follower.has_acknowledged(packet.zxid, "ACKEPOCH", packet.packet, at.follower.broken_off)
 
 
 def _sent_ack_of_epoch(at: Iteration, packet: Sent) -> None:
@@ -228,8 +232,11 @@ def _sent_ack_of_epoch(at: Iteration, packet: Sent) -> None:
     at.ack_ld = True
     if at.newepoch is not None and at.newleader_received:
         at.follower.has_adopted(at.newepoch)
-        at.follower.has_acknowledged(at.covered, "ACK of NEWLEADER", packet.packet)
-        at.follower.at_most = at.handed
+        follower, said = at.follower, "ACK of NEWLEADER"
+        sync = at.sync.kind if at.sync is not None else ""
+        follower.has_acknowledged(at.covered, said, packet.packet, sync)
+        follower.at_most = Claim(at.handed, said, packet.packet, follower.incarnation, sync)
+        follower.broken_off = ""
 
 
 def _sent_ack(at: Iteration, packet: Sent) -> None:
@@ -244,8 +251,10 @@ def received(at: Iteration, packet: Sent) -> None:
         case "LEADERINFO":
             at.newepoch_received = True
         case "DIFF":
+            at.follower.broken_off = "DIFF"
             at.covered = at.handed = at.ack_e.zxid if at.ack_e is not None else packet.zxid
         case "TRUNC" | "SNAP":
+            at.follower.broken_off = packet.kind
             at.covered = packet.zxid
             at.follower.is_cut_to(packet.zxid)
             _handed(at, packet)

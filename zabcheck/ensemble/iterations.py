@@ -67,13 +67,15 @@ class Told(NamedTuple):
 class Claim(NamedTuple):
     """A server said that it has the history up to `zxid`: with this packet, of its incarnation number `incarnation`.
 
-    `said` is "ACK", "ACK of NEWLEADER", "ACKEPOCH", or "COMMIT" of a leader that needed its own vote.
+    `said` is "ACK", "ACK of NEWLEADER", "ACKEPOCH", or "COMMIT" of a leader that needed its own vote. `sync` is how it
+    got there: the DIFF, TRUNC or SNAP before an ACK of NEWLEADER; before ACKEPOCH, one that was broken off.
     """
 
     zxid: int
     said: str = ""
     packet: int = 0
     incarnation: int = 0
+    sync: str = ""
 
 
 NOTHING = Claim(0)
@@ -93,6 +95,7 @@ class Server:
     `adopted`: the last epoch whose NEWLEADER it acknowledged, or that it leads (f.a): at least; `adopted_at_most`: None
     as long as nothing is known. `acknowledged`: up to here it said that it has the history. `adoption`: the last epoch
     that it may have adopted as follower. `at_most`: its history ends here at the latest, None if that is not known.
+    `broken_off`: the kind of the synchronisation that it has begun and not acknowledged since it was started, or "".
     `asking`: the connections on which followers have asked it for an epoch and have no answer.
     `leaderships`: those of it, by epoch. `incarnation` counts its starts.
     """
@@ -105,7 +108,8 @@ class Server:
         self.adopted_at_most: int | None = None
         self.acknowledged = NOTHING
         self.adoption: Adoption | None = None
-        self.at_most: int | None = None
+        self.at_most: Claim | None = None
+        self.broken_off = ""
         self.asking: list[Iteration] = []
         self.leaderships: dict[int, Leadership] = {}
 
@@ -118,10 +122,10 @@ class Server:
         self.adopted = max(self.adopted, epoch)
         self.may_adopt(epoch)
 
-    def has_acknowledged(self, zxid: int, said: str, packet: int) -> None:
+    def has_acknowledged(self, zxid: int, said: str, packet: int, sync: str = "") -> None:
         """It says that it has the history up to here."""
         if is_txn(zxid) and zxid > self.acknowledged.zxid:
-            self.acknowledged = Claim(zxid, said, packet, self.incarnation)
+            self.acknowledged = Claim(zxid, said, packet, self.incarnation, sync)
 
     def is_cut_to(self, zxid: int) -> None:
         """It was told to take over a history that ends here: it may forget what comes after."""
@@ -132,8 +136,8 @@ class Server:
 
     def is_handed(self, zxid: int) -> None:
         """A leader sends it something: its history may go up to here."""
-        if self.at_most is not None:
-            self.at_most = max(self.at_most, zxid)
+        if self.at_most is not None and zxid > self.at_most.zxid:
+            self.at_most = self.at_most._replace(zxid=zxid)
 
     def is_told_to_adopt(self, epoch: int, zxid: int) -> None:
         """NEWLEADER was passed on. If that comes twice, one of the two may have been done."""
@@ -151,6 +155,7 @@ class Server:
     def starts(self) -> None:
         """It starts: whoever asked it for an epoch before asked in vain."""
         self.incarnation += 1
+        self.broken_off = ""
         self.asking = []
 
 

@@ -52,12 +52,16 @@ class Shown(Struct, frozen=True):
 
 
 class Said(Struct, frozen=True):
-    """What a server said before, with packet number `packet`: `restarted` if that was before it was started again."""
+    """What a server said before, with packet number `packet`: `restarted` if that was before it was started again.
+
+    `sync`: DIFF, TRUNC or SNAP, if it said so at the end of a synchronisation, or after one that was broken off.
+    """
 
     what: str
     packet: int
     zxid: int
     restarted: bool
+    sync: str = ""
 
 
 class Divergence(Struct, frozen=True):
@@ -252,7 +256,7 @@ class _Judging:
         self._broken[at.connection, rule.name] = True
         before = tuple(Shown(entry.sent, entry.state) for entry in at.packets)
         claim = wrong.claim
-        said = claim and Said(claim.said, claim.packet, claim.zxid, claim.incarnation < at.incarnation)
+        said = claim and Said(claim.said, claim.packet, claim.zxid, claim.incarnation < at.incarnation, claim.sync)
         self.divergences.append(
             Divergence(
                 packet.packet,
