@@ -186,7 +186,7 @@ def test_a_sentence_names_the_issue_and_the_evidence() -> None:
 def test_versions_are_compared_by_their_numbers() -> None:
     assert parsed("3.10.0") > parsed("3.9.5")
     assert parsed("3.5.3-beta") == (3, 5, 3)
-    with pytest.raises(ValueError, match="expected a version such as .*, found 'debian'"):
+    with pytest.raises(ValueError, match=r"expected a version such as .*, found 'debian'"):
         parsed("debian")
 
 
