@@ -81,7 +81,7 @@ def test_3911_4646_4785_the_diff_was_acknowledged_and_not_logged(version: str, k
 
 
 def test_4646_needs_a_crash_and_a_version_that_has_it() -> None:
-    assert looks_like("3.8.0", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:2 a=2") == {}
+    assert list(looks_like("3.8.0", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:2 a=2")) == ["ZOOKEEPER-4712"]
     assert looks_like("3.8.5", DIFF, "2>1 ACK 2:0", *RESTART, "2>3 ACKEPOCH 1:2 a=2") == {}
     acknowledged = "2>1 ACK 2:0", "1>2 UPTODATE -1", "1>2 PROPOSAL 2:1", "2>1 ACK 2:1"
     assert looks_like("3.8.0", DIFF, *acknowledged, *RESTART, "2>3 ACKEPOCH 1:3 a=2") == {}
@@ -126,6 +126,16 @@ def test_4712_an_old_thread_goes_on_logging() -> None:
     }
     assert looks_like("3.9.3", DIFF, "2>1 ACK 2:0", *RESTART, "2>3 ACKEPOCH 1:5 a=2") == {}
     assert looks_like("3.9.3", findings=(Found(3, trace),)) == {}
+
+
+def test_4712_memory_is_not_brought_up_to_the_log() -> None:
+    found = looks_like("3.8.0", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:1 a=2")
+    assert found == {
+        "ZOOKEEPER-4712": "server 2 goes on from before its ACK of NEWLEADER (packet 10), "
+        "and was not started again since"
+    }
+    assert looks_like("3.8.0", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:3 a=2") == {}
+    assert looks_like("3.9.3", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:1 a=2") == {}
 
 
 def test_4837_what_was_cut_comes_back() -> None:

@@ -152,16 +152,19 @@ def in_zab(packet: Sent) -> str:
 
 
 class Judgement(Struct, frozen=True):
-    """What came of a recording: of `packets` packets that were judged, which diverge.
+    """What came of a recording. `judged`: how many packets of each kind; `notes`: what is exempt, and why.
 
-    `judged`: how often a rule of each step was asked. `notes`: what is exempt, and why. Of one connection each rule is
-    said to be broken at most once: what is wrong there may stay wrong.
+    Of one connection each rule is said to be broken at most once: what is wrong there may stay wrong.
     """
 
     divergences: tuple[Divergence, ...]
-    packets: int
     judged: dict[str, int]
     notes: tuple[str, ...] = ()
+
+    @property
+    def packets(self) -> int:
+        """How many were judged."""
+        return sum(self.judged.values())
 
 
 def judge_recording(folder: Path) -> Judgement:
@@ -174,7 +177,7 @@ def judge(records: Iterable[AnyRecord]) -> Judgement:
     judging = _Judging()
     for record in records:
         judging.take(record)
-    return Judgement(tuple(judging.divergences), judging.packets, judging.judged, tuple(judging.notes))
+    return Judgement(tuple(judging.divergences), judging.judged, tuple(judging.notes))
 
 
 class _Judging:
@@ -182,7 +185,6 @@ class _Judging:
 
     def __init__(self) -> None:
         self.divergences: list[Divergence] = []
-        self.packets = 0
         self.judged: dict[str, int] = {}
         self.notes: list[str] = []
         self._quorum = 1
@@ -237,14 +239,13 @@ class _Judging:
         at.observes |= packet.kind == "OBSERVERINFO"
         if at.observes or packet.kind not in JUDGED or self._blind:
             return
-        self.packets += 1
+        self.judged[packet.kind] = self.judged.get(packet.kind, 0) + 1
         follows = packet.sender == at.follower.number
         entry = Packet(packet)
         at.packets.append(entry)
         self._on_the_way[packet.packet] = at, entry
         steps = follower_steps if follows else leader_steps
         for rule in steps.RULES.get(packet.kind, ()):
-            self.judged[rule.step] = self.judged.get(rule.step, 0) + 1
             wrong = rule.check(at, packet)
             if wrong is not None:
                 self._note(at, packet, rule, wrong)
