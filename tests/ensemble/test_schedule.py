@@ -1,6 +1,7 @@
 """A schedule for a real ensemble: data that survives its JSON form, drawn by seed."""
 
 import re
+from itertools import pairwise
 from typing import get_args
 
 import pytest
@@ -59,7 +60,7 @@ def test_quorums_that_follow_each_other_share_one_server() -> None:
                 up.add(choice.server)
             elif isinstance(choice, Elected):
                 quorums.append(frozenset(up))
-        crossed += any(len(one & other) == 1 for one, other in zip(quorums, quorums[1:], strict=False))
+        crossed += any(len(one & other) == 1 for one, other in pairwise(quorums))
     assert crossed > len(SEEDS) / 5
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from zabcheck.campaign.java import java_home
-from zabcheck.java import NoJava
 from zabcheck.campaign.reason import reason
 from zabcheck.campaign.travel import is_connect, send
+from zabcheck.java import NoJava
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -65,10 +65,10 @@ def report(
 def needed() -> Iterator[None]:
     """What Spark, Java and the folder may lack is the user's to mend; so is an extra that is not installed."""
     try:
-        from zabcheck.java import NoJava
         from zabcheck.campaign.session import NoSpark
         from zabcheck.campaign.spread import TaskFailed
         from zabcheck.campaign.store import StoreError
+        from zabcheck.java import NoJava
 
         with bad_input_for(NoJava), bad_input_for(NoSpark), bad_input_for(TaskFailed), bad_input_for(StoreError):
             yield

@@ -31,9 +31,9 @@ def check_on_spark(
     if STDIN in paths:
         raise BadInput("-: expected files, as Spark reads no standard input")
     try:
-        from zabcheck.java import NoJava
         from zabcheck.campaign.session import NoSpark
         from zabcheck.campaign.verdicts import SIX
+        from zabcheck.java import NoJava
     except ImportError as error:
         raise BadInput(f"--engine spark: pip install 'zabcheck[spark]' ({error})") from None
     names = [kind.name for kind in select(properties)] if properties else list(SIX)

@@ -261,5 +261,3 @@ def counts_of(folder: Path) -> dict[str, int]:
         elif isinstance(record, Sent) and record.kind == "NEWLEADER":
             epochs[record.zxid >> 32] = None
     return {"asked": asked, "acknowledged": acknowledged, "epochs": len(epochs)}
-
-

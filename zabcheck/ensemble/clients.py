@@ -6,6 +6,7 @@ looked for on every server at the end, and be named by its path.
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from kazoo.client import KazooClient, KazooState
@@ -86,9 +87,8 @@ class Client:
             self._record(Session(now(), self.number, self._session, self.number))
 
     def close(self) -> None:
-        """End the connection; the session is left to expire, so that closing is no write."""
-        self._kazoo.stop()
-        self._kazoo.close()
+        """End the connection."""
+        _close(self._kazoo)
 
 
 def read_all(server: int, port: int, seconds: float) -> Read | NotRead:
@@ -104,5 +104,13 @@ def read_all(server: int, port: int, seconds: float) -> Read | NotRead:
     except (KazooException, KazooTimeoutError) as error:
         return NotRead(now(), server, f"{type(error).__name__}: {error}".rstrip(": "))
     finally:
+        _close(kazoo)
+
+
+def _close(kazoo: KazooClient) -> None:
+    # It tells the server goodbye first; that fails if the server is gone, and closing does not depend on it.
+    with suppress(OSError):
         kazoo.stop()
-        kazoo.close()
+    with suppress(OSError):
+        kazoo.stop()  # goes on where the first call ended
+    kazoo.close()

@@ -86,7 +86,7 @@ def default_classpath() -> str:
 
 def version(java: Path, classpath: str) -> str:
     """What the jars say that they are. NoZooKeeper if they are not ZooKeeper's, or of a version not known here."""
-    command = [java, "-cp", classpath, "org.apache.zookeeper.version.VersionInfoMain"]
+    command = [str(java), "-cp", classpath, "org.apache.zookeeper.version.VersionInfoMain"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.SubprocessError) as error:

@@ -213,11 +213,12 @@ class Execution:
             self._record(read)
 
     def close(self) -> None:
-        """End the clients, then the servers, and read what their disks have."""
+        """End the servers, then the clients, and read what the disks have."""
+        for server in self.ensemble.servers.values():
+            server.kill()
         for client in self.clients.values():
             client.close()
         for number, server in self.ensemble.servers.items():
-            server.kill()
             if server.incarnation >= 0:
                 self._record(self._disk(number))
 

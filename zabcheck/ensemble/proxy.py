@@ -107,7 +107,7 @@ class Proxy:
         self._change("release", sender, receiver, release)
 
     def trap(self, sender: int, receiver: int, kind: str, action: Callable[[], None]) -> None:
-        """Call `action`, once, in the proxy's thread, the moment the next packet of this kind is read, before it passes.
+        """Call `action`, once, in the proxy's thread, when the next packet of this kind is read, before it passes.
 
         It passes then, as what is in the network does when its sender dies. A link has one trap; `heal` removes it.
         """

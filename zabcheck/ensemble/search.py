@@ -63,9 +63,7 @@ def attempt(
     return Attempt(schedule, judge(folder, properties), monotonic() - start, error)
 
 
-def minimise(
-    schedule: EnsembleSchedule, shows: Callable[[EnsembleSchedule], bool], seconds: float
-) -> EnsembleSchedule:
+def minimise(schedule: EnsembleSchedule, shows: Callable[[EnsembleSchedule], bool], seconds: float) -> EnsembleSchedule:
     """The shortest schedule found, within about `seconds`, for which `shows` is true; `schedule` itself if none is.
 
     Leaves out choices, ever smaller parts of them, then writes less. A candidate that happens not to show it again is

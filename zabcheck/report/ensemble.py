@@ -67,7 +67,7 @@ class EnsembleSummary(Struct):
         issues = tuple(f"{each.issue.key}: {each.issue.title}" for each in judged.known)
         texts = {each.name: each.rule for each in judged.steps.divergences}
         texts |= {each.kind: each.text for each in judged.findings}
-        texts |= {v.property: v.violation.sentence for v in judged.verdicts if v.violation is not None}
+        texts |= {v.property: v.violation.summary for v in judged.verdicts if v.violation is not None}
         for where, names in ((self.wrong, judged.wrong), (self.noticed, judged.noticed)):
             for name in names:
                 seen = where.setdefault(name, Seen(name, texts.get(name, ""), 0, seed, issues))
@@ -132,7 +132,9 @@ def _totals(summary: EnsembleSummary) -> Text:
     )
     if summary.logged:
         share = 100 * summary.delivered / summary.logged
-        text.append(f"\n{share:.2f} % of the {summary.logged:,} deliveries that the transaction logs show are in the traces")
+        text.append(
+            f"\n{share:.2f} % of the {summary.logged:,} deliveries that the transaction logs show are in the traces"
+        )
     if summary.partial:
         text.append(f"\n{counted(summary.partial, 'run was', 'runs were')} not recorded to the end", "yellow")
     if summary.interrupted:
