@@ -80,7 +80,8 @@ def line(source: str, message: str, level: str = "INFO", thread: str = PEER) -> 
         (
             line(
                 "quorum.Leader",
-                "Proposing:: sessionid:0x1000187d2450000 type:create2 cxid:0x1f zxid:0x100000002 txntype:15 reqpath:n/a",
+                "Proposing:: sessionid:0x1000187d2450000 type:create2 cxid:0x1f zxid:0x100000002 txntype:15 "
+                "reqpath:n/a",
                 "DEBUG",
                 "[ProcessThread(sid:3 cport:-1):]",
             ),

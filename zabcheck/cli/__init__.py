@@ -26,6 +26,7 @@ from zabcheck.cli import (
     run,
     scenario,
     zookeeper,
+    zookeeper_judge,
     zookeeper_logs,
 )
 from zabcheck.cli.commands import app, guarded
@@ -48,6 +49,7 @@ __all__ = [
     "run",
     "scenario",
     "zookeeper",
+    "zookeeper_judge",
     "zookeeper_logs",
 ]
 

@@ -11,7 +11,10 @@ from zabcheck.cli.check import exit_code
 from zabcheck.cli.commands import BadInput, Format, Formats, ProtocolFailed, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.zookeeper import Classpath, Home, Java, found_distribution
+from zabcheck.cli.zookeeper_replay import replay_ensemble
 from zabcheck.counterexample import write
+from zabcheck.ensemble.schedule import is_for_an_ensemble
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.report import terminal
 from zabcheck.report.story import Story
@@ -26,10 +29,24 @@ from zabcheck.simulation.schedule import Schedule
 def replay_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A saved schedule.")],
     trace: Annotated[Path | None, typer.Option(metavar="OUT", help="Write the trace of the run to this file.")] = None,
+    times: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="For a real ensemble: how often; 5 unless said.")
+    ] = None,
+    java: Java = None,
+    home: Home = None,
+    classpath: Classpath = None,
     format: Formats = Format.text,
 ) -> int:
-    """Execute a saved schedule again; the same everywhere."""
-    schedule = load_schedule(read(file, schedules.MAX_BYTES), str(file))
+    """Execute a saved schedule again; the same everywhere, but for one of a real ensemble, which is best effort."""
+    data = read(file, schedules.MAX_BYTES)
+    if is_for_an_ensemble(data):
+        if trace is not None:
+            check_trace(trace, file)
+        return replay_ensemble(data, file, times or 5, found_distribution(java, home, classpath), trace, format)
+    for option, value in (("times", times), ("java", java), ("zookeeper-home", home), ("classpath", classpath)):
+        if value is not None:
+            raise BadInput(f"--{option}: only for the schedule of a real ensemble, which {file} is not")
+    schedule = load_schedule(data, str(file))
     if trace is not None:
         check_trace(trace, file)
     replayed = replay(schedule)

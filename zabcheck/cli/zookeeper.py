@@ -24,7 +24,7 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
-from zabcheck.counterexample import write
+from zabcheck.counterexample import TOLD, write
 from zabcheck.ensemble import schedule as schedules
 from zabcheck.ensemble.distribution import Distribution, NoZooKeeper, find
 from zabcheck.ensemble.draw import draw
@@ -128,7 +128,8 @@ class Searching:
             worst = self._run_all(seeds)
             if worst is not None:
                 schedule, judged = self._shortest(*worst, minimise)
-                story, files = self._save(schedule, judged)
+                story, files = save_report(schedule, judged)
+                self.kept.append(judged.folder)
         except KeyboardInterrupt:
             self.summary.interrupted = True
         if format is Format.json:
@@ -177,8 +178,7 @@ class Searching:
         return worst
 
     def _keep(self, folder: Path, schedule: EnsembleSchedule, judged: Judged) -> None:
-        write_trace(judged.observation, folder)
-        write(folder / "schedule.json", schedules.encode(schedule))
+        keep(folder, schedule, judged)
         self.kept.append(folder)
 
     def _shortest(self, seed: int, judged: Judged, seconds: int) -> tuple[EnsembleSchedule, Judged]:
@@ -207,18 +207,6 @@ class Searching:
         version = self.distribution.version
         return schedules.replaced(schedule, zookeeper=version, finds=wanted), best
 
-    def _save(self, schedule: EnsembleSchedule, judged: Judged) -> tuple[Story | None, list[Path]]:
-        """The report of one run, beside its recording."""
-        self._keep(judged.folder, schedule, judged)
-        saved = [judged.folder / "schedule.json", judged.folder / "trace.jsonl"]
-        if not judged.violated:
-            return None, saved
-        story = story_of(judged)
-        for suffix in (".txt", ".html"):
-            content = FORMS[suffix].make(story, str(saved[0]))
-            saved.append(write(judged.folder / f"report{suffix}", content))
-        return story, saved
-
     def _print(self, story: Story | None, worst: Judged | None, files: Sequence[Path]) -> None:
         console = make_console()
         console.print(reports.render(self.summary))
@@ -232,6 +220,23 @@ class Searching:
             print_path(console, f"wrote {file}")
         for folder in self.kept:
             print_path(console, f"kept {folder}")
+
+
+def keep(folder: Path, schedule: EnsembleSchedule, judged: Judged) -> list[Path]:
+    """Write trace and schedule beside the recording."""
+    return [write(folder / "schedule.json", schedules.encode(schedule)), write_trace(judged.observation, folder)]
+
+
+def save_report(schedule: EnsembleSchedule, judged: Judged) -> tuple[Story | None, list[Path]]:
+    """The report of a run in which a property is violated, with trace and schedule, beside its recording."""
+    saved = keep(judged.folder, schedule, judged)
+    if not judged.violated:
+        return None, saved
+    story = story_of(judged)
+    for suffix in TOLD:
+        content = FORMS[suffix].make(story, str(saved[0]))
+        saved.append(write(judged.folder / f"report{suffix}", content))
+    return story, saved
 
 
 def _rank(judged: Judged) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from invariants import Verdict, check
 from zabcheck.ensemble.findings import Coverage, Finding, coverage, findings
@@ -22,6 +22,7 @@ class Judged(NamedTuple):
 
     folder: Path
     zookeeper: str
+    schedule: dict[str, Any] | None
     observation: Observation
     verdicts: list[Verdict]
     findings: list[Finding]
@@ -61,4 +62,6 @@ def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
     version = lives.run.zookeeper
     violated = [verdict.property for verdict in verdicts if verdict.status == "violated"]
     known = list(recognise(version, steps.divergences, found, violated))
-    return Judged(folder, version, observation, verdicts, found, steps, known, coverage(lives, observation))
+    return Judged(
+        folder, version, lives.run.schedule, observation, verdicts, found, steps, known, coverage(lives, observation)
+    )

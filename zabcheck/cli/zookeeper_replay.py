@@ -1,0 +1,65 @@
+"""`zabcheck replay` of a schedule for a real ensemble: how often it shows the same again."""
+
+import tempfile
+from pathlib import Path
+from shutil import copyfile
+
+from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, Format
+from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.ensemble import schedule as schedules
+from zabcheck.ensemble.distribution import Distribution
+from zabcheck.ensemble.observe import write_trace
+from zabcheck.ensemble.schedule import EnsembleScheduleError
+from zabcheck.report.words import as_text
+
+
+def replay_ensemble(
+    data: bytes, file: Path, times: int, distribution: Distribution, trace: Path | None, format: Format
+) -> int:
+    """Execute it `times` times, and say what was wrong each time.
+
+    The trace that is written is that of the first run that shows what the schedule is saved for, else of the last.
+    """
+    from zabcheck.ensemble.search import attempt
+
+    with bad_input_for(EnsembleScheduleError):
+        schedule = schedules.decode(data, str(file))
+    wrong: list[list[str]] = []
+    shown = partial = 0
+    with tempfile.TemporaryDirectory(prefix="zabcheck-") as folder, progress(times, "running") as advance:
+        for number in range(1, times + 1):
+            tried = attempt(schedule, distribution, Path(folder, "run"))
+            wrong.append(tried.judged.wrong)
+            partial += bool(tried.judged.observation.partial)
+            shows = tried.shows(schedule.finds) if schedule.finds else bool(tried.judged.wrong)
+            if trace is not None and (number == 1 or not shown):
+                with bad_path("--trace", trace):
+                    copyfile(write_trace(tried.judged.observation, Path(folder, "run")), trace)
+            shown += shows
+            advance(f"{shown} show it", number)
+    what = schedule.finds or "something wrong"
+    if format is Format.json:
+        print_json(
+            "replay",
+            schedule=as_text(file),
+            zookeeper=distribution.version,
+            finds=schedule.finds,
+            times=times,
+            shown=shown,
+            partial=partial,
+            wrong=wrong,
+            trace=trace and as_text(trace),
+        )
+    else:
+        console = make_console()
+        for number, names in enumerate(wrong, start=1):
+            console.print(f"run {number}: {', '.join(names) or 'nothing is wrong'}")
+        console.print(f"\n{shown} of {times} replays with ZooKeeper {distribution.version} show {what}")
+        if schedule.zookeeper and schedule.zookeeper != distribution.version:
+            console.print(f"it was saved with ZooKeeper {schedule.zookeeper}")
+        if trace is not None:
+            print_path(console, f"wrote {trace}")
+    if any(wrong):
+        return VIOLATED
+    return INCONCLUSIVE if partial else OK
