@@ -8,6 +8,8 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from time import monotonic
+from typing import Any
 
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import KazooException
@@ -86,25 +88,28 @@ class Client:
             self._session = self._kazoo.client_id[0]
             self._record(Session(now(), self.number, self._session, self.number))
 
+    def read_all(self, seconds: float) -> Read | NotRead:
+        """A sync, and then what the server has of the nodes that clients created. Takes `seconds` at most.
+
+        In the session that the client has: a new one would be one more transaction.
+        """
+        until = monotonic() + seconds
+
+        def answer(result: IAsyncResult) -> Any:
+            return result.get(timeout=max(0.0, until - monotonic()))
+
+        try:
+            answer(self._kazoo.sync_async("/"))
+            names = sorted(name for name in answer(self._kazoo.get_children_async("/")) if name.startswith("c"))
+            stats = [self._kazoo.exists_async(f"/{name}") for name in names]
+            nodes = [(f"/{name}", answer(stat)) for name, stat in zip(names, stats, strict=True)]
+        except (KazooException, KazooTimeoutError) as error:
+            return NotRead(now(), self.number, f"{type(error).__name__}: {error}".rstrip(": "))
+        return Read(now(), self.number, tuple((path, stat.czxid) for path, stat in nodes if stat is not None))
+
     def close(self) -> None:
         """End the connection."""
         _close(self._kazoo)
-
-
-def read_all(server: int, port: int, seconds: float) -> Read | NotRead:
-    """A sync, and then what server `server` has of the nodes that clients created. At most `seconds`, if it hangs."""
-    kazoo = KazooClient(f"127.0.0.1:{port}", SESSION, logger=_quiet)
-    try:
-        kazoo.start(seconds)
-        kazoo.sync_async("/").get(timeout=seconds)
-        names = sorted(name for name in kazoo.get_children_async("/").get(timeout=seconds) if name.startswith("c"))
-        stats = [kazoo.exists_async(f"/{name}") for name in names]
-        nodes = [(f"/{name}", stat.get(timeout=seconds)) for name, stat in zip(names, stats, strict=True)]
-        return Read(now(), server, tuple((path, stat.czxid) for path, stat in nodes if stat is not None))
-    except (KazooException, KazooTimeoutError) as error:
-        return NotRead(now(), server, f"{type(error).__name__}: {error}".rstrip(": "))
-    finally:
-        _close(kazoo)
 
 
 def _close(kazoo: KazooClient) -> None:

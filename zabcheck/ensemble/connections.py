@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from struct import pack
 from typing import cast
 
@@ -75,15 +76,18 @@ class End(asyncio.Protocol, Sink, Source):
         self.outgoing.pump()
 
     def write(self, data: bytes) -> None:
-        """Hand these bytes over."""
+        """Hand these bytes over. They are gone if the socket is being closed, and asyncio would complain."""
         assert self._transport is not None
-        self._transport.write(data)
+        if not self._transport.is_closing():
+            self._transport.write(data)
 
     def finish(self) -> None:
         """Say that nothing follows."""
         assert self._transport is not None
         if not self._transport.is_closing():
-            self._transport.write_eof()
+            # The other end may have reset the connection, and asyncio not have heard of it yet: then it knows.
+            with suppress(OSError):
+                self._transport.write_eof()
 
     def close(self) -> None:
         """Close the socket after what was written."""

@@ -6,7 +6,7 @@ from time import sleep
 
 import msgspec
 
-from zabcheck.ensemble.clients import Client, read_all
+from zabcheck.ensemble.clients import Client
 from zabcheck.ensemble.disk import read_disk
 from zabcheck.ensemble.distribution import Distribution
 from zabcheck.ensemble.ensemble import Ensemble, EnsembleError
@@ -209,7 +209,7 @@ class Execution:
             elif self.ensemble.served(number) is None:
                 read = NotRead(now(), number, f"does not serve {UP_AT_LAST:g} s after everything is healed")
             else:
-                read = read_all(number, server.client_port, READ_AT_LAST)
+                read = self.clients[number].read_all(READ_AT_LAST)
             self._record(read)
 
     def close(self) -> None:
