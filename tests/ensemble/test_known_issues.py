@@ -100,6 +100,15 @@ def test_4394_a_commit_finds_no_proposal() -> None:
     assert looks_like("3.9.3", findings=(Found(2, trace),)) == {}
 
 
+def test_4409_an_acknowledgement_finds_no_connection() -> None:
+    trace = f"{NULL}: learner.sock\n{AT}SendAckRequestProcessor.flush(SendAckRequestProcessor.java)"
+    assert looks_like("3.8.0", findings=(Found(3, trace),)) == {
+        "ZOOKEEPER-4409": "server 3 says 'NullPointerException' in SendAckRequestProcessor"
+    }
+    assert looks_like("3.9.3", findings=(Found(3, trace),)) == {}
+    assert looks_like("3.8.0", findings=(Found(3, trace.replace("SendAck", "Sync")),)) == {}
+
+
 def test_4643_the_epoch_is_written_before_its_history() -> None:
     found = looks_like("3.8.0", DIFF, *RESTART, "2>3 ACKEPOCH 1:1 a=2")
     assert found == {"ZOOKEEPER-4643": "server 2 has the epoch, without its history (packet 12)"}
@@ -120,12 +129,7 @@ def test_4712_an_old_thread_goes_on_logging() -> None:
         "ZOOKEEPER-4712": "server 2 has a history up to ⟨1,5⟩ after an ACK of NEWLEADER behind DIFF (packet 10), "
         "and nobody has sent it that since"
     }
-    trace = f"{NULL}: learner.sock\n{AT}SendAckRequestProcessor.flush(SendAckRequestProcessor.java)"
-    assert looks_like("3.8.0", findings=(Found(3, trace),)) == {
-        "ZOOKEEPER-4712": "server 3 says 'NullPointerException' in SendAckRequestProcessor"
-    }
     assert looks_like("3.9.3", DIFF, "2>1 ACK 2:0", *RESTART, "2>3 ACKEPOCH 1:5 a=2") == {}
-    assert looks_like("3.9.3", findings=(Found(3, trace),)) == {}
 
 
 def test_4712_memory_is_not_brought_up_to_the_log() -> None:
@@ -155,6 +159,19 @@ def test_4925_a_leader_passes_a_hole_on() -> None:
     assert looks_like("3.9.2", hole) == {}
     assert looks_like("3.9.4", hole) == {}
     assert looks_like("3.9.3", DIFF) == {}
+
+
+def test_4925_a_leader_leaves_out_the_end_of_an_earlier_epoch() -> None:
+    """As it was seen in a run of 3.9.3: server 1 was brought up to ⟨1,3⟩, then ⟨2,1⟩, and sends ⟨2,1⟩ alone."""
+    led = DIFF, "2>1 ACK 2:0", "1>2 UPTODATE -1", "1>2 PROPOSAL 2:1", "2>1 ACK 2:1", "1>2 COMMIT 2:1", "closed 2>1"
+    told = "3>2 FOLLOWERINFO 1:0", "2>3 LEADERINFO 3:0", "3>2 ACKEPOCH 1:1 a=1", "2>3 DIFF 2:1"
+    found = looks_like("3.9.3", *led, *told, "2>3 PROPOSAL 2:1")
+    assert found == {
+        "ZOOKEEPER-4925": "server 2 leads, and leaves out transactions: ⟨1,1⟩ before it instead of ⟨1,3⟩ before ⟨2,1⟩, "
+        "as packet 12 showed"
+    }
+    whole = "2>3 PROPOSAL 1:2", "2>3 COMMIT 1:2", "2>3 PROPOSAL 1:3", "2>3 COMMIT 1:3", "2>3 PROPOSAL 2:1"
+    assert looks_like("3.9.3", *led, *told, *whole) == {}
 
 
 def test_4925_a_leader_cuts_what_it_does_not_remember() -> None:

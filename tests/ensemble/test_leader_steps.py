@@ -192,6 +192,17 @@ def test_l_2_1_the_initial_history_has_no_gap() -> None:
     assert breaks(told[0], told[1], told[2], "1>2 TRUNC 1:5", "1>2 PROPOSAL 1:8").expected.endswith("⟨1,5⟩")
 
 
+def test_l_2_1_the_transactions_of_an_epoch_continue_one_history() -> None:
+    led = BROADCAST, NEXT, "3>2 DIFF 1:2", "3>2 NEWLEADER 2:0", "2>3 ACK 2:0", "3>2 UPTODATE -1", "3>2 PROPOSAL 2:1"
+    joins = "1>3 FOLLOWERINFO 1:0", "3>1 LEADERINFO 2:0"
+    keeps(*led, *joins, "1>3 ACKEPOCH 1:3 a=1", "3>1 TRUNC 1:2", "3>1 PROPOSAL 2:1")
+    keeps(*led, *joins, "1>3 ACKEPOCH 1:2 a=1", "3>1 SNAP 2:1", "3>1 PROPOSAL 2:1")
+    keeps(*led, *joins, "1>3 ACKEPOCH 1:2 a=1", "3>1 SNAP 2:0", "3>1 PROPOSAL 2:1")
+    found = breaks(*led, *joins, "1>3 ACKEPOCH 1:3 a=1", "3>1 DIFF 2:1", "3>1 PROPOSAL 2:1")
+    assert (found.name, found.step, found.server) == ("proposals_continue_one_history", "l.2.1", 3)
+    assert (found.expected, found.seen) == ("⟨1,2⟩ before ⟨2,1⟩, as packet 22 showed", "⟨1,3⟩ before it")
+
+
 def test_l_2_1_what_was_queued_while_the_snapshot_was_written_may_be_in_it() -> None:
     late = BROADCAST, LATE, "1>3 SNAP 1:2"
     keeps(*late, "1>3 PROPOSAL 1:2", "1>3 COMMIT 1:2", "1>3 NEWLEADER 1:0", "1>3 PROPOSAL 1:3")

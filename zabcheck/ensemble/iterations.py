@@ -42,11 +42,16 @@ def shown(zxid: int) -> str:
     return str(Zxid.unpack(zxid)) if zxid >= 0 else str(zxid)
 
 
+def is_first(zxid: int) -> bool:
+    """Whether it is the first of its epoch."""
+    return zxid & _COUNTER == 1
+
+
 def follows(zxid: int, last: int) -> bool:
     """Whether nothing can be between the two: the next counter of the same epoch, or the first of a later one."""
     if epoch_of(zxid) == epoch_of(last):
         return zxid == last + 1
-    return zxid > last and zxid & _COUNTER == 1
+    return zxid > last and is_first(zxid)
 
 
 class Packet:
@@ -192,14 +197,25 @@ class Leadership:
         return sum(acked >= zxid for acked in self.acks.values())
 
 
+class Before(NamedTuple):
+    """What was proposed right before the first transaction of an epoch, as `packet` showed."""
+
+    zxid: int
+    packet: int
+
+
 class Iteration:
     """One connection of a follower to a leader: what each of the two has sent, and what of it was passed on.
 
     What its two servers have promised, adopted, acknowledged is what they had by the time that it was opened.
+    `beginnings` is one for all connections: by the first zxid of an epoch, what comes before it in the history.
     """
 
-    def __init__(self, connection: int, follower: Server, leader: Server, quorum: int) -> None:
+    def __init__(
+        self, connection: int, follower: Server, leader: Server, quorum: int, beginnings: dict[int, Before]
+    ) -> None:
         self.connection = connection
+        self.beginnings = beginnings
         self.follower = follower
         self.leader = leader
         self.quorum = quorum

@@ -166,26 +166,27 @@ def acknowledged_a_proposal_too_early(evidence: Evidence) -> str | None:
     )
 
 
+def fails_at_an_acknowledgement(evidence: Evidence) -> str | None:
+    """The connection is closed twice, by the thread that acknowledges too."""
+    return _said(evidence, "NullPointerException", "SendAckRequestProcessor")
+
+
 def is_shut_down_in_part(evidence: Evidence) -> str | None:
     """The thread that logs goes on after the server has left its leader.
 
     If that was before UPTODATE, memory is not even brought up to the log: the server says less than it acknowledged, is
     sent the same once more, and logs that twice.
     """
-    found = _said(evidence, "NullPointerException", "SendAckRequestProcessor")
-    return (
-        found
-        or _has_more(evidence, "DIFF", "SNAP")
-        or _first(
-            f"server {each.server} goes on from before its ACK of NEWLEADER (packet {each.contradicts.packet}), "
-            "and was not started again since"
-            for each in _diverges(evidence, "ack_e_keeps_the_history")
-            if each.contradicts is not None
-            and each.contradicts.what == "ACK of NEWLEADER"
-            and each.contradicts.sync == "DIFF"
-            and not each.contradicts.restarted
-        )
+    lags = (
+        f"server {each.server} goes on from before its ACK of NEWLEADER (packet {each.contradicts.packet}), "
+        "and was not started again since"
+        for each in _diverges(evidence, "ack_e_keeps_the_history")
+        if each.contradicts is not None
+        and each.contradicts.what == "ACK of NEWLEADER"
+        and each.contradicts.sync == "DIFF"
+        and not each.contradicts.restarted
     )
+    return _has_more(evidence, "DIFF", "SNAP") or _first(lags)
 
 
 def got_back_what_was_cut(evidence: Evidence) -> str | None:
@@ -206,7 +207,8 @@ def passes_a_hole_on(evidence: Evidence) -> str | None:
     """What the leader remembers as committed has a hole, or ends too early."""
     gaps = (
         f"server {each.server} leads, and leaves out transactions: {each.seen} instead of {each.expected}"
-        for each in _diverges(evidence, "proposals_have_no_gap")
+        for each in evidence.divergences
+        if each.name in ("proposals_have_no_gap", "proposals_continue_one_history")
     )
     short = (
         f"server {each.server} leads, and cuts a history that is longer than what it remembers (packet {each.packet})"
@@ -250,6 +252,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         "a COMMIT between NEWLEADER and UPTODATE makes the follower fail",
         (("3.5.10", "3.6.0"), ("3.6.3", "3.9.3")),
         fails_at_a_commit,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4409",
+        "the thread that acknowledges fails when the connection is closed already",
+        (("3.7.0", "3.9.3"),),
+        fails_at_an_acknowledgement,
     ),
     KnownIssue(
         "ZOOKEEPER-4643",

@@ -13,7 +13,17 @@ nothing can come between what is committed, what is outstanding and what is prop
 connection have no gap, and each COMMIT there is for the oldest proposal that is not committed yet.
 """
 
-from zabcheck.ensemble.iterations import Iteration, Leadership, Told, epoch_of, follows, is_txn, shown
+from zabcheck.ensemble.iterations import (
+    Before,
+    Iteration,
+    Leadership,
+    Told,
+    epoch_of,
+    follows,
+    is_first,
+    is_txn,
+    shown,
+)
 from zabcheck.ensemble.recording import Sent
 from zabcheck.ensemble.rules import Rule, Wrong, followers, rule
 
@@ -172,7 +182,7 @@ def proposals_have_no_gap(at: Iteration, packet: Sent) -> Wrong | None:
 
     That is its last zxid (DIFF), where it was cut (TRUNC), or the snapshot's (SNAP). Counters of an epoch start at 1
     and skip none. What the leader has queued while it was writing the snapshot may be in the snapshot already, so the
-    first proposal behind SNAP may be an earlier one. Whether the end of an earlier epoch is missing is not seen here.
+    first proposal behind SNAP may be an earlier one.
     """
     if at.sync is None:
         return Wrong("DIFF, TRUNC or SNAP first", f"PROPOSAL {shown(packet.zxid)}")
@@ -181,6 +191,27 @@ def proposals_have_no_gap(at: Iteration, packet: Sent) -> Wrong | None:
     if at.sync.kind == "SNAP" and not at.proposed and packet.zxid <= at.last:
         return None
     return Wrong(f"the proposal that follows {shown(at.last)}", f"PROPOSAL {shown(packet.zxid)}")
+
+
+@rule("l.2.1", "the transactions of an epoch continue one initial history")
+def proposals_continue_one_history(at: Iteration, packet: Sent) -> Wrong | None:
+    """Steps l.2.1, l.3.1 and l.3.3, PROPOSAL of the first transaction of an epoch: it follows the last one of I_e'.
+
+    There is one I_e', so whoever is sent ⟨e,1⟩, by whatever leader, has the same transaction before it. Otherwise the
+    end of an earlier epoch is left out. ⟨e,0⟩ as a follower's last zxid does not tell what it has before.
+    """
+    before = at.beginnings.get(packet.zxid)
+    if before is None or before.zxid == at.last or not _is_known(at, packet):
+        return None
+    return Wrong(
+        f"{shown(before.zxid)} before {shown(packet.zxid)}, as packet {before.packet} showed",
+        f"{shown(at.last)} before it",
+    )
+
+
+def _is_known(at: Iteration, packet: Sent) -> bool:
+    """Whether it is the first of an epoch, and what the follower has before it is a transaction, or nothing."""
+    return is_first(packet.zxid) and packet.zxid > at.last and (is_txn(at.last) or at.last == 0)
 
 
 @rule("l.3.1", "a leader proposes transactions of its own epoch only")
@@ -244,7 +275,12 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "SNAP": _HISTORY,
     "NEWLEADER": (newleader_ends_the_history, newleader_is_complete, newleader_has_the_best_history),
     "UPTODATE": (uptodate_needs_a_quorum,),
-    "PROPOSAL": (proposals_have_no_gap, proposals_are_of_its_epoch, proposals_need_an_established_leader),
+    "PROPOSAL": (
+        proposals_have_no_gap,
+        proposals_continue_one_history,
+        proposals_are_of_its_epoch,
+        proposals_need_an_established_leader,
+    ),
     "COMMIT": (commits_follow_proposals, commits_need_a_quorum),
 }
 """By the kind of packet, in the order in which they are asked."""
@@ -265,6 +301,8 @@ def sent(at: Iteration, packet: Sent) -> None:
             if at.newepoch is not None:
                 at.leader.has_adopted(at.newepoch)
         case "PROPOSAL":
+            if at.sync is not None and _is_known(at, packet):
+                at.beginnings.setdefault(packet.zxid, Before(at.last, packet.packet))
             at.last = packet.zxid
             at.proposed = True
             at.uncommitted.append(packet.zxid)

@@ -18,6 +18,7 @@ from zabcheck.ensemble import follower_steps, leader_steps
 from zabcheck.ensemble.iterations import (
     LOST,
     RECEIVED,
+    Before,
     Iteration,
     Packet,
     Server,
@@ -189,6 +190,7 @@ class _Judging:
         self.notes: list[str] = []
         self._quorum = 1
         self._blind = False
+        self._beginnings: dict[int, Before] = {}
         self._servers: dict[int, Server] = {}
         self._iterations: dict[int, Iteration] = {}
         self._on_the_way: dict[int, tuple[Iteration, Packet]] = {}
@@ -230,7 +232,7 @@ class _Judging:
         return self._servers[number]
 
     def _iteration(self, connection: int, follower: int, leader: int) -> Iteration:
-        return Iteration(connection, self._server(follower), self._server(leader), self._quorum)
+        return Iteration(connection, self._server(follower), self._server(leader), self._quorum, self._beginnings)
 
     def _sent(self, packet: Sent) -> None:
         at = self._iterations.get(packet.connection)
