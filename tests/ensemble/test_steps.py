@@ -99,14 +99,18 @@ def test_what_diverged_is_taken_as_it_is_from_then_on() -> None:
     assert len(judge(records(BROADCAST, "1>2 PROPOSAL 1:9", *later)).divergences) == 1
 
 
-def test_only_the_last_packets_of_the_connection_are_shown() -> None:
+def test_the_first_and_the_last_packets_of_the_connection_are_shown() -> None:
     found = judge(records(BROADCAST, "3>1 FOLLOWERINFO 0:0", "1>2 PROPOSAL 1:9")).divergences[0]
     lines = explain(found)
-    assert [line.packet for line in lines] == [*range(6, 15), 16]
-    assert len(lines) == SHOWN
-    assert [line.wrong for line in lines] == [False] * 9 + [True]
-    assert lines[-1] == Line(21.0, 16, 1, 2, "PROPOSAL", "⟨1,9⟩", "PROPOSE (on its way)", True)
-    assert lines[1].zxid == ""
+    assert [line.packet for line in lines] == [1, 2, 3, 4, *range(6, 15), 16]
+    assert [line.left_out for line in lines] == [0] * 4 + [1] + [0] * 9
+    assert len(lines) == 4 + SHOWN
+    assert [line.wrong for line in lines] == [False] * 13 + [True]
+    assert lines[-1] == Line(31.0, 16, 1, 2, "PROPOSAL", "⟨1,9⟩", "PROPOSE (on its way)", True, 0)
+    assert (lines[5].kind, lines[5].zxid) == ("UPTODATE", "")
+    assert [line.split() for line in text_of(render_divergence(found)).splitlines() if "…" in line] == [
+        ["…", "1", "more"]
+    ]
 
 
 def test_what_a_packet_is_in_zab() -> None:

@@ -16,7 +16,10 @@ from invariants import Zxid
 from zabcheck.ensemble.recording import Sent
 
 SHOWN = 10
-"""How many packets of a connection are kept for a report."""
+"""How many of the last packets of a connection are kept for a report, beside those of its handshake."""
+
+HANDSHAKE = ("FOLLOWERINFO", "LEADERINFO", "ACKEPOCH", "DIFF", "TRUNC", "SNAP")
+"""What a connection begins with: what the follower has, and how it is brought up to date."""
 
 RECEIVED, ON_ITS_WAY, LOST = "received", "on its way", "lost"
 
@@ -55,10 +58,11 @@ def follows(zxid: int, last: int) -> bool:
 
 
 class Packet:
-    """A packet, and what became of it: it is received, on its way, or lost."""
+    """A packet, the how-manieth it is on its connection, and what became of it: it is received, on its way, or lost."""
 
-    def __init__(self, sent: Sent) -> None:
+    def __init__(self, sent: Sent, position: int) -> None:
         self.sent = sent
+        self.position = position
         self.state = ON_ITS_WAY
 
 
@@ -227,7 +231,9 @@ class Iteration:
         self.incarnation = follower.incarnation
         self.leader_promised = leader.promised
         self.observes = False
-        self.packets: deque[Packet] = deque(maxlen=SHOWN)
+        self.length = 0
+        self._handshake: list[Packet] = []
+        self._last: deque[Packet] = deque(maxlen=SHOWN)
         # The follower has sent these.
         self.cepoch: int | None = None
         self.ack_e: Told | None = None
@@ -255,6 +261,19 @@ class Iteration:
         self.unacknowledged: deque[tuple[int, bool]] = deque()
         self.covered = 0
         self.handed = 0
+
+    def add(self, sent: Sent) -> Packet:
+        """Keep a packet for a report: those of the handshake, and the last ones. Memory is O(1) a connection."""
+        packet = Packet(sent, self.length)
+        self.length += 1
+        self._last.append(packet)
+        if sent.kind in HANDSHAKE and len(self._handshake) < len(HANDSHAKE):
+            self._handshake.append(packet)
+        return packet
+
+    def shown(self) -> list[Packet]:
+        """What is kept, in order."""
+        return [*(each for each in self._handshake if each.position < self._last[0].position), *self._last]
 
     @property
     def leadership(self) -> Leadership | None:

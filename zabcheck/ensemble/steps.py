@@ -46,9 +46,13 @@ JUDGED = frozenset(follower_steps.RULES) | frozenset(leader_steps.RULES)
 
 
 class Shown(Struct, frozen=True):
-    """A packet for a report: `state` is what had become of it when the divergence was seen."""
+    """A packet for a report: `state` is what had become of it when the divergence was seen.
+
+    `position` is its place among the packets of its connection that are judged, from 0.
+    """
 
     packet: Sent
+    position: int
     state: str
 
 
@@ -69,8 +73,8 @@ class Divergence(Struct, frozen=True):
     """A packet that does not follow from what its sender had received.
 
     `packet` is its number, `server` its sender. `step` is that of DSN 2011, IV, `name` that of the function which is
-    the rule, and `rule` says it in a sentence. `before`: the last packets of its connection, and it itself.
-    `contradicts`: what the server said before, if it is that.
+    the rule, and `rule` says it in a sentence. `before`: how its connection began, the last packets before it, and it
+    itself. `contradicts`: what the server said before, if it is that.
     """
 
     packet: int
@@ -92,7 +96,8 @@ class Divergence(Struct, frozen=True):
 class Line(Struct, frozen=True):
     """A packet for a reader. `time` is in milliseconds since the first one shown; `wrong`: it is the one that diverges.
 
-    `note` is what it is in Zab, and what became of it if it was not received.
+    `note` is what it is in Zab, and what became of it if it was not received. `left_out`: so many packets of the
+    connection before it are not shown.
     """
 
     time: float
@@ -103,24 +108,31 @@ class Line(Struct, frozen=True):
     zxid: str
     note: str
     wrong: bool
+    left_out: int
 
 
 def explain(divergence: Divergence) -> tuple[Line, ...]:
-    """The last packets of its connection, and it itself."""
+    """How its connection began, the last packets before it, and it itself."""
     first = divergence.before[0].packet.time
-    return tuple(
-        Line(
-            (each.packet.time - first) / 1000,
-            each.packet.packet,
-            each.packet.sender,
-            each.packet.receiver,
-            each.packet.kind,
-            "" if each.packet.kind == "UPTODATE" else shown(each.packet.zxid),
-            in_zab(each.packet) + ("" if each.state == RECEIVED else f" ({each.state})"),
-            each.packet.packet == divergence.packet,
+    lines = []
+    expected = 0
+    for each in divergence.before:
+        packet = each.packet
+        lines.append(
+            Line(
+                (packet.time - first) / 1000,
+                packet.packet,
+                packet.sender,
+                packet.receiver,
+                packet.kind,
+                "" if packet.kind == "UPTODATE" else shown(packet.zxid),
+                in_zab(packet) + ("" if each.state == RECEIVED else f" ({each.state})"),
+                packet.packet == divergence.packet,
+                each.position - expected,
+            )
         )
-        for each in divergence.before
-    )
+        expected = each.position + 1
+    return tuple(lines)
 
 
 def in_zab(packet: Sent) -> str:
@@ -243,9 +255,7 @@ class _Judging:
             return
         self.judged[packet.kind] = self.judged.get(packet.kind, 0) + 1
         follows = packet.sender == at.follower.number
-        entry = Packet(packet)
-        at.packets.append(entry)
-        self._on_the_way[packet.packet] = at, entry
+        self._on_the_way[packet.packet] = at, at.add(packet)
         steps = follower_steps if follows else leader_steps
         for rule in steps.RULES.get(packet.kind, ()):
             wrong = rule.check(at, packet)
@@ -257,7 +267,7 @@ class _Judging:
         if (at.connection, rule.name) in self._broken:
             return
         self._broken[at.connection, rule.name] = True
-        before = tuple(Shown(entry.sent, entry.state) for entry in at.packets)
+        before = tuple(Shown(entry.sent, entry.position, entry.state) for entry in at.shown())
         claim = wrong.claim
         said = claim and Said(claim.said, claim.packet, claim.zxid, claim.incarnation < at.incarnation, claim.sync)
         self.divergences.append(

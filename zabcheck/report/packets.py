@@ -52,6 +52,8 @@ def _divergence(pen: Pen, divergence: Divergence) -> Iterator[RenderableType]:
         table.add_column(pen.write(title, BOLD))
     table.columns[0].justify = table.columns[1].justify = "right"
     for line in explain(divergence):
+        if line.left_out:
+            table.add_row("", pen.write("…"), "", "", "", pen.write(f"{line.left_out:,} more", DIM))
         style = RED if line.wrong else ""
         table.add_row(
             pen.write(f"{line.time:,.1f}", style),
