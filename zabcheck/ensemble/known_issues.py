@@ -242,12 +242,6 @@ ISSUES: tuple[KnownIssue, ...] = (
         forgot_the_diff,
     ),
     KnownIssue(
-        "ZOOKEEPER-4646, ZOOKEEPER-4785",
-        "NEWLEADER is acknowledged while what DIFF brought is still being logged",
-        (("3.5.10", "3.6.0"), ("3.6.3", "3.8.5"), ("3.9.0", "3.9.2")),
-        forgot_the_diff,
-    ),
-    KnownIssue(
         "ZOOKEEPER-4394",
         "a COMMIT between NEWLEADER and UPTODATE makes the follower fail",
         (("3.5.10", "3.6.0"), ("3.6.3", "3.9.3")),
@@ -264,6 +258,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         "the epoch is written before its history",
         (("3.5.3", "3.8.5"), ("3.9.0", "3.9.2")),
         adopted_the_epoch_without_the_history,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4646, ZOOKEEPER-4785",
+        "NEWLEADER is acknowledged while what DIFF brought is still being logged",
+        (("3.5.10", "3.6.0"), ("3.6.3", "3.8.5"), ("3.9.0", "3.9.2")),
+        forgot_the_diff,
     ),
     KnownIssue(
         "ZOOKEEPER-4685",
