@@ -26,6 +26,8 @@ BEGIN = 1_767_225_600_000_000
 """2026-01-01, in microseconds."""
 PACKAGE = "org.apache.zookeeper.server"
 CREATE = 15
+ELECTION = 200_000
+"""How long servers wait for another vote, in microseconds."""
 
 
 def zxid(epoch: int, counter: int) -> int:
@@ -132,9 +134,12 @@ class Recording:
             self.request(server, "FinalRequestProcessor", "Processing request", txn)
 
     def look(self, *servers: int, reach: int = 0) -> None:
+        """They begin an election, which takes a while."""
+        self.time += ELECTION
         for server in servers:
             self.line(server, "quorum.QuorumPeer", "LOOKING")
             self.line(server, "quorum.FastLeaderElection", f"New election. My id = {server}, proposed zxid=0x{reach:x}")
+        self.time += ELECTION
 
     # Packets.
 

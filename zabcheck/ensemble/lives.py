@@ -395,11 +395,10 @@ def _iterations(log: ServerLog, sent: list[Sent]) -> list[Iteration]:
             current.first_delivery = line.zxid
         found.append(current)
     for packet in sent:
-        at = [iteration for time, iteration in starts if time <= packet.time]
-        if not at:
-            continue
-        if packet.kind == "FOLLOWERINFO" and at[-1].role == "following":
-            at[-1].connection = packet.connection
-        elif packet.kind == "LEADERINFO" and at[-1].role == "leading" and at[-1].epoch is None:
-            at[-1].epoch = packet.zxid >> 32
+        role = {"FOLLOWERINFO": "following", "LEADERINFO": "leading"}.get(packet.kind)
+        begun = [each for time, each in starts if time <= packet.time and each.role == role]
+        if begun and role == "following":
+            begun[-1].connection = packet.connection
+        elif begun and begun[-1].epoch is None:
+            begun[-1].epoch = packet.zxid >> 32
     return found
