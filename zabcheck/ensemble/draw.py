@@ -38,7 +38,19 @@ from zabcheck.ensemble.schedule import (
 STAGES = (2, 5)
 FROM_FOLLOWER: tuple[Kind, ...] = ("ACK-LD", "ACK-LD", "ACK-LD", "ACK", "ACKEPOCH", "FOLLOWERINFO")
 """What the one that is synchronised sends; the ACK of NEWLEADER is where it promises most."""
-FROM_LEADER: tuple[Kind, ...] = ("NEWLEADER", "UPTODATE", "PROPOSAL", "COMMIT", "DIFF", "TRUNC", "SNAP", "LEADERINFO")
+FROM_LEADER: tuple[Kind, ...] = (
+    "UPTODATE",
+    "UPTODATE",
+    "NEWLEADER",
+    "NEWLEADER",
+    "PROPOSAL",
+    "COMMIT",
+    "DIFF",
+    "TRUNC",
+    "SNAP",
+    "LEADERINFO",
+)
+"""What it is sent. Without UPTODATE it has promised, and does not act on it yet."""
 COUNTS = (1, 3, 20, 100, 300)
 SIZES = (10, 10, 1000, 10_000)
 """Bytes. Large writes take a server longer to log: what is sent before the log is written shows then."""
@@ -56,14 +68,15 @@ class _Drawing:
         self.random = random
         self.everyone: tuple[Role, ...] = ROLES[:servers]  # type: ignore[assignment]  # letters of ROLES are roles
         self.up: set[Role] = set(self.everyone)
+        self.joined: set[Role] = set()
 
     def choices(self) -> Iterator[Choice]:
         yield from self.writes()
         for _ in range(self.random.randint(*STAGES)):
             kind = self.random.random()
-            if kind < 0.65:
+            if kind < 0.75:
                 yield from self.another_quorum()
-            elif kind < 0.85:
+            elif kind < 0.9:
                 yield from self.leader_cut_off()
             else:
                 yield from self.disturbance()
@@ -74,26 +87,22 @@ class _Drawing:
         if self.random.random() < 0.9:
             server = self.one_of(self.up)
             yield Write(server, self.random.choice(COUNTS), self.random.choice(SIZES))
-            if self.random.random() < 0.4:
+            if self.random.random() < 0.6:
                 yield Settle(1.0)
 
     def another_quorum(self) -> Iterator[Choice]:
         """Other servers are up than before; who joins is synchronised, and may fall into a trap."""
-        smallest = len(self.everyone) // 2 + 1
-        size = smallest if self.random.random() < 0.75 else self.random.randint(smallest, len(self.everyone))
-        members = set(self.random.sample(self.everyone, size))
-        if members == self.up:
-            members = set(self.random.sample(self.everyone, size))
+        members = self.next_quorum()
         joining = sorted(members - self.up)
         leaving = sorted(self.up - members)
-        if self.random.random() < 0.15:
+        if self.random.random() < 0.1:
             yield KillAll()
             joining, leaving = sorted(members), []
         self.random.shuffle(leaving)
         self.random.shuffle(joining)
-        if joining and self.random.random() < 0.75:
+        if joining and self.random.random() < 0.85:
             yield from self.trap(joining[0], members)
-        if self.random.random() < 0.5:
+        if self.random.random() < 0.6:
             yield from (Kill(server) for server in leaving)
             yield from (Start(server) for server in joining)
         else:
@@ -102,17 +111,30 @@ class _Drawing:
                 yield Write(self.one_of(self.up), self.random.choice(COUNTS), self.random.choice(SIZES))
             yield from (Kill(server) for server in leaving)
         self.up = members
-        yield Elected(4.0) if self.random.random() < 0.8 else Wait(round(self.random.uniform(0.1, 1.5), 1))
+        self.joined = set(joining)
+        yield Elected(2.0) if self.random.random() < 0.7 else Wait(round(self.random.uniform(0.3, 1.5), 1))
+
+    def next_quorum(self) -> set[Role]:
+        """As small as it may be, mostly; and then mostly who has joined last, with those that were not up."""
+        smallest = len(self.everyone) // 2 + 1
+        if self.random.random() < 0.15:
+            return set(self.random.sample(self.everyone, self.random.randint(smallest, len(self.everyone))))
+        down = sorted(set(self.everyone) - self.up)
+        first = sorted(self.joined) if self.random.random() < 0.7 else []
+        self.random.shuffle(down)
+        self.random.shuffle(first)
+        rest = self.random.sample(self.everyone, len(self.everyone))
+        return set(list(dict.fromkeys([*first[:1], *down, *rest]))[:smallest])
 
     def trap(self, newcomer: Role, members: set[Role]) -> Iterator[Choice]:
         """Something happens at a packet of the synchronisation of `newcomer` with another member."""
         other = self.one_of(members - {newcomer})
         sender, receiver, kinds = (newcomer, other, FROM_FOLLOWER)
-        if self.random.random() < 0.4:
+        if self.random.random() < 0.5:
             sender, receiver, kinds = (other, newcomer, FROM_LEADER)
         kind = self.random.choice(kinds)
         if self.random.random() < 0.6:
-            yield KillAt(newcomer if self.random.random() < 0.75 else other, sender, receiver, kind)
+            yield KillAt(self.random.choice((newcomer, other)), sender, receiver, kind)
         else:
             yield Hold(sender, receiver, kind)
 
@@ -120,7 +142,7 @@ class _Drawing:
         """The leader goes on alone for a while, with writes of its clients that cannot be committed."""
         yield Isolate("leader") if self.random.random() < 0.7 else Pause("leader")
         yield Write(self.one_of(self.up), self.random.choice(COUNTS), self.random.choice(SIZES))
-        yield Elected(4.0)
+        yield Elected(3.0)
         yield from self.writes()
         if self.random.random() < 0.5:
             yield from self.trap(self.one_of(self.up), set(self.everyone))
