@@ -69,6 +69,8 @@ class _Drawing:
         self.everyone: tuple[Role, ...] = ROLES[:servers]  # type: ignore[assignment]  # letters of ROLES are roles
         self.up: set[Role] = set(self.everyone)
         self.joined: set[Role] = set()
+        self.trapped: set[Role] = set()
+        """Who may have died in a trap; starting one that did not is passed over."""
 
     def choices(self) -> Iterator[Choice]:
         yield from self.writes()
@@ -100,15 +102,17 @@ class _Drawing:
             joining, leaving = sorted(members), []
         self.random.shuffle(leaving)
         self.random.shuffle(joining)
+        starting = [*joining, *sorted(self.trapped & members - set(joining))]
+        self.trapped = set()
         if joining and self.random.random() < 0.85:
             yield from self.trap(joining[0], members)
         if self.random.random() < 0.6:
             yield from (Kill(server) for server in leaving)
-            yield from (Start(server) for server in joining)
+            yield from (Start(server) for server in starting)
         else:
-            yield from (Start(server) for server in joining)
+            yield from (Start(server) for server in starting)
             if self.random.random() < 0.5:
-                yield Write(self.one_of(self.up), self.random.choice(COUNTS), self.random.choice(SIZES))
+                yield Write(self.one_of(members), self.random.choice(COUNTS), self.random.choice(SIZES))
             yield from (Kill(server) for server in leaving)
         self.up = members
         self.joined = set(joining)
@@ -134,7 +138,9 @@ class _Drawing:
             sender, receiver, kinds = (other, newcomer, FROM_LEADER)
         kind = self.random.choice(kinds)
         if self.random.random() < 0.6:
-            yield KillAt(self.random.choice((newcomer, other)), sender, receiver, kind)
+            victim = self.random.choice((newcomer, other))
+            self.trapped.add(victim)
+            yield KillAt(victim, sender, receiver, kind)
         else:
             yield Hold(sender, receiver, kind)
 
