@@ -10,7 +10,7 @@ from zabcheck.ensemble.clients import Client
 from zabcheck.ensemble.disk import read_disk
 from zabcheck.ensemble.distribution import Distribution
 from zabcheck.ensemble.ensemble import Ensemble, EnsembleError
-from zabcheck.ensemble.recording import Chose, Disk, Ended, NotRead, Read, Record, Recorder, Run, now
+from zabcheck.ensemble.recording import Cast, Chose, Disk, Ended, NotRead, Read, Record, Recorder, Run, now
 from zabcheck.ensemble.schedule import (
     LEADER,
     ROLES,
@@ -104,6 +104,7 @@ class Execution:
         assert leader is not None
         others = sorted((number for number in servers if number != leader), reverse=True)
         self._roles = dict(zip(ROLES, [leader, *others], strict=False))
+        self._record(Cast(now(), self._roles))
         self.clients = {number: Client(number, server.client_port, self._record) for number, server in servers.items()}
         self.ensemble.await_all(UP_AT_FIRST, lambda: all(client.connected for client in self.clients.values()))
 

@@ -189,6 +189,12 @@ class Fault(Timed, frozen=True):
     kind: str = ""
 
 
+class Cast(Timed, frozen=True):
+    """Which server plays which role of the schedule."""
+
+    roles: dict[str, int]
+
+
 class Chose(Timed, frozen=True):
     """The choice of the schedule that is executed from here on, and whether it applied (`note` says why not)."""
 
@@ -271,6 +277,7 @@ AnyRecord = (
     | Lost
     | Undecoded
     | Fault
+    | Cast
     | Chose
     | Session
     | Asked

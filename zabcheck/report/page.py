@@ -103,6 +103,9 @@ def _facts(story: Story) -> Iterator[str]:
         yield _fact("decisive", story.decisive.sentence)
     if story.wrong is not None:
         yield _fact("planted", f"{story.mutant}: {story.wrong}")
+    for label, lines in (("looks like", story.known), ("what was done", story.done)):
+        if lines:
+            yield _fact(label, *lines)
     if story.raised is not None:
         yield _fact("handling", f"{name(story.raised.process)}, {story.raised.stimulus}")
         yield _fact("traceback", *story.raised.traceback)

@@ -128,6 +128,10 @@ class Story(Struct, frozen=True):
     """Sentences on what broke the property in this run."""
     decisive: Decisive | None = None
     """If it was asked for, and found."""
+    known: tuple[str, ...] = ()
+    """Of a real ensemble: the known issues that this looks like."""
+    done: tuple[str, ...] = ()
+    """Of a real ensemble: what was done to it, a line each."""
 
     def step_of(self, event: Event) -> int | None:
         """The step that showed this event first."""

@@ -133,6 +133,8 @@ def _facts(violation: Violation | None, story: Story | None) -> Iterator[tuple[s
         yield "decisive", story.decisive.sentence
     if story.wrong is not None:
         yield "planted", f"{story.mutant}: {story.wrong}"
+    for label, lines in (("looks like", story.known), ("what was done", story.done)):
+        yield from ((label if number == 0 else "", line) for number, line in enumerate(lines))
     size = [counted(story.processes, "process", "processes"), *story.settings]
     if story.unit == "step":
         size.append(counted(len(story.moments), "step", "steps"))
