@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from invariants import Zxid
 from tests.ensemble.notation import records
-from zabcheck.ensemble.known_issues import ISSUES, parsed, recognise
+from zabcheck.ensemble.known_issues import ISSUES, Forgot, parsed, recognise
 from zabcheck.ensemble.steps import judge
 
 
@@ -223,3 +224,14 @@ def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     for issue in ISSUES:
         bounds = [bound for pair in issue.affected for bound in pair if bound is not None]
         assert bounds == sorted(bounds, key=parsed), issue.key
+
+
+def test_4712_is_also_a_server_that_tells_of_less_than_it_had_without_having_been_started_again() -> None:
+    def why(version: str, restarted: bool) -> dict[str, str]:
+        forgot = [Forgot(1, Zxid(1, 103), Zxid(1, 106), restarted)]
+        return {each.issue.key: each.why for each in recognise(version, (), (), forgot)}
+
+    text = "server 1 has acknowledged a history up to ⟨1,106⟩, and tells of ⟨1,103⟩, without having been started again"
+    assert why("3.8.0", restarted=False) == {"ZOOKEEPER-4712": text}
+    assert why("3.8.0", restarted=True) == {}
+    assert why("3.9.3", restarted=False) == {}

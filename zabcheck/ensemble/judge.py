@@ -1,12 +1,12 @@
 """What is said of one run, from its recording: the properties, what else is wrong, the steps, and what is known."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from invariants import Verdict, check
+from invariants import Accept, AckEpoch, Adopt, Verdict, check
 from zabcheck.ensemble.findings import Coverage, Finding, coverage, findings
-from zabcheck.ensemble.known_issues import Recognised, recognise
+from zabcheck.ensemble.known_issues import Forgot, Recognised, recognise
 from zabcheck.ensemble.lives import Lives, read_lives
 from zabcheck.ensemble.observe import Observation, observe_lives
 from zabcheck.ensemble.steps import Judgement, judge_recording
@@ -60,8 +60,24 @@ def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
     found = findings(lives, observation)
     steps = judge_recording(folder)
     version = lives.run.zookeeper
-    violated = [verdict.property for verdict in verdicts if verdict.status == "violated"]
-    known = list(recognise(version, steps.divergences, found, violated))
+    known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts))))
     return Judged(
         folder, version, lives.run.schedule, observation, verdicts, found, steps, known, coverage(lives, observation)
     )
+
+
+def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Forgot]:
+    """Who told of less than it had, if that breaks invariant 4. O(events)."""
+    for verdict in verdicts:
+        witness = verdict.violation.witness[0] if verdict.violation is not None else None
+        if verdict.property != "invariant 4" or not isinstance(witness, AckEpoch):
+            continue
+        before: Adopt | Accept | None = None
+        for event in observation.events:
+            if event == witness:
+                break
+            if isinstance(event, Adopt | Accept) and event.process == witness.process:
+                before = event
+        if before is not None:
+            had = before.zxid if isinstance(before, Adopt) else before.txn.zxid
+            yield Forgot(witness.process, witness.zxid, had, before.incarnation != witness.incarnation)

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
+from invariants import Zxid
 from zabcheck.ensemble.steps import Divergence
 
 Version = tuple[int, ...]
@@ -35,12 +36,24 @@ class Finding(Protocol):
         """What was said."""
 
 
+class Forgot(NamedTuple):
+    """A server told of a history up to `told` when it had one up to `had` (invariant 4 of the paper is violated).
+
+    `restarted`: it was started again in between.
+    """
+
+    server: int
+    told: Zxid
+    had: Zxid
+    restarted: bool
+
+
 class Evidence(NamedTuple):
-    """What is known of a run. `violations` are the names of the properties that are violated."""
+    """What is known of a run."""
 
     divergences: Sequence[Divergence]
     findings: Sequence[Finding]
-    violations: Sequence[str]
+    forgot: Sequence[Forgot]
 
 
 Signature = Callable[[Evidence], str | None]
@@ -86,10 +99,10 @@ def recognise(
     version: str,
     divergences: Sequence[Divergence],
     findings: Sequence[Finding] = (),
-    violations: Sequence[str] = (),
+    forgot: Sequence[Forgot] = (),
 ) -> list[Recognised]:
     """The known issues that a run of this version looks like, in the order of the list. O(issues times evidence)."""
-    evidence = Evidence(divergences, findings, violations)
+    evidence = Evidence(divergences, findings, forgot)
     asked = ((issue, issue.signature(evidence)) for issue in ISSUES if issue.affects(version))
     return [Recognised(issue, why) for issue, why in asked if why is not None]
 
@@ -186,7 +199,13 @@ def is_shut_down_in_part(evidence: Evidence) -> str | None:
         and each.contradicts.sync == "DIFF"
         and not each.contradicts.restarted
     )
-    return _has_more(evidence, "DIFF", "SNAP") or _first(lags)
+    behind = (
+        f"server {each.server} has acknowledged a history up to {each.had}, and tells of {each.told}, without having "
+        "been started again"
+        for each in evidence.forgot
+        if not each.restarted
+    )
+    return _has_more(evidence, "DIFF", "SNAP") or _first(lags) or _first(behind)
 
 
 def got_back_what_was_cut(evidence: Evidence) -> str | None:
