@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from invariants.events import ClientAck, Deliver, FinalRead, Restore, Txn, Zxid
 from zabcheck.ensemble.identity import Names
@@ -48,7 +49,7 @@ class Finding(Struct, frozen=True):
     """Something that is wrong. `step` is election, discovery, synchronisation or broadcast, "" where it is in none.
 
     `kind`: "could not start", "ended by itself", "error", "digest mismatch", "not read", "witnesses". `source` is where
-    it is said first, `count` how often in this incarnation.
+    it is said first, `count` how often: `text` is of the first.
     """
 
     kind: str
@@ -112,9 +113,9 @@ def _of_log(life: Life) -> Iterator[Finding]:
                 continue
             key = kind, step, _NUMBERS.sub("…", text)
             known = found.get(key)
-            source = f"{life.log.file}:{line.number}" if known is None else known.source
-            text, count = (text, 0) if known is None else (known.text, known.count)
-            found[key] = Finding(kind, life.server, life.incarnation, step, text, source, count + 1)
+            source = f"{life.log.file}:{line.number}"
+            first = known or Finding(kind, life.server, life.incarnation, step, text, source, 0)
+            found[key] = replace(first, count=first.count + 1)
     yield from found.values()
 
 
@@ -178,29 +179,37 @@ def _created(lives: Lives, names: Names) -> dict[Txn, str]:
 
 
 def _answers(lives: Lives, observation: Observation, names: Names) -> Iterator[Finding]:
-    """What clients were told, against the logs and the reads."""
+    """What clients were told, against the logs and the reads; the same contradiction at one server is one finding."""
     paths = {(record.client, record.number): record.path for record in lives.records if isinstance(record, Asked)}
     delivered = {event.txn for event in observation.events if isinstance(event, Deliver)}
     read = [event for event in observation.events if isinstance(event, FinalRead)]
     held = {txn for event in read for txn in event.txns}
+    found: dict[tuple[int, str], Finding] = {}
     for record in lives.records:
         if not isinstance(record, Acknowledged):
             continue
         path = paths.get((record.client, record.number), "")
         txn = names.find(Zxid.unpack(record.zxid), path)
-        what = f"client {record.client} was told that {path} is created as {Zxid.unpack(record.zxid)}"
-        source = f"client {record.client}, write {record.number}"
-        last = len(lives.by_server[record.server]) - 1
+        known = "" if txn is None else names.path(txn)
+        but = []
         if txn is None:
-            yield Finding("witnesses", record.server, last, "", f"{what}, which no log, packet or disk has", source)
-            continue
-        known = names.path(txn)
-        if known and path and known != path:
-            yield Finding("witnesses", record.server, last, "", f"{what}, but that created {known}", source)
-        if txn not in delivered:
-            yield Finding("witnesses", record.server, last, "", f"{what}, which no server says it delivered", source)
-        if read and txn not in held:
-            yield Finding("witnesses", record.server, last, "", f"{what}, and no server has it at the end", source)
+            but.append(("which no log, packet or disk has", ""))
+        else:
+            if known and path and known != path:
+                but.append(("but that created", f" {known}"))
+            if txn not in delivered:
+                but.append(("which no server says it delivered", ""))
+            if read and txn not in held:
+                but.append(("and no server has it at the end", ""))
+        for wrong, which in but:
+            before = found.get((record.server, wrong))
+            if before is None:
+                what = f"client {record.client} was told that {path} is created as {Zxid.unpack(record.zxid)}"
+                source = f"client {record.client}, write {record.number}"
+                last = len(lives.by_server[record.server]) - 1
+                before = Finding("witnesses", record.server, last, "", f"{what}, {wrong}{which}", source, 0)
+            found[record.server, wrong] = replace(before, count=before.count + 1)
+    yield from found.values()
 
 
 def _reads(observation: Observation, created: dict[Txn, str]) -> Iterator[Finding]:
