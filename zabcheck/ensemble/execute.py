@@ -1,5 +1,6 @@
 """A schedule, executed on a real ensemble: a folder with the recording is what remains of it."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from time import sleep
@@ -261,5 +262,7 @@ def _roles_of(choice: Choice) -> list[Role]:
 
 def reason(log: str) -> str:
     """The line of a server's log that says best why it does not work."""
-    lines = [line for line in log.splitlines() if " ERROR " in line or "Exception" in line or "Error:" in line]
-    return (lines or log.splitlines() or ["it printed nothing"])[-1][:300]
+    lines = log.splitlines()
+    exceptions = [line for line in lines if re.match(r"(Caused by: )?[\w.$]+(Exception|Error)\b", line)]
+    errors = [line for line in lines if " ERROR " in line]
+    return (exceptions or errors or lines or ["it printed nothing"])[-1][:300]

@@ -40,6 +40,7 @@ EXPECTED = (
 
 _EXPECTED = tuple((re.compile(message), re.compile(exception)) for message, exception, _ in EXPECTED)
 _EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b.*")
+_CAUSE = "Caused by: "
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 _CREATES = (1, 15, 19, 21)
 """The types of transactions that create a node (ZooDefs.OpCode)."""
@@ -143,9 +144,11 @@ def _exception(failure: Failure) -> str:
 
 
 def _text(failure: Failure) -> str:
-    exception = _exception(failure)
-    where = next((frame.strip() for frame in failure.frames if "org.apache.zookeeper" in frame and "at " in frame), "")
-    return ", ".join(part for part in (failure.message.rstrip(": "), exception, where) if part)
+    causes = [number for number, frame in enumerate(failure.frames) if frame.startswith(_CAUSE)]
+    first = failure.frames[causes[-1] :] if causes else failure.frames
+    where = next((frame.strip() for frame in first if "org.apache.zookeeper" in frame and "at " in frame), "")
+    parts = (failure.message.rstrip(": "), _exception(failure), *(first[:1] if causes else ()), where)
+    return ", ".join(part for part in parts if part)
 
 
 def _of_end(life: Life) -> Iterator[Finding]:
@@ -154,8 +157,9 @@ def _of_end(life: Life) -> Iterator[Finding]:
         return
     failures = [line for line in life.log.lines if isinstance(line, Failure)]
     began = any(isinstance(line, State) for line in life.log.lines)
-    why = _text(failures[-1]) if failures else "its log says nothing"
-    source = f"{life.log.file}:{failures[-1].number}" if failures else life.log.file
+    told = next((each for each in reversed(failures) if each.frames), failures[-1] if failures else None)
+    why = _text(told) if told else "its log says nothing"
+    source = f"{life.log.file}:{told.number}" if told else life.log.file
     kind = "ended by itself" if began else "could not start"
     step = "" if began else "start"
     text = f"exit code {life.ended.code}: {why}"

@@ -148,6 +148,11 @@ def cannot_load_its_epoch(evidence: Evidence) -> str | None:
     return _said(evidence, "is older than the last zxid")
 
 
+def stops_at_an_empty_log(evidence: Evidence) -> str | None:
+    """A log file is made before its header is written: a crash in between leaves an empty one."""
+    return _said(evidence, "java.io.EOFException", "FileHeader.deserialize")
+
+
 def forgot_a_snapshot_in_memory(evidence: Evidence) -> str | None:
     """It told of a history that it had taken over by a SNAP which it never acknowledged."""
     return _forgot(evidence, "ACKEPOCH", "SNAP")
@@ -247,6 +252,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         "a crash before the file currentEpoch is written leaves a server that cannot start",
         (("3.4.0", "3.4.6"), ("3.5.0", None)),
         cannot_load_its_epoch,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-2332",
+        "a crash that leaves an empty log file leaves a server that cannot start",
+        (("3.4.0", "3.9.3"),),
+        stops_at_an_empty_log,
     ),
     KnownIssue(
         "ZOOKEEPER-3642",

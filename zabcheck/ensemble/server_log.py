@@ -24,7 +24,8 @@ from typing import TypeVar
 from msgspec import Struct
 
 FRAMES = 5
-"""How many lines of a stack trace are kept."""
+"""How many lines of a stack trace are kept, of each exception that caused the one before."""
+_CAUSE = "Caused by: "
 
 
 class Line(Struct, frozen=True):
@@ -184,6 +185,7 @@ class _Parser:
         self._seconds: dict[str, int] = {}
         self._open: tuple[int, int, str, str, str] | None = None  # number, time, level, source, message of the last
         self._more: list[str] = []  # what follows the last
+        self._frames = 0
 
     def parse(self, text: list[str]) -> ServerLog:
         for number, raw in enumerate(text, start=1):
@@ -208,8 +210,12 @@ class _Parser:
     def _continue(self, number: int, raw: str) -> None:
         if any(needed in raw for needed in _NEEDED):
             self._problem(number, raw)
-        elif len(self._more) < FRAMES:
-            self._more.append(raw)
+        else:
+            if raw.startswith(_CAUSE) or not self._more:
+                self._frames = 0
+            if self._frames < FRAMES:
+                self._more.append(raw)
+            self._frames += 1
 
     def _problem(self, number: int, raw: str) -> None:
         self.problems.append(
