@@ -119,15 +119,17 @@ def test_a_server_that_cannot_start_is_told_from_one_that_ends(recording: Record
     recording.exit(1, 10)
     recording.start(1)
     recording.line(1, "quorum.QuorumPeer", "Unable to load database on disk", "ERROR")
-    recording.raw(1, "java.io.IOException: The current epoch, 2, is older than the last zxid, 12884901889\n")
+    recording.raw(1, "java.io.EOFException\n")
+    recording.line(1, "quorum.QuorumPeerMain", "Unexpected exception, exiting abnormally", "ERROR")
+    recording.line(1, "util.ServiceUtils", "Exiting JVM with code 1", "ERROR")
     recording.exit(1, 1)
     recording.record.record(NotRead(recording.tick(), 1, "ended by itself"))
     recording.end(2, 3)
-    reason = "The current epoch, 2, is older than the last zxid, 12884901889"
     assert of(recording.folder, "ended by itself") == [(1, "exit code 10: its log says nothing")]
     assert of(recording.folder, "could not start") == [
-        (1, f"exit code 1: Unable to load database on disk, java.io.IOException: {reason}")
+        (1, "exit code 1: Unable to load database on disk, java.io.EOFException")
     ]
+    assert of(recording.folder, "error") == []
     assert of(recording.folder, "not read") == [(1, "ended by itself")]
 
 

@@ -225,6 +225,29 @@ def test_what_was_never_committed_is_accepted_and_after_a_truncation_never_deliv
     assert (broken(found), found.notes) == ({}, ())
 
 
+@pytest.mark.parametrize("by", ["disk", "line"])
+def test_a_snapshot_above_a_truncation_stays_in_memory_and_that_breaks_total_order(
+    recording: Recording, by: str
+) -> None:
+    leader_without(recording, B, C)
+    if by == "disk":
+        recording.snapshots[3] = (0, C.zxid)
+    joins(recording, 3, 2, C.zxid)
+    if by == "line":
+        recording.line(3, "persistence.FileTxnSnapLog", f"Snapshotting: 0x{C.zxid:x} to a file")
+    recording.packet(2, 3, "TRUNC", A.zxid)
+    recording.proposal(2, 3, E)
+    recording.packet(2, 3, "COMMIT", E.zxid)
+    recording.new_leader(2, 3, 2)
+    recording.disks[3] = [A, E]
+    recording.up_to_date(2, 3, 2)
+    recording.read(3, txns=[A, B, C, E])
+    found = finish(recording, A, E)
+    assert delivered(found, 3, 1) == txns(A, B, C, E)
+    assert {"total order", "final agreement"} <= set(broken(found))
+    assert found.notes[0] == "server 3: told to truncate after ⟨1,1⟩, it goes on from its snapshot up to ⟨1,3⟩"
+
+
 def test_what_nobody_committed_is_delivered_as_initial_history_of_a_leader_that_has_it(recording: Recording) -> None:
     recording.start(1, 2, 3)
     recording.lead(3, [1, 2], 1)

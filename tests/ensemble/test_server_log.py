@@ -16,6 +16,7 @@ from zabcheck.ensemble.server_log import (
     Phase,
     Proposing,
     ServerLog,
+    Snapshot,
     State,
     Supporters,
     UpToDate,
@@ -58,6 +59,10 @@ def line(source: str, message: str, level: str = "INFO", thread: str = PEER) -> 
                 "Have quorum of supporters, sids: [[2, 3]]; starting up and setting last processed zxid: 0x200000000",
             ),
             Supporters(1, TIME, 0x200000000),
+        ),
+        (
+            line("persistence.FileTxnSnapLog", "Snapshotting: 0x100000003 to /x/snapshot.1"),
+            Snapshot(1, TIME, 0x100000003),
         ),
         (line("quorum.Learner", "Learner received NEWLEADER message"), NewLeader(1, TIME)),
         (line("quorum.Learner", "Learner received UPTODATE message"), UpToDate(1, TIME)),

@@ -34,9 +34,13 @@ EXPECTED = (
     ("", r"java\.io\.IOException: ZooKeeperServer not running", "a client came while nobody led"),
     ("", r".*\bSessionExpiredException\b", "a session timed out"),
     ("", r"javax\.management\.InstanceAlreadyExistsException\b", "a name of Java's management, not of Zab"),
+    (r"Exiting JVM with code", "", "another error tells why"),
     (r"Unhandled scenario for peer sid: \d+ fall back to use snapshot", "", "the leader has another way"),
 )
 """What is no finding: how the message begins, how the exception begins, and what it tells. Regular expressions."""
+
+NEVER_EXPECTED = r"Unable to load database on disk|Unexpected exception, exiting abnormally"
+"""How a message begins with which a server ends, whatever the exception is."""
 
 _EXPECTED = tuple((re.compile(message), re.compile(exception)) for message, exception, _ in EXPECTED)
 _EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b.*")
@@ -84,8 +88,8 @@ def findings(lives: Lives, observation: Observation) -> list[Finding]:
     found: list[Finding] = []
     for server in lives.by_server.values():
         for life in server:
-            found += _of_log(life)
-            found += _of_end(life)
+            ended = list(_of_end(life))
+            found += ended if any(each.kind == "could not start" for each in ended) else [*_of_log(life), *ended]
     for record in lives.records:
         if isinstance(record, NotRead):
             last = len(lives.by_server[record.server]) - 1
@@ -130,6 +134,8 @@ def _step(phase: str) -> str:
 
 def is_expected(failure: Failure) -> bool:
     """Whether faults and the end of a server explain it."""
+    if re.match(NEVER_EXPECTED, failure.message):
+        return False
     exception = _exception(failure)
     return any(
         message.match(failure.message) and cause.match(exception)
@@ -155,11 +161,11 @@ def _of_end(life: Life) -> Iterator[Finding]:
     """A server that ended by itself, and why."""
     if not isinstance(life.ended, Exited):
         return
-    failures = [line for line in life.log.lines if isinstance(line, Failure)]
+    failures = [line for line in life.log.lines if isinstance(line, Failure) and not is_expected(line)]
     began = any(isinstance(line, State) for line in life.log.lines)
-    told = next((each for each in reversed(failures) if each.frames), failures[-1] if failures else None)
-    why = _text(told) if told else "its log says nothing"
-    source = f"{life.log.file}:{told.number}" if told else life.log.file
+    reason = next(iter(failures), None) if not began else next(reversed(failures), None)  # the others follow from it
+    why = "its log says nothing" if reason is None else _text(reason)
+    source = life.log.file if reason is None else f"{life.log.file}:{reason.number}"
     kind = "ended by itself" if began else "could not start"
     step = "" if began else "start"
     text = f"exit code {life.ended.code}: {why}"

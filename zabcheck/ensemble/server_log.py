@@ -13,6 +13,7 @@ The messages are those of ZooKeeper 3.6 to 3.9:
     Learner                 Learner received NEWLEADER message / … UPTODATE message
     Learner                 It took …ms to persist and commit txns in packetsCommitted …          (since 3.8.4, 3.9.1)
     FastLeaderElection      New election. My id = …, proposed zxid=0x…       how far the server's memory reaches
+    FileTxnSnapLog          Snapshotting: 0x… to …
     QuorumPeer              LOOKING, FOLLOWING, LEADING, Peer state changed: leading - synchronization …
 """
 
@@ -91,6 +92,12 @@ class Persisted(Line, frozen=True):
     """At NEWLEADER it has logged and applied what was committed by then, without a line for each."""
 
 
+class Snapshot(Line, frozen=True):
+    """It writes a snapshot of its memory, which reaches up to `zxid`."""
+
+    zxid: int
+
+
 class Forced(Line, frozen=True):
     """It will write a snapshot at NEWLEADER though it gets a DIFF, and so applies at once what is committed."""
 
@@ -126,6 +133,7 @@ AnyLine = (
     | NewLeader
     | UpToDate
     | Persisted
+    | Snapshot
     | Forced
     | Version
     | Failure
@@ -151,6 +159,7 @@ _REQUEST = re.compile(
 _EXCEPTION = re.compile(r"(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
 _ZXID = re.compile(r"zxid ?[:=] ?0x([0-9a-f]+)")
 _DIGEST = re.compile(r"Digests are not matching|digest mismatch|snapshot digest does not match")
+_SNAPSHOT = re.compile(r"Snapshotting: 0x([0-9a-f]+) to ")
 _ROLES = {"LOOKING": "looking", "FOLLOWING": "following", "LEADING": "leading", "OBSERVING": "observing"}
 _NEEDED = (
     "Proposing:: ",
@@ -256,6 +265,8 @@ class _Parser:
             case "FastLeaderElection" if message.startswith("New election. My id"):
                 zxid = self._zxid(number, message)
                 return None if zxid is None else Election(number, time, zxid)
+            case "FileTxnSnapLog" if match := _SNAPSHOT.match(message):
+                return Snapshot(number, time, int(match[1], 16))
             case "QuorumPeer" if message in _ROLES:
                 return State(number, time, _ROLES[message])
             case "QuorumPeer" if message.startswith("Peer state changed: "):

@@ -52,6 +52,7 @@ from zabcheck.ensemble.server_log import (
     NewLeader,
     Phase,
     Proposing,
+    Snapshot,
     State,
     Supporters,
     UpToDate,
@@ -126,6 +127,7 @@ class Watch:
         self._shown = EMPTY  # the durable history as `Adopt` and `Accept` told it
         self._fallback = EMPTY  # the history before a synchronisation that failed
         self._inherited = EMPTY  # what came by SNAP: its transactions are inferred
+        self._snapshot = Zxid(0, 0)  # the latest on its disk
         self._unsettled = False  # a synchronisation changed the disk, and may not have been completed
         self._current_epoch = 0  # f.a
         self._promised = 0  # f.p, as far as it was told
@@ -158,10 +160,12 @@ class Watch:
         if life.wiped:
             self._note(f"its disk was wiped before incarnation {life.incarnation}, so it may have forgotten promises")
             self.history = self._inherited = EMPTY
+            self._snapshot = Zxid(0, 0)
             self._current_epoch = self._promised = 0
             self._unsettled = True
         elif life.before is not None:
             self.history = self._from_disk(life.before)
+            self._snapshot = _latest(life.before)
             if life.before.current_epoch is not None:
                 self._current_epoch = life.before.current_epoch
         elif life.incarnation:
@@ -170,7 +174,7 @@ class Watch:
 
     def _from_disk(self, disk: Disk) -> Chain:
         """What a server has that starts with this disk: its last snapshot, and what its log has after it."""
-        up_to = Zxid.unpack(max(disk.snapshots, default=0))
+        up_to = _latest(disk)
         logged = Chain.of(self._ascending(disk))
         known = max((self.history, self._shown), key=lambda chain: chain.up_to(up_to).zxid).up_to(up_to)
         if not known.starts_with(self._inherited) or logged.starts_with(self._inherited):
@@ -263,6 +267,8 @@ class Watch:
                 self._emit(Broadcast(self.server, self.incarnation, epoch, txn), self._at(proposing.number))
             case Delivering() as delivering:
                 self._deliver(self._names.txn(delivering), self._at(delivering.number))
+            case Snapshot(_, _, zxid):
+                self._snapshot = max(self._snapshot, Zxid.unpack(zxid))
             case NewLeader() if self._sync is not None:
                 self._sync.said_so = True
             case UpToDate(number) if self._sync is not None:
@@ -320,6 +326,10 @@ class Watch:
 
     def _begin_sync(self, sync: Sync, packet: Sent, zxid: Zxid) -> None:
         if packet.kind == "TRUNC":
+            if self._snapshot.counter and self._snapshot > zxid:
+                # It cuts its log, and then loads its memory from disk: from the latest snapshot on.
+                self._note(f"told to truncate after {zxid}, it goes on from its snapshot up to {self._snapshot}")
+                zxid = self._snapshot
             sync.applied = sync.kept = self.history.up_to(zxid)
             self._unsettled = True
         elif packet.kind == "SNAP":
@@ -454,6 +464,11 @@ class Watch:
             else:
                 txns.append(txn)
         self._emit(FinalRead(self.server, self.incarnation, tuple(txns)), "final read")
+
+
+def _latest(disk: Disk) -> Zxid:
+    """The zxid of the latest snapshot; the start of all for none."""
+    return Zxid.unpack(max(disk.snapshots, default=0))
 
 
 SnapshotOf = Callable[[int, Zxid], Chain | None]
