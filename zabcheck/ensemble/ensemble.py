@@ -30,7 +30,7 @@ restart."""
 _REAPER = "import os, signal, sys; sys.stdin.read(); os.killpg(0, signal.SIGKILL)"
 _POLL = 0.02
 """Seconds between two looks at something that is waited for."""
-_ANSWER = 0.5
+_ANSWER = 2.0
 """Seconds that a server has to say what it is."""
 
 
@@ -106,7 +106,7 @@ class Ensemble:
             raise EnsembleError(f"the proxy failed: {self.proxy.error!r}")
 
     def served(self, number: int) -> "Served | None":
-        """As what the server serves clients, None if it does not. Asks it, which takes half a second at most."""
+        """As what the server serves clients, None if it does not. Asks it, which takes 2 seconds at most."""
         server = self.servers[number]
         if not server.up or server.paused:
             return None

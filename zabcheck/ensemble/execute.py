@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import sleep
 
@@ -211,7 +212,7 @@ class Execution:
             read: Read | NotRead
             if not server.up:
                 read = NotRead(now(), number, f"ended by itself each time that it was started: {reason(server.log())}")
-            elif self.ensemble.served(number) is None:
+            elif not self.ensemble.await_all(READ_AT_LAST, partial(self._serves, number)):
                 read = NotRead(now(), number, f"does not serve {UP_AT_LAST:g} s after everything is healed")
             else:
                 read = self.clients[number].read_all(READ_AT_LAST)
@@ -254,6 +255,9 @@ class Execution:
 
     def _all_answered(self) -> bool:
         return not any(client.outstanding for client in self.clients.values())
+
+    def _serves(self, number: int) -> bool:
+        return self.ensemble.served(number) is not None
 
     def _all_serve_that_are_up(self) -> bool:
         return all(self.ensemble.served(number) or not server.up for number, server in self.ensemble.servers.items())
