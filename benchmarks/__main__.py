@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from benchmarks import campaign, causality, check, cost, db19, detection, explore, page, silence, spark_check
+from benchmarks import campaign, causality, check, cost, db19, detection, ensemble, explore, page, silence, spark_check
 from zabcheck.search.run import collect_garbage_less_often
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
@@ -13,6 +13,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "cost": cost.main,
     "db19": db19.main,
     "detection": detection.main,
+    "ensemble": ensemble.main,
     "explore": explore.main,
     "page": page.main,
     "silence": silence.main,

@@ -49,14 +49,25 @@ class Ensemble:
     """`size` servers, numbered from 1. To be used in a `with` block, at whose end everything is stopped.
 
     Everything that happens to servers and links is handed to `record`; logs and data directories are in `folder`.
+    Without `proxied` the servers meet directly, and no link can be touched; without `deliveries` their logs do not say
+    what they deliver. That is for measuring what both cost.
     """
 
-    def __init__(self, size: int, distribution: Distribution, folder: Path, record: Callable[[Record], None]) -> None:
+    def __init__(
+        self,
+        size: int,
+        distribution: Distribution,
+        folder: Path,
+        record: Callable[[Record], None],
+        proxied: bool = True,
+        deliveries: bool = True,
+    ) -> None:
         numbers = range(1, size + 1)
         ports = iter(free_ports(3 * size))
         real = {number: (next(ports), next(ports)) for number in numbers}
-        options = write_log_settings(folder)
+        options = write_log_settings(folder, deliveries)
         self.proxy = Proxy(real, record)
+        self._proxied = proxied
         self._reaper: subprocess.Popen[bytes] | None = None
         try:
             self.proxy.start()
@@ -71,6 +82,8 @@ class Ensemble:
 
     def _members(self, number: int, real: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """The ensemble as server `number` sees it."""
+        if not self._proxied:
+            return real
         through = self.proxy.port
         return {
             other: ports if other == number else (through(number, other, "quorum"), through(number, other, "election"))

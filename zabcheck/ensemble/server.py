@@ -47,9 +47,12 @@ _LOGBACK = """<configuration>
 """
 
 
-def write_log_settings(folder: Path) -> list[str]:
-    """The options that make Java log in our form, with any binding; the files that they name are put into `folder`."""
-    names = [f"org.apache.zookeeper.server.{name}" for name in _DEBUG]
+def write_log_settings(folder: Path, deliveries: bool = True) -> list[str]:
+    """The options that make Java log in our form, with any binding; the files that they name are put into `folder`.
+
+    Without `deliveries` there is nothing but what servers log unasked, and no trace can be made of it.
+    """
+    names = [f"org.apache.zookeeper.server.{name}" for name in _DEBUG] if deliveries else []
     log4j2 = "\n".join(f"logger.l{i}.name = {name}\nlogger.l{i}.level = debug" for i, name in enumerate(names))
     log4j = "\n".join(f"log4j.logger.{name} = DEBUG" for name in names)
     logback = "\n  ".join(f'<logger name="{name}" level="debug"/>' for name in names)

@@ -1,0 +1,334 @@
+"""A real ZooKeeper ensemble of three servers: how soon it serves, runs an hour, what watching and judging it costs.
+
+Java and zabcheck are counted apart: "JVMs" is the CPU time of the servers (and of the reaper, some hundredths of a
+second), "zabcheck" that of this process: proxies, clients, recording, judging. Everything shares the cores of one
+machine, so ratios count, and the forms that are compared take turns.
+"""
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import mean, median
+from tempfile import TemporaryDirectory
+from threading import Semaphore, Thread
+from time import monotonic, process_time
+from typing import NamedTuple, TypeVar
+
+from invariants import check
+from zabcheck.ensemble import schedule as schedules
+from zabcheck.ensemble.clients import Client
+from zabcheck.ensemble.distribution import Distribution, NoZooKeeper, find
+from zabcheck.ensemble.draw import draw
+from zabcheck.ensemble.ensemble import Ensemble
+from zabcheck.ensemble.execute import UP_AT_FIRST, execute
+from zabcheck.ensemble.findings import findings
+from zabcheck.ensemble.judge import Judged, judge
+from zabcheck.ensemble.lives import read_lives
+from zabcheck.ensemble.observe import observe_lives
+from zabcheck.ensemble.recording import Acknowledged, Record, Recorder, Unanswered
+from zabcheck.ensemble.schedule import Choice, EnsembleSchedule, Kill, KillAll, KillAt, Role, Settle, Write
+from zabcheck.ensemble.steps import judge_recording
+
+T = TypeVar("T")
+
+SERVERS = 3
+WRITE = 100
+"""Bytes of a node."""
+AT_ONCE = 1000
+"""The most writes of one choice."""
+WARM_UP = 300
+"""Writes before the first measurement: until then Java has not compiled much."""
+
+
+class Sizes(NamedTuple):
+    """How much of each is measured."""
+
+    starts: int = 5
+    runs: int = 20
+    rounds: int = 5
+    one_by_one: int = 300
+    """Writes with 1 outstanding."""
+    many: int = 3000
+    """Writes with 100 outstanding."""
+    healthy: int = 5
+    judged: int = 10_000
+    """Writes of the recording that is judged."""
+
+
+ALL = Sizes()
+
+
+class Form(NamedTuple):
+    """How the servers of an ensemble meet, and what they log."""
+
+    name: str
+    proxied: bool
+    deliveries: bool
+
+
+FORMS = (
+    Form("connected directly, plain logs", False, False),
+    Form("proxies, plain logs", True, False),
+    Form("proxies, deliveries in the logs", True, True),
+)
+
+
+class Load(NamedTuple):
+    """So many clients, each with so many writes that are not answered."""
+
+    clients: int
+    outstanding: int
+
+    def __str__(self) -> str:
+        return f"{self.clients} × {self.outstanding}"
+
+
+LOADS = (Load(1, 1), Load(1, 100), Load(3, 100))
+
+
+class Spent(NamedTuple):
+    """Seconds of the clock, and CPU seconds."""
+
+    wall: float
+    jvms: float
+    zabcheck: float
+
+
+def main(sizes: Sizes = ALL) -> None:
+    try:
+        distribution = find()
+    except NoZooKeeper as error:
+        print(error, file=sys.stderr)
+        return
+    print(f"ZooKeeper {distribution.version}, {java(distribution)}, {SERVERS} servers")
+    with TemporaryDirectory() as name:
+        folders = numbered(Path(name))
+        starts(distribution, folders, sizes.starts)
+        seeded = runs(distribution, folders, sizes.runs)
+        throughput(distribution, folders, sizes)
+        covered(distribution, folders, seeded, sizes.healthy)
+        judging(distribution, next(folders), sizes.judged)
+
+
+def java(distribution: Distribution) -> str:
+    """What Java says that it is."""
+    done = subprocess.run([str(distribution.java), "-version"], capture_output=True, text=True, check=True)
+    return done.stderr.splitlines()[0]
+
+
+def numbered(folder: Path) -> Iterator[Path]:
+    """Ever new folders."""
+    number = 0
+    while True:
+        path = folder / str(number)
+        path.mkdir()
+        yield path
+        number += 1
+
+
+def spent(action: Callable[[], object]) -> Spent:
+    """What it takes. JVMs count once they have ended."""
+    wall, own, children = monotonic(), process_time(), of_children()
+    action()
+    return Spent(monotonic() - wall, of_children() - children, process_time() - own)
+
+
+def of_children() -> float:
+    """CPU seconds of the processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def starts(distribution: Distribution, folders: Iterator[Path], count: int) -> None:
+    """From the start of the JVMs until all serve."""
+    walls: list[float] = []
+
+    def start() -> None:
+        with Ensemble(SERVERS, distribution, next(folders), lambda _: None) as ensemble:
+            walls.append(until_served(ensemble))
+
+    cpu = [spent(start) for _ in range(count)]
+    print(
+        f"start until all serve, median of {count}: {median(walls):.2f} s; "
+        f"CPU seconds: JVMs {median(each.jvms for each in cpu):.2f}, "
+        f"zabcheck {median(each.zabcheck for each in cpu):.2f}",
+        flush=True,
+    )
+
+
+def until_served(ensemble: Ensemble) -> float:
+    """Start it; the seconds until every server serves."""
+    start = monotonic()
+    for number in ensemble.servers:
+        ensemble.start(number)
+    up = ensemble.await_all(UP_AT_FIRST, lambda: all(map(ensemble.served, ensemble.servers)))
+    assert up, f"no leader in {UP_AT_FIRST:g} s"
+    return monotonic() - start
+
+
+def runs(distribution: Distribution, folders: Iterator[Path], count: int) -> list[Judged]:
+    """Seeded runs, without judging and with."""
+    executed: list[Spent] = []
+    judged: list[Spent] = []
+    results: list[Judged] = []
+    for seed in range(count):
+        folder = next(folders)
+        executed.append(spent(lambda: execute(draw(seed, SERVERS), distribution, folder)))  # noqa: B023  # called at once
+        judged.append(spent(lambda: results.append(judge(folder))))  # noqa: B023  # called at once
+    run = Spent(*(mean(each) for each in zip(*executed, strict=True)))
+    cost = Spent(*(mean(each) for each in zip(*judged, strict=True)))
+    print(f"a run, mean of the seeds 0 to {count - 1}:")
+    print(f"  {'':20}{'seconds':>9}{'an hour':>9}{'JVMs CPU s':>12}{'zabcheck CPU s':>16}")
+    both = Spent(*(a + b for a, b in zip(run, cost, strict=True)))
+    for name, each in (("executed", run), ("executed and judged", both)):
+        print(f"  {name:20}{each.wall:>9.2f}{3600 / each.wall:>9,.0f}{each.jvms:>12.2f}{each.zabcheck:>16.2f}")
+    sys.stdout.flush()
+    return results
+
+
+def throughput(distribution: Distribution, folders: Iterator[Path], sizes: Sizes) -> None:
+    """Writes a second, and what they cost zabcheck, in each form of ensemble. Every round has its forms in turn."""
+    measured: dict[tuple[Form, Load], list[Spent]] = {(form, load): [] for form in FORMS for load in LOADS}
+    counts = {load: sizes.many if load.outstanding > 1 else sizes.one_by_one for load in LOADS}
+    for number in range(sizes.rounds):
+        first = number % len(FORMS)
+        for form in (*FORMS[first:], *FORMS[:first]):
+            with writing(distribution, next(folders), form) as writers:
+                writers.write(Load(SERVERS, 100), WARM_UP)
+                for load in LOADS:
+                    measured[form, load].append(spent(lambda: writers.write(load, counts[load])))  # noqa: B023  # called at once
+    print(
+        f"writes of {WRITE} bytes a second, clients × writes outstanding of each, median of {sizes.rounds} rounds; "
+        "the median ratio to the first form in the same round; CPU µs a write of zabcheck:"
+    )
+    print(f"  {'':32}{''.join(f'{load!s:>26}' for load in LOADS)}")
+    for form in FORMS:
+        cells = []
+        for load in LOADS:
+            walls = [each.wall for each in measured[form, load]]
+            ratio = median(a.wall / b for a, b in zip(measured[FORMS[0], load], walls, strict=True))
+            cpu = median(each.zabcheck for each in measured[form, load]) / counts[load]
+            cells.append(f"{counts[load] / median(walls):>10,.0f}{ratio:>7.2f}{1e6 * cpu:>9,.0f}")
+        print(f"  {form.name:32}{''.join(cells)}", flush=True)
+
+
+class Writers:
+    """The clients of an ensemble, the first of them the leader's, who write as fast as the answers allow."""
+
+    def __init__(self, ensemble: Ensemble, record: Callable[[Record], None]) -> None:
+        self._record = record
+        self._room = {number: Semaphore(0) for number in ensemble.servers}
+        servers = sorted(ensemble.servers.values(), key=lambda server: server.number != ensemble.leader())
+        self.clients = [Client(server.number, server.client_port, self._take) for server in servers]
+        connected = ensemble.await_all(UP_AT_FIRST, lambda: all(client.connected for client in self.clients))
+        assert connected, f"a client is not connected in {UP_AT_FIRST:g} s"
+
+    def _take(self, record: Record) -> None:
+        self._record(record)
+        assert not isinstance(record, Unanswered), record
+        if isinstance(record, Acknowledged):
+            self._room[record.client].release()
+
+    def write(self, load: Load, count: int) -> None:
+        """So many writes in all, until the last is answered."""
+        clients = self.clients[: load.clients]
+        threads = [Thread(target=self._write, args=(each, load.outstanding, count // len(clients))) for each in clients]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _write(self, client: Client, outstanding: int, count: int) -> None:
+        answered = self._room[client.number]
+        for number in range(count):
+            if number >= outstanding:
+                answered.acquire()
+            client.write(WRITE)
+        for _ in range(min(outstanding, count)):
+            answered.acquire()
+
+
+@contextmanager
+def writing(distribution: Distribution, folder: Path, form: Form) -> Iterator[Writers]:
+    """An ensemble of this form, up, and its clients. What happens is recorded, as in a run."""
+    recorder = Recorder(folder)
+    with Ensemble(SERVERS, distribution, folder, recorder.record, form.proxied, form.deliveries) as ensemble:
+        until_served(ensemble)
+        writers = Writers(ensemble, recorder.record)
+        try:
+            yield writers
+        finally:
+            for client in writers.clients:
+                client.close()
+    recorder.close()
+
+
+def covered(distribution: Distribution, folders: Iterator[Path], seeded: Sequence[Judged], count: int) -> None:
+    """Which share of what the transaction logs hold the traces have."""
+    healthy = []
+    for _ in range(count):
+        folder = next(folders)
+        execute(writes(AT_ONCE), distribution, folder)
+        healthy.append(judge(folder))
+    killed = [each for each in seeded if any(map(kills, choices_of(each)))]
+    print("deliveries that the transaction logs show, and the share of them in the trace:")
+    for name, judged in ((f"{count} runs without a fault", healthy), (f"{len(killed)} seeded runs with kills", killed)):
+        logged = sum(each.logged for run in judged for each in run.coverage)
+        delivered = sum(each.delivered for run in judged for each in run.coverage)
+        share = f"{100 * delivered / logged:.3f} %" if logged else "none"
+        print(f"  {name:32}{logged:>9,}{share:>12}", flush=True)
+
+
+def choices_of(judged: Judged) -> Sequence[Choice]:
+    """What was done in this run."""
+    assert judged.schedule is not None
+    return draw(judged.schedule["seed"], SERVERS).choices
+
+
+def kills(choice: Choice) -> bool:
+    return isinstance(choice, Kill | KillAll | KillAt)
+
+
+def writes(count: int) -> EnsembleSchedule:
+    """Nothing but writes, at all servers in turn."""
+    roles: Sequence[Role] = schedules.ROLES[:SERVERS]  # type: ignore[assignment]  # letters of ROLES are roles
+    choices: list[Choice] = []
+    for number, start in enumerate(range(0, count, AT_ONCE)):
+        choices.append(Write(roles[number % SERVERS], min(AT_ONCE, count - start), WRITE))
+    return EnsembleSchedule(1, "zookeeper", SERVERS, (*choices, Settle(30.0)))  # type: ignore[arg-type]  # these are choices
+
+
+def judging(distribution: Distribution, folder: Path, count: int) -> None:
+    """What it costs to judge a long recording, part by part."""
+    execution = spent(lambda: execute(writes(count), distribution, folder))
+    reading, lives = cpu(lambda: read_lives(folder))
+    observing, observation = cpu(lambda: observe_lives(lives))
+    checking, _ = cpu(lambda: check(observation.trace()))
+    finding, _ = cpu(lambda: findings(lives, observation))
+    stepping, steps = cpu(lambda: judge_recording(folder))
+    everything, _ = cpu(lambda: judge(folder))
+    print(
+        f"a recording of {count:,} writes ({execution.wall:.1f} s; CPU seconds: JVMs {execution.jvms:.1f}, "
+        f"zabcheck {execution.zabcheck:.1f}), judged:"
+    )
+    print(f"  {'':36}{'CPU seconds':>12}{'a CPU second':>14}")
+    lines = len(lives.records) + sum(len(life.log.lines) for server in lives.by_server.values() for life in server)
+    for name, number, what, seconds in (
+        ("read", lines, "records and lines", reading),
+        ("observe", len(observation.events), "events", observing),
+        ("properties, all", len(observation.events), "events", checking),
+        ("findings", len(observation.events), "events", finding),
+        ("steps", steps.packets, "packets", stepping),
+        ("all of it, as a run is judged", count, "writes", everything),
+    ):
+        print(f"  {name:36}{seconds:>12.2f}{number / seconds:>14,.0f} {what}", flush=True)
+
+
+def cpu(action: Callable[[], T]) -> tuple[float, T]:
+    """The CPU seconds that it takes, and its result."""
+    start = process_time()
+    result = action()
+    return process_time() - start, result
