@@ -108,11 +108,12 @@ def raised_badly() -> Story:
     return replace(raised(), raised=Raised(1, EVIL, EVIL, (EVIL, EVIL)))
 
 
-def told(events: Sequence[Event], unit: str = "line") -> Story:
+def told(events: Sequence[Event], unit: str = "line", folded: bool = False) -> Story:
     """What is told of a trace, its header first and its end last."""
     header = events[0]
     assert isinstance(header, Header)
-    return story_of_trace(header, list(enumerate(events, 1))[1:-1], check(events), unit=unit, sha256="0" * 64)
+    placed = list(enumerate(events, 1))[1:-1]
+    return story_of_trace(header, placed, check(events), unit=unit, sha256="0" * 64, folded=folded)
 
 
 @cache

@@ -257,6 +257,40 @@ def test_of_a_long_trace_the_rows_around_the_witness_are_shown_and_the_others_co
         assert "left out" in text
 
 
+def folded(*events: Event) -> Story:
+    return told(whole(events, processes=3), folded=True)
+
+
+def test_what_happens_to_many_transactions_shares_a_row_for_each_process() -> None:
+    work = [*many(500)]
+    again = [Deliver(3, 1, Txn(Zxid(1, number), "v")) for number in (1, 2)]
+    found = folded(*work, Crash(3, 0), Recover(3, 1), *again)
+    assert rows(found) == [
+        (2, 1, "broadcasts 500 transactions, ⟨1,1⟩ to ⟨1,500⟩"),
+        (3, 2, "delivers 500 transactions, ⟨1,1⟩ to ⟨1,500⟩"),
+        (4, 3, "delivers 500 transactions, ⟨1,1⟩ to ⟨1,500⟩"),
+        (1502, 3, "crash"),
+        (1503, 3, "recovers"),
+        (1504, 3, ""),
+        (1505, 3, ""),
+    ]
+    assert states_after(found, 2)[3]["delivered"].startswith("500, last ")
+    assert len(found.trace) == len(work) + 4
+    for text in (to_text(found, 100), page(found)):
+        assert "delivers 500 transactions" in text
+
+
+def test_the_witness_has_a_row_of_its_own_among_the_folded_ones() -> None:
+    wrong = Txn(Zxid(1, 5000), "nobody broadcast it")
+    found = folded(*many(100), Deliver(2, 0, wrong), *many(3))
+    assert found.violation is not None
+    assert found.violation.witness == (Deliver(2, 0, wrong),)
+    assert found.step_of(Deliver(2, 0, wrong)) == 302
+    steps = [moment.step for moment in found.moments]
+    assert steps == sorted({*steps})
+    assert len(steps) == 3 + 1 + 9, "three of a kind are not worth folding"
+
+
 def test_states_include_what_was_left_out() -> None:
     wrong = Txn(Zxid(1, 5000), "nobody broadcast it")
     found = told(whole([*many(2000), Deliver(2, 0, wrong)], processes=3))

@@ -252,7 +252,9 @@ def story_of(judged: Judged) -> Story:
     observation = judged.observation
     placed = [(number, event) for number, event in enumerate(observation.events, start=2)]
     digest = sha256(b"".join(dump(observation.trace()))).hexdigest()
-    story = story_of_trace(observation.header, placed, judged.verdicts, unit="line", sha256=digest)
+    worst = [verdict for verdict in judged.verdicts if verdict.property == next(iter(judged.violated), None)]
+    told = worst or judged.verdicts
+    story = story_of_trace(observation.header, placed, told, unit="line", sha256=digest, folded=True)
     known = tuple(f"{each.issue.key}, {each.issue.title}: {each.why}" for each in judged.known)
     return structs.replace(story, known=known, done=tuple(what_was_done(judged.folder)))
 

@@ -6,6 +6,7 @@ witness are shown; what is left out is counted. Time and memory are linear in th
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -59,6 +60,8 @@ from zabcheck.report.words import cut, name, said
 MOST_ROWS = 2000
 """Of a longer trace only about so many rows are shown."""
 LONGEST_VALUE = 40
+FEWEST_FOLDED = 4
+"""From so many on, what a process does to one transaction after the other shares a row, if rows are folded."""
 
 Placed = tuple[int, Event]
 """The number of a line (or of an event), and what stands there."""
@@ -70,6 +73,13 @@ _STARTS = (Receive, Elect, Crash, Recover, Broadcast, Restore, Halt, Corrupt, Pa
 """What is never a consequence of the event before it."""
 _STIMULI = (Receive, Elect, Recover, Wake, Stabilised)
 """What a process reacts to. What it does of itself, as in a trace without messages, has a row to itself."""
+_FOLDED = {
+    Broadcast: "broadcasts",
+    Accept: "accepts",
+    Deliver: "delivers",
+    ClientAck: "tells clients of",
+}
+"""What happens to every transaction, and its verb."""
 _TOLD_BY_ROW = (Broadcast, Deliver, Ready, Restore, ClientAck, FinalRead, Crash, Halt)
 """What a row says anyway, beside its action."""
 
@@ -81,15 +91,22 @@ def story_of_trace(
     *,
     unit: str,
     sha256: str,
+    folded: bool = False,
 ) -> Story:
-    """`events` are those between header and end; `unit` says what their numbers count: "line" or "event"."""
+    """`events` are those between header and end; `unit` says what their numbers count: "line" or "event".
+
+    If `folded`, many transactions to which the same happens at a process, while nothing else does anywhere, share a
+    row.
+    """
     found = [verdict.violation for verdict in verdicts if verdict.violation is not None]
     violation = min(found, key=_detection, default=None)
     ordered = header.order == "global"
     rows = list(_rows(events))
     trace = tuple(placed for placed in events if not isinstance(placed[1], Send | Receive))
-    flights = _flights(rows)
     witness = violation.witness if violation is not None else ()
+    if folded:
+        rows = list(_fold(rows, witness))
+    flights = _flights(rows)
     moments = tuple(_moments(header.processes, rows, _worth_showing(rows, violation), flights, witness))
     shown = {moment.step for moment in moments}
     return Story(
@@ -163,6 +180,48 @@ def _goes_with(first: Event, event: Event) -> bool:
     if not isinstance(first, Broadcast | Deliver):
         return False
     return isinstance(event, Accept | Deliver | ClientAck) and event.txn == first.txn
+
+
+def _fold(rows: Iterable[Row], witness: Collection[Event]) -> Iterator[Row]:
+    """The rows, with one for each process and kind of event where nothing but work goes on; the witness stays alone.
+
+    Each process keeps its own order but for that. A row that begins with a recovery ends with it.
+    """
+    kept = set(witness)
+    work: list[Row] = []
+    apart = ([(placed,) for placed in row] if isinstance(row[0][1], Recover | Wake) else [row] for row in rows)
+    for row in chain.from_iterable(apart):
+        if any(type(event) not in _FOLDED or event in kept for _, event in row):
+            yield from _folded(work)
+            work = []
+            yield row
+        else:
+            work.append(row)
+    yield from _folded(work)
+
+
+def _folded(work: Sequence[Row]) -> Iterator[Row]:
+    """Rows in which nothing but work goes on, as few of them as tell the same."""
+    groups: dict[tuple[type[Event], int], list[Placed]] = {}
+    for row in work:
+        for number, event in row:
+            assert isinstance(event, Local)
+            groups.setdefault((type(event), event.process), []).append((number, event))
+    many = {key: tuple(group) for key, group in groups.items() if len(group) >= FEWEST_FOLDED}
+    few = [
+        tuple(
+            placed
+            for placed in row
+            if isinstance(placed[1], Local) and (type(placed[1]), placed[1].process) not in many
+        )
+        for row in work
+    ]
+    yield from sorted([*many.values(), *filter(None, few)], key=lambda row: row[0][0])
+
+
+def _is_folded(row: Row) -> bool:
+    kinds = {type(event) for _, event in row}
+    return len(row) >= FEWEST_FOLDED and len(kinds) == 1 and not kinds.isdisjoint(_FOLDED)
 
 
 def _worth_showing(rows: Sequence[Row], violation: Violation | None) -> set[int]:
@@ -273,6 +332,9 @@ def _moment(
 ) -> Moment:
     step, first = row[0]
     events = [event for _, event in row]
+    if _is_folded(row):
+        assert isinstance(first, Local)
+        return Moment(step, first.process, None, _many(events), (), (), (), changes, {})
     sent: dict[str, tuple[int, ...]] = {}
     for event in events:
         if isinstance(event, Send):
@@ -289,6 +351,14 @@ def _moment(
         changes=changes,
         unsynced={},
     )
+
+
+def _many(events: Sequence[Event]) -> str:
+    """What a folded row says."""
+    first, last = events[0], events[-1]
+    assert isinstance(first, Broadcast | Accept | Deliver | ClientAck)
+    assert isinstance(last, Broadcast | Accept | Deliver | ClientAck)
+    return f"{_FOLDED[type(first)]} {len(events):,} transactions, {first.txn.zxid} to {last.txn.zxid}"
 
 
 def _led_to(events: Iterable[Event], marked: Collection[Event]) -> Iterator[str]:
