@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from invariants import AckEpoch, Adopt, Zxid
 from tests.ensemble.recordings import Recording, create, zxid
 from tests.ensemble.test_observe import HEALTHY
-from zabcheck.cli.zookeeper import counts_of, story_of, what_was_done
+from zabcheck.cli.zookeeper import counts_of, story_of
 from zabcheck.ensemble.judge import forgot, judge
 from zabcheck.ensemble.known_issues import Forgot
 from zabcheck.ensemble.recording import Cast, Chose, Killed, Read
-from zabcheck.report.ensemble import EnsembleSummary, render
+from zabcheck.report.ensemble import EnsembleSummary, render, what_was_done
 from zabcheck.report.page import page
 from zabcheck.report.pen import text_of
 from zabcheck.report.terminal import to_text
@@ -50,13 +52,14 @@ def test_a_lost_write_is_told_first(tmp_path: Path) -> None:
 def test_what_was_done_is_told_with_what_came_of_it(tmp_path: Path) -> None:
     lost_write(tmp_path)
     first, *rest = what_was_done(tmp_path)
-    assert first == "A is p3, B is p2, C is p1; seconds since they were up"
-    assert [line.split(maxsplit=1)[1] for line in rest] == [
+    assert first == ("", "A is p3, B is p2, C is p1")
+    assert [what.strip() for _, what in rest] == [
         "a write of 10 bytes at C",
         "wait for a leader, 2 s at most: nobody leads",
         "p2 is killed",
-        "all is healed, and read",
+        "all is healed and up, and every server is read",
     ]
+    assert rest[0][0] == "0.0 s"
 
 
 def test_the_report_says_what_was_done_and_what_it_looks_like(tmp_path: Path) -> None:
@@ -64,12 +67,13 @@ def test_the_report_says_what_was_done_and_what_it_looks_like(tmp_path: Path) ->
     story = story_of(judge(tmp_path))
     assert story.violation is not None
     assert story.violation.property == "durability"
-    text = to_text(story)
-    assert "what was done  A is p3" in text
+    text, html = to_text(story), page(story)
     assert "nobody leads" in text
-    html = page(story)
-    assert "<dt>what was done</dt><dd>A is p3" in html
+    assert "nobody leads" in html
     assert "looks like" not in text + html
+    text, html = (tell(replace(story, known=("ZOOKEEPER-1, a bug",))) for tell in (to_text, page))
+    assert "looks like  ZOOKEEPER-1, a bug" in text
+    assert "<dt>looks like</dt><dd>ZOOKEEPER-1, a bug</dd>" in html
 
 
 def test_runs_are_added_up(tmp_path: Path) -> None:

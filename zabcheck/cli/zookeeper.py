@@ -1,7 +1,7 @@
 """`zabcheck zookeeper`: a real ensemble, broken on purpose and judged; its other commands are modules of their own."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from secrets import randbelow
@@ -31,7 +31,7 @@ from zabcheck.ensemble.distribution import Distribution, NoZooKeeper, find
 from zabcheck.ensemble.draw import draw
 from zabcheck.ensemble.judge import Judged
 from zabcheck.ensemble.observe import write_trace
-from zabcheck.ensemble.recording import Acknowledged, Asked, Cast, Chose, Exited, Killed, NotRead, Read, Sent, read
+from zabcheck.ensemble.recording import Acknowledged, Asked, Sent, read
 from zabcheck.ensemble.schedule import EnsembleSchedule
 from zabcheck.report import ensemble as reports
 from zabcheck.report import terminal
@@ -213,7 +213,7 @@ class Searching:
         console.print(reports.render(self.summary))
         if story is not None:
             console.print()
-            console.print(terminal.render(story), crop=False)
+            console.print(terminal.render(story, str(files[0])), crop=False)
         if worst is not None and worst.steps.divergences:
             console.print()
             console.print(render_divergence(worst.steps.divergences[0]), crop=False)
@@ -256,35 +256,7 @@ def story_of(judged: Judged) -> Story:
     told = worst or judged.verdicts
     story = story_of_trace(observation.header, placed, told, unit="line", sha256=digest, folded=True)
     known = tuple(f"{each.issue.key}, {each.issue.title}: {each.why}" for each in judged.known)
-    return structs.replace(story, known=known, done=tuple(what_was_done(judged.folder)))
-
-
-def what_was_done(folder: Path) -> Iterator[str]:
-    """What a recording says was done to the ensemble, each with the seconds since its start."""
-    start = 0
-    lines: dict[tuple[str, int], str] = {}
-    for record in read(folder):
-        if isinstance(record, Cast):
-            start = record.time
-            roles = ", ".join(f"{role} is p{server}" for role, server in record.roles.items())
-            lines["", 0] = f"{roles}; seconds since they were up"
-        elif not start or not isinstance(record, Chose | Killed | Exited | Read | NotRead):
-            continue
-        else:
-            at = f"{(record.time - start) / 1_000_000:4.1f}  "
-            match record:
-                case Chose(_, number, words, note):
-                    # What came of it is told where it began.
-                    begun = lines.get(("choice", number), f"{at}{words}")
-                    lines["choice", number] = begun + (f": {note}" if note else "")
-                case Killed(_, server):
-                    lines["end", record.time] = f"{at}  p{server} is killed"
-                case Exited(_, server, code):
-                    lines["end", record.time] = f"{at}  p{server} ends by itself with exit code {code}"
-                case Read() | NotRead():
-                    lines["read", 0] = f"{at}all is healed, and read"
-                    break
-    yield from lines.values()
+    return structs.replace(story, known=known, done=tuple(reports.what_was_done(judged.folder)))
 
 
 def counts_of(folder: Path) -> dict[str, int]:

@@ -53,7 +53,7 @@ def judge(
         for each in judged:
             if each.violated:
                 print_path(console, str(each.folder), style="bold")
-                console.print(terminal.render(story_of(each)), crop=False)
+                console.print(terminal.render(story_of(each), ""), crop=False)
                 console.print()
             if each.steps.divergences:
                 print_path(console, str(each.folder), style="bold")

@@ -1,6 +1,7 @@
 """What runs of a real ensemble have shown: how often each property was broken, what else was wrong, what is known."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zabcheck.ensemble.judge import Judged
+from zabcheck.ensemble.recording import Cast, Chose, Exited, Killed, NotRead, Read, Timed, read
 from zabcheck.report.summary import STYLES
 from zabcheck.report.words import counted
 
@@ -77,6 +79,33 @@ class EnsembleSummary(Struct):
         """The fields of the JSON form."""
         fields: dict[str, Any] = msgspec.to_builtins(self)
         return fields | {"wrong": list(fields["wrong"].values()), "noticed": list(fields["noticed"].values())}
+
+
+def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
+    """When what was done to the ensemble, as the recording in `folder` says: who plays which role, choices, and ends.
+
+    The seconds are those since the servers were up. RecordingError if it cannot be read.
+    """
+    start = 0
+    lines: dict[tuple[str, int], tuple[str, str]] = {}
+    for record in read(folder):
+        if isinstance(record, Cast):
+            start = record.time
+            lines["cast", 0] = "", ", ".join(f"{role} is p{server}" for role, server in record.roles.items())
+        elif start and isinstance(record, Timed):
+            when = f"{(record.time - start) / 1_000_000:.1f} s"
+            match record:
+                case Chose(_, number, words, note):  # once more with a note: what came of it is told where it began
+                    begun = lines.get(("choice", number), (when, words))
+                    lines["choice", number] = begun[0], words + (f": {note}" if note else "")
+                case Killed(time, server):
+                    lines["end", time] = when, f"  p{server} is killed"
+                case Exited(time, server, code):
+                    lines["end", time] = when, f"  p{server} ends by itself with exit code {code}"
+                case Read() | NotRead():
+                    lines["read", 0] = when, "all is healed and up, and every server is read"
+                    break
+    yield from lines.values()
 
 
 def render(summary: EnsembleSummary) -> RenderableType:

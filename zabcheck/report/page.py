@@ -18,11 +18,13 @@ from zabcheck.report.html import document, text
 from zabcheck.report.pieces import LONGEST_PIECE, Labels, entries_of, labels_by_step, labels_of
 from zabcheck.report.regression import regression_test
 from zabcheck.report.story import Moment, Story
-from zabcheck.report.terminal import PAPERS
+from zabcheck.report.terminal import LONGEST_DONE, PAPERS
 from zabcheck.report.words import LONGEST, clean, counted, cut, name, sentence
 
 LONGEST_ENTRY = 200
 """The longest value of a variable that is shown whole, in characters."""
+MOST_DONE = 16
+"""A longer list of what was done is folded at first."""
 COLOURS = {word: f"var(--{word.lower()})" for word in diagram.LIGHT}
 
 
@@ -34,6 +36,7 @@ def page(story: Story, file: str = "FILE") -> str:
         (
             f"<header>\n<h1>{text(title)}</h1>\n{_summary(story)}</header>\n<main>\n",
             _what_happened(story),
+            _done(story),
             _run(story, labels) if story.moments else "",
             _causality(story),
             _delivered(story),
@@ -103,9 +106,8 @@ def _facts(story: Story) -> Iterator[str]:
         yield _fact("decisive", story.decisive.sentence)
     if story.wrong is not None:
         yield _fact("planted", f"{story.mutant}: {story.wrong}")
-    for label, lines in (("looks like", story.known), ("what was done", story.done)):
-        if lines:
-            yield _fact(label, *lines)
+    if story.known:
+        yield _fact("looks like", *story.known)
     if story.raised is not None:
         yield _fact("handling", f"{name(story.raised.process)}, {story.raised.stimulus}")
         yield _fact("traceback", *story.raised.traceback)
@@ -117,6 +119,19 @@ def _facts(story: Story) -> Iterator[str]:
 
 def _fact(term: str, *lines: str) -> str:
     return f"<dt>{text(term)}</dt><dd>{'<br/>'.join(map(text, lines))}</dd>\n"
+
+
+def _done(story: Story) -> str:
+    """What was done to a real ensemble."""
+    if not story.done:
+        return ""
+    lines = "".join(f"<dt>{text(when)}</dt><dd>{text(what, LONGEST_DONE)}</dd>\n" for when, what in story.done)
+    shown = ' open="open"' if len(story.done) <= MOST_DONE else ""
+    return (
+        '<section aria-labelledby="done">\n<h2 id="done">What was done to the ensemble</h2>\n'
+        f"<details{shown}><summary>{counted(len(story.done), 'thing', 'things')}, with the seconds since the start"
+        f'</summary>\n<dl class="facts">\n{lines}</dl></details>\n</section>\n'
+    )
 
 
 # The run.
@@ -349,6 +364,11 @@ def _again(story: Story, file: str) -> str:
             f"<p>Saved as <code>{text(file)}</code>; <code>zabcheck replay {text(file)}</code> executes it again.</p>\n"
             + _to_copy("schedule", "Schedule", story.schedule.decode())
             + _to_copy("regression", "Regression test for pytest", regression_test(story))
+        )
+    if story.done:
+        parts.append(
+            f"<p>Saved as <code>{text(file)}</code>; <code>zabcheck replay {text(file)}</code> does it to another "
+            "ensemble. Servers have clocks and threads of their own, so it may take several times to show again.</p>\n"
         )
     content = "".join(parts)
     again = (

@@ -118,6 +118,8 @@ class Story(Struct, frozen=True):
     """What the variables of a process are."""
     settings: tuple[str, ...] = ()
     """What the run has of its own besides: quorums that are no majorities, switches that are set."""
+    done: tuple[tuple[str, str], ...] = ()
+    """When what was done to a real ensemble, in order; its schedule is in a file of its own."""
     is_ordered: bool = True
     """False where only the order of each process's own events is known (merged logs)."""
     unit: str = "step"
@@ -130,8 +132,6 @@ class Story(Struct, frozen=True):
     """If it was asked for, and found."""
     known: tuple[str, ...] = ()
     """Of a real ensemble: the known issues that this looks like."""
-    done: tuple[str, ...] = ()
-    """Of a real ensemble: what was done to it, a line each."""
 
     def step_of(self, event: Event) -> int | None:
         """The step that showed this event first."""

@@ -28,6 +28,7 @@ def fields(story: Story) -> dict[str, Any]:
         "wrong": story.wrong,
         "processes": story.processes,
         "settings": story.settings,
+        "done": [{"when": when, "what": what} for when, what in story.done],
         "unit": story.unit,
         "is_ordered": story.is_ordered,
         "sha256": story.sha256,

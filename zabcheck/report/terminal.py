@@ -21,6 +21,7 @@ from zabcheck.report.words import counted, name, sentence
 VERDICTS = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}
 LONGEST_PATH = 4096
 LONGEST_EXPLANATION = 2000
+LONGEST_DONE = 200
 PAPERS = ("DSN 2011", "LADIS 2008")
 
 # What is offered. With `ascii_only` None the console's encoding decides.
@@ -30,6 +31,7 @@ def render(story: Story, file: str = "FILE", ascii_only: bool | None = None) -> 
     """The whole counterexample; `file` is the name under which its schedule was saved, "" if it was not."""
     parts: list[Callable[[Pen], Iterable[RenderableType]]] = [
         lambda pen: _heading(pen, story.violation, story),
+        lambda pen: _done(pen, story),
         lambda pen: _witness(pen, story.violation, story),
         lambda pen: draw_steps(pen, story),
         lambda pen: draw_delivered(pen, story.delivered, story.violation),
@@ -133,8 +135,7 @@ def _facts(violation: Violation | None, story: Story | None) -> Iterator[tuple[s
         yield "decisive", story.decisive.sentence
     if story.wrong is not None:
         yield "planted", f"{story.mutant}: {story.wrong}"
-    for label, lines in (("looks like", story.known), ("what was done", story.done)):
-        yield from ((label if number == 0 else "", line) for number, line in enumerate(lines))
+    yield from (("looks like" if number == 0 else "", line) for number, line in enumerate(story.known))
     size = [counted(story.processes, "process", "processes"), *story.settings]
     if story.unit == "step":
         size.append(counted(len(story.moments), "step", "steps"))
@@ -159,11 +160,23 @@ def _witness(
         yield Text.assemble(pen.mark(label), "  ", where, pen.write(sentence(event)))
 
 
+def _done(pen: Pen, story: Story) -> Iterator[RenderableType]:
+    if not story.done:
+        return
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    for when, what in story.done:
+        table.add_row(pen.write(when, DIM), pen.write(what, longest=LONGEST_DONE))
+    yield Text()
+    yield pen.write("What was done to the ensemble", BOLD)
+    yield table
+
+
 # The last line, and what has no counterexample.
 
 
 def _replay(pen: Pen, story: Story, file: str) -> Iterator[RenderableType]:
-    if not (story.schedule and file):
+    if not ((story.schedule or story.done) and file):
         return
     yield Text()
     command = Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH))
