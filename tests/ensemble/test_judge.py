@@ -52,7 +52,7 @@ def test_a_lost_write_is_told_first(tmp_path: Path) -> None:
 def test_what_was_done_is_told_with_what_came_of_it(tmp_path: Path) -> None:
     lost_write(tmp_path)
     first, *rest = what_was_done(tmp_path)
-    assert first == ("", "A is p3, B is p2, C is p1")
+    assert first == ("", "A is p3, B is p2, C is p1; pN is server N")
     assert [what.strip() for _, what in rest] == [
         "a write of 10 bytes at C",
         "wait for a leader, 2 s at most: nobody leads",

@@ -33,7 +33,7 @@ def test_what_was_done_is_read_from_the_recording(tmp_path: Path) -> None:
         recorder.record(record)
     recorder.close()
     assert tuple(what_was_done(tmp_path)) == (
-        ("", "A is p3"),
+        ("", "A is p3; pN is server N"),
         *DONE,
         ("2.0 s", "  p2 is killed"),
         ("2.5 s", "  p1 ends by itself with exit code 13"),

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
 from invariants import select
@@ -14,7 +13,7 @@ from zabcheck.cli.zookeeper import counts_of, save_report, story_of, zookeeper
 from zabcheck.ensemble.judge import Judged
 from zabcheck.ensemble.judge import judge as judge_recording
 from zabcheck.ensemble.recording import RecordingError
-from zabcheck.ensemble.schedule import EnsembleSchedule
+from zabcheck.ensemble.schedule import EnsembleSchedule, EnsembleScheduleError, converted
 from zabcheck.report import ensemble as reports
 from zabcheck.report import terminal
 from zabcheck.report.ensemble import EnsembleSummary
@@ -69,5 +68,7 @@ def judge(
 
 def schedule_of(judged: Judged) -> EnsembleSchedule:
     """The schedule that the recording says was executed. BadInput if it has none."""
-    with bad_input_for((ValueError, msgspec.ValidationError), f"{judged.folder}: the record `run`: "):
-        return msgspec.convert(judged.schedule, EnsembleSchedule)
+    if judged.schedule is None:
+        raise BadInput(f"{judged.folder}: expected a recording with the schedule that was executed")
+    with bad_input_for(EnsembleScheduleError, f"{judged.folder}: "):
+        return converted(judged.schedule)

@@ -9,7 +9,7 @@ choice comes. A choice that does not apply when it comes (a server to kill that 
 every sub-sequence of a schedule is a schedule.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -311,3 +311,11 @@ def in_words(choice: Choice) -> str:
 def replaced(schedule: EnsembleSchedule, **fields: str) -> EnsembleSchedule:
     """The same schedule with other fields."""
     return msgspec.structs.replace(schedule, **fields)
+
+
+def converted(data: dict[str, Any]) -> EnsembleSchedule:
+    """The schedule that a recording has. EnsembleScheduleError if it is none."""
+    try:
+        return msgspec.convert(data, EnsembleSchedule)
+    except msgspec.ValidationError as error:
+        raise EnsembleScheduleError(f"the schedule of a recording: {error}") from None

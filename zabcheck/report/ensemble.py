@@ -91,7 +91,10 @@ def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
     for record in read(folder):
         if isinstance(record, Cast):
             start = record.time
-            lines["cast", 0] = "", ", ".join(f"{role} is p{server}" for role, server in record.roles.items())
+            lines["cast", 0] = (
+                "",
+                ", ".join(f"{role} is p{server}" for role, server in record.roles.items()) + "; pN is server N",
+            )
         elif start and isinstance(record, Timed):
             when = f"{(record.time - start) / 1_000_000:.1f} s"
             match record:

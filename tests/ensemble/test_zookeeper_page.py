@@ -1,0 +1,53 @@
+"""docs/zookeeper.md, README.md and a page show what is said of a recorded run of ZooKeeper 3.8.0 that lost a write.
+
+`python -m tests.ensemble.test_zookeeper_page` writes them anew.
+"""
+
+import re
+from pathlib import Path
+
+from zabcheck.cli.zookeeper import story_of
+from zabcheck.ensemble import schedule as schedules
+from zabcheck.ensemble.judge import judge
+from zabcheck.report.page import page
+from zabcheck.report.terminal import to_text
+
+ROOT = Path(__file__).parents[2]
+RECORDED = Path(__file__).parent / "lost-write-3.8.0"
+SCHEDULE = "docs/examples/zookeeper-lost-write.schedule.json"
+PAGE = ROOT / "docs/examples/zookeeper-lost-write.html"
+SHOWN = {"docs/zookeeper.md": (0, 1, 2, 3), "README.md": (0, 3)}
+"""Which paragraphs of the text: what is wrong, why, facts, what was done."""
+BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
+
+
+def texts() -> dict[Path, str]:
+    """What each file has to be."""
+    story = story_of(judge(RECORDED))
+    told = {PAGE: page(story, SCHEDULE)}
+    paragraphs = "\n".join(line.rstrip() for line in to_text(story, 100, file=SCHEDULE).splitlines()).split("\n\n")
+    for name, chosen in SHOWN.items():
+        block = "```text\n" + "\n\n".join(paragraphs[number] for number in chosen) + "\n```\n"
+        document = (ROOT / name).read_text(encoding="utf-8")
+        told[ROOT / name] = BLOCK.sub(lambda _, block=block: block, document)
+    return told
+
+
+def test_the_pages_are_up_to_date() -> None:
+    for path, text in texts().items():
+        assert path.read_text(encoding="utf-8") == text
+        assert path == PAGE or BLOCK.search(text)
+
+
+def test_the_recorded_run_executed_the_schedule_beside_it() -> None:
+    recorded = judge(RECORDED)
+    schedule = schedules.decode((ROOT / SCHEDULE).read_bytes(), SCHEDULE)
+    assert recorded.violated[0] == schedule.finds == "durability"
+    assert recorded.zookeeper == schedule.zookeeper == "3.8.0"
+    assert recorded.schedule is not None
+    assert schedules.converted(recorded.schedule).choices == schedule.choices
+
+
+if __name__ == "__main__":
+    for path, text in texts().items():
+        path.write_text(text, encoding="utf-8")
