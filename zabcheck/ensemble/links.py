@@ -17,6 +17,9 @@ from zabcheck.ensemble.streams import Piece, Stream
 
 BOUND = 1 << 20
 """A pipe in which more bytes than this wait reads no more: they wait at the sender, as behind a full TCP window."""
+AT_ONCE = 1 << 16
+"""So many bytes, and the rest of a packet, are handed over together at most: a call of the system for each packet would
+be most of what a proxy costs. What is handed over can be held back no more."""
 
 
 class Link:
@@ -178,8 +181,15 @@ class Pipe:
         """Let pass what may."""
         if self._sink.lost:
             self.lose()
+        together = bytearray()
         while self._queue and self._may_pass(self._queue[0]):
-            self._pass(self._queue.popleft())
+            waiting = self._queue.popleft()
+            if waiting.end:
+                self._hand_over(together)
+                self._pass_end(waiting.end)
+            else:
+                self._pass(waiting, together)
+        self._hand_over(together)
         if self._queue and self.held:
             self._link.changed()
         reading = self._bytes <= BOUND
@@ -248,18 +258,26 @@ class Pipe:
             return False
         return True
 
-    def _pass(self, waiting: Waiting) -> None:
-        if waiting.end == "close":
+    def _pass(self, waiting: Waiting, together: bytearray) -> None:
+        self._bytes -= len(waiting.piece.data)
+        if waiting.packet is not None:
+            self._record(Passed(now(), waiting.packet))
+        together += waiting.piece.data
+        if len(together) >= AT_ONCE:
+            self._hand_over(together)
+
+    def _hand_over(self, together: bytearray) -> None:
+        if together:
+            self._sink.write(bytes(together))
+            together.clear()
+
+    def _pass_end(self, end: str) -> None:
+        if end == "close":
             self._sink.close()
-        elif waiting.end == "finish":
+        else:
             self._sink.finish()
             self.ended = True
             self._on_end()
-        else:
-            self._bytes -= len(waiting.piece.data)
-            if waiting.packet is not None:
-                self._record(Passed(now(), waiting.packet))
-            self._sink.write(waiting.piece.data)
 
 
 def numbers() -> Iterator[int]:
