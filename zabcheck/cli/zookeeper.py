@@ -235,7 +235,7 @@ def save_report(schedule: EnsembleSchedule, judged: Judged) -> tuple[Story | Non
         return None, saved
     story = story_of(judged)
     for suffix in TOLD:
-        content = FORMS[suffix].make(story, str(saved[0]))
+        content = FORMS[suffix].make(story, saved[0].name)
         saved.append(write(judged.folder / f"report{suffix}", content))
     return story, saved
 

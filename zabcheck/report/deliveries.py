@@ -65,7 +65,8 @@ def table_of(delivered: Delivered, violation: Violation | None) -> Table:
     previous = -1
     for index in _worth_showing(max(map(len, sequences.values()), default=0), important):
         if index > previous + 1:
-            rows.append(Row("…", tuple(Cell(f"{index - previous - 1} more") for _ in actors)))
+            more = (min(index, len(sequences[actor])) - previous - 1 for actor in actors)
+            rows.append(Row("…", tuple(Cell(f"{count} more" if count > 0 else "") for count in more)))
         previous = index
         cells = (
             Cell(_short(sequences[actor][index]), marks.get((index, actor)))

@@ -60,7 +60,7 @@ from zabcheck.report.words import cut, name, said
 MOST_ROWS = 2000
 """Of a longer trace only about so many rows are shown."""
 LONGEST_VALUE = 40
-FEWEST_FOLDED = 4
+FEWEST_FOLDED = 3
 """From so many on, what a process does to one transaction after the other shares a row, if rows are folded."""
 
 Placed = tuple[int, Event]
