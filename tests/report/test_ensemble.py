@@ -60,6 +60,6 @@ def test_of_what_is_no_ensemble_nothing_of_it_is_told() -> None:
 
 
 def test_a_long_list_is_folded_in_the_page() -> None:
-    short, long = (page(replace(trace(), done=DONE * times)) for times in (2, 20))
+    short, long = (page(replace(trace(), done=DONE * times)) for times in (2, 40))
     assert '<details open="open"><summary>4 things' in short
-    assert "<details><summary>40 things" in long
+    assert "<details><summary>80 things" in long

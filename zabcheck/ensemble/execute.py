@@ -221,7 +221,7 @@ class Execution:
     def close(self) -> None:
         """End the servers, then the clients, and read what the disks have."""
         for server in self.ensemble.servers.values():
-            server.kill()
+            server.kill(over=True)
         for client in self.clients.values():
             client.close()
         for number, server in self.ensemble.servers.items():

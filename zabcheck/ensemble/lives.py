@@ -26,6 +26,7 @@ from zabcheck.ensemble.recording import (
     Run,
     Sent,
     Started,
+    Stopped,
     Undecoded,
     Wiped,
     log_file,
@@ -126,7 +127,7 @@ class Life(Struct, eq=False):
     log: ServerLog
     before: Disk | None = None
     after: Disk | None = None
-    ended: Killed | Exited | None = None
+    ended: Killed | Exited | Stopped | None = None
     last: bool = True
     wiped: bool = False
     moments: list[Moment] = field(default_factory=list)
@@ -198,7 +199,7 @@ def _take(record: AnyRecord, lives: Lives, folder: Path) -> None:
             before = server[-1].after
         log = _log(folder, record, lives)
         server.append(Life(record.server, record.incarnation, record, log, before))
-    elif isinstance(record, Killed | Exited):
+    elif isinstance(record, Killed | Exited | Stopped):
         _latest(lives, record.server, folder).ended = record
     elif isinstance(record, Disk):
         life = _latest(lives, record.server, folder)

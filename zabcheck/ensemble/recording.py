@@ -73,6 +73,12 @@ class Killed(Timed, frozen=True):
     server: int
 
 
+class Stopped(Timed, frozen=True):
+    """It was killed because the run is over: no fault any more."""
+
+    server: int
+
+
 class Exited(Timed, frozen=True):
     """It ended by itself, with this exit code."""
 
@@ -265,6 +271,7 @@ AnyRecord = (
     Run
     | Started
     | Killed
+    | Stopped
     | Exited
     | Paused
     | Resumed

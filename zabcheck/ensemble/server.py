@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import RLock
 
 from zabcheck.ensemble.distribution import Distribution
-from zabcheck.ensemble.recording import Exited, Killed, Paused, Record, Resumed, Started, log_file, now
+from zabcheck.ensemble.recording import Exited, Killed, Paused, Record, Resumed, Started, Stopped, log_file, now
 
 TICK = 500
 """Milliseconds. A follower that is not heard of for 4 ticks is given up, a synchronisation lasts 10 at most."""
@@ -132,15 +132,15 @@ class Server:
                 process_group=group,
             )
 
-    def kill(self) -> None:
-        """kill -9, and wait until it is gone. Nothing if it is not up."""
+    def kill(self, over: bool = False) -> None:
+        """kill -9, and wait until it is gone. Nothing if it is not up. `over`: it is no fault, the run is over."""
         with self._lock:
             if self.up:
                 assert self._process is not None
                 self._process.kill()
                 killed = now()  # what is seen of it after this moment was under way before
                 self._process.wait()
-                self._ended(Killed(killed, self.number))
+                self._ended(Stopped(killed, self.number) if over else Killed(killed, self.number))
 
     def pause(self) -> None:
         """SIGSTOP: it stands still, its connections stay open."""

@@ -44,7 +44,7 @@ from invariants.events import (
 )
 from zabcheck.ensemble.identity import Names
 from zabcheck.ensemble.lives import LEADING_SYNCHRONIZATION, Iteration, Left, Life, Received, Said, Told
-from zabcheck.ensemble.recording import Acknowledged, Disk, Exited, Read, Sent
+from zabcheck.ensemble.recording import Acknowledged, Disk, Exited, Read, Sent, Stopped
 from zabcheck.ensemble.server_log import (
     Delivering,
     Election,
@@ -201,7 +201,7 @@ class Watch:
         """An incarnation ended; its disk tells what it accepted without telling anybody."""
         if life.after is not None:
             self._settle(life.after)
-        if life.ended is None:
+        if life.ended is None or isinstance(life.ended, Stopped):
             return
         if isinstance(life.ended, Exited) and life.last:
             failures = [line for line in life.log.lines if isinstance(line, Failure)]

@@ -23,7 +23,7 @@ from zabcheck.report.words import LONGEST, clean, counted, cut, name, sentence
 
 LONGEST_ENTRY = 200
 """The longest value of a variable that is shown whole, in characters."""
-MOST_DONE = 16
+MOST_DONE = 40
 """A longer list of what was done is folded at first."""
 COLOURS = {word: f"var(--{word.lower()})" for word in diagram.LIGHT}
 
