@@ -36,7 +36,9 @@ def find_java(oldest: int, what: str) -> Path:
 def version_of(java: Path) -> int | None:
     """The feature version of a Java (21 for "21.0.8", 8 for "1.8.0_402"); None if it cannot be run."""
     try:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True)
+        done = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, errors="replace", timeout=30, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr)

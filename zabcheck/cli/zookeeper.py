@@ -24,7 +24,7 @@ from zabcheck.cli.commands import (
     guarded,
 )
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
-from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.counterexample import TOLD, write
 from zabcheck.ensemble import schedule as schedules
 from zabcheck.ensemble.distribution import Distribution, NoZooKeeper, find
@@ -43,7 +43,7 @@ from zabcheck.report.traced import story_of_trace
 from zabcheck.report.words import as_text
 
 FAILURES_IN_A_ROW = 3
-"""After so many runs in which the ensemble itself failed there are no more."""
+"""After so many runs in a row in which the ensemble itself failed there are no more."""
 
 Java = Annotated[Path | None, typer.Option(metavar="PROGRAM", help="The Java to use, if not the machine's.")]
 Home = Annotated[
@@ -61,7 +61,7 @@ app.add_typer(zookeeper, name="zookeeper")
 @zookeeper.callback()
 def ensemble(
     context: typer.Context,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the first run; the others follow.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Of the first run; the others follow.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="How many runs, some 5 seconds each.")] = 10,
     servers: Annotated[int, typer.Option(help="How many servers: 3 or 5.")] = 3,
     property: Properties = None,
@@ -77,6 +77,10 @@ def ensemble(
 ) -> int:
     """Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does."""
     if context.invoked_subcommand is not None:
+        for option in context.command.params:
+            source = context.get_parameter_source(option.name or "")
+            if source is not None and source.name == "COMMANDLINE":
+                raise BadInput(f"{option.opts[0]} does not go with the command `{context.invoked_subcommand}`")
         return OK
 
     def search() -> int:
@@ -118,21 +122,27 @@ class Searching:
         self.keep = keep
         self.summary = EnsembleSummary(distribution.version, servers)
         self.kept: list[Path] = []
+        self.worst: tuple[EnsembleSchedule, Judged] | None = None
+        """The run in which the worst was wrong; the shortest that shows it, once that is looked for."""
 
     def search(self, seeds: Sequence[int], minimise: int, format: Format) -> int:
-        """Run, minimise, report; the exit code."""
-        worst: tuple[int, Judged] | None = None
+        """Run, minimise, report; the exit code. After Ctrl-C what was done until then is reported."""
         files: list[Path] = []
         story: Story | None = None
         schedule: EnsembleSchedule | None = None
         try:
-            worst = self._run_all(seeds)
-            if worst is not None:
-                schedule, judged = self._shortest(*worst, minimise)
-                story, files = save_report(schedule, judged)
-                self.kept.append(judged.folder)
+            self._run_all(seeds)
+            if self.worst is not None:
+                self._shorten(*self.worst, minimise)
         except KeyboardInterrupt:
             self.summary.interrupted = True
+        if self.worst is not None:
+            schedule, judged = self.worst
+            schedule = schedules.replaced(schedule, zookeeper=self.distribution.version, finds=judged.wrong[0])
+            with bad_path("--out", self.out):
+                story, files = save_report(schedule, judged)
+            if judged.folder not in self.kept:
+                self.kept.append(judged.folder)
         if format is Format.json:
             print_json(
                 "zookeeper",
@@ -142,81 +152,82 @@ class Searching:
                 kept=[as_text(folder) for folder in self.kept],
             )
         else:
-            self._print(story, worst[1] if worst else None, files)
+            self._print(story, files)
         if self.summary.wrong:
             return VIOLATED
         exercised = any(self.summary.exercised.values())
-        unsure = self.summary.interrupted or self.summary.partial or self.summary.error
+        unsure = self.summary.interrupted or self.summary.partial
         return INCONCLUSIVE if unsure or not exercised else OK
 
     def _folder(self, name: str) -> Path:
         return self.out / f"zookeeper-{self.distribution.version}-{self.servers}-{name}"
 
-    def _run_all(self, seeds: Sequence[int]) -> tuple[int, Judged] | None:
-        """The run in which the worst was wrong, and its seed."""
+    def _run_all(self, seeds: Sequence[int]) -> None:
+        """All runs, unless too many fail one after the other."""
         from zabcheck.ensemble.search import attempt
 
-        worst: tuple[int, Judged] | None = None
         failures = 0
         with progress(len(seeds), "running") as advance:
             for number, seed in enumerate(seeds):
                 folder = self._folder(f"seed-{seed}")
                 with bad_path("--out", self.out):
                     tried = attempt(draw(seed, self.servers), self.distribution, folder, self.properties)
-                self.summary.add(tried.judged, seed, tried.seconds, counts_of(folder))
                 judged = tried.judged
-                if judged.wrong or tried.error or self.keep:
+                self.summary.add(judged, seed, tried.seconds, counts_of(folder), tried.error)
+                if judged.wrong or tried.error or tried.interrupted or self.keep:
                     self._keep(folder, tried.schedule, judged)
                 else:
                     shutil.rmtree(folder)
-                if judged.wrong and (worst is None or _rank(judged) < _rank(worst[1])):
-                    worst = seed, judged
+                if judged.wrong and (self.worst is None or _rank(judged) < _rank(self.worst[1])):
+                    self.worst = tried.schedule, judged
+                if tried.interrupted:
+                    raise KeyboardInterrupt
                 failures = failures + 1 if tried.error else 0
                 if failures == FAILURES_IN_A_ROW:
-                    self.summary.error = f"no more runs, as {failures} in a row failed: {tried.error}"
                     break
                 advance(f"{len(self.summary.wrong)} things wrong", number + 1)
-        return worst
 
     def _keep(self, folder: Path, schedule: EnsembleSchedule, judged: Judged) -> None:
-        keep(folder, schedule, judged)
+        with bad_path("--out", self.out):
+            keep(folder, schedule, judged)
         self.kept.append(folder)
 
-    def _shortest(self, seed: int, judged: Judged, seconds: int) -> tuple[EnsembleSchedule, Judged]:
-        """The shortest schedule found that shows the same, and the run in which it did."""
+    def _shorten(self, schedule: EnsembleSchedule, judged: Judged, seconds: int) -> None:
+        """Look for the shortest schedule that shows the same, and keep the run in which it did."""
         from zabcheck.ensemble.search import attempt, minimise
 
         wanted = judged.wrong[0]
         folder = self._folder("minimised")
         trial = self._folder("trial")
-        best = judged
 
         def shows(schedule: EnsembleSchedule) -> bool:
-            nonlocal best
-            tried = attempt(schedule, self.distribution, trial, self.properties)
-            if not tried.shows(wanted):
-                return False
-            shutil.rmtree(folder, ignore_errors=True)
-            trial.rename(folder)
-            best = tried.judged._replace(folder=folder)
+            with bad_path("--out", self.out):
+                tried = attempt(schedule, self.distribution, trial, self.properties)
+                if tried.interrupted:
+                    raise KeyboardInterrupt
+                if not tried.shows(wanted):
+                    return False
+                with interrupts() as look:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    trial.rename(folder)
+                    self.worst = schedule, tried.judged._replace(folder=folder)
+                    look()
             return True
 
         try:
-            schedule = minimise(draw(seed, self.servers), shows, seconds)
+            minimise(schedule, shows, seconds)
         finally:
             shutil.rmtree(trial, ignore_errors=True)
-        version = self.distribution.version
-        return schedules.replaced(schedule, zookeeper=version, finds=wanted), best
 
-    def _print(self, story: Story | None, worst: Judged | None, files: Sequence[Path]) -> None:
+    def _print(self, story: Story | None, files: Sequence[Path]) -> None:
         console = make_console()
         console.print(reports.render(self.summary))
         if story is not None:
             console.print()
             console.print(terminal.render(story, str(files[0])), crop=False)
-        if worst is not None and worst.steps.divergences:
+        if self.worst is not None and self.worst[1].steps.divergences:
             console.print()
-            console.print(render_divergence(worst.steps.divergences[0]), crop=False)
+            console.print(render_divergence(self.worst[1].steps.divergences[0]), crop=False)
         for file in files:
             print_path(console, f"wrote {file}")
         for folder in self.kept:

@@ -26,11 +26,14 @@ def replay_ensemble(
     with bad_input_for(EnsembleScheduleError):
         schedule = schedules.decode(data, str(file))
     wrong: list[list[str]] = []
+    errors: list[str] = []
+    interrupted = False
     shown = partial = 0
     with tempfile.TemporaryDirectory(prefix="zabcheck-") as folder, progress(times, "running") as advance:
         for number in range(1, times + 1):
             tried = attempt(schedule, distribution, Path(folder, "run"))
             wrong.append(tried.judged.wrong)
+            errors.append("interrupted" if tried.interrupted else tried.error)
             partial += bool(tried.judged.observation.partial)
             shows = tried.shows(schedule.finds) if schedule.finds else bool(tried.judged.wrong)
             if trace is not None and (number == 1 or not shown):
@@ -38,6 +41,9 @@ def replay_ensemble(
                     copyfile(write_trace(tried.judged.observation, Path(folder, "run")), trace)
             shown += shows
             advance(f"{shown} show it", number)
+            if tried.interrupted:
+                interrupted = True
+                break
     what = schedule.finds or "something wrong"
     if format is Format.json:
         print_json(
@@ -45,17 +51,20 @@ def replay_ensemble(
             schedule=as_text(file),
             zookeeper=distribution.version,
             finds=schedule.finds,
-            times=times,
+            times=len(wrong),
             shown=shown,
             partial=partial,
             wrong=wrong,
+            errors=errors,
+            interrupted=interrupted,
             trace=trace and as_text(trace),
         )
     else:
         console = make_console()
-        for number, names in enumerate(wrong, start=1):
-            console.print(f"run {number}: {', '.join(names) or 'nothing is wrong'}")
-        console.print(f"\n{shown} of {times} replays with ZooKeeper {distribution.version} show {what}")
+        for number, (names, error) in enumerate(zip(wrong, errors, strict=True), start=1):
+            told = ", ".join([*names, *([f"not complete: {error}"] if error else [])])
+            print_path(console, f"run {number}: {told or 'nothing is wrong'}")
+        console.print(f"\n{shown} of {len(wrong)} replays with ZooKeeper {distribution.version} show {what}")
         if schedule.zookeeper and schedule.zookeeper != distribution.version:
             console.print(f"it was saved with ZooKeeper {schedule.zookeeper}")
         if trace is not None:

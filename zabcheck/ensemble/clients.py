@@ -34,8 +34,9 @@ SESSION = 10.0
 """Seconds after which the leader forgets a client; the longest that the servers' tick allows."""
 
 _quiet = logging.getLogger("zabcheck.kazoo")
-_quiet.addHandler(logging.NullHandler())
-_quiet.propagate = False
+for _logger in (_quiet, logging.getLogger("kazoo")):
+    _logger.addHandler(logging.NullHandler())
+    _logger.propagate = False
 
 
 class Client:
@@ -114,8 +115,7 @@ class Client:
 
 def _close(kazoo: KazooClient) -> None:
     # It tells the server goodbye first; that fails if the server is gone, and closing does not depend on it.
-    with suppress(OSError):
+    with suppress(OSError, KazooException):
         kazoo.stop()
-    with suppress(OSError):
-        kazoo.stop()  # goes on where the first call ended
-    kazoo.close()
+    with suppress(OSError, KazooException):
+        kazoo.close()

@@ -12,9 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from zabcheck.java import NoJava, find_java
+from zabcheck.java import NoJava, find_java, version_of
 
 OLDEST_JAVA = 8
+PATIENCE = 60
+"""Seconds that Java has to say which version of ZooKeeper it finds."""
 OLDEST = (3, 6)
 NEWEST = (3, 9)
 """The versions whose log lines are known, by their first two numbers."""
@@ -22,7 +24,6 @@ NEWEST = (3, 9)
 DEBIAN = (Path("/usr/share/java/zookeeper.jar"), Path("/usr/share/java/slf4j-simple.jar"))
 """Where Debian's packages put the server, which names its other jars itself, and a binding for its log."""
 
-_BINDINGS = ("slf4j-simple", "log4j-slf4j", "slf4j-log4j12", "slf4j-reload4j", "logback-classic")
 _NEEDED_OF_PYSPARK = (
     "zookeeper-*.jar",
     "slf4j-api-*.jar",
@@ -57,7 +58,13 @@ def find(java: Path | None = None, home: Path | None = None, classpath: str | No
         raise NoZooKeeper(str(error)) from None
     if classpath is None:
         classpath = of_home(home) if home is not None else default_classpath()
-    classpath = os.pathsep.join(os.path.abspath(entry) for entry in classpath.split(os.pathsep) if entry)
+    entries = [os.path.abspath(entry) for entry in classpath.split(os.pathsep) if entry]
+    if not entries:
+        raise NoZooKeeper("expected a class path with the jars of ZooKeeper, found an empty one")
+    for entry in entries:
+        if not Path(entry.removesuffix("*")).exists():
+            raise NoZooKeeper(f"{entry}: expected a jar or a folder of the class path, found nothing")
+    classpath = os.pathsep.join(entries)
     return Distribution(version(program, classpath), program, classpath)
 
 
@@ -73,28 +80,38 @@ def default_classpath() -> str:
     """Debian's if it is installed, else PySpark's. NoZooKeeper if neither is."""
     if all(jar.exists() for jar in DEBIAN):
         return os.pathsep.join(map(str, DEBIAN))
-    spark = find_spec("pyspark")
-    for place in (spark.submodule_search_locations or []) if spark else []:
-        jars = [str(jar) for pattern in _NEEDED_OF_PYSPARK for jar in sorted(Path(place, "jars").glob(pattern))]
-        if jars:
-            return os.pathsep.join(jars)
+    jars = jars_of_pyspark()
+    if jars:
+        return os.pathsep.join(map(str, jars))
     raise NoZooKeeper(
         "found no ZooKeeper: apt-get install zookeeper libzookeeper-java, or pip install 'zabcheck[spark]', whose "
         "PySpark brings one, or name one with --zookeeper-home or --classpath"
     )
 
 
+def jars_of_pyspark() -> list[Path]:
+    """The jars that PySpark brings and that ZooKeeper needs; none if it is not installed."""
+    spark = find_spec("pyspark")
+    folders = [Path(place, "jars") for place in (spark.submodule_search_locations or [])] if spark else []
+    return [jar for folder in folders for pattern in _NEEDED_OF_PYSPARK for jar in sorted(folder.glob(pattern))]
+
+
 def version(java: Path, classpath: str) -> str:
     """What the jars say that they are. NoZooKeeper if they are not ZooKeeper's, or of a version not known here."""
     command = [str(java), "-cp", classpath, "org.apache.zookeeper.version.VersionInfoMain"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise NoZooKeeper(f"{java}: cannot be run: {error}") from None
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        raise NoZooKeeper(f"{java}: did not say the version of ZooKeeper in {PATIENCE} s") from None
+    except OSError as error:
+        raise NoZooKeeper(f"{java}: cannot be run: {error.strerror}") from None
     found = re.search(r"version (\d+)\.(\d+)(\.[\w.-]+)?", done.stdout)
     if found is None:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise NoZooKeeper(f"{classpath}: expected the jars of ZooKeeper, found {said[0] if said else 'nothing'}")
+        java_version = version_of(java)
+        if java_version is None or java_version < OLDEST_JAVA:
+            raise NoZooKeeper(f"{java}: expected Java {OLDEST_JAVA} or newer, found {java_version or 'no Java'}")
+        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        raise NoZooKeeper(f"{classpath}: expected the jars of ZooKeeper, found: {said[0] if said else 'nothing'}")
     name = found.group(0).removeprefix("version ")
     if not OLDEST <= (int(found[1]), int(found[2])) <= NEWEST:
         between = " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))

@@ -62,6 +62,7 @@ class Ensemble:
         proxied: bool = True,
         deliveries: bool = True,
     ) -> None:
+        """EnsembleError if the system has no ports, processes or files left for it."""
         numbers = range(1, size + 1)
         ports = iter(free_ports(3 * size))
         real = {number: (next(ports), next(ports)) for number in numbers}
@@ -70,15 +71,24 @@ class Ensemble:
         self._proxied = proxied
         self._reaper: subprocess.Popen[bytes] | None = None
         try:
-            self.proxy.start()
+            self._start_proxy()
             self.servers = {
                 number: Server(number, next(ports), self._members(number, real), distribution, options, folder, record)
                 for number in numbers
             }
             self._reaper = subprocess.Popen([sys.executable, "-c", _REAPER], stdin=subprocess.PIPE, process_group=0)
+        except OSError as error:
+            self.close()
+            raise EnsembleError(f"cannot start an ensemble: {error}") from None
         except BaseException:
             self.close()
             raise
+
+    def _start_proxy(self) -> None:
+        try:
+            self.proxy.start()
+        except Exception as error:
+            raise EnsembleError(f"the proxy failed: {error!r}") from error
 
     def _members(self, number: int, real: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """The ensemble as server `number` sees it."""
@@ -99,19 +109,25 @@ class Ensemble:
         self.close()
 
     def start(self, number: int) -> None:
-        """Start a server that is not up."""
+        """Start a server that is not up. EnsembleError if the system cannot."""
         assert self._reaper is not None
-        self.servers[number].start(self._reaper.pid)
+        try:
+            self.servers[number].start(self._reaper.pid)
+        except OSError as error:
+            raise EnsembleError(f"cannot start server {number}: {error}") from None
 
     def close(self) -> None:
-        """Kill every server, and close every connection."""
-        if self._reaper is not None:
-            for server in self.servers.values():
-                server.kill()
-            os.killpg(self._reaper.pid, signal.SIGKILL)
-            self._reaper.communicate()
-            self._reaper = None
-        self.proxy.close()
+        """Kill every server, and close every connection, even if that cannot be recorded."""
+        try:
+            if self._reaper is not None:
+                for server in self.servers.values():
+                    server.kill()
+        finally:
+            if self._reaper is not None:
+                os.killpg(self._reaper.pid, signal.SIGKILL)
+                self._reaper.communicate()
+                self._reaper = None
+            self.proxy.close()
 
     def check(self) -> None:
         """EnsembleError if the proxy has failed."""
@@ -124,10 +140,11 @@ class Ensemble:
         if not server.up or server.paused:
             return None
         try:
+            until = monotonic() + _ANSWER
             with socket.create_connection((HOST, server.client_port), timeout=_ANSWER) as connection:
                 connection.sendall(b"srvr")
                 answer = b""
-                while part := connection.recv(4096):
+                while monotonic() < until and (part := connection.recv(4096)):
                     answer += part
         except OSError:
             return None
@@ -154,7 +171,8 @@ class Ensemble:
 def free_ports(count: int) -> list[int]:
     """Different ports of 127.0.0.1 on which nobody listens. EnsembleError if there are not enough."""
     ports: list[int] = []
-    for port in SystemRandom().sample(range(LOWEST_PORT, HIGHEST_PORT), 100 * count):
+    candidates = range(LOWEST_PORT, HIGHEST_PORT)
+    for port in SystemRandom().sample(candidates, min(100 * count, len(candidates))):
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -9,10 +9,23 @@ from time import sleep
 import msgspec
 
 from zabcheck.ensemble.clients import Client
-from zabcheck.ensemble.disk import read_disk
+from zabcheck.ensemble.disk import DiskError, read_disk, version_directory
 from zabcheck.ensemble.distribution import Distribution
 from zabcheck.ensemble.ensemble import Ensemble, EnsembleError
-from zabcheck.ensemble.recording import Cast, Chose, Disk, Ended, NotRead, Read, Record, Recorder, Run, now
+from zabcheck.ensemble.proxy import ProxyError
+from zabcheck.ensemble.recording import (
+    Cast,
+    Chose,
+    Disk,
+    Ended,
+    NotRead,
+    Read,
+    Record,
+    Recorder,
+    Run,
+    log_file,
+    now,
+)
 from zabcheck.ensemble.schedule import (
     LEADER,
     ROLES,
@@ -41,11 +54,14 @@ from zabcheck.ensemble.schedule import (
     Write,
     in_words,
 )
+from zabcheck.ensemble.server_log import State, read_log
 
 WINDOW_OPENS = 0.3
 """Seconds for which a client waits to write more, when its window is full."""
 UP_AT_FIRST = 30.0
 """Seconds in which a fresh ensemble has to elect a leader."""
+CONNECTED_AT_FIRST = 10.0
+"""Seconds in which the clients have to reach it; a run goes on without those that do not."""
 UP_AT_LAST = 60.0
 """Seconds in which every server has to serve again once everything is healed. It takes them 1 or 2; a machine may be
 busy, and what is said then is that a server does not serve."""
@@ -80,6 +96,9 @@ def execute(
     except EnsembleError as failure:
         error = str(failure)
         raise
+    except ProxyError as failure:
+        error = str(failure)
+        raise EnsembleError(error) from None
     finally:
         recorder.record(Ended(now(), not error, error))
         recorder.close()
@@ -96,20 +115,40 @@ class Execution:
         self._isolated: set[int] = set()
 
     def begin(self) -> None:
-        """Start everything, and say who plays which role. EnsembleError if there is no leader in time."""
+        """Start everything, and say who plays which role. EnsembleError if a server does not come up, or nobody leads.
+
+        A fresh server that ends by itself would do so again: nothing is waited for then.
+        """
         servers = self.ensemble.servers
         for number in servers:
             self._start(number)
-        if not self.ensemble.await_all(UP_AT_FIRST, lambda: all(map(self.ensemble.served, servers))):
-            down = next(number for number in servers if not self.ensemble.served(number))
-            raise EnsembleError(f"server {down} did not come up in {UP_AT_FIRST:g} s: {reason(servers[down].log())}")
-        leader = self.ensemble.leader()
-        assert leader is not None
+        waiting: list[int] = []
+        leader: int | None = None
+
+        def all_serve_or_one_has_ended() -> bool:
+            nonlocal waiting, leader
+            waiting = [number for number in servers if not self.ensemble.served(number)]
+            leader = None if waiting else self.ensemble.leader()
+            return leader is not None or not all(server.up for server in servers.values())
+
+        self.ensemble.await_all(UP_AT_FIRST, all_serve_or_one_has_ended)
+        for number, server in servers.items():
+            if not server.up:
+                raise EnsembleError(f"server {number} ended by itself when it was started: {reason(server.log())}")
+        if waiting:
+            log = servers[waiting[0]].log()
+            raise EnsembleError(f"server {waiting[0]} did not come up in {UP_AT_FIRST:g} s: {reason(log)}")
+        if leader is None:
+            raise EnsembleError(f"nobody led in {UP_AT_FIRST:g} s")
+        for number, server in servers.items():
+            if not any(isinstance(line, State) for line in read_log(log_file(server.folder, number, 0)).lines):
+                said = (server.log().splitlines() or ["nothing"])[0][:300]
+                raise EnsembleError(f"the log of server {number} is not understood; is slf4j bound? It begins: {said}")
         others = sorted((number for number in servers if number != leader), reverse=True)
         self._roles = dict(zip(ROLES, [leader, *others], strict=False))
         self._record(Cast(now(), self._roles))
         self.clients = {number: Client(number, server.client_port, self._record) for number, server in servers.items()}
-        self.ensemble.await_all(UP_AT_FIRST, lambda: all(client.connected for client in self.clients.values()))
+        self.ensemble.await_all(CONNECTED_AT_FIRST, lambda: all(client.connected for client in self.clients.values()))
 
     def choose(self, number: int, choice: Choice) -> None:
         """Execute one choice, or pass over it and say why."""
@@ -220,10 +259,12 @@ class Execution:
 
     def close(self) -> None:
         """End the servers, then the clients, and read what the disks have."""
-        for server in self.ensemble.servers.values():
-            server.kill(over=True)
-        for client in self.clients.values():
-            client.close()
+        try:
+            for server in self.ensemble.servers.values():
+                server.kill(over=True)
+        finally:
+            for client in self.clients.values():
+                client.close()
         for number, server in self.ensemble.servers.items():
             if server.incarnation >= 0:
                 self._record(self._disk(number))
@@ -239,8 +280,14 @@ class Execution:
                 self._start(number)
 
     def _disk(self, number: int) -> Disk:
+        """What its disk has: nothing, if it ended before it wrote anything. EnsembleError if it cannot be read."""
         server = self.ensemble.servers[number]
-        return read_disk(server.data, number, server.incarnation)
+        try:
+            if version_directory(server.data) is None:
+                return Disk(now(), number, server.incarnation, ())
+            return read_disk(server.data, number, server.incarnation)
+        except (DiskError, OSError) as error:
+            raise EnsembleError(f"the disk of server {number} cannot be read: {error}") from None
 
     def _heal(self) -> None:
         self._isolated.clear()

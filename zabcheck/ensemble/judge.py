@@ -39,14 +39,19 @@ class Judged(NamedTuple):
     @property
     def wrong(self) -> list[str]:
         """What is wrong, by name, the severest first: properties, then kinds of findings."""
-        kinds = [finding.kind for finding in self.findings if finding.kind in SERIOUS]
+        kinds = [finding.kind for finding in self.findings if _counts(finding)]
         return list(dict.fromkeys([*self.violated, *kinds]))
 
     @property
     def noticed(self) -> list[str]:
         """What is told besides, by name: exceptions in logs, and rules that packets do not keep."""
-        errors = [each.text.partition("\n")[0] for each in self.findings if each.kind not in SERIOUS]
+        errors = [each.text.partition("\n")[0] for each in self.findings if not _counts(each)]
         return list(dict.fromkeys([*errors, *(each.name for each in self.steps.divergences)]))
+
+
+def _counts(finding: Finding) -> bool:
+    """Whether it counts as wrong. That a fresh server does not start is no fault of Zab: its disk was empty."""
+    return finding.kind in SERIOUS and (finding.kind, finding.incarnation) != ("could not start", 0)
 
 
 def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:

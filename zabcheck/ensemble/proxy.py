@@ -9,8 +9,10 @@ ends of connections and new connections. Nobody is told. Only addresses of this 
 """
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import wait
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -22,17 +24,27 @@ from zabcheck.ensemble.streams import FIRST_ACK, ElectionStream, QuorumStream, R
 
 Port = Literal["quorum", "election"]
 PORTS: tuple[Port, Port] = ("quorum", "election")
+PATIENCE = 1.0
+"""Seconds between two looks at whether the thread still lives that is to answer."""
 KINDS = frozenset({FIRST_ACK, *(each.name for each in PacketType)})
 """What can be held: "ACK-LD" is the ACK of NEWLEADER (the first of a connection with counter 0), "ACK" is any other."""
 
 T = TypeVar("T")
+
+# What asyncio would print about a socket. Its errors come to `Proxy._handle`.
+logging.getLogger("asyncio").addHandler(logging.NullHandler())
+
+
+class ProxyError(Exception):
+    """The proxy has ended, and does nothing any more. The message is one line."""
 
 
 class Proxy:
     """Proxies between all of `targets`: the real quorum and election port of each server.
 
     It runs in a thread of its own. Its methods may be called from any other thread; each returns when it is done. They
-    do not raise for what happens in that thread: `error` says so, and whoever drives a run has to look at it.
+    do not raise for what happens in that thread: `error` says so, and whoever drives a run has to look at it. If that
+    thread has ended, they raise ProxyError.
     `record` is called from that thread.
     """
 
@@ -189,7 +201,17 @@ class Proxy:
 
     def _result(self, coroutine: Coroutine[Any, Any, T]) -> T:
         assert threading.current_thread() is not self._thread
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            while not wait([future], PATIENCE).done and self._thread.is_alive():
+                pass
+            if future.done() and not future.cancelled():
+                return future.result()
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+        coroutine.close()
+        raise ProxyError(f"the proxy has ended: {self.error!r}")
 
     def _record(self, record: Record) -> None:
         # asyncio takes an OSError for a failure of the socket, and keeps it to itself.

@@ -13,6 +13,8 @@ A zxid is ZooKeeper's packed form here; `invariants.Zxid.unpack` gives the pair.
 """
 
 from collections.abc import Iterator
+from errno import ENOSPC
+from os import strerror
 from pathlib import Path
 from threading import Lock
 from time import time_ns
@@ -308,17 +310,19 @@ class Recorder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._file = (folder / RECORDING).open("wb")
+        self._file = (folder / RECORDING).open("wb", buffering=0)
         self._lock = Lock()
 
     def record(self, record: Record) -> None:
-        """Write it. O(its size)."""
+        """Write it. O(its size). OSError if there is no room."""
         with self._lock:
             if not self._file.closed:
-                self._file.write(_encoder.encode(record) + b"\n")
+                line = _encoder.encode(record) + b"\n"
+                if self._file.write(line) < len(line):
+                    raise OSError(ENOSPC, strerror(ENOSPC), str(self.folder / RECORDING))
 
     def close(self) -> None:
-        """Write what is still in memory."""
+        """Nothing is written any more."""
         with self._lock:
             self._file.close()
 
@@ -334,11 +338,18 @@ def log_file(folder: Path, server: int, incarnation: int) -> Path:
 
 
 def read(folder: Path) -> Iterator[AnyRecord]:
-    """The records of a recording, in order. RecordingError if one is malformed."""
+    """The records of a recording, in order. RecordingError if there is none, or a record is malformed.
+
+    A last line that is cut off is left out: so a recording ends if there was no room for more.
+    """
     path = folder / RECORDING
+    if not path.exists():
+        raise RecordingError(f"{folder}: expected a folder with a recording, found no {RECORDING} in it")
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
+                if not line.endswith(b"\n"):
+                    return
                 try:
                     yield _decoder.decode(line)
                 except msgspec.DecodeError as error:

@@ -23,12 +23,16 @@ SMALLER_SIZES = (10, 1000)
 
 
 class Attempt(NamedTuple):
-    """One execution of a schedule. `judged` has what is wrong; `error` is what was wrong with the ensemble itself."""
+    """One execution of a schedule. `judged` has what is wrong; `error` is what was wrong with the ensemble itself.
+
+    `interrupted`: Ctrl-C came before its end.
+    """
 
     schedule: EnsembleSchedule
     judged: Judged
     seconds: float
     error: str = ""
+    interrupted: bool = False
 
     def shows(self, wanted: str) -> bool:
         """Whether what is called `wanted` was seen, whether the run is recorded to its end or not."""
@@ -44,23 +48,27 @@ def attempt(
 ) -> Attempt:
     """Execute and judge; the recording is in `folder`, which is made anew. Seconds to a minute, by what is waited for.
 
-    An ensemble that fails is an attempt with an `error`, whose recording is partial. The servers' data directories
-    are removed, unless `keep_data`: what matters of them is in the recording.
+    An ensemble that fails is an attempt with an `error`, whose recording is partial; so is that of a run in which
+    Ctrl-C came, which the caller has to go on with. The servers' data directories are removed, unless `keep_data`:
+    what matters of them is in the recording.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     start = monotonic()
     error = ""
+    interrupted = False
     try:
         execute(schedule, distribution, folder)
     except EnsembleError as failure:
         error = str(failure)
+    except KeyboardInterrupt:
+        interrupted = True
     finally:
         if not keep_data:
             for data in folder.glob("server-*"):
                 if data.is_dir():
                     shutil.rmtree(data)
-    return Attempt(schedule, judge(folder, properties), monotonic() - start, error)
+    return Attempt(schedule, judge(folder, properties), monotonic() - start, error, interrupted)
 
 
 def minimise(schedule: EnsembleSchedule, shows: Callable[[EnsembleSchedule], bool], seconds: float) -> EnsembleSchedule:

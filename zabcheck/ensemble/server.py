@@ -50,7 +50,8 @@ _LOGBACK = """<configuration>
 def write_log_settings(folder: Path, deliveries: bool = True) -> list[str]:
     """The options that make Java log in our form, with any binding; the files that they name are put into `folder`.
 
-    Without `deliveries` there is nothing but what servers log unasked, and no trace can be made of it.
+    Servers run in `folder`, so the names need no path: what Java makes of a path depends on the locale. Without
+    `deliveries` there is nothing but what servers log unasked, and no trace can be made of it.
     """
     names = [f"org.apache.zookeeper.server.{name}" for name in _DEBUG] if deliveries else []
     log4j2 = "\n".join(f"logger.l{i}.name = {name}\nlogger.l{i}.level = debug" for i, name in enumerate(names))
@@ -65,9 +66,9 @@ def write_log_settings(folder: Path, deliveries: bool = True) -> list[str]:
         (folder / name).write_text(text)
     simple = "-Dorg.slf4j.simpleLogger."
     return [
-        f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}",
-        f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}",
-        f"-Dlogback.configurationFile={folder / 'logback.xml'}",
+        "-Dlog4j2.configurationFile=log4j2.properties",
+        "-Dlog4j.configuration=file:log4j.properties",
+        "-Dlogback.configurationFile=logback.xml",
         f"{simple}logFile=System.out",
         f"{simple}showDateTime=true",
         f"{simple}dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSZ",
@@ -100,10 +101,10 @@ class Server:
         self._record = record
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = RLock()
-        self._command = command(distribution, options, self.data / "zoo.cfg")
+        self._command = command(distribution, options, f"./{self.data.name}/zoo.cfg")
         self.data.mkdir()
         (self.data / "myid").write_text(f"{number}\n")
-        (self.data / "zoo.cfg").write_text(configuration(self.data, client_port, members))
+        (self.data / "zoo.cfg").write_text(configuration(f"./{self.data.name}", client_port, members))
 
     @property
     def up(self) -> bool:
@@ -118,7 +119,10 @@ class Server:
             return False
 
     def start(self, group: int) -> None:
-        """Start the next incarnation, as a member of this process group. It must not be up."""
+        """Start the next incarnation, as a member of this process group. It must not be up.
+
+        The locale is set, for Java writes dates and looks for files by it.
+        """
         assert not self.up
         self.incarnation += 1
         self._record(Started(now(), self.number, self.incarnation))
@@ -128,7 +132,8 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                cwd=self.data,
+                cwd=self.folder,
+                env={**os.environ, "LC_ALL": "C.UTF-8"},
                 process_group=group,
             )
 
@@ -172,7 +177,7 @@ class Server:
         self._record(record)
 
 
-def command(distribution: Distribution, options: list[str], configuration_file: Path) -> list[str]:
+def command(distribution: Distribution, options: list[str], configuration_file: str) -> list[str]:
     """How a server is started: small, quick to start, and remembering all that it committed.
 
     With ZooKeeper's own limit of 500 remembered transactions a server that rejoins under load gets a snapshot, and the
@@ -190,11 +195,11 @@ def command(distribution: Distribution, options: list[str], configuration_file: 
         "-cp",
         distribution.classpath,
         "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-        str(configuration_file),
+        configuration_file,
     ]
 
 
-def configuration(data: Path, client_port: int, members: Mapping[int, tuple[int, int]]) -> str:
+def configuration(data: str, client_port: int, members: Mapping[int, tuple[int, int]]) -> str:
     """The text of a server's zoo.cfg."""
     lines = [
         f"tickTime={TICK}",

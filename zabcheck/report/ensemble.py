@@ -29,7 +29,8 @@ class Seen(Struct):
 class EnsembleSummary(Struct):
     """Runs of an ensemble, added up. `seconds` is wall-clock time: an ensemble waits more than it computes.
 
-    `partial` counts the runs that were not recorded to their end. `logged` and `delivered` compare the transaction logs
+    `partial` counts the runs that were not recorded to their end, `failed` those of them in which the ensemble itself
+    did not work. `logged` and `delivered` compare the transaction logs
     with the trace: how many deliveries the logs vouch for, and how many of them the trace has.
     """
 
@@ -37,6 +38,7 @@ class EnsembleSummary(Struct):
     servers: int
     runs: int = 0
     partial: int = 0
+    failed: int = 0
     seconds: float = 0.0
     asked: int = 0
     acknowledged: int = 0
@@ -50,12 +52,14 @@ class EnsembleSummary(Struct):
     noticed: dict[str, Seen] = {}
     interrupted: bool = False
     error: str = ""
-    """Why there are no more runs, if the ensemble itself failed."""
+    """What was wrong with the ensemble when it failed last."""
 
-    def add(self, judged: Judged, seed: int | None, seconds: float, counts: Mapping[str, int]) -> None:
-        """Count one run; `counts` has what it asked, was acknowledged, and its epochs."""
+    def add(self, judged: Judged, seed: int | None, seconds: float, counts: Mapping[str, int], error: str = "") -> None:
+        """Count one run; `counts` has what it asked, was acknowledged, and its epochs; `error` is for `failed`."""
         self.runs += 1
         self.partial += bool(judged.observation.partial)
+        self.failed += bool(error)
+        self.error = error or self.error
         self.seconds += seconds
         self.asked += counts["asked"]
         self.acknowledged += counts["acknowledged"]
@@ -171,6 +175,6 @@ def _totals(summary: EnsembleSummary) -> Text:
         text.append(f"\n{counted(summary.partial, 'run was', 'runs were')} not recorded to the end", "yellow")
     if summary.interrupted:
         text.append("\ninterrupted: this is what was done so far", "yellow")
-    if summary.error:
-        text.append(f"\n{summary.error}", "red")
+    if summary.failed:
+        text.append(f"\nin {counted(summary.failed, 'run', 'runs')} the ensemble failed: {summary.error}", "red")
     return text

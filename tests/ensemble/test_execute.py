@@ -1,0 +1,196 @@
+"""A run is stopped and its recording says that it is partial, whatever goes wrong; and runs of a real ensemble."""
+
+import errno
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from tests.ensemble import fake_zookeeper
+from tests.ensemble.processes import groups_of, is_free, ports_of
+from zabcheck.ensemble import execute
+from zabcheck.ensemble.distribution import Distribution
+from zabcheck.ensemble.ensemble import EnsembleError, free_ports
+from zabcheck.ensemble.judge import judge
+from zabcheck.ensemble.observe import observe
+from zabcheck.ensemble.recording import Chose, Ended, Exited, NotRead, Paused, Resumed, Started, Stopped, read
+from zabcheck.ensemble.schedule import (
+    AnyChoice,
+    EnsembleSchedule,
+    Hold,
+    Kill,
+    Pause,
+    Start,
+    Wait,
+    Write,
+)
+from zabcheck.ensemble.server import Server
+
+
+def schedule(*choices: AnyChoice) -> EnsembleSchedule:
+    return EnsembleSchedule(1, "zookeeper", 3, choices)
+
+
+def fake(folder: Path, behaviour: str) -> Distribution:
+    return Distribution("3.8.0", fake_zookeeper.java(folder, behaviour), str(folder))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of the recording."""
+    (tmp_path / "run").mkdir()
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fake serves no client, however long one waits."""
+    for name in ("CONNECTED_AT_FIRST", "UP_AT_LAST", "ANSWERED_AT_LAST", "READ_AT_LAST"):
+        monkeypatch.setattr(execute, name, 0.1)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path: Path) -> Iterator[None]:
+    """Every process of the test is gone at its end, and its ports are free."""
+    yield
+    assert groups_of(str(tmp_path)) == set()
+    assert [port for port in ports_of(tmp_path / "run") if not is_free(port)] == []
+
+
+def ended(run: Path) -> Ended:
+    """The last record, which marks the recording as partial; so does what is made of it."""
+    *_, last = read(run)
+    assert isinstance(last, Ended)
+    assert not last.complete
+    assert observe(run).partial == (f"the recording is not complete: {last.error}",)
+    judged = judge(run)
+    assert {verdict.status for verdict in judged.verdicts} <= {"inconclusive", "not exercised"}
+    assert judged.wrong == []
+    return last
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "seconds", "message"),
+    [
+        (
+            "exits",
+            60,
+            r"server \d ended by itself when it was started: java.net.BindException: Address already in use$",
+        ),
+        ("silent", 0.5, r"server 1 did not come up in 0.5 s: 2026-01-31T12:00:00.123\+0000 \[main\] INFO "),
+        ("chatters", 0.5, r"server 1 did not come up in 0.5 s: 2026-01-31T12:00:00.123\+0000 \[main\] INFO "),
+        ("nonsense", 60, r"the log of server 1 is not understood; is slf4j bound\? It begins: \x00\ufffd nonsense$"),
+        ("headless", 5, r"nobody led in 5 s$"),
+    ],
+)
+def test_an_ensemble_that_does_not_come_up(
+    behaviour: str, seconds: float, message: str, tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = monotonic()
+    monkeypatch.setattr(execute, "UP_AT_FIRST", seconds)
+    with pytest.raises(EnsembleError) as raised:
+        execute.execute(schedule(), fake(tmp_path, behaviour), run)
+    assert re.match(message, str(raised.value))
+    assert ended(run).error == str(raised.value)
+    assert monotonic() - start < 20
+
+
+def test_a_java_that_is_gone(tmp_path: Path, run: Path) -> None:
+    with pytest.raises(EnsembleError, match=r"^cannot start server 1: .*No such file"):
+        execute.execute(schedule(), Distribution("3.8.0", tmp_path / "java", ""), run)
+    ended(run)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_servers_that_serve_no_client_are_told_so(tmp_path: Path, run: Path) -> None:
+    execute.execute(schedule(Write("A", 3), Kill("B"), Start("B")), fake(tmp_path, "serves"), run)
+    *records, last = read(run)
+    assert isinstance(last, Ended)
+    assert last.complete
+    assert [record.server for record in records if isinstance(record, NotRead)] == [1, 2, 3]
+    started = [(record.server, record.incarnation) for record in records if isinstance(record, Started)]
+    assert started == [(1, 0), (2, 0), (3, 0), (2, 1)]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_paused_servers_are_killed_too(tmp_path: Path, run: Path) -> None:
+    def interrupt() -> None:
+        if any(isinstance(record, Chose) and record.number == 1 for record in read(run)):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute.execute(schedule(Pause("A"), Pause("C"), Wait(0.0)), fake(tmp_path, "serves"), run, interrupt)
+    records = [*read(run)]
+    assert [record.server for record in records if isinstance(record, Paused)] == [3, 1]
+    assert [record.server for record in records if isinstance(record, Stopped)] == [1, 2, 3]
+    assert not any(isinstance(record, Resumed | Exited) for record in records)
+    assert ended(run).error == "interrupted"
+
+
+def failing(error: BaseException) -> Callable[..., Any]:
+    def fail(*arguments: Any, **named: Any) -> Any:
+        raise error
+
+    return fail
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("where", "error", "message"),
+    [
+        ("zabcheck.ensemble.links.Pipe.feed", RuntimeError("broken"), r"^the proxy failed: RuntimeError\('broken'\)$"),
+        ("zabcheck.ensemble.proxy.Proxy._serve", RuntimeError("broken"), r"RuntimeError\('broken'\)$"),
+        ("zabcheck.ensemble.proxy.Proxy._serve", OSError(errno.EMFILE, "Too many"), r"^the proxy failed: .*Too"),
+    ],
+)
+def test_a_proxy_that_fails(
+    where: str, error: Exception, message: str, tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, failing(error))
+    with pytest.raises(EnsembleError, match=message):
+        execute.execute(schedule(*[Wait(0.1)] * 9), fake(tmp_path, "talks"), run)
+    ended(run)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_proxy_that_ends_in_the_middle_of_a_run(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zabcheck.ensemble.proxy import Proxy
+
+    held = Proxy.hold
+
+    def end_and_hold(proxy: Proxy, *arguments: Any) -> None:
+        proxy.close()
+        held(proxy, *arguments)
+
+    monkeypatch.setattr(Proxy, "hold", end_and_hold)
+    with pytest.raises(EnsembleError, match=r"^the proxy has ended: None$"):
+        execute.execute(schedule(Hold("A", "B", "PROPOSAL")), fake(tmp_path, "serves"), run)
+    ended(run)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_recording_for_which_there_is_no_room(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's error comes through, and nothing is left running."""
+    killed = Server.kill
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(Server, "kill", failing(full))
+    with pytest.raises(OSError, match="No space left"):
+        execute.execute(schedule(), fake(tmp_path, "serves"), run)
+    monkeypatch.setattr(Server, "kill", killed)
+
+
+def test_a_port_that_is_taken_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr("zabcheck.ensemble.ensemble.LOWEST_PORT", port - 100)
+        monkeypatch.setattr("zabcheck.ensemble.ensemble.HIGHEST_PORT", port + 100)
+        ports = free_ports(150)
+        assert port not in ports
+        assert len({*ports}) == 150
+        with pytest.raises(EnsembleError, match=rf"^expected 200 free ports between {port - 100} and .*, found 1\d\d$"):
+            free_ports(200)
