@@ -52,6 +52,16 @@ def test_each_form_tells_what_was_done_and_how_to_do_it_again() -> None:
     assert json.loads(to_json(story))["done"] == [{"when": when, "what": what} for when, what in DONE]
 
 
+def test_each_form_tells_what_it_looks_like_and_what_else_was_wrong() -> None:
+    story = replace(trace(), known=("ZOOKEEPER-1, a title: why",), noticed=(("witnesses", "server 1: two of them"),))
+    for told in (to_text(story, 100), page(story)):
+        where = [told.index(text) for text in ("looks like", "ZOOKEEPER-1, a title: why", "witnesses", "two of them")]
+        assert where == sorted(where)
+    document = json.loads(to_json(story))
+    assert document["known"] == ["ZOOKEEPER-1, a title: why"]
+    assert document["noticed"] == [{"kind": "witnesses", "text": "server 1: two of them"}]
+
+
 def test_of_what_is_no_ensemble_nothing_of_it_is_told() -> None:
     for told in (to_text(trace(), 100), page(trace())):
         assert "ensemble" not in told

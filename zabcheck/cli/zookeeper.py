@@ -267,7 +267,8 @@ def story_of(judged: Judged) -> Story:
     told = worst or judged.verdicts
     story = story_of_trace(observation.header, placed, told, unit="line", sha256=digest, folded=True)
     known = tuple(f"{each.issue.key}, {each.issue.title}: {each.why}" for each in judged.known)
-    return structs.replace(story, known=known, done=tuple(reports.what_was_done(judged.folder)))
+    done, noticed = tuple(reports.what_was_done(judged.folder)), tuple(reports.noticed_in(judged))
+    return structs.replace(story, known=known, noticed=noticed, done=done)
 
 
 def counts_of(folder: Path) -> dict[str, int]:

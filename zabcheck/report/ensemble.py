@@ -1,5 +1,6 @@
 """What runs of a real ensemble have shown: how often each property was broken, what else was wrong, what is known."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,16 @@ def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
                     lines["read", 0] = when, "all is healed and up, and every server is read"
                     break
     yield from lines.values()
+
+
+def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
+    """What is wrong beside the properties: the first of each kind, and how many more there are."""
+    every = [(each.kind, f"server {each.server}: {each.text}") for each in judged.findings]
+    every += [("Zab's steps", each.sentence()) for each in judged.steps.divergences]
+    counts = Counter(kind for kind, _ in every)
+    first = dict(reversed(every))
+    for kind in dict.fromkeys(kind for kind, _ in every):
+        yield kind, first[kind] + (f" (and {counts[kind] - 1} more)" if counts[kind] > 1 else "")
 
 
 def render(summary: EnsembleSummary) -> RenderableType:

@@ -108,6 +108,8 @@ def _facts(story: Story) -> Iterator[str]:
         yield _fact("planted", f"{story.mutant}: {story.wrong}")
     if story.known:
         yield _fact("looks like", *story.known)
+    for kind, what in story.noticed:
+        yield _fact(kind, what)
     if story.raised is not None:
         yield _fact("handling", f"{name(story.raised.process)}, {story.raised.stimulus}")
         yield _fact("traceback", *story.raised.traceback)

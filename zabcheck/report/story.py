@@ -132,6 +132,8 @@ class Story(Struct, frozen=True):
     """If it was asked for, and found."""
     known: tuple[str, ...] = ()
     """Of a real ensemble: the known issues that this looks like."""
+    noticed: tuple[tuple[str, str], ...] = ()
+    """Of a real ensemble: what else was wrong, of what kind and where."""
 
     def step_of(self, event: Event) -> int | None:
         """The step that showed this event first."""

@@ -29,6 +29,8 @@ def fields(story: Story) -> dict[str, Any]:
         "processes": story.processes,
         "settings": story.settings,
         "done": [{"when": when, "what": what} for when, what in story.done],
+        "known": story.known,
+        "noticed": [{"kind": kind, "text": text} for kind, text in story.noticed],
         "unit": story.unit,
         "is_ordered": story.is_ordered,
         "sha256": story.sha256,

@@ -136,6 +136,7 @@ def _facts(violation: Violation | None, story: Story | None) -> Iterator[tuple[s
     if story.wrong is not None:
         yield "planted", f"{story.mutant}: {story.wrong}"
     yield from (("looks like" if number == 0 else "", line) for number, line in enumerate(story.known))
+    yield from story.noticed
     size = [counted(story.processes, "process", "processes"), *story.settings]
     if story.unit == "step":
         size.append(counted(len(story.moments), "step", "steps"))
