@@ -239,7 +239,8 @@ def _reads(observation: Observation, created: dict[Txn, str]) -> Iterator[Findin
         elif isinstance(event, Restore):
             restored[event.process] = True
         elif isinstance(event, FinalRead):
-            lacks = [txn for txn in own if txn in created and txn not in event.txns]
+            read = dict.fromkeys(event.txns)
+            lacks = [txn for txn in own if txn in created and txn not in read]
             more = [txn for txn in event.txns if txn not in own]
             if lacks:
                 text = f"its final read lacks {_some(lacks, created)}, which it says it delivered"

@@ -30,6 +30,9 @@ class Told(Protocol):
     def type(self) -> int: ...
 
 
+_OF_SESSIONS = {CREATE_SESSION: "open", CLOSE_SESSION: "close"}
+
+
 class Names:
     """The names of transactions in one run: `sessions` gives the client of each session."""
 
@@ -43,7 +46,7 @@ class Names:
         """The transaction that `told` tells of; equal ones are the same object. O(1)."""
         session = _unsigned(told.session)
         client = self.sessions.get(session)
-        request = {CREATE_SESSION: "open", CLOSE_SESSION: "close"}.get(told.type, str(told.cxid))
+        request = _OF_SESSIONS.get(told.type) or str(told.cxid)
         who = f"0x{session:x}" if client is None else f"c{client}"
         txn = Txn(Zxid.unpack(_unsigned(told.zxid)), f"{who}.{request}")
         known = self._known.setdefault(txn, txn)
