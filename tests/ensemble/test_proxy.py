@@ -300,3 +300,22 @@ def test_a_trap_is_sprung_once_when_its_packet_is_read_and_the_packet_passes() -
     assert [(fault.what, fault.sender, fault.receiver, fault.kind) for fault in servers.of(Fault)] == [
         ("trap", 1, 2, "ACK")
     ]
+
+
+def test_it_ends_while_connections_are_accepted() -> None:
+    """asyncio drops a connection that it was accepting when the port was closed, and tells nobody."""
+    busy, go_on = threading.Event(), threading.Event()
+
+    def be_busy() -> None:
+        busy.set()
+        go_on.wait(PATIENCE)
+
+    with pair() as servers:
+        servers.connection()
+        servers.proxy._loop.call_soon_threadsafe(be_busy)
+        busy.wait(PATIENCE)
+        servers.call()
+        later = threading.Timer(0.05, go_on.set)  # by then it is told to end, before it looks at its ports
+        later.start()
+        servers.proxy.close()
+        later.join()

@@ -24,6 +24,9 @@ from zabcheck.ensemble.streams import FIRST_ACK, ElectionStream, QuorumStream, R
 
 Port = Literal["quorum", "election"]
 PORTS: tuple[Port, Port] = ("quorum", "election")
+ACCEPTING = 5
+"""Turns of the loop after which a connection that was being accepted when its port was closed is connected, or never
+will be: asyncio drops some then, and tells nobody."""
 PATIENCE = 1.0
 """Seconds between two looks at whether the thread still lives that is to answer."""
 KINDS = frozenset({FIRST_ACK, *(each.name for each in PacketType)})
@@ -253,8 +256,10 @@ class Proxy:
         finally:
             for listener in servers:
                 listener.close()
-            while self._open:
-                for connection in [*self._open.values()]:
+            for _ in range(ACCEPTING):
+                await asyncio.sleep(0)
+            while connected := [each for each in self._open.values() if each.client_end.connected]:
+                for connection in connected:
                     connection.reset("proxy")
                 await asyncio.sleep(0)
 
