@@ -181,7 +181,8 @@ def test_4925_a_leader_cuts_what_it_does_not_remember() -> None:
     cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:4 a=1", "1>2 TRUNC 1:1", "1>2 NEWLEADER 2:0"
     found = looks_like("3.9.3", *before, *cut)
     assert found == {
-        "ZOOKEEPER-4925": "server 1 leads, and cuts a history that is longer than what it remembers (packet 8)"
+        "ZOOKEEPER-4925": "server 1 leads, and brings one up to ⟨1,1⟩ instead of a history up to ⟨1,4⟩, which "
+        "server 2 told with f.a = 1"
     }
     assert looks_like("3.9.5", *before, *cut) == {}
 
@@ -235,3 +236,13 @@ def test_4712_is_also_a_server_that_tells_of_less_than_it_had_without_having_bee
     assert why("3.8.0", restarted=False) == {"ZOOKEEPER-4712": text}
     assert why("3.8.0", restarted=True) == {}
     assert why("3.9.3", restarted=False) == {}
+
+
+def test_a_leader_that_forgot_is_one_of_three_by_its_version_and_life() -> None:
+    """Server 2 acknowledged ⟨1,3⟩, and brings server 3 ⟨1,1⟩ only."""
+    leads = "3>2 FOLLOWERINFO 1:0", "2>3 LEADERINFO 3:0", "3>2 ACKEPOCH 1:1 a=1", "2>3 DIFF 1:1", "2>3 NEWLEADER 3:0"
+    closed = DIFF, "2>1 ACK 2:0", "closed 2>1"
+    assert list(looks_like("3.8.0", *closed, *leads)) == ["ZOOKEEPER-4712"]
+    assert list(looks_like("3.8.0", *closed, "start 2", *leads)) == ["ZOOKEEPER-4646, ZOOKEEPER-4785"]
+    assert list(looks_like("3.9.3", *closed, *leads)) == ["ZOOKEEPER-4925"]
+    assert looks_like("3.9.5", *closed, *leads) == {}

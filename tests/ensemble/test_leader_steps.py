@@ -3,7 +3,8 @@
 import pytest
 
 from tests.ensemble.judged import breaks, keeps
-from tests.ensemble.notation import BROADCAST, DISCOVERY, SYNCHRONIZATION
+from tests.ensemble.notation import BROADCAST, DISCOVERY, SYNCHRONIZATION, records
+from zabcheck.ensemble.steps import judge
 
 LATE = """
 3>1 FOLLOWERINFO 0:0
@@ -98,6 +99,18 @@ def test_l_1_2_a_longer_history_of_an_earlier_epoch_is_not_better() -> None:
     established = "3>2 DIFF 1:2", "3>2 NEWLEADER 2:0", "2>3 ACK 2:0", "3>2 UPTODATE -1", "closed 2>3", "closed 3>1"
     again = "1>3 FOLLOWERINFO 1:0", "3>1 LEADERINFO 3:0", "1>3 ACKEPOCH 1:3 a=1", "3>1 TRUNC 1:2"
     keeps(*led, *established, *again, "3>1 NEWLEADER 3:0")
+
+
+def test_l_1_2_a_leader_proposes_what_it_acknowledged_itself() -> None:
+    """Server 3 acknowledged two transactions of server 1, and leads epoch 2 as if there had been one."""
+    begun = BROADCAST, LATE, "1>3 DIFF 1:2", "1>3 PROPOSAL 1:1", "1>3 COMMIT 1:1", "1>3 PROPOSAL 1:2", "1>3 COMMIT 1:2"
+    joined = *begun, "1>3 NEWLEADER 1:0", "3>1 ACK 1:0", NEXT
+    _, found = judge(records(*joined, "3>2 TRUNC 1:1", "3>2 NEWLEADER 2:0")).divergences  # server 2 has more, too
+    assert (found.name, found.step) == ("newleader_keeps_what_the_leader_acknowledged", "l.1.2")
+    assert found.server == 3
+    assert found.expected.startswith("a history up to ⟨1,2⟩, of which the leader's ACK of NEWLEADER told (packet ")
+    assert found.seen == "one up to ⟨1,1⟩"
+    keeps(*joined, "3>2 DIFF 1:2", "3>2 NEWLEADER 2:0")
 
 
 def test_l_1_2_a_follower_that_came_late_may_have_told_more() -> None:

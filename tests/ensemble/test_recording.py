@@ -35,5 +35,5 @@ def test_a_malformed_line_is_an_error_with_its_number(tmp_path: Path) -> None:
     (tmp_path / RECORDING).write_bytes(data.replace(b'"packet":8', b'"packet":"8"'))
     with pytest.raises(RecordingError, match=r"recording\.jsonl, line 3: .*packet"):
         list(read(tmp_path))
-    with pytest.raises(RecordingError, match="found no recording.jsonl in it"):
+    with pytest.raises(RecordingError, match=r"found no recording\.jsonl in it"):
         list(read(tmp_path / "nowhere"))

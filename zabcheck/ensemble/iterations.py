@@ -171,6 +171,7 @@ class Server:
 class Leadership:
     """What a leader of one epoch has received. A server that leads again leads another epoch.
 
+    `acknowledged`: what the leader had acknowledged as a follower, or shown as a leader, before this epoch.
     `ack_e`: the last ACKEPOCH of each follower that counts. `ack_ld`: who acknowledged NEWLEADER. `acks`: the highest
     ACK of each. `committed`: the highest zxid that it committed. `adopted_at_most`: its f.a before, as in `Server`.
     """
@@ -180,6 +181,7 @@ class Leadership:
         self.epoch = epoch
         self.quorum = quorum
         self.adopted_at_most = leader.adopted_at_most
+        self.acknowledged = leader.acknowledged
         self.ack_e: dict[int, Told] = {}
         self.ack_ld: dict[int, bool] = {}
         self.acks: dict[int, int] = {}

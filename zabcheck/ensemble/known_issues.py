@@ -110,8 +110,12 @@ def recognise(
 # What signatures are made of.
 
 
-def _diverges(evidence: Evidence, name: str) -> Iterator[Divergence]:
-    return (each for each in evidence.divergences if each.name == name)
+_FORGETS = ("ack_e_keeps_the_history", "newleader_keeps_what_the_leader_acknowledged")
+"""The rules against forgetting what was acknowledged: of a follower, seen in what it tells, and of a leader."""
+
+
+def _diverges(evidence: Evidence, *names: str) -> Iterator[Divergence]:
+    return (each for each in evidence.divergences if each.name in names)
 
 
 def _first(reasons: Iterable[str]) -> str | None:
@@ -132,7 +136,7 @@ def _forgot(evidence: Evidence, said: str, *syncs: str) -> str | None:
     return _first(
         f"server {each.server} was started again without what its {said} (packet {each.contradicts.packet}) told of"
         + (f", behind {each.contradicts.sync}" if each.contradicts.sync else "")
-        for each in _diverges(evidence, "ack_e_keeps_the_history")
+        for each in _diverges(evidence, *_FORGETS)
         if each.contradicts is not None
         and each.contradicts.what == said
         and each.contradicts.restarted
@@ -198,7 +202,7 @@ def is_shut_down_in_part(evidence: Evidence) -> str | None:
     lags = (
         f"server {each.server} goes on from before its ACK of NEWLEADER (packet {each.contradicts.packet}), "
         "and was not started again since"
-        for each in _diverges(evidence, "ack_e_keeps_the_history")
+        for each in _diverges(evidence, *_FORGETS)
         if each.contradicts is not None
         and each.contradicts.what == "ACK of NEWLEADER"
         and each.contradicts.sync == "DIFF"
@@ -235,8 +239,8 @@ def passes_a_hole_on(evidence: Evidence) -> str | None:
         if each.name in ("proposals_have_no_gap", "proposals_continue_one_history")
     )
     short = (
-        f"server {each.server} leads, and cuts a history that is longer than what it remembers (packet {each.packet})"
-        for each in _diverges(evidence, "newleader_has_the_best_history")
+        f"server {each.server} leads, and brings {each.seen} instead of {each.expected}"
+        for each in _diverges(evidence, "newleader_has_the_best_history", _FORGETS[1])
     )
     return _first(gaps) or _first(short)
 

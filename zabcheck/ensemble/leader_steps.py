@@ -160,6 +160,27 @@ def _is_ahead(told: Told, leadership: Leadership, last: int) -> bool:
     return is_txn(told.zxid) and told.zxid > last and told.current_epoch >= leadership.adopted_at_most
 
 
+@rule("l.1.2", "a leader proposes what it acknowledged itself")
+def newleader_keeps_what_the_leader_acknowledged(at: Iteration, packet: Sent) -> Wrong | None:
+    """Steps f.2.1 and f.3.2, seen at NEWLEADER: the leader was a follower before, and must not forget what it promised.
+
+    It tells nobody of its own history: how far that goes is seen in what it brings others. Exempt is what it was told
+    to give up, with a TRUNC or SNAP, and what was on a disk that was wiped.
+    """
+    leadership = at.leadership
+    if leadership is None:
+        return None
+    claim = leadership.acknowledged
+    last = max(at.last, at.sync.zxid if at.sync is not None else 0)
+    if last < claim.zxid:
+        return Wrong(
+            f"a history up to {shown(claim.zxid)}, of which the leader's {claim.said} told (packet {claim.packet})",
+            f"one up to {shown(last)}",
+            claim,
+        )
+    return None
+
+
 @rule("l.2.2", "a leader commits the epoch once a quorum has acknowledged NEWLEADER")
 def uptodate_needs_a_quorum(at: Iteration, packet: Sent) -> Wrong | None:
     """Steps l.2.2 and l.3.4, UPTODATE: after ACK-LDs of a quorum, and to a follower that sent one, once."""
@@ -273,7 +294,12 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "DIFF": _HISTORY,
     "TRUNC": _HISTORY,
     "SNAP": _HISTORY,
-    "NEWLEADER": (newleader_ends_the_history, newleader_is_complete, newleader_has_the_best_history),
+    "NEWLEADER": (
+        newleader_ends_the_history,
+        newleader_is_complete,
+        newleader_has_the_best_history,
+        newleader_keeps_what_the_leader_acknowledged,
+    ),
     "UPTODATE": (uptodate_needs_a_quorum,),
     "PROPOSAL": (
         proposals_have_no_gap,

@@ -269,7 +269,8 @@ class _Judging:
         self._broken[at.connection, rule.name] = True
         before = tuple(Shown(entry.sent, entry.position, entry.state) for entry in at.shown())
         claim = wrong.claim
-        said = claim and Said(claim.said, claim.packet, claim.zxid, claim.incarnation < at.incarnation, claim.sync)
+        incarnation = at.incarnation if packet.sender == at.follower.number else at.leader.incarnation
+        said = claim and Said(claim.said, claim.packet, claim.zxid, claim.incarnation < incarnation, claim.sync)
         self.divergences.append(
             Divergence(
                 packet.packet,
