@@ -9,7 +9,9 @@ from pathlib import Path
 from zabcheck.cli.zookeeper import story_of
 from zabcheck.ensemble import schedule as schedules
 from zabcheck.ensemble.judge import judge
+from zabcheck.report.packets import render_divergence
 from zabcheck.report.page import page
+from zabcheck.report.pen import text_of
 from zabcheck.report.terminal import to_text
 
 ROOT = Path(__file__).parents[2]
@@ -19,17 +21,21 @@ PAGE = ROOT / "docs/examples/zookeeper-lost-write.html"
 SHOWN = {"docs/zookeeper.md": (0, 1, 2, 3), "README.md": (0, 3)}
 """Which paragraphs of the text: what is wrong, why, facts, what was done."""
 BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
+PACKETS = re.compile(r"```text\nPacket \d+ of server (?:.*\n)*?```\n")
 
 
 def texts() -> dict[Path, str]:
     """What each file has to be."""
-    story = story_of(judge(RECORDED))
+    judged = judge(RECORDED)
+    story = story_of(judged)
+    divergence = text_of(render_divergence(judged.steps.divergences[0]), 100)
+    packets = "```text\n" + "\n".join(line.rstrip() for line in divergence.splitlines()) + "\n```\n"
     told = {PAGE: page(story, SCHEDULE)}
     paragraphs = "\n".join(line.rstrip() for line in to_text(story, 100, file=SCHEDULE).splitlines()).split("\n\n")
     for name, chosen in SHOWN.items():
         block = "```text\n" + "\n\n".join(paragraphs[number] for number in chosen) + "\n```\n"
         document = (ROOT / name).read_text(encoding="utf-8")
-        told[ROOT / name] = BLOCK.sub(lambda _, block=block: block, document)
+        told[ROOT / name] = PACKETS.sub(lambda _: packets, BLOCK.sub(lambda _, block=block: block, document))
     return told
 
 
