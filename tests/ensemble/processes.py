@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import monotonic, sleep
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 """Seconds that a test waits for what has to come."""
 
 
-def groups_of(mark: str) -> set[int]:
-    """The process groups in which there is a process whose command line has `mark` in it."""
-    return {group for group, arguments in _processes() if mark in arguments and "ps -A" not in arguments}
+def groups_of(*marks: str) -> set[int]:
+    """The process groups in which there is a process whose command line has all of these in it."""
+    return {group for group, arguments in _processes() if all(mark in arguments for mark in marks)}
 
 
 def are_gone(groups: Iterable[int]) -> bool:

@@ -11,20 +11,38 @@ from typing import Any
 
 import pytest
 
-from tests.ensemble import fake_zookeeper
+from tests.ensemble import fake_zookeeper, real
 from tests.ensemble.processes import groups_of, is_free, ports_of
 from zabcheck.ensemble import execute
 from zabcheck.ensemble.distribution import Distribution
 from zabcheck.ensemble.ensemble import EnsembleError, free_ports
 from zabcheck.ensemble.judge import judge
 from zabcheck.ensemble.observe import observe
-from zabcheck.ensemble.recording import Chose, Ended, Exited, NotRead, Paused, Resumed, Started, Stopped, read
+from zabcheck.ensemble.recording import (
+    Acknowledged,
+    Chose,
+    Ended,
+    Exited,
+    NotRead,
+    Paused,
+    Read,
+    Resumed,
+    Started,
+    Stopped,
+    read,
+)
 from zabcheck.ensemble.schedule import (
     AnyChoice,
+    Await,
+    Cut,
     EnsembleSchedule,
     Hold,
     Kill,
+    Mend,
     Pause,
+    Release,
+    Resume,
+    Settle,
     Start,
     Wait,
     Write,
@@ -194,3 +212,45 @@ def test_a_port_that_is_taken_is_not_given(monkeypatch: pytest.MonkeyPatch) -> N
         assert len({*ports}) == 150
         with pytest.raises(EnsembleError, match=rf"^expected 200 free ports between {port - 100} and .*, found 1\d\d$"):
             free_ports(200)
+
+
+CALM = schedule(
+    Write("A", 20),
+    Settle(10.0),
+    Kill("C"),
+    Pause("B"),
+    Write("A", 5, 1000),
+    Resume("B"),
+    Settle(10.0),
+    Start("C"),
+    Hold("A", "B", "COMMIT"),
+    Write("B", 3),
+    Await("A", "B", 5.0),
+    Release("A", "B"),
+    Cut("A", "C"),
+    Write("A", 5),
+    Settle(10.0),
+    Mend("A", "C"),
+    Settle(10.0),
+)
+"""Nothing here is more than an ensemble has to stand."""
+
+
+def test_a_real_ensemble_that_is_disturbed_a_little_is_sound(tmp_path: Path, run: Path) -> None:
+    execute.execute(CALM, real.distribution(), run)
+    *records, last = read(run)
+    assert isinstance(last, Ended)
+    assert last.complete
+    assert [record.note for record in records if isinstance(record, Chose) and record.note] == []
+    assert len(ports_of(run)) == 9
+    judged = judge(run)
+    assert judged.observation.partial == ()
+    assert judged.violated == judged.wrong == judged.noticed == []
+    assert judged.findings == judged.known == []
+    holds = {verdict.property for verdict in judged.verdicts if verdict.status == "holds"}
+    assert {"total order", "agreement", "integrity", "invariant 1", "durability", "final agreement"} <= holds
+    assert [(each.server, each.share) for each in judged.coverage] == [(1, 1.0), (2, 1.0), (3, 1.0)]
+    acknowledged = [record for record in records if isinstance(record, Acknowledged)]
+    assert len(acknowledged) == 33
+    reads = [record for record in records if isinstance(record, Read)]
+    assert [len(record.nodes) for record in reads] == [33, 33, 33]

@@ -7,6 +7,7 @@ the jars that PySpark brings along. To put a patched class before those of the r
 
 import os
 import re
+import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,7 +54,7 @@ def find(java: Path | None = None, home: Path | None = None, classpath: str | No
     NoZooKeeper if there is no Java of 8 or newer, no such build, or a version that is not known here.
     """
     try:
-        program = java or find_java(OLDEST_JAVA, "ZooKeeper")
+        program = Path(shutil.which(java) or java) if java is not None else find_java(OLDEST_JAVA, "ZooKeeper")
     except NoJava as error:
         raise NoZooKeeper(str(error)) from None
     if classpath is None:
@@ -65,7 +66,7 @@ def find(java: Path | None = None, home: Path | None = None, classpath: str | No
         if not Path(entry.removesuffix("*")).exists():
             raise NoZooKeeper(f"{entry}: expected a jar or a folder of the class path, found nothing")
     classpath = os.pathsep.join(entries)
-    return Distribution(version(program, classpath), program, classpath)
+    return Distribution(version(program, classpath), program.absolute(), classpath)
 
 
 def of_home(home: Path) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from invariants import Accept, AckEpoch, Adopt, Verdict, check
 from zabcheck.ensemble.findings import Coverage, Finding, coverage, findings
 from zabcheck.ensemble.known_issues import Forgot, Recognised, recognise
@@ -29,6 +31,8 @@ class Judged(NamedTuple):
     steps: Judgement
     known: list[Recognised]
     coverage: list[Coverage]
+    unsure: tuple[str, ...] = ()
+    """What would be violated if the trace had no holes, a sentence each."""
 
     @property
     def violated(self) -> list[str]:
@@ -46,7 +50,7 @@ class Judged(NamedTuple):
     def noticed(self) -> list[str]:
         """What is told besides, by name: exceptions in logs, and rules that packets do not keep."""
         errors = [each.text.partition("\n")[0] for each in self.findings if not _counts(each)]
-        return list(dict.fromkeys([*errors, *(each.name for each in self.steps.divergences)]))
+        return list(dict.fromkeys([*self.unsure, *errors, *(each.name for each in self.steps.divergences)]))
 
 
 def _counts(finding: Finding) -> bool:
@@ -61,14 +65,32 @@ def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
     """
     lives: Lives = read_lives(folder)
     observation = observe_lives(lives)
-    verdicts = check(observation.trace(), properties)
+    verdicts, unsure = believed(check(observation.trace(), properties), observation.holes)
     found = findings(lives, observation)
     steps = judge_recording(folder)
     version = lives.run.zookeeper
     known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts))))
-    return Judged(
-        folder, version, lives.run.schedule, observation, verdicts, found, steps, known, coverage(lives, observation)
+    covered = coverage(lives, observation)
+    schedule = lives.run.schedule
+    return Judged(folder, version, schedule, observation, verdicts, found, steps, known, covered, unsure)
+
+
+def believed(verdicts: Sequence[Verdict], holes: Sequence[str]) -> tuple[list[Verdict], tuple[str, ...]]:
+    """The verdicts on a trace with these holes, and what would be violated without them.
+
+    What is missing in the middle of a trace can make a violation of what is sound, so none is believed then.
+    """
+    if not holes:
+        return [*verdicts], ()
+    violated = [verdict.property for verdict in verdicts if verdict.status == "violated"]
+    unsure = tuple(
+        f"{name} seems to be violated, but of the run something is not known: {holes[0]}" for name in violated
     )
+    believed = [
+        replace(verdict, status="inconclusive", violation=None) if verdict.property in violated else verdict
+        for verdict in verdicts
+    ]
+    return believed, unsure
 
 
 def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Forgot]:

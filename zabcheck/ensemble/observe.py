@@ -30,7 +30,8 @@ SOURCES = "trace.sources.jsonl"
 class Observation(Struct, frozen=True):
     """A trace, with the source of each event, and notes: what is not known of the run, a sentence each.
 
-    `partial` says why the trace is not complete, if it is not.
+    `partial` says why the trace is not complete, if it is not. `holes` are those of these reasons by which something
+    may be missing in the middle of it, so that what is sound may seem to be a violation.
     """
 
     header: Header
@@ -38,6 +39,7 @@ class Observation(Struct, frozen=True):
     sources: tuple[str, ...]
     notes: tuple[str, ...]
     partial: tuple[str, ...]
+    holes: tuple[str, ...] = ()
 
     def trace(self) -> Iterator[Event]:
         """Header, events and end."""
@@ -103,14 +105,18 @@ class _Observer:
             else:
                 watch.end(life)
         self._leave_out()
-        partial = [*self.lives.missing]
+        # The last of what is missing may be the end of the recording, and everything before it is there.
+        end = [] if self.lives.complete else [self.lives.missing[-1]]
+        holes = self.lives.missing[: len(self.lives.missing) - len(end)]
         for server in self.lives.by_server.values():
             for life in server:
-                partial += life.log.problems
-        partial += [f"server {watch.server}: {watch.unknown}" for watch in self.watches.values() if watch.unknown]
+                holes += life.log.problems
+        holes += [f"server {watch.server}: {watch.unknown}" for watch in self.watches.values() if watch.unknown]
         run = self.lives.run
         header = Header(1, run.servers, f"zookeeper-{run.zookeeper}", order="per-process")
-        return Observation(header, tuple(self.events), tuple(self.sources), tuple(self.notes), tuple(partial))
+        return Observation(
+            header, tuple(self.events), tuple(self.sources), tuple(self.notes), (*holes, *end), tuple(holes)
+        )
 
     def _leave_out(self) -> None:
         """Without the history of a leader, those of its followers would seem to be the only ones it could take."""
