@@ -150,6 +150,14 @@ def test_4837_what_was_cut_comes_back() -> None:
     assert looks_like("3.9.5", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:5 a=2") == {}
 
 
+def test_4837_is_also_a_snapshot_that_is_newer_than_the_cut() -> None:
+    note = "server 3: told to truncate after ⟨1,103⟩, it goes on from its snapshot up to ⟨1,203⟩"
+    assert [(each.issue.key, each.why) for each in recognise("3.9.5", (), notes=("other", note))] == [
+        ("ZOOKEEPER-4837", note)
+    ]
+    assert recognise("3.9.5", (), notes=("server 3: told to truncate after ⟨1,103⟩",)) == []
+
+
 def test_4925_a_leader_passes_a_hole_on() -> None:
     hole = DIFF.replace("1>2 PROPOSAL 1:2\n1>2 COMMIT 1:2\n", "")
     found = looks_like("3.9.3", hole)

@@ -1,5 +1,6 @@
 """What is said of one run, from its recording: the properties, what else is wrong, the steps, and what is known."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,9 @@ SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations one of these is told first."""
 SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
 """The kinds of findings that count as wrong; the others are told, but may be what a fault leads to."""
+
+
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 
 class Judged(NamedTuple):
@@ -49,7 +53,7 @@ class Judged(NamedTuple):
     @property
     def noticed(self) -> list[str]:
         """What is told besides, by name: exceptions in logs, and rules that packets do not keep."""
-        errors = [each.text.partition("\n")[0] for each in self.findings if not _counts(each)]
+        errors = [_NUMBERS.sub("…", each.text.partition("\n")[0]) for each in self.findings if not _counts(each)]
         return list(dict.fromkeys([*self.unsure, *errors, *(each.name for each in self.steps.divergences)]))
 
 
@@ -69,7 +73,7 @@ def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
     found = findings(lives, observation)
     steps = judge_recording(folder)
     version = lives.run.zookeeper
-    known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts))))
+    known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts)), observation.notes))
     covered = coverage(lives, observation)
     schedule = lives.run.schedule
     return Judged(folder, version, schedule, observation, verdicts, found, steps, known, covered, unsure)

@@ -49,11 +49,12 @@ class Forgot(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What is known of a run."""
+    """What is known of a run. `notes` are those of its observation."""
 
     divergences: Sequence[Divergence]
     findings: Sequence[Finding]
     forgot: Sequence[Forgot]
+    notes: Sequence[str]
 
 
 Signature = Callable[[Evidence], str | None]
@@ -100,9 +101,10 @@ def recognise(
     divergences: Sequence[Divergence],
     findings: Sequence[Finding] = (),
     forgot: Sequence[Forgot] = (),
+    notes: Sequence[str] = (),
 ) -> list[Recognised]:
     """The known issues that a run of this version looks like, in the order of the list. O(issues times evidence)."""
-    evidence = Evidence(divergences, findings, forgot)
+    evidence = Evidence(divergences, findings, forgot, notes)
     asked = ((issue, issue.signature(evidence)) for issue in ISSUES if issue.affects(version))
     return [Recognised(issue, why) for issue, why in asked if why is not None]
 
@@ -219,7 +221,8 @@ def is_shut_down_in_part(evidence: Evidence) -> str | None:
 
 def got_back_what_was_cut(evidence: Evidence) -> str | None:
     """TRUNC shortens the log, and the database is loaded from a snapshot that is newer."""
-    return _has_more(evidence, "TRUNC")
+    back = (note for note in evidence.notes if "told to truncate after" in note and "goes on from its snapshot" in note)
+    return _has_more(evidence, "TRUNC") or _first(back)
 
 
 def _has_more(evidence: Evidence, *syncs: str) -> str | None:
