@@ -21,12 +21,13 @@ from msgspec import inspect
 
 from invariants import GROUPS, PROPERTIES, End, Event, Header, trace
 from invariants.events import Local
-from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, trace_of
+from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, ROOT, trace_of
 from tests.ensemble.disks import disk, real
 from tests.invariants.builders import split
 from tests.invariants.traces import random_trace
 from zabcheck import cli
 from zabcheck.cli import commands
+from zabcheck.ensemble.recording import RECORDING
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.switches import Switches
 from zabcheck.report.exports import FORMS
@@ -39,6 +40,8 @@ SECONDS = 20
 """CPU time that a case may take; the slowest take a tenth of it."""
 
 SCHEDULES = [CALM_SCHEDULE, BROKEN_SCHEDULE]
+HEALTHY = {file.name: file.read_bytes() for file in sorted((ROOT / "tests/ensemble/healthy-3.8.0").iterdir())}
+"""A recording of a real ensemble, file by file."""
 TRACES = [replay(schedules.load(data, "schedule")).trace for data in SCHEDULES]
 TRACES += [trace_of(random_trace(seed).events, "per-process", 9) for seed in range(4)]
 
@@ -266,6 +269,19 @@ def explain_one(rng: Random, folder: Path) -> int:
     return answers(["explain", "file", *options], ["file", f"--write {out}"], stdin=walk)
 
 
+def judge_one(rng: Random, folder: Path) -> int:
+    """What was recorded of a real ensemble, and what its servers logged."""
+    (folder / "run").mkdir(exist_ok=True)
+    files = dict(HEALTHY)
+    for file in rng.sample([*files], rng.choice([0, 1, 1, 2])):
+        files[file] = rng.choice([change_lines, change_lines, change_digit, cut_off, change_bytes])(rng, files[file])
+    if rng.random() < 0.6:
+        files[RECORDING] = changed(rng, files[RECORDING])
+    for file, data in files.items():
+        (folder / "run" / file).write_bytes(data)
+    return answers(["zookeeper", "judge", "run", *formats(rng)], ["run"])
+
+
 # Configurations of schedules.
 
 CHOICES = [inspect.type_info(kind) for kind in get_args(AnyChoice)]
@@ -467,6 +483,11 @@ VALUES_OF: dict[str, list[str]] = {
     "--disk-rate": ["1", "100", "0"],
     "--history": ["none", "0", "1,9", "x", "-1"],
     "--detect": ["0", "200", "-1"],
+    "--times": ["1", "2", "0", "x"],
+    "--java": ["nowhere", ".", "s.json"],
+    "--zookeeper-home": ["nowhere", ".", "server"],
+    "--classpath": ["nowhere", "server", "", ":", "*"],
+    "--minimise": ["0", "1", "-1", "x"],
     "--log-dir": ["server", "server/version-2", "nowhere", ".", "s.json"],
 }
 FLAGS = ["--merge", "--help", "-h", "--version", "--no-merge", "--x"]
@@ -547,13 +568,27 @@ OPTIONS = {
         "--out",
         "--format",
     ],
-    "replay": ["--trace", "--format"],
+    "replay": ["--trace", "--format", "--times", "--java", "--zookeeper-home", "--classpath"],
     "explain": ["--property", "--write", "--write", "--format", "--merge", "--step", "--run"],
     "check": ["--property", "--property", "--format", "--merge"],
     "list": ["--format"],
     "scenario": ["--out", "--format"],
     "schema": [],
     "zookeeper": ["--log-dir", "--txns", "--no-digests", "--format"],
+    "zookeeper judge": ["--property", "--property", "--write", "--format"],
+    "zookeeper search": [
+        "--seed",
+        "--runs",
+        "--servers",
+        "--property",
+        "--java",
+        "--zookeeper-home",
+        "--classpath",
+        "--minimise",
+        "--out",
+        "--keep",
+        "--format",
+    ],
 }
 SHORT = {
     "run": ["--runs", "1", "--steps", "3", "--seed", "1"],
@@ -563,6 +598,7 @@ SHORT = {
     "explore": ["--processes", "1", "--epochs", "1", "--timeouts", "0", "--memory", "0.05"],
     "evaluate": ["--servers", "3", "--operations", "9", "--outstanding", "3", "--history", "9"],
     "zookeeper": ["logs"],
+    "zookeeper search": ["--java", "nowhere"],
 }
 """First, so that what was drawn takes the place of it."""
 FILES_OF = {
@@ -572,6 +608,7 @@ FILES_OF = {
     "schema": ["trace"],
     "scenario": ["dsn-figure-3"],
     "zookeeper": ["server"],
+    "zookeeper judge": ["recording"],
 }
 
 
@@ -598,7 +635,8 @@ def arguments(rng: Random) -> list[str]:
         words[at:at] = [f"{option}={value[0]}"] if value and rng.random() < 0.2 else [option, *value]
     if rng.random() < 0.07:
         words.insert(rng.randrange(len(words) + 1), rng.choice([*WORDS, *FLAGS, *VALUES_OF]))
-    return [rng.choice([command] * 30 + ["x", ""]), *SHORT.get(command, []), *words]
+    name, *group = command.removesuffix(" search").split()
+    return [rng.choice([name] * 30 + ["x", ""]), *group, *SHORT.get(command, []), *words]
 
 
 WRITING = ("--checkpoint", "--dump", "--trace", "--write", "--out", "--junit", "--summary")
@@ -612,6 +650,9 @@ def write_files(folder: Path) -> None:
     (folder / "gate.toml").write_text(table)
     if not (folder / "server").exists():
         disk(folder / "server", {1: real("log.100000001")}, {0: real("snapshot.0")})
+    (folder / "recording").mkdir(exist_ok=True)
+    for file, data in HEALTHY.items():
+        (folder / "recording" / file).write_bytes(data)
     for process, log in split(random_trace(1).events).items():
         (folder / f"p{process}.jsonl").write_bytes(trace_of(log, "per-process", 9))
 
@@ -628,6 +669,7 @@ KINDS: dict[str, Callable[[Random, Path], int]] = {
     "merge": check_merged,
     "replay": replay_one,
     "explain": explain_one,
+    "recording": judge_one,
     "configuration": replay_configured,
     "gate": gate_configured,
     "arguments": command_line,

@@ -10,10 +10,11 @@ from tests.cli.fuzzing import KINDS, Hang, fuzz, limited
 
 QUICK, BLOCK = 200, 5000
 LONG = {
-    "check": 25_000,
+    "check": 20_000,
     "merge": 15_000,
     "replay": 15_000,
     "explain": 5000,
+    "recording": 5000,
     "configuration": 20_000,
     "gate": 5000,
     "arguments": 15_000,

@@ -111,7 +111,8 @@ def test_much_that_is_wrong_is_cut_short(zabcheck: Command, tmp_path: Path) -> N
     assert len(result.out.splitlines()) < 400
 
 
-def test_zookeeper_without_a_command_tells_what_there_is(zabcheck: Command) -> None:
-    result = zabcheck("zookeeper")
+def test_the_help_of_zookeeper_tells_what_commands_there_are(zabcheck: Command) -> None:
+    result = zabcheck("zookeeper", "--help")
     assert result.code == 0
-    assert "logs" in result.out
+    for command in ("judge", "logs"):
+        assert f"│ {command} " in result.out

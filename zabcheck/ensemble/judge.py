@@ -12,6 +12,7 @@ from zabcheck.ensemble.findings import Coverage, Finding, coverage, findings
 from zabcheck.ensemble.known_issues import Forgot, Recognised, recognise
 from zabcheck.ensemble.lives import Lives, read_lives
 from zabcheck.ensemble.observe import Observation, observe_lives
+from zabcheck.ensemble.recording import RecordingError
 from zabcheck.ensemble.steps import Judgement, judge_recording
 
 SEVEREST = ("durability", "final agreement")
@@ -67,6 +68,15 @@ def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
 
     RecordingError if it cannot be read.
     """
+    try:
+        return _judge(folder, properties)
+    except RecordingError:
+        raise
+    except ValueError as error:  # a zxid that is none
+        raise RecordingError(f"{folder}: {error}") from None
+
+
+def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     lives: Lives = read_lives(folder)
     observation = observe_lives(lives)
     verdicts, unsure = believed(check(observation.trace(), properties), observation.holes)

@@ -141,6 +141,7 @@ class Lives(Struct, eq=False):
     by_server: dict[int, list[Life]]
     complete: bool
     missing: list[str]
+    folder: Path = Path()
 
 
 def read_lives(folder: Path) -> Lives:
@@ -152,7 +153,7 @@ def read_lives(folder: Path) -> Lives:
     if not records or not isinstance(records[0], Run):
         raise RecordingError(f"{folder}, line 1: expected the record `run`")
     run = records[0]
-    lives = Lives(run, records, {number: [] for number in range(1, run.servers + 1)}, False, [])
+    lives = Lives(run, records, {number: [] for number in range(1, run.servers + 1)}, False, [], folder)
     wiped: set[int] = set()
     quorum: set[int] = set()  # connections between quorum ports
     for record in records[1:]:
@@ -211,7 +212,7 @@ def _take(record: AnyRecord, lives: Lives, folder: Path) -> None:
 def _server(lives: Lives, number: int) -> list[Life]:
     server = lives.by_server.get(number)
     if server is None:
-        raise RecordingError(f"expected a server from 1 to {lives.run.servers}, found {number}")
+        raise RecordingError(f"{lives.folder}: expected a server from 1 to {lives.run.servers}, found {number}")
     return server
 
 

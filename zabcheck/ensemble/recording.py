@@ -352,7 +352,7 @@ def read(folder: Path) -> Iterator[AnyRecord]:
                     return
                 try:
                     yield _decoder.decode(line)
-                except msgspec.DecodeError as error:
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise RecordingError(f"{path}, line {number}: {error}") from None
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror}") from None

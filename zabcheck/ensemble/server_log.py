@@ -154,10 +154,11 @@ _LINE = re.compile(
     r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +(\S+) +- (.*)"
 )
 _REQUEST = re.compile(
-    r"sessionid:0x([0-9a-f]+) type:\S+ cxid:0x([0-9a-f]+) zxid:0x([0-9a-f]+) txntype:(-?\d+|unknown) reqpath:.*"
+    r"sessionid:0x([0-9a-f]{1,16}) type:\S+ cxid:0x([0-9a-f]{1,16}) zxid:0x([0-9a-f]{1,16}) "
+    r"txntype:(-?\d+|unknown) reqpath:.*"
 )
 _EXCEPTION = re.compile(r"(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
-_ZXID = re.compile(r"zxid ?[:=] ?0x([0-9a-f]+)")
+_ZXID = re.compile(r"zxid ?[:=] ?0x([0-9a-f]{1,16})\b")
 _DIGEST = re.compile(r"Digests are not matching|digest mismatch|snapshot digest does not match")
 _SNAPSHOT = re.compile(r"Snapshotting: 0x([0-9a-f]+) to ")
 _ROLES = {"LOOKING": "looking", "FOLLOWING": "following", "LEADING": "leading", "OBSERVING": "observing"}

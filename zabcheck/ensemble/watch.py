@@ -405,7 +405,7 @@ class Watch:
         applied = sync.applied
         first = sync.iteration.first_delivery
         if first is not None and applied.zxid >= Zxid.unpack(first):
-            cut = applied.prefix(applied.up_to(Zxid.unpack(first)).length - 1)
+            cut = applied.prefix(max(0, applied.up_to(Zxid.unpack(first)).length - 1))
             self._note(f"{source}: {applied.length - cut.length} transactions it had are delivered later, with a line")
             applied = cut
         self._deliver_initial(applied, source)
