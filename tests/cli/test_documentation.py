@@ -1,6 +1,7 @@
 """docs/output.md and docs/traces.md say what is so."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -15,14 +16,21 @@ from invariants.events import EVENTS, End, Header
 from invariants.trace import loads
 from tests.cli.command import BROKEN_SCHEDULE, DELIVERED, ROOT, trace_of
 from tests.cli.conftest import Command, Found
+from tests.ensemble import fake_zookeeper
 from tests.ensemble.test_logs_page import servers
 from tests.invariants.columns import parquet_of, table_of
+from zabcheck.ensemble.distribution import Distribution
+from zabcheck.ensemble.judge import judge
+from zabcheck.ensemble.schedule import EnsembleSchedule
+from zabcheck.ensemble.search import Attempt
 from zabcheck.simulation.schedule import AnyChoice
 
 OUTPUT = (ROOT / "docs/output.md").read_text(encoding="utf-8")
+LOST_WRITE = ROOT / "tests/ensemble/lost-write-3.8.0"
 TRACES = (ROOT / "docs/traces.md").read_text(encoding="utf-8")
 EXAMPLES: dict[str, Any] = {
-    example["command"]: example for example in map(msgspec.json.decode, re.findall(r"```json\n(.*?)```", OUTPUT, re.S))
+    example["command"] + (" of an ensemble" if "finds" in example else ""): example
+    for example in map(msgspec.json.decode, re.findall(r"```json\n(.*?)```", OUTPUT, re.S))
 }
 ELSEWHERE = ("witness", "choices", "switches", "first")
 """Described by a table, or by their names: what is in them is of many kinds."""
@@ -105,6 +113,29 @@ def test_the_form_of_zookeeper_logs_is_the_documented_one(zabcheck: Command, tmp
     [example] = EXAMPLES["zookeeper logs"]["servers"]
     server = told["servers"][0]
     assert {**server, "snapshots": server["snapshots"][1:], "txns": server["txns"][:1]} == example
+
+
+def lost_write(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *names: object) -> Attempt:
+    """What a run came to in which ZooKeeper lost a write."""
+    shutil.copytree(LOST_WRITE, folder, dirs_exist_ok=True)
+    return Attempt(schedule, judge(folder), 4.5)
+
+
+def test_the_forms_of_what_a_real_ensemble_did_are_the_documented_ones(
+    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of lists and choices one entry is documented."""
+    monkeypatch.setattr("zabcheck.ensemble.search.attempt", lost_write)
+    options = ("--java", fake_zookeeper.java(tmp_path, "serves"), "--classpath", tmp_path, "--format", "json")
+    told = zabcheck("zookeeper", "--seed", "1", "--runs", "1", "--minimise", "0", *options)
+    assert (told.code, told.err) == (1, "")
+    assert list(dict.fromkeys(shape(told.json))) == list(dict.fromkeys(shape(EXAMPLES["zookeeper"])))
+    assert told.json["wrong"][:1] == EXAMPLES["zookeeper"]["wrong"]
+    [schedule] = [file for file in told.json["counterexample"]["files"] if file.endswith("schedule.json")]
+    judged = zabcheck("zookeeper", "judge", Path(schedule).parent, "--write", "--format", "json").json
+    assert list(dict.fromkeys(shape(judged))) == list(dict.fromkeys(shape(EXAMPLES["zookeeper judge"])))
+    replayed = zabcheck("replay", schedule, "--times", "2", *options).json
+    assert list(dict.fromkeys(shape(replayed))) == list(dict.fromkeys(shape(EXAMPLES["replay of an ensemble"])))
 
 
 def test_the_form_of_scenario_is_the_documented_one(zabcheck: Command) -> None:

@@ -31,7 +31,8 @@ def replay_ensemble(
     shown = partial = 0
     with tempfile.TemporaryDirectory(prefix="zabcheck-") as folder, progress(times, "running") as advance:
         for number in range(1, times + 1):
-            tried = attempt(schedule, distribution, Path(folder, "run"))
+            with bad_path("a folder for the run", Path(folder)):
+                tried = attempt(schedule, distribution, Path(folder, "run"))
             wrong.append(tried.judged.wrong)
             errors.append("interrupted" if tried.interrupted else tried.error)
             partial += bool(tried.judged.observation.partial)

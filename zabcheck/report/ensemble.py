@@ -31,8 +31,8 @@ class EnsembleSummary(Struct):
     """Runs of an ensemble, added up. `seconds` is wall-clock time: an ensemble waits more than it computes.
 
     `partial` counts the runs that were not recorded to their end, `failed` those of them in which the ensemble itself
-    did not work. `logged` and `delivered` compare the transaction logs
-    with the trace: how many deliveries the logs vouch for, and how many of them the trace has.
+    did not work. `logged` and `delivered` compare the transaction logs with the trace: how many deliveries the logs
+    vouch for, and how many of them the trace has.
     """
 
     zookeeper: str
@@ -83,7 +83,13 @@ class EnsembleSummary(Struct):
     def as_json(self) -> dict[str, Any]:
         """The fields of the JSON form."""
         fields: dict[str, Any] = msgspec.to_builtins(self)
-        return fields | {"wrong": list(fields["wrong"].values()), "noticed": list(fields["noticed"].values())}
+        exercised: dict[str, int] = fields.pop("exercised")
+        broken = {name: seen.runs for name, seen in self.wrong.items()}
+        properties = [
+            {"property": name, "exercised": runs, "violated": broken.get(name, 0)} for name, runs in exercised.items()
+        ]
+        seen = {name: list(fields.pop(name).values()) for name in ("wrong", "noticed")}
+        return fields | {"properties": properties} | seen
 
 
 def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
