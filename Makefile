@@ -4,7 +4,7 @@ BIN := .venv/bin
 RUN_OPTIONS ?= --seed 1
 CAMPAIGN := reports/campaign
 
-.PHONY: run test test-slow test-browser lint gate gallery bench clean
+.PHONY: run test test-slow test-browser test-zookeeper lint gate gallery bench clean
 
 # Check Zab, then plant a bug and see it found, minimised and explained (which is exit code 1, and expected here); then
 # a small campaign on Spark, on this machine.
@@ -18,7 +18,7 @@ run: .venv/installed
 	$(BIN)/zabcheck campaign --runs 2000 $(RUN_OPTIONS) --out $(CAMPAIGN)
 
 test: .venv/installed-for-tests
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow and not browser"
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow and not browser and not zookeeper"
 
 test-slow: .venv/installed-for-tests
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m slow
@@ -26,6 +26,10 @@ test-slow: .venv/installed-for-tests
 # Chromium has to be there, or ZABCHECK_BROWSER name a browser.
 test-browser: .venv/installed-for-browser-tests
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m browser
+
+# Debian's packages `zookeeper` and `libzookeeper-java` have to be there. One after the other: each starts an ensemble.
+test-zookeeper: .venv/installed-for-tests
+	$(BIN)/python -m pytest -q -n 0 -m zookeeper
 
 lint: .venv/installed-for-tests
 	$(BIN)/ruff check .

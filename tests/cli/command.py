@@ -54,7 +54,11 @@ def argv(*arguments: str | Path) -> list[str]:
 
 
 def process(
-    *arguments: str | Path, cwd: Path, stdin: bytes = b"", variables: Mapping[str, str] | None = None
+    *arguments: str | Path,
+    cwd: Path,
+    stdin: bytes = b"",
+    variables: Mapping[str, str] | None = None,
+    timeout: float = TIMEOUT,
 ) -> Result:
     """The command in a process of its own."""
     done = subprocess.run(
@@ -63,7 +67,7 @@ def process(
         input=stdin,
         env=environment(**(variables or {})),
         capture_output=True,
-        timeout=TIMEOUT,
+        timeout=timeout,
         check=False,
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -1,5 +1,7 @@
 """How connections through the proxy open, end, are reset, and what becomes of what is on its way."""
 
+import asyncio
+import errno
 import socket
 from struct import pack
 
@@ -7,9 +9,10 @@ import pytest
 
 from tests.ensemble.servers import PATIENCE, listener, pair, receive, silent
 from tests.ensemble.wire import buffer, packet
+from zabcheck.ensemble.connections import End
 from zabcheck.ensemble.links import BOUND
 from zabcheck.ensemble.proxy import Proxy
-from zabcheck.ensemble.recording import Closed, Sent, Undecoded
+from zabcheck.ensemble.recording import Closed, Opened, Sent, Undecoded
 
 ACK, COMMIT, PING = packet("ACK"), packet("COMMIT"), packet("PING")
 
@@ -242,3 +245,30 @@ def test_what_waits_is_bounded(cut: bool) -> None:
             assert sum(record.size for record in servers.of(Sent)) <= BOUND + (1 << 20)
             servers.proxy.mend(1, 2)
         assert receive(two, len(sent)) == sent
+
+
+def test_an_end_that_cannot_be_told_of_is_no_error_of_the_proxy() -> None:
+    """Its other side has reset the connection, and asyncio has not heard of it: the system then refuses to close it."""
+
+    class Refusing(asyncio.Transport):
+        ended = 0
+
+        def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+            assert high == 0
+
+        def is_closing(self) -> bool:
+            return False
+
+        def write_eof(self) -> None:
+            self.ended += 1
+            raise OSError(errno.ENOTCONN, "Transport endpoint is not connected")
+
+    with pair(listening=False) as servers:
+        servers.call()
+        servers.until(lambda: servers.of(Opened) != [])
+        [connection] = servers.proxy._open.values()
+        end, transport = End(connection, "server"), Refusing()
+        end._transport = transport
+        end.finish()
+        assert transport.ended == 1
+        assert servers.proxy.error is None
