@@ -259,6 +259,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
     assert [port for port in process.ports if not is_free(port)] == []
 
 
+@pytest.mark.xdist_group("ensemble")
 def test_ctrl_c_ends_with_a_summary_and_a_partial_recording(running: Running, zabcheck: Command) -> None:
     code, out, err = running.end(signal.SIGINT)
     assert are_gone(running.groups), "before it ended itself"
@@ -271,6 +272,7 @@ def test_ctrl_c_ends_with_a_summary_and_a_partial_recording(running: Running, za
     assert zabcheck("zookeeper", "judge", running.folder).code == 3
 
 
+@pytest.mark.xdist_group("ensemble")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_nothing_outlives_it_however_it_ends(number: int, running: Running, zabcheck: Command) -> None:
     assert running.end(number) == (-number, "", "")
