@@ -10,8 +10,9 @@ from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.store import Store
+from zabcheck.protocols.base import WITHOUT_CLIENTS
 
-EVERY = tuple(kind.name for kind in select(None))
+EVERY = tuple(kind.name for kind in select(WITHOUT_CLIENTS))
 
 
 def plan_of(runs: int = 30, *mutants: str | None, **changed: Any) -> Plan:
