@@ -280,3 +280,12 @@ def test_nothing_outlives_it_however_it_ends(number: int, running: Running, zabc
     result = zabcheck("zookeeper", "judge", running.folder)
     assert (result.code, result.err) == (3, "")
     assert "1 run was not recorded to the end" in result.out
+
+
+def test_what_executes_schedules_of_the_simulator_refuses_one_of_an_ensemble(zabcheck: Command) -> None:
+    file = str(Path(__file__).parents[2] / "docs/examples/zookeeper-lost-write.schedule.json")
+    refused = zabcheck("explain", file)
+    assert refused.code == 2
+    assert refused.err == (
+        f"zabcheck: {file}: expected a schedule of the simulator, this is one of a real ensemble: zabcheck replay\n"
+    )

@@ -84,6 +84,8 @@ def replay_(
 
 def load_schedule(data: bytes, file: str) -> Schedule:
     """The schedule in `data`, and what it names exists. BadInput or ScheduleError otherwise; `file` is for messages."""
+    if is_for_an_ensemble(data):
+        raise BadInput(f"{file}: expected a schedule of the simulator, this is one of a real ensemble: zabcheck replay")
     schedule = schedules.load(data, file)
     with bad_input_for(ValueError, f"{file}, field `protocol`: "):
         protocol = mutated(schedule.protocol)

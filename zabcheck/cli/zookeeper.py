@@ -29,7 +29,7 @@ from zabcheck.counterexample import TOLD, write
 from zabcheck.ensemble import schedule as schedules
 from zabcheck.ensemble.distribution import Distribution, NoZooKeeper, find
 from zabcheck.ensemble.draw import draw
-from zabcheck.ensemble.judge import Judged
+from zabcheck.ensemble.judge import SEVEREST, Judged
 from zabcheck.ensemble.observe import write_trace
 from zabcheck.ensemble.recording import Acknowledged, Asked, RecordingError, Sent, read
 from zabcheck.ensemble.schedule import EnsembleSchedule
@@ -62,7 +62,7 @@ app.add_typer(zookeeper, name="zookeeper")
 def ensemble(
     context: typer.Context,
     seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Of the first run; the others follow.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="How many runs, some 5 seconds each.")] = 10,
+    runs: Annotated[int, typer.Option(min=1, help="How many runs, some 5 to 10 seconds each.")] = 10,
     servers: Annotated[int, typer.Option(help="How many servers: 3 or 5.")] = 3,
     property: Properties = None,
     java: Java = None,
@@ -253,8 +253,6 @@ def save_report(schedule: EnsembleSchedule, judged: Judged) -> tuple[Story | Non
 
 def _rank(judged: Judged) -> int:
     """The lower, the worse."""
-    from zabcheck.ensemble.judge import SEVEREST
-
     return SEVEREST.index(judged.wrong[0]) if judged.wrong[0] in SEVEREST else len(SEVEREST)
 
 
