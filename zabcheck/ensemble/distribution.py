@@ -63,7 +63,7 @@ def find(java: Path | None = None, home: Path | None = None, classpath: str | No
     if not entries:
         raise NoZooKeeper("expected a class path with the jars of ZooKeeper, found an empty one")
     for entry in entries:
-        if not Path(entry.removesuffix("*")).exists():
+        if not os.path.exists(entry.removesuffix("*")):  # a name that is too long for the system is not there, either
             raise NoZooKeeper(f"{entry}: expected a jar or a folder of the class path, found nothing")
     classpath = os.pathsep.join(entries)
     return Distribution(version(program, classpath), program.absolute(), classpath)
@@ -71,7 +71,8 @@ def find(java: Path | None = None, home: Path | None = None, classpath: str | No
 
 def of_home(home: Path) -> str:
     """The classpath of an unpacked release: its `lib`, and jars beside it. NoZooKeeper if there is no such jar."""
-    folders = [folder for folder in (home, home / "lib") if any(folder.glob("zookeeper*.jar"))]
+    there = [folder for folder in (home, home / "lib") if os.path.isdir(folder)]
+    folders = [folder for folder in there if any(folder.glob("zookeeper*.jar"))]
     if not folders:
         raise NoZooKeeper(f"{home}: expected a folder with zookeeper-*.jar in it or in its lib, found none")
     return os.pathsep.join(f"{folder}/*" for folder in dict.fromkeys([*folders, home / "lib"]) if folder.is_dir())

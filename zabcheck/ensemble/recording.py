@@ -12,6 +12,7 @@ sources say of one server; no property looks at them.
 A zxid is ZooKeeper's packed form here; `invariants.Zxid.unpack` gives the pair.
 """
 
+import os
 from collections.abc import Iterator
 from errno import ENOSPC
 from os import strerror
@@ -343,7 +344,7 @@ def read(folder: Path) -> Iterator[AnyRecord]:
     A last line that is cut off is left out: so a recording ends if there was no room for more.
     """
     path = folder / RECORDING
-    if not path.exists():
+    if not os.path.exists(path):  # a name that is too long for the system is not there, either
         raise RecordingError(f"{folder}: expected a folder with a recording, found no {RECORDING} in it")
     try:
         with path.open("rb") as lines:
