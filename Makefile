@@ -48,7 +48,7 @@ bench: .venv/installed-for-tests
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[spark]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[spark,zookeeper]'
 	touch $@
 
 .venv/installed-for-tests: .venv/installed

@@ -136,13 +136,13 @@ def test_servers_that_serve_no_client_are_told_so(tmp_path: Path, run: Path) -> 
 
 
 @pytest.mark.usefixtures("impatient")
-def test_paused_servers_are_killed_too(tmp_path: Path, run: Path) -> None:
-    def interrupt() -> None:
-        if any(isinstance(record, Chose) and record.number == 1 for record in read(run)):
-            raise KeyboardInterrupt
+def test_paused_servers_are_killed_too(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
 
+    monkeypatch.setattr(execute, "sleep", interrupt)  # Ctrl-C while the third choice waits
     with pytest.raises(KeyboardInterrupt):
-        execute.execute(schedule(Pause("A"), Pause("C"), Wait(0.0)), fake(tmp_path, "serves"), run, interrupt)
+        execute.execute(schedule(Pause("A"), Pause("C"), Wait(0.0)), fake(tmp_path, "serves"), run)
     records = [*read(run)]
     assert [record.server for record in records if isinstance(record, Paused)] == [3, 1]
     assert [record.server for record in records if isinstance(record, Stopped)] == [1, 2, 3]

@@ -70,13 +70,11 @@ ANSWERED_AT_LAST = 5.0
 READ_AT_LAST = 30.0
 
 
-def execute(
-    schedule: EnsembleSchedule, distribution: Distribution, folder: Path, keep_going: Callable[[], None] = lambda: None
-) -> None:
+def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path) -> None:
     """Execute `schedule`; the recording is in `folder`, which has to be empty. Takes as long as what it waits for.
 
-    `keep_going` is called between two choices, and may raise to end the run. EnsembleError if the ensemble does not
-    come up, or the proxy fails. Whatever is raised, everything is stopped, and the recording says that it is partial.
+    EnsembleError if the ensemble does not come up, or the proxy fails. Whatever is raised, everything is stopped, and
+    the recording says that it is partial.
     """
     recorder = Recorder(folder)
     recorder.record(Run(1, distribution.version, schedule.servers, msgspec.to_builtins(schedule)))
@@ -87,7 +85,6 @@ def execute(
             try:
                 execution.begin()
                 for number, choice in enumerate(schedule.choices):
-                    keep_going()
                     execution.choose(number, choice)
                 execution.finish()
             finally:

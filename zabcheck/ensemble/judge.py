@@ -13,7 +13,8 @@ from zabcheck.ensemble.known_issues import Forgot, Recognised, recognise
 from zabcheck.ensemble.lives import Lives, read_lives
 from zabcheck.ensemble.observe import Observation, observe_lives
 from zabcheck.ensemble.recording import RecordingError
-from zabcheck.ensemble.steps import Judgement, judge_recording
+from zabcheck.ensemble.steps import Judgement
+from zabcheck.ensemble.steps import judge as judge_packets
 
 SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations one of these is told first."""
@@ -81,7 +82,7 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     observation = observe_lives(lives)
     verdicts, unsure = believed(check(observation.trace(), properties), observation.holes)
     found = findings(lives, observation)
-    steps = judge_recording(folder)
+    steps = judge_packets(lives.records)
     version = lives.run.zookeeper
     known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts)), observation.notes))
     covered = coverage(lives, observation)
