@@ -8,7 +8,7 @@ import pytest
 
 from invariants import Broadcast, Crash, Deliver, End, Establish, Event, Header, check
 from invariants.columns import events_of
-from tests.campaign.plans import begun, made, plan_of, rows
+from tests.campaign.plans import EVERY, begun, made, plan_of, rows
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.store import EVENTS_FOLDER, Store, name_of
@@ -74,7 +74,7 @@ def test_the_events_say_what_the_row_says(mixed: Store) -> None:
             row["crashes"],
         )
         assert len({event.epoch for event in events if isinstance(event, Establish)}) == row["epochs"]
-        verdicts = check(by_run[row["run"]])
+        verdicts = check(by_run[row["run"]], EVERY)
         assert [each.property for each in verdicts if each.status == "violated"] == row["violated"]
         assert {each.property: each.judged for each in verdicts} == dict(row["judged"])
         coverage = Coverage(3)
