@@ -21,6 +21,9 @@ PAGE = ROOT / "docs/examples/zookeeper-lost-write.html"
 SHOWN = {"docs/zookeeper.md": (0, 1, 2, 3), "README.md": (0, 3)}
 """Which paragraphs of the text: what is wrong, why, facts, what was done."""
 BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
+RUN = re.compile(r"```text\nLines .*\n(?:.*\n)*?```\n")
+"""The steps of the run; what is shown begins with the broadcast of the write, and ends where its last copy is cut off."""
+BEGIN, END = "broadcasts c3.1", "truncates its history"
 PACKETS = re.compile(r"```text\nPacket \d+ of server (?:.*\n)*?```\n")
 
 
@@ -32,10 +35,14 @@ def texts() -> dict[Path, str]:
     packets = "```text\n" + "\n".join(line.rstrip() for line in divergence.splitlines()) + "\n```\n"
     told = {PAGE: page(story, SCHEDULE)}
     paragraphs = "\n".join(line.rstrip() for line in to_text(story, 100, file=SCHEDULE).splitlines()).split("\n\n")
+    head, *rows = next(each for each in paragraphs if each.startswith("Lines ")).splitlines()
+    begin, end = (next(number for number, row in enumerate(rows) if word in row) for word in (BEGIN, END))
+    run = "```text\n" + "\n".join([head, *rows[begin : end + 1]]) + "\n```\n"
     for name, chosen in SHOWN.items():
         block = "```text\n" + "\n\n".join(paragraphs[number] for number in chosen) + "\n```\n"
         document = (ROOT / name).read_text(encoding="utf-8")
-        told[ROOT / name] = PACKETS.sub(lambda _: packets, BLOCK.sub(lambda _, block=block: block, document))
+        document = BLOCK.sub(lambda _, block=block: block, document)
+        told[ROOT / name] = RUN.sub(lambda _: run, PACKETS.sub(lambda _: packets, document))
     return told
 
 
@@ -43,6 +50,9 @@ def test_the_pages_are_up_to_date() -> None:
     for path, text in texts().items():
         assert path.read_text(encoding="utf-8") == text
         assert path == PAGE or BLOCK.search(text)
+    page_of_docs = (ROOT / "docs/zookeeper.md").read_text(encoding="utf-8")
+    assert RUN.search(page_of_docs)
+    assert PACKETS.search(page_of_docs)
 
 
 def test_the_recorded_run_executed_the_schedule_beside_it() -> None:

@@ -64,7 +64,7 @@ def test_a_row_is_one_thing_that_happened_and_what_it_led_to() -> None:
     assert rows(found) == [
         (2, 1, "promises epoch 1"),
         (5, 2, "← p1 PROPOSE(a)"),
-        (8, 1, "← p2 ACK()"),
+        (8, 1, "← p2 ACK"),
         (9, 1, ""),
         (11, 1, ""),
         (12, 1, "crash"),
@@ -72,7 +72,7 @@ def test_a_row_is_one_thing_that_happened_and_what_it_led_to() -> None:
     ]
     assert [moment.shown for moment in found.moments][3] == (*broadcasts(1, 1, A), *deliveries(1, A))
     assert found.moments[0].sent == (("PROPOSE(a)", (2, 3)),)
-    assert found.moments[1].sent == (("ACK()", (1,)),)
+    assert found.moments[1].sent == (("ACK", (1,)),)
     assert found.moments[1].peer == 1
 
 
@@ -92,7 +92,7 @@ def test_what_a_process_does_of_itself_has_its_own_row_and_line() -> None:
 def test_what_is_said_of_an_event_names_its_own_line() -> None:
     """A message led to it, but who looks it up looks for the event."""
     found = story(Send(1, 0, 2, 1, "COMMIT", ""), Receive(2, 0, 1, 1), *deliveries(2, A, B))
-    assert rows(found) == [(2, 1, ""), (3, 2, "← p1 COMMIT()")]
+    assert rows(found) == [(2, 1, ""), (3, 2, "← p1 COMMIT")]
     assert found.violation is not None
     [event] = found.violation.witness
     assert (found.step_of(event), found.place_of(event)) == (3, 4)
@@ -149,7 +149,7 @@ def test_a_message_is_followed_from_where_it_was_sent_to_where_it_ends() -> None
     assert ways == [
         (1, 1, 2, "A(x)", 2, 7, None),
         (2, 1, 3, "A(y)", 2, None, 5),
-        (4, 1, 2, "B()", 6, None, None),
+        (4, 1, 2, "B", 6, None, None),
     ]
     assert [flight.name for moment in found.moments for flight in moment.lost] == ["A(y)"]
     assert rows(found)[1:] == [

@@ -6,6 +6,7 @@ what is known of causes: the times of a log are cut to milliseconds, so a line t
 the packet, and an answer behind the line. Nothing is moved against the order of its source.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -46,6 +47,8 @@ from zabcheck.ensemble.server_log import (
     read_log,
 )
 
+MILLISECOND = 1000
+"""In microseconds: the times of a server's log are cut to so much."""
 LEADING_SYNCHRONIZATION = "leading - synchronization"
 """The phase of a leader to which a quorum has told its histories."""
 
@@ -265,6 +268,8 @@ class _Traffic:
     """
 
     def __init__(self, records: Iterable[AnyRecord], lives: Lives) -> None:
+        self.others_in_quorum = lives.run.servers // 2
+        """How many have to acknowledge, beside the leader."""
         self.passed: dict[int, int] = {}
         self.connections: dict[int, list[Sent]] = {}
         for record in records:
@@ -330,6 +335,7 @@ def _put_in_order(life: Life, traffic: _Traffic) -> None:
     newleader = {packet.connection: time for time, packet in reversed(received) if packet.kind == "NEWLEADER"}
     uptodate = {packet.connection: time for time, packet in reversed(received) if packet.kind == "UPTODATE"}
     leaderinfo = [packet.time for packet in sent if packet.kind == "LEADERINFO"]
+    reasons = _reasons_to_deliver(received, traffic.others_in_quorum)
     delivered: dict[int, int] = {}
     answer: dict[int, int] = {}  # by connection: when NEWLEADER was read at the earliest
     moments: list[Moment] = []
@@ -343,8 +349,9 @@ def _put_in_order(life: Life, traffic: _Traffic) -> None:
         elif isinstance(line, UpToDate) and connection is not None:
             now = max(now, uptodate.get(connection, 0))
         elif isinstance(line, Phase) and line.text == LEADING_SYNCHRONIZATION:
-            now = max([now, *(time for time in leaderinfo if line.time <= time < line.time + 1000)])
+            now = max([now, *(time for time in leaderinfo if line.time <= time < line.time + MILLISECOND)])
         elif isinstance(line, Delivering):
+            now = max([now, *(time for time in reasons.get(line.zxid, ()) if time < line.time + MILLISECOND)])
             delivered.setdefault(line.zxid, now)
         moments.append(Moment(now, Said(line, iteration)))
     for time, packet in received:
@@ -362,6 +369,17 @@ def _put_in_order(life: Life, traffic: _Traffic) -> None:
         known = delivered.get(record.zxid, 0) if isinstance(record, Acknowledged) else 0
         moments.append(Moment(max(moment.time, known), moment.what))
     life.moments = sorted(moments, key=lambda moment: (moment.time, _rank(moment.what)))
+
+
+def _reasons_to_deliver(received: Iterable[tuple[int, Sent]], others_in_quorum: int) -> dict[int, list[int]]:
+    """When a server learned that a transaction is committed: by COMMIT, or as leader by enough acknowledgements."""
+    reasons: dict[int, list[int]] = {}
+    acknowledged: Counter[int] = Counter()
+    for time, packet in sorted(received, key=lambda each: each[0]):
+        acknowledged[packet.zxid] += packet.kind == "ACK"
+        if packet.kind == "COMMIT" or (packet.kind == "ACK" and acknowledged[packet.zxid] == others_in_quorum):
+            reasons.setdefault(packet.zxid, []).append(time)
+    return reasons
 
 
 def _keep_apart(server: list[Life]) -> None:

@@ -18,8 +18,10 @@ from invariants.chain import Chain
 from invariants.events import AckEpoch, End, Event, Header, Zxid
 from invariants.trace import dump
 from zabcheck.ensemble.identity import Names
-from zabcheck.ensemble.lives import Life, Lives, Moment, read_lives
-from zabcheck.ensemble.recording import Disk, Sent
+from zabcheck.ensemble.lives import Left, Lives, Moment, Received, read_lives
+from zabcheck.ensemble.messages import Messages, Network
+from zabcheck.ensemble.order import Bound, Turn, in_order
+from zabcheck.ensemble.recording import Disk, Fault, Lost, Sent
 from zabcheck.ensemble.server_log import Delivering, Proposing
 from zabcheck.ensemble.watch import Watch
 
@@ -79,6 +81,8 @@ class _Observer:
         self.sources: list[str] = []
         self.notes: list[str] = []
         self.names = names_of(lives)
+        self.messages = Messages(self.names)
+        self.network = Network(lambda server: self.watches[server].incarnation)
         self.watches = {
             number: Watch(number, self.names, self._emit, self.notes.append, self._snapshot_of)
             for number in lives.by_server
@@ -96,14 +100,8 @@ class _Observer:
         return snapshot if not zxid.counter or snapshot.zxid == zxid else None
 
     def observe(self) -> Observation:
-        for life, what in _in_time(self.lives):
-            watch = self.watches[life.server]
-            if what == "begin":
-                watch.begin(life)
-            elif isinstance(what, Moment):
-                watch.see(what.what)
-            else:
-                watch.end(life)
+        for turn in in_order(self.lives):
+            self._take(turn)
         self._leave_out()
         # The last of what is missing may be the end of the recording, and everything before it is there.
         end = [] if self.lives.complete else [self.lives.missing[-1]]
@@ -118,6 +116,35 @@ class _Observer:
             header, tuple(self.events), tuple(self.sources), tuple(self.notes), (*holes, *end), tuple(holes)
         )
 
+    def _take(self, turn: Turn) -> None:
+        """What a turn leads to: a message is received before what it leads to, and sent after what it tells of."""
+        life, what = turn.life, turn.what
+        if life is None:
+            assert not isinstance(what, Moment | Bound), "those are of a life"
+            if isinstance(what, Lost):
+                self._show(self.messages.lost(what), f"packet {what.packet}")
+            else:
+                self._show(self.network.event(what), "proxy" if isinstance(what, Fault) else "driver")
+            return
+        watch = self.watches[life.server]
+        match what:
+            case Bound.BEGIN:
+                watch.begin(life)
+            case Bound.END:
+                watch.end(life)
+            case Moment(what=Received(packet)):
+                self._show(self.messages.received(packet, life.incarnation), f"packet {packet.packet}")
+                watch.see(what.what)
+            case Moment(what=Left(packet)):
+                watch.see(what.what)
+                self._show(self.messages.sent(packet, life.incarnation), f"packet {packet.packet}")
+            case Moment():
+                watch.see(what.what)
+
+    def _show(self, event: Event | None, source: str) -> None:
+        if event is not None:
+            self._emit(event, source)
+
     def _leave_out(self) -> None:
         """Without the history of a leader, those of its followers would seem to be the only ones it could take."""
         epochs = sorted(epoch for watch in self.watches.values() for epoch in watch.silent_epochs)
@@ -127,27 +154,6 @@ class _Observer:
         kept = [pair for pair in zip(self.events, self.sources, strict=True) if not isinstance(pair[0], AckEpoch)]
         self.events = [event for event, _ in kept]
         self.sources = [source for _, source in kept]
-
-
-def _in_time(lives: Lives) -> Iterator[tuple[Life, Moment | str]]:
-    """Everything that happened, in the order in which it is gone through; each server's own order is kept."""
-    turns: list[tuple[int, int, int, Life, Moment | str]] = []
-    for number, server in lives.by_server.items():
-        now = 0
-        steps: list[tuple[int, Life, Moment | str]] = []
-        for life in server:
-            steps.append((life.started.time, life, "begin"))
-            steps += [(moment.time, life, moment) for moment in life.moments]
-            if life.ended is not None:
-                steps.append((life.ended.time, life, "end"))
-            elif life.after is not None:
-                steps.append((life.after.time, life, "end"))
-        for index, (time, life, what) in enumerate(steps):
-            now = max(now, time)
-            turns.append((now, number, index, life, what))
-    turns.sort(key=lambda turn: turn[:3])
-    for *_, life, what in turns:
-        yield life, what
 
 
 def names_of(lives: Lives) -> Names:

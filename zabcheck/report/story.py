@@ -41,7 +41,7 @@ class Flight(Struct, frozen=True):
     @property
     def name(self) -> str:
         """Its name and what it carries: "NEWEPOCH(1)"."""
-        return f"{self.kind}({self.text})"
+        return f"{self.kind}({self.text})" if self.text else self.kind
 
 
 class Moment(Struct, frozen=True):

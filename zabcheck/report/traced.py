@@ -6,7 +6,6 @@ witness are shown; what is left out is counted. Time and memory are linear in th
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 
 from msgspec.structs import replace
 
@@ -52,6 +51,7 @@ from invariants import (
     Wake,
 )
 from zabcheck.report.explanation import explanation
+from zabcheck.report.folding import Placed, Row, fold, is_folded, many, merged
 from zabcheck.report.pieces import DELIVERED
 from zabcheck.report.story import Change, Flight, Moment, Story
 from zabcheck.report.story import State as Variables
@@ -60,26 +60,12 @@ from zabcheck.report.words import cut, name, said
 MOST_ROWS = 2000
 """Of a longer trace only about so many rows are shown."""
 LONGEST_VALUE = 40
-FEWEST_FOLDED = 3
-"""From so many on, what a process does to one transaction after the other shares a row, if rows are folded."""
-
-Placed = tuple[int, Event]
-"""The number of a line (or of an event), and what stands there."""
-Row = tuple[Placed, ...]
-"""What happened at once; not empty."""
 
 _BEGINNING: Mapping[str, str] = {"": "up", "epoch": "⊥", DELIVERED: "0"}
 _STARTS = (Receive, Elect, Crash, Recover, Broadcast, Restore, Halt, Corrupt, Pause, Wake, Stabilised, FinalRead)
 """What is never a consequence of the event before it."""
 _STIMULI = (Receive, Elect, Recover, Wake, Stabilised)
 """What a process reacts to. What it does of itself, as in a trace without messages, has a row to itself."""
-_FOLDED = {
-    Broadcast: "broadcasts",
-    Accept: "accepts",
-    Deliver: "delivers",
-    ClientAck: "tells clients of",
-}
-"""What happens to every transaction, and its verb."""
 _TOLD_BY_ROW = (Broadcast, Deliver, Ready, Restore, ClientAck, FinalRead, Crash, Halt)
 """What a row says anyway, beside its action."""
 
@@ -105,7 +91,7 @@ def story_of_trace(
     trace = tuple(placed for placed in events if not isinstance(placed[1], Send | Receive))
     witness = violation.witness if violation is not None else ()
     if folded:
-        rows = list(_fold(rows, witness))
+        rows = list(fold(rows, witness))
     flights = _flights(rows)
     moments = tuple(_moments(header.processes, rows, _worth_showing(rows, violation), flights, witness))
     shown = {moment.step for moment in moments}
@@ -122,7 +108,9 @@ def story_of_trace(
         moments=moments,
         delivered=first_deliveries(event for _, event in events),
         trace=trace,
-        flights=tuple(flight for flight in flights.values() if flight.sent in shown or flight.received in shown),
+        flights=tuple(
+            flight for flight in merged(flights.values()) if flight.sent in shown or flight.received in shown
+        ),
         initial=dict.fromkeys(range(1, header.processes + 1), _BEGINNING),
         settings=() if ordered else ("each process's own order only",),
         is_ordered=ordered,
@@ -180,48 +168,6 @@ def _goes_with(first: Event, event: Event) -> bool:
     if not isinstance(first, Broadcast | Deliver):
         return False
     return isinstance(event, Accept | Deliver | ClientAck) and event.txn == first.txn
-
-
-def _fold(rows: Iterable[Row], witness: Collection[Event]) -> Iterator[Row]:
-    """The rows, with one for each process and kind of event where nothing but work goes on; the witness stays alone.
-
-    Each process keeps its own order but for that. A row that begins with a recovery ends with it.
-    """
-    kept = set(witness)
-    work: list[Row] = []
-    apart = ([(placed,) for placed in row] if isinstance(row[0][1], Recover | Wake) else [row] for row in rows)
-    for row in chain.from_iterable(apart):
-        if any(type(event) not in _FOLDED or event in kept for _, event in row):
-            yield from _folded(work)
-            work = []
-            yield row
-        else:
-            work.append(row)
-    yield from _folded(work)
-
-
-def _folded(work: Sequence[Row]) -> Iterator[Row]:
-    """Rows in which nothing but work goes on, as few of them as tell the same."""
-    groups: dict[tuple[type[Event], int], list[Placed]] = {}
-    for row in work:
-        for number, event in row:
-            assert isinstance(event, Local)
-            groups.setdefault((type(event), event.process), []).append((number, event))
-    many = {key: tuple(group) for key, group in groups.items() if len(group) >= FEWEST_FOLDED}
-    few = [
-        tuple(
-            placed
-            for placed in row
-            if isinstance(placed[1], Local) and (type(placed[1]), placed[1].process) not in many
-        )
-        for row in work
-    ]
-    yield from sorted([*many.values(), *filter(None, few)], key=lambda row: row[0][0])
-
-
-def _is_folded(row: Row) -> bool:
-    kinds = {type(event) for _, event in row}
-    return len(row) >= FEWEST_FOLDED and len(kinds) == 1 and not kinds.isdisjoint(_FOLDED)
 
 
 def _worth_showing(rows: Sequence[Row], violation: Violation | None) -> set[int]:
@@ -332,9 +278,9 @@ def _moment(
 ) -> Moment:
     step, first = row[0]
     events = [event for _, event in row]
-    if _is_folded(row):
+    if is_folded(row):
         assert isinstance(first, Local)
-        return Moment(step, first.process, None, _many(events), (), (), (), changes, {})
+        return Moment(step, first.process, None, many(events, flights), (), (), (), changes, {})
     sent: dict[str, tuple[int, ...]] = {}
     for event in events:
         if isinstance(event, Send):
@@ -351,14 +297,6 @@ def _moment(
         changes=changes,
         unsynced={},
     )
-
-
-def _many(events: Sequence[Event]) -> str:
-    """What a folded row says."""
-    first, last = events[0], events[-1]
-    assert isinstance(first, Broadcast | Accept | Deliver | ClientAck)
-    assert isinstance(last, Broadcast | Accept | Deliver | ClientAck)
-    return f"{_FOLDED[type(first)]} {len(events):,} transactions, {first.txn.zxid} to {last.txn.zxid}"
 
 
 def _led_to(events: Iterable[Event], marked: Collection[Event]) -> Iterator[str]:
