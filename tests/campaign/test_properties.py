@@ -182,11 +182,10 @@ CRAFTED: dict[str, tuple[str, list[Event]]] = {
 }
 
 
-@pytest.mark.parametrize("many", [200, pytest.param(2000, marks=pytest.mark.slow)])
-def test_crafted_and_random_traces_and_the_literal_reading_in_any_order(
-    many: int, spark: "SparkSession", tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_crafted_and_random_traces_and_the_literal_reading_in_any_order(spark: "SparkSession", tmp_path: Path) -> None:
     """In one go, as what Spark does for a table of runs takes long for one as well."""
+    many = 2000
     names = list(CRAFTED)
     runs = {number: whole(events, processes=200) for number, (_, events) in enumerate(CRAFTED.values())}
     runs |= traces(range(10_000, 10_000 + many))

@@ -178,7 +178,10 @@ def test_the_swarm_makes_as_many_runs_as_it_is_told_to(zabcheck: Command) -> Non
 # Quorum systems and switches.
 
 
-@pytest.mark.parametrize("quorums", ["weights 2,1,1", "sets 1+2,2+3,1+3", "weights 1,0,0"])
+@pytest.mark.parametrize(
+    "quorums",
+    ["sets 1+2,2+3,1+3", *(pytest.param(name, marks=pytest.mark.slow) for name in ("weights 2,1,1", "weights 1,0,0"))],
+)
 def test_another_quorum_system_is_searched_and_saved(quorums: str, zabcheck: Command, tmp_path: Path) -> None:
     assert zabcheck(*SOUND_RUN, "--quorums", quorums, "--property", "integrity").code == 0
     result = zabcheck(*MUTANT_RUN, "--quorums", quorums, "--out", "found", "--format", "json")

@@ -22,7 +22,7 @@ SHOWN = {"docs/zookeeper.md": (0, 1, 2, 3), "README.md": (0, 3)}
 """Which paragraphs of the text: what is wrong, why, facts, what was done."""
 BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
 RUN = re.compile(r"```text\nLines .*\n(?:.*\n)*?```\n")
-"""The steps of the run; what is shown begins with the broadcast of the write, and ends where its last copy is cut off."""
+"""The steps of the run; what is shown begins with the broadcast of the write, ends where its last copy is cut off."""
 BEGIN, END = "broadcasts c3.1", "truncates its history"
 PACKETS = re.compile(r"```text\nPacket \d+ of server (?:.*\n)*?```\n")
 

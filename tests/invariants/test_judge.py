@@ -162,7 +162,7 @@ def test_events_of_no_property_are_counted_and_change_nothing() -> None:
 
 def test_a_fork_says_what_a_judge_says_that_saw_the_same() -> None:
     """At any point of a trace, with whatever is still waiting there; and the original goes its own way."""
-    for seed in range(1500):
+    for seed in range(750):
         events, other = random_trace(seed).events, random_trace(seed + 5000).events
         at = Random(seed).randint(0, len(events))
         highest = 1 + max((event.incarnation for event in events), default=0)  # type: ignore[attr-defined]  # all local

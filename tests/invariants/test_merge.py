@@ -39,7 +39,11 @@ def merged(logs: Sequence[Sequence[Event]], header: Header = HEADER) -> list[Eve
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(first, first + BLOCK) for first in range(0, 1500, BLOCK)], ids=lambda seeds: f"from-{seeds[0]}"
+    "seeds",
+    [
+        pytest.param(range(first, first + BLOCK), marks=[pytest.mark.slow] if first else [], id=f"from-{first}")
+        for first in range(0, 1500, BLOCK)
+    ],
 )
 def test_the_verdicts_are_those_of_the_one_file(seeds: range) -> None:
     for seed in seeds:

@@ -22,8 +22,14 @@ from tests.invariants.traces import random_trace
 NAMES = list(ORACLES)
 TRACES = 2000
 BLOCK = 500
+QUICK = 3000
+"""Seeds from here on are for the slow tier."""
 blocks = pytest.mark.parametrize(
-    "seeds", [range(first, first + BLOCK) for first in range(0, 8000, BLOCK)], ids=lambda seeds: f"from-{seeds[0]}"
+    "seeds",
+    [
+        pytest.param(range(first, first + BLOCK), marks=[] if first < QUICK else [pytest.mark.slow], id=f"from-{first}")
+        for first in range(0, 8000, BLOCK)
+    ],
 )
 
 ORDERS: tuple[Order, ...] = ("global", "per-process")
@@ -69,7 +75,7 @@ def test_every_verdict_and_witness_is_that_of_the_literal_reading(seeds: range) 
 @pytest.mark.parametrize("name", ["majority", "weights 3,1,1,1", "weights 0,1,1,0", "sets 1+2,2+3,1+3", "sets 2"])
 def test_so_it_is_of_what_is_chosen_by_another_quorum_system(name: str) -> None:
     quorums = quorums_of(name, 4)
-    for seed in range(TRACES // 2):
+    for seed in range(TRACES // 4):
         events = random_protocol_trace(seed).events
         for order in ORDERS:
             [verdict] = check(whole(events, order, processes=4, quorums=name), ["chosen"])

@@ -64,6 +64,7 @@ def test_the_report_is_shown_and_no_python(folder: Path) -> None:
     assert "FAILED test_mine.py::TestHasty::runTest" in out
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_counterexample_wherever_it_is_written_and_in_workers(folder: Path) -> None:
     printed(folder)
     there = printed(folder, "--zabcheck-out=elsewhere")
@@ -82,6 +83,7 @@ def test_a_folder_that_the_test_names_wins(folder: Path) -> None:
     assert not (folder / "elsewhere").exists()
 
 
+@pytest.mark.slow
 def test_without_the_plugin_a_test_fails_with_the_same_report(folder: Path) -> None:
     out = printed(folder, "-p", "no:zabcheck")
     assert "agreement is violated" in out
@@ -89,7 +91,7 @@ def test_without_the_plugin_a_test_fails_with_the_same_report(folder: Path) -> N
     assert len(saved(folder / "reports")) == 8
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize("workers", [pytest.param("0", marks=pytest.mark.slow), "1"])
 def test_the_summary_has_one_line_a_test_also_in_ci(
     folder: Path, monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:

@@ -44,7 +44,10 @@ def everything(searched: Space, explored: Explored) -> tuple[object, ...]:
     return explored, list(searched.rows())
 
 
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize(
+    "name",
+    ["reduction", "neither", *(pytest.param(name, marks=pytest.mark.slow) for name in ("symmetry", "a mutant"))],
+)
 def test_a_search_in_portions_finds_what_one_without_a_break_finds(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

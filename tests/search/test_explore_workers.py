@@ -66,7 +66,7 @@ def test_any_number_of_workers_finds_what_one_finds(name: str) -> None:
 
 
 @pytest.mark.usefixtures("small_levels")
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.3, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.02, 0.9))])
 def test_how_a_level_is_cut_makes_no_difference(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     one = space("symmetry")
     expected = everything(one, one.explore())

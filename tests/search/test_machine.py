@@ -91,7 +91,7 @@ def test_another_seed_means_other_runs() -> None:
     assert choices(1) != choices(2)
 
 
-@pytest.mark.parametrize("processes", [3, 5])
+@pytest.mark.parametrize("processes", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_the_default_profile_reaches_three_epochs_in_three_runs_of_ten(processes: int) -> None:
     counted = tally(processes, 400)
     shares = {goal: count / counted.runs for goal, count in counted.goals.items()}
@@ -114,7 +114,7 @@ def test_any_number_of_processes_can_be_searched(processes: int) -> None:
     assert tally(processes, 60).goals["three epochs"] > 0
 
 
-@pytest.mark.parametrize("processes", [3, 5])
+@pytest.mark.parametrize("processes", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int) -> None:
     """Of the coarse ones one cannot tell from what they executed; each has its rule."""
     runs: list[set[type[Choice]]] = []

@@ -28,7 +28,7 @@ def steps(schedule: Schedule, property_: str) -> int:
     return failure.steps
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 def test_it_breaks_the_same_property_in_no_more_steps(seed: int) -> None:
     schedule = found("no-truncation", seed, "total order")
     short = shortest(schedule, "total order")
@@ -46,6 +46,7 @@ def test_what_leaving_out_gets_stuck_with_becomes_shorter() -> None:
     assert [steps(shortest(each, "primary integrity"), "primary integrity") for each in schedules] == [20] * 4
 
 
+@pytest.mark.slow
 def test_the_same_schedule_leads_to_the_same() -> None:
     schedule = found("keep-own-history", 1, "primary integrity")
     assert shortest(schedule, "primary integrity") == shortest(schedule, "primary integrity")
