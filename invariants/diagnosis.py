@@ -18,6 +18,7 @@ _STARTS = {
     b"\xfd7zXZ\x00": "text, this is compressed with xz: decompress it first (unxz)",
     b"BZh": "text, this is compressed with bzip2: decompress it first (bunzip2)",
     b"PK\x03\x04": "text, this is a zip archive: extract it first (unzip)",
+    b'{"record":"run"': "something else, this records an ensemble: `zabcheck zookeeper judge` takes its folder",
 }
 _INVALID = re.compile(r"Invalid (?:enum )?value (.*)", re.DOTALL)
 _STEP = re.compile(r"\[[^]]*]|(\w+)")

@@ -294,12 +294,12 @@ def wrong_quorum(event: Stabilised, quorums: Quorums) -> str | None:
 
 def _reason(error: Exception, line: bytes, number: int) -> str:
     """Which field it is, if one can be named, and what is wrong."""
+    if number == 1 and (found := foreign(line)):
+        return f": expected {found}"
     if number == 1 and b'"choices"' in line:
         return ": expected a trace, this looks like a schedule"
     if isinstance(error, RecursionError):
         return ": nested too deeply"
-    if number == 1 and (found := foreign(line)):
-        return f": expected {found}"
     if not line.strip():
         return ": expected a JSON object, found a blank line: leave it out"
     if b"\r" in line.rstrip(b"\r\n"):

@@ -21,6 +21,7 @@ from zabcheck.simulation.schedule import AnyChoice, Heal, Hold
 
 OF_ZAB = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab"]
 TRACE = trace_of([*SENT, *DELIVERED])
+RECORDING = Path(__file__).parents[1] / "ensemble/lost-write-3.8.0/recording.jsonl"
 TAGS = [*(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)), "header", "end"]
 BLANK = "expected a JSON object, found a blank line: leave it out"
 LONG = "x" * 300
@@ -105,6 +106,10 @@ def message(zabcheck: Command, *arguments: str | Path) -> str:
             replaced(b'"process":1,"incarnation":0', b'"process":1,"incarnation":1'),
             ", line 3, field `incarnation`: expected 1 or more at process 1, found 0: a process's own events must be "
             "in order",
+        ),
+        (
+            whole(RECORDING.read_bytes()),
+            ", line 1: expected something else, this records an ensemble: `zabcheck zookeeper judge` takes its folder",
         ),
         (whole(CALM_SCHEDULE), ", line 1: expected a trace, this looks like a schedule"),
         (whole(CALM_SCHEDULE.replace(b"\n", b"")), ", line 1: expected a trace, this looks like a schedule"),

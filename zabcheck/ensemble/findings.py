@@ -15,9 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from invariants.events import ClientAck, Deliver, FinalRead, Restore, Txn, Zxid
-from zabcheck.ensemble.identity import Names
 from zabcheck.ensemble.lives import Life, Lives
-from zabcheck.ensemble.observe import Observation, names_of
+from zabcheck.ensemble.observe import Observation
 from zabcheck.ensemble.recording import Acknowledged, Asked, Disk, Exited, NotRead
 from zabcheck.ensemble.server_log import Digest, Failure, Phase, State
 
@@ -176,19 +175,18 @@ def _of_end(life: Life) -> Iterator[Finding]:
 
 
 def _witnesses(lives: Lives, observation: Observation) -> Iterator[Finding]:
-    names = names_of(lives)
-    created = _created(lives, names)
-    yield from _answers(lives, observation, names)
+    created = _created(lives)
+    yield from _answers(lives, observation)
     yield from _reads(observation, created)
 
 
-def _created(lives: Lives, names: Names) -> dict[Txn, str]:
+def _created(lives: Lives) -> dict[Txn, str]:
     """The nodes of clients, by the transaction that created each; what nobody asked for is left out."""
     asked = {record.path for record in lives.records if isinstance(record, Asked)}
-    return {txn: path for txn, path in names.created(_CREATES).items() if path in asked}
+    return {txn: path for txn, path in lives.names.created(_CREATES).items() if path in asked}
 
 
-def _answers(lives: Lives, observation: Observation, names: Names) -> Iterator[Finding]:
+def _answers(lives: Lives, observation: Observation) -> Iterator[Finding]:
     """What clients were told, against the logs and the reads; the same contradiction at one server is one finding."""
     paths = {(record.client, record.number): record.path for record in lives.records if isinstance(record, Asked)}
     delivered = {event.txn for event in observation.events if isinstance(event, Deliver)}
@@ -199,8 +197,8 @@ def _answers(lives: Lives, observation: Observation, names: Names) -> Iterator[F
         if not isinstance(record, Acknowledged):
             continue
         path = paths.get((record.client, record.number), "")
-        txn = names.find(Zxid.unpack(record.zxid), path)
-        known = "" if txn is None else names.path(txn)
+        txn = lives.names.find(Zxid.unpack(record.zxid), path)
+        known = "" if txn is None else lives.names.path(txn)
         but = []
         if txn is None:
             but.append(("which no log, packet or disk has", ""))
@@ -264,7 +262,6 @@ def coverage(lives: Lives, observation: Observation) -> list[Coverage]:
 
     What a snapshot brought counts as delivered. O(events + records of the logs).
     """
-    names = names_of(lives)
     delivered: dict[int, dict[Txn, None]] = {}
     restored: dict[int, Zxid] = {}
     for event in observation.events:
@@ -279,7 +276,7 @@ def coverage(lives: Lives, observation: Observation) -> list[Coverage]:
         if disk is None or not own:
             continue
         last, brought = max(txn.zxid for txn in own), restored.get(number)
-        logged = dict.fromkeys(txn for txn in map(names.txn, disk.log) if txn.zxid <= last)
+        logged = dict.fromkeys(txn for txn in map(lives.names.txn, disk.log) if txn.zxid <= last)
         missing = [txn for txn in logged if txn not in own and (brought is None or txn.zxid > brought)]
         found.append(Coverage(number, len(logged), len(logged) - len(missing), tuple(missing)))
     return found

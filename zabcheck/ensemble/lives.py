@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from zabcheck.ensemble.identity import Names
 from zabcheck.ensemble.recording import (
     Acknowledged,
     AnyRecord,
@@ -40,6 +41,7 @@ from zabcheck.ensemble.server_log import (
     NewLeader,
     Persisted,
     Phase,
+    Proposing,
     ServerLog,
     State,
     Supporters,
@@ -137,7 +139,10 @@ class Life(Struct, eq=False):
 
 
 class Lives(Struct, eq=False):
-    """A whole recording. `by_server` has the incarnations of each server in order; `missing` says what is not there."""
+    """A whole recording. `by_server` has the incarnations of each server in order; `missing` says what is not there.
+
+    `names` has the names of all transactions that anybody tells of.
+    """
 
     run: Run
     records: list[AnyRecord]
@@ -145,6 +150,7 @@ class Lives(Struct, eq=False):
     complete: bool
     missing: list[str]
     folder: Path = Path()
+    names: Names = field(default_factory=lambda: Names(()))
 
 
 def read_lives(folder: Path) -> Lives:
@@ -172,6 +178,7 @@ def read_lives(folder: Path) -> Lives:
             wiped.remove(record.server)
             life = lives.by_server[record.server][-1]
             life.wiped, life.before = True, None
+    lives.names = _names(lives)
     _give_answers(lives)
     traffic = _Traffic(records, lives)
     for server in lives.by_server.values():
@@ -422,3 +429,20 @@ def _iterations(log: ServerLog, sent: list[Sent]) -> list[Iteration]:
         elif begun and begun[-1].epoch is None:
             begun[-1].epoch = packet.zxid >> 32
     return found
+
+
+def _names(lives: Lives) -> Names:
+    """The names of all transactions that anybody tells of. O(their number)."""
+    names = Names(lives.records)
+    for record in lives.records:
+        if isinstance(record, Disk):
+            for logged in record.log:
+                names.learn(logged)
+        elif isinstance(record, Sent) and record.txn is not None and record.kind in ("PROPOSAL", "INFORM"):
+            names.learn(record.txn)
+    for server in lives.by_server.values():
+        for life in server:
+            for line in life.log.lines:
+                if isinstance(line, Proposing | Delivering):
+                    names.txn(line)
+    return names

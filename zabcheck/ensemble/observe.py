@@ -17,12 +17,10 @@ from msgspec import Struct
 from invariants.chain import Chain
 from invariants.events import AckEpoch, End, Event, Header, Zxid
 from invariants.trace import dump
-from zabcheck.ensemble.identity import Names
 from zabcheck.ensemble.lives import Left, Lives, Moment, Received, read_lives
 from zabcheck.ensemble.messages import Messages, Network
 from zabcheck.ensemble.order import Bound, Turn, in_order
-from zabcheck.ensemble.recording import Disk, Fault, Lost, Sent
-from zabcheck.ensemble.server_log import Delivering, Proposing
+from zabcheck.ensemble.recording import Fault, Lost
 from zabcheck.ensemble.watch import Watch
 
 TRACE = "trace.jsonl"
@@ -80,11 +78,10 @@ class _Observer:
         self.events: list[Event] = []
         self.sources: list[str] = []
         self.notes: list[str] = []
-        self.names = names_of(lives)
-        self.messages = Messages(self.names)
+        self.messages = Messages(lives.names)
         self.network = Network(lambda server: self.watches[server].incarnation)
         self.watches = {
-            number: Watch(number, self.names, self._emit, self.notes.append, self._snapshot_of)
+            number: Watch(number, lives.names, self._emit, self.notes.append, self._snapshot_of)
             for number in lives.by_server
         }
 
@@ -154,20 +151,3 @@ class _Observer:
         kept = [pair for pair in zip(self.events, self.sources, strict=True) if not isinstance(pair[0], AckEpoch)]
         self.events = [event for event, _ in kept]
         self.sources = [source for _, source in kept]
-
-
-def names_of(lives: Lives) -> Names:
-    """The names of all transactions that anybody tells of. O(their number)."""
-    names = Names(lives.records)
-    for record in lives.records:
-        if isinstance(record, Disk):
-            for logged in record.log:
-                names.learn(logged)
-        elif isinstance(record, Sent) and record.txn is not None and record.kind in ("PROPOSAL", "INFORM"):
-            names.learn(record.txn)
-    for server in lives.by_server.values():
-        for life in server:
-            for line in life.log.lines:
-                if isinstance(line, Proposing | Delivering):
-                    names.txn(line)
-    return names
