@@ -185,6 +185,19 @@ def test_a_recording_that_is_cut_off_is_partial(zabcheck: Command, tmp_path: Pat
         assert "1 run was not recorded to the end" in result.out
 
 
+def test_the_report_of_a_run_without_a_violation_shows_the_run(zabcheck: Command, tmp_path: Path) -> None:
+    """Also of one whose schedule is not known: whoever made the recording may have had none."""
+    shutil.copytree(HEALTHY, tmp_path / "run")
+    result = zabcheck("zookeeper", "judge", "run", "--write")
+    assert (result.code, result.err) == (0, "")
+    wrote = [line for line in result.out.splitlines() if line.startswith("wrote ")]
+    assert wrote == [f"wrote run/{name}" for name in ("trace.jsonl", "report.txt", "report.html")]
+    told = (tmp_path / "run/report.txt").read_text()
+    assert told.startswith("no property is violated\n")
+    assert "← p1 FOLLOWERINFO(0), promises epoch 1" in told
+    assert "zabcheck replay" not in told + (tmp_path / "run/report.html").read_text()
+
+
 def test_a_log_line_that_is_not_understood(zabcheck: Command, tmp_path: Path) -> None:
     shutil.copytree(HEALTHY, tmp_path / "run")
     log = tmp_path / "run/server-1.0.log"

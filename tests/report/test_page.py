@@ -421,8 +421,13 @@ def test_the_filter_has_each_kind_of_message() -> None:
         assert len(drawn) == len([f for f in story.flights if f.kind == kind and f.sender != f.to])
 
 
+def test_what_is_violated_is_in_red() -> None:
+    assert '<h1 class="fine">' not in made("usual")
+    assert "<h1>" in made("usual")
+
+
 def test_where_nothing_happened_there_is_nothing_to_step_through() -> None:
     text = made("empty")
     assert 'id="data"' not in text
     assert 'id="run"' not in text
-    assert "no property is violated" in text
+    assert '<h1 class="fine">no property is violated</h1>' in text

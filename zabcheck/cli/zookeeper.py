@@ -42,6 +42,7 @@ from zabcheck.report.story import Story
 from zabcheck.report.traced import story_of_trace
 from zabcheck.report.words import as_text
 
+SCHEDULE = "schedule.json"
 FAILURES_IN_A_ROW = 3
 """After so many runs in a row in which the ensemble itself failed there are no more."""
 
@@ -148,6 +149,7 @@ class Searching:
                 "zookeeper",
                 **self.summary.as_json(),
                 counterexample=story
+                and story.violation
                 and {"violation": story.violation, "schedule": schedule, "files": [as_text(file) for file in files]},
                 kept=[as_text(folder) for folder in self.kept],
             )
@@ -234,19 +236,18 @@ class Searching:
             print_path(console, f"kept {folder}")
 
 
-def keep(folder: Path, schedule: EnsembleSchedule, judged: Judged) -> list[Path]:
-    """Write trace and schedule beside the recording."""
-    return [write(folder / "schedule.json", schedules.encode(schedule)), write_trace(judged.observation, folder)]
+def keep(folder: Path, schedule: EnsembleSchedule | None, judged: Judged) -> list[Path]:
+    """Write the schedule, if it is known, and the trace beside the recording."""
+    saved = [] if schedule is None else [write(folder / SCHEDULE, schedules.encode(schedule))]
+    return [*saved, write_trace(judged.observation, folder)]
 
 
-def save_report(schedule: EnsembleSchedule, judged: Judged) -> tuple[Story | None, list[Path]]:
-    """The report of a run in which a property is violated, with trace and schedule, beside its recording."""
+def save_report(schedule: EnsembleSchedule | None, judged: Judged) -> tuple[Story, list[Path]]:
+    """The report of a run, with trace and schedule, beside its recording."""
     saved = keep(judged.folder, schedule, judged)
-    if not judged.violated:
-        return None, saved
     story = story_of(judged)
     for suffix in TOLD:
-        content = FORMS[suffix].make(story, saved[0].name)
+        content = FORMS[suffix].make(story, "" if schedule is None else SCHEDULE)
         saved.append(write(judged.folder / f"report{suffix}", content))
     return story, saved
 

@@ -32,9 +32,10 @@ def page(story: Story, file: str = "FILE") -> str:
     """The whole page; `file` is the name of the schedule."""
     labels = labels_by_step(story)
     title = heading(story)
+    fine = "" if story.violation is not None or story.raised is not None else ' class="fine"'
     body = "".join(
         (
-            f"<header>\n<h1>{text(title)}</h1>\n{_summary(story)}</header>\n<main>\n",
+            f"<header>\n<h1{fine}>{text(title)}</h1>\n{_summary(story)}</header>\n<main>\n",
             _what_happened(story),
             _done(story),
             _run(story, labels) if story.moments else "",
@@ -367,7 +368,7 @@ def _again(story: Story, file: str) -> str:
             + _to_copy("schedule", "Schedule", story.schedule.decode())
             + _to_copy("regression", "Regression test for pytest", regression_test(story))
         )
-    if story.done:
+    if story.done and file:
         parts.append(
             f"<p>Saved as <code>{text(file)}</code>; <code>zabcheck replay {text(file)}</code> does it to another "
             "ensemble. Servers have clocks and threads of their own, so it may take several times to show again.</p>\n"
