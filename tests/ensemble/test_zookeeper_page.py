@@ -1,4 +1,4 @@
-"""docs/zookeeper.md, README.md and a page show what is said of a recorded run of ZooKeeper 3.8.0 that lost a write.
+"""docs/zookeeper.md, README.md, a picture and a page show a recorded run of ZooKeeper 3.8.0 that lost a write.
 
 Another page shows one that did not.
 
@@ -8,12 +8,18 @@ Another page shows one that did not.
 import re
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from invariants import Crash, Truncate
 from zabcheck.cli.zookeeper import story_of
 from zabcheck.ensemble import schedule as schedules
 from zabcheck.ensemble.judge import judge
+from zabcheck.report.diagram import stand_alone
 from zabcheck.report.packets import render_divergence
 from zabcheck.report.page import page
 from zabcheck.report.pen import text_of
+from zabcheck.report.pieces import labels_by_step
+from zabcheck.report.story import Story
 from zabcheck.report.terminal import to_text
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +28,8 @@ SCHEDULE = "docs/examples/zookeeper-lost-write.schedule.json"
 PAGE = ROOT / "docs/examples/zookeeper-lost-write.html"
 HEALTHY = Path(__file__).parent / "healthy-3.8.0"
 HEALTHY_PAGE = ROOT / "docs/examples/zookeeper-healthy.html"
-SHOWN = {"docs/zookeeper.md": (0, 1, 2, 3), "README.md": (0, 3)}
+PICTURE = ROOT / "docs/examples/zookeeper-lost-write.svg"
+SHOWN = {"docs/zookeeper.md": (0, 1, 2, 3), "README.md": (0,)}
 """Which paragraphs of the text: what is wrong, why, facts, what was done."""
 BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
 RUN = re.compile(r"```text\nLines .*\n(?:.*\n)*?```\n")
@@ -42,6 +49,7 @@ def texts() -> dict[Path, str]:
     head, *rows = next(each for each in paragraphs if each.startswith("Lines ")).splitlines()
     begin, end = (next(number for number, row in enumerate(rows) if word in row) for word in (BEGIN, END))
     run = "```text\n" + "\n".join([head, *rows[begin : end + 1]]) + "\n```\n"
+    told[PICTURE] = stand_alone(decisive(story), labels_by_step(story))
     for name, chosen in SHOWN.items():
         block = "```text\n" + "\n\n".join(paragraphs[number] for number in chosen) + "\n```\n"
         document = (ROOT / name).read_text(encoding="utf-8")
@@ -50,10 +58,22 @@ def texts() -> dict[Path, str]:
     return told
 
 
+def decisive(story: Story) -> Story:
+    """The part of the run from the crash before the write is broadcast to where its last copy is cut off."""
+    first, last = (
+        next(moment.step for moment in story.moments if any(map(wanted, moment.shown)))
+        for wanted in (lambda event: isinstance(event, Crash), lambda event: isinstance(event, Truncate))
+    )
+    moments = tuple(moment for moment in story.moments if first <= moment.step <= last)
+    sent = tuple(flight for flight in story.flights if flight.sent is not None and first <= flight.sent <= last)
+    return replace(story, moments=moments, flights=sent)
+
+
 def test_the_pages_are_up_to_date() -> None:
     for path, text in texts().items():
         assert path.read_text(encoding="utf-8") == text
-        assert path.suffix == ".html" or BLOCK.search(text)
+        assert path.suffix in (".html", ".svg") or BLOCK.search(text)
+    assert f"]({PICTURE.relative_to(ROOT)})" in (ROOT / "README.md").read_text(encoding="utf-8")
     page_of_docs = (ROOT / "docs/zookeeper.md").read_text(encoding="utf-8")
     assert RUN.search(page_of_docs)
     assert PACKETS.search(page_of_docs)
