@@ -10,6 +10,7 @@ from invariants import Broadcast, Deliver, Event, Header, Zxid, trace
 from invariants.events import Txn
 from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, DELIVERED, SENT, A, B, process, trace_of
 from tests.cli.conftest import Command
+from zabcheck.cli.explain import FOLDED_FROM
 from zabcheck.report.exports import FORMS
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
@@ -182,6 +183,18 @@ def test_bad_input_is_one_line_and_nothing_is_written(
     assert result.err.startswith(f"zabcheck: {said}")
     assert result.err.count("\n") == 1
     assert {path: path.lstat().st_mtime_ns for path in files.iterdir()} == before
+
+
+@pytest.mark.parametrize(("count", "folded"), [(FOLDED_FROM // 3 - 1, False), (FOLDED_FROM // 3, True)])
+def test_in_a_long_trace_what_happens_to_many_transactions_is_told_at_once(
+    count: int, folded: bool, tmp_path: Path, zabcheck: Command
+) -> None:
+    txns = [Txn(Zxid(1, number), "v") for number in range(1, count + 1)]
+    events = [event for txn in txns for event in (Broadcast(1, 0, 1, txn), Deliver(1, 0, txn), Deliver(2, 0, txn))]
+    (tmp_path / "long.jsonl").write_bytes(trace_of(events))
+    told = zabcheck("explain", "long.jsonl").out
+    assert (f"broadcasts {count} transactions, ⟨1,1⟩ to ⟨1,{count}⟩" in told) == folded
+    assert len(told.splitlines()) < 60 if folded else len(told.splitlines()) > count
 
 
 def test_a_value_can_do_nothing(tmp_path: Path, zabcheck: Command) -> None:

@@ -34,6 +34,8 @@ from zabcheck.simulation.schedule import Schedule
 MOST_EVENTS = 2_000_000
 """The longest trace that is explained; a longer one would not fit into memory with what is said of it."""
 
+FOLDED_FROM = 300
+"""In a trace of so many events the work on many transactions shares rows."""
 MOST_EVENTS_IN_GRAPHS = 500_000
 """Of a longer trace no form is written that holds a graph."""
 MOST_PROCESSES = 999
@@ -205,7 +207,7 @@ def explain_trace(
         return executed
     lines = [each for each in kept[1:] if not isinstance(each[1], End)]
     digest = sha256(b"".join(trace_format.dump(event for _, event in kept))).hexdigest()
-    return story_of_trace(header, lines, verdicts, unit=unit, sha256=digest)
+    return story_of_trace(header, lines, verdicts, unit=unit, sha256=digest, folded=len(lines) >= FOLDED_FROM)
 
 
 def executed_again(header: Header, events: list[Event], properties: list[str] | None) -> Story | None:
