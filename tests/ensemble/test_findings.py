@@ -6,10 +6,10 @@ import pytest
 
 from tests.ensemble.recordings import Recording, create, zxid
 from tests.ensemble.test_observe import HEALTHY, A, B, C, healthy, txn
-from zabcheck.ensemble.findings import EXPECTED, Coverage, Finding, coverage, findings, is_expected
+from zabcheck.ensemble.findings import EXPECTED, LATE, Coverage, Finding, coverage, findings, is_expected
 from zabcheck.ensemble.lives import read_lives
 from zabcheck.ensemble.observe import observe
-from zabcheck.ensemble.recording import NotRead
+from zabcheck.ensemble.recording import LoggedTxn, NotRead
 from zabcheck.ensemble.server_log import Failure
 
 
@@ -111,6 +111,65 @@ def test_an_error_is_told_with_the_step_of_zab_and_counted(recording: Recording)
         "at org.apache.zookeeper.server.quorum.Learner.read(Learner.java:7)"
     )
     assert wrong[0].source == "server-2.0.log:1"
+
+
+def leaves(recording: Recording, *, delivers: LoggedTxn, reach: int, looks_first: bool = False) -> None:
+    """Server 1 delivers while it leaves its leader; its memory reaches up to ⟨1,`reach`⟩ by then, says its election."""
+
+    def deliver() -> None:
+        recording.deliver(1, txn=delivers)
+        recording.line(1, "DataTree", f"Message:Digests are not matching. Value is Zxid. Value:{delivers.zxid}", "WARN")
+        recording.line(1, "DataTree", f"First digest mismatch on txn: 7,1,{delivers.zxid},5,15", "ERROR")
+
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    for each in (A, B, C):
+        recording.accept(3, [1, 2], each)
+    recording.deliver(1, 2, 3, txn=A)
+    if not looks_first:
+        deliver()
+    recording.look(1, 2, reach=zxid(1, reach))
+    if looks_first:
+        deliver()
+
+
+@pytest.mark.parametrize("looks_first", [False, True])
+def test_a_digest_of_what_is_delivered_when_the_log_was_loaded_further_is_told_from_others(
+    recording: Recording, looks_first: bool
+) -> None:
+    """As 3.6.3 was seen to do it: the thread that delivers is slower than the one that loads the log."""
+    leaves(recording, delivers=B, reach=3, looks_first=looks_first)
+    recording.end(1, 2, 3)
+    told = of(recording.folder, "digest mismatch")
+    assert told == [
+        (1, f"Message:Digests are not matching. Value is Zxid. Value:{B.zxid}: {LATE}"),
+        (1, f"First digest mismatch on txn: 7,1,{B.zxid},5,15: {LATE}"),
+    ]
+
+
+@pytest.mark.parametrize("looks_first", [False, True])
+def test_a_digest_of_the_last_that_a_server_has_is_no_such_one(recording: Recording, looks_first: bool) -> None:
+    leaves(recording, delivers=B, reach=2, looks_first=looks_first)
+    recording.end(1, 2, 3)
+    assert [LATE in text for _, text in of(recording.folder, "digest mismatch")] == [False, False]
+
+
+def test_a_server_whose_digest_goes_on_not_to_fit_has_another_history(recording: Recording) -> None:
+    leaves(recording, delivers=B, reach=3)
+    recording.line(1, "DataTree", f"[2 times] Message: Digests are not matching. Last value:{C.zxid}", "WARN")
+    recording.end(1, 2, 3)
+    assert [LATE in text for _, text in of(recording.folder, "digest mismatch")] == [False, False, False]
+
+
+def test_a_digest_in_the_middle_of_what_a_server_delivers_is_no_such_one(recording: Recording) -> None:
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.deliver(1, txn=A)
+    recording.line(1, "DataTree", f"Message:Digests are not matching. Value is Zxid. Value:{A.zxid}", "WARN")
+    recording.deliver(1, txn=B)
+    recording.look(1, reach=C.zxid)
+    recording.end(1, 2, 3)
+    assert [LATE in text for _, text in of(recording.folder, "digest mismatch")] == [False]
 
 
 def test_a_server_that_cannot_start_is_told_from_one_that_ends(recording: Recording) -> None:

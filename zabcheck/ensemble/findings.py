@@ -18,7 +18,7 @@ from invariants.events import ClientAck, Deliver, FinalRead, Restore, Txn, Zxid
 from zabcheck.ensemble.lives import Life, Lives
 from zabcheck.ensemble.observe import Observation
 from zabcheck.ensemble.recording import Acknowledged, Asked, Disk, Exited, NotRead
-from zabcheck.ensemble.server_log import Digest, Failure, Phase, State
+from zabcheck.ensemble.server_log import Delivering, Digest, Election, Failure, Phase, State
 
 EXPECTED = (
     ("", r"java\.net\.(SocketException|SocketTimeoutException|ConnectException)\b", "a connection was lost"),
@@ -45,6 +45,10 @@ _EXPECTED = tuple((re.compile(message), re.compile(exception)) for message, exce
 _EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b.*")
 _CAUSE = "Caused by: "
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
+_DIGEST_OF = re.compile(r"\b[Vv]alue:(\d+)|on txn: -?\d+,-?\d+,(\d+),")
+"""After which transaction a server says that a digest does not fit; a message may have none."""
+LATE = "it was delivered when its server left its leader, and had loaded its log further already"
+"""What is told of a digest mismatch that says nothing of the server's history."""
 _CREATES = (1, 15, 19, 21)
 """The types of transactions that create a node (ZooDefs.OpCode)."""
 
@@ -105,6 +109,7 @@ def _of_log(life: Life) -> Iterator[Finding]:
     """The errors that no fault explains, the same ones counted."""
     found: dict[tuple[str, str, str], Finding] = {}
     step = "start"
+    late = _is_late(life)
     for line in life.log.lines:
         if isinstance(line, State):
             step = "election" if line.role == "looking" else "discovery"
@@ -112,7 +117,7 @@ def _of_log(life: Life) -> Iterator[Finding]:
             step = _step(line.text) or step
         elif isinstance(line, Failure | Digest):
             kind = "digest mismatch" if isinstance(line, Digest) else "error"
-            text = line.message if isinstance(line, Digest) else _text(line)
+            text = line.message + (f": {LATE}" if late else "") if isinstance(line, Digest) else _text(line)
             if isinstance(line, Failure) and is_expected(line):
                 continue
             key = kind, step, _NUMBERS.sub("…", text)
@@ -121,6 +126,34 @@ def _of_log(life: Life) -> Iterator[Finding]:
             first = known or Finding(kind, life.server, life.incarnation, step, text, source, 0)
             found[key] = replace(first, count=first.count + 1)
     yield from found.values()
+
+
+def _is_late(life: Life) -> bool:
+    """Whether all its digest mismatches are of one transaction, which it delivered when its tree was ahead of that.
+
+    A server that leaves its leader loads its log up to the end (ZooKeeperServer.shutdown), while the thread that
+    delivers may be about to apply a transaction (CommitProcessor.shutdown does not wait for it). The tree has that one
+    by then, and those after it; it is compared with what it was right after that one. What is seen of it: the last
+    transaction that is delivered before an election, or one during it, is earlier than the zxid that the server says
+    there.
+    """
+    late: dict[int, bool] = {}
+    last = reach = 0
+    looking = False
+    for line in life.log.lines:
+        if isinstance(line, State):
+            looking = line.role == "looking"
+            if not looking:
+                last = reach = 0
+        elif isinstance(line, Delivering):
+            last = line.zxid
+        elif isinstance(line, Election):
+            reach = line.zxid
+        if looking and last:
+            late[last] = last < reach
+    digests = [_DIGEST_OF.search(line.message) for line in life.log.lines if isinstance(line, Digest)]
+    zxids = dict.fromkeys(int(match[1] or match[2]) for match in digests if match is not None)
+    return len(zxids) == 1 and late.get(next(iter(zxids)), False)
 
 
 def _step(phase: str) -> str:

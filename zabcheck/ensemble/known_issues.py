@@ -2,7 +2,7 @@
 
 A signature is no proof: another bug may look the same. It is asked only for versions that have the bug, as read in
 ZooKeeper's sources at its release tags. An entry's `affected` are those versions: from the first, up to the one that is
-cured (None: there is none up to 3.9.5).
+cured (None: there is none up to 3.9.5). One bug is here of which no issue is known: its key is `NO_NUMBER`.
 
 Not here, although they concern Zab: those that were cured before 3.6, the oldest version that can be run
 (ZOOKEEPER-335, 790, 962, 1154, 1282, 1319, 2845, 3104), and ZOOKEEPER-3023, of which nothing is seen outside.
@@ -15,7 +15,11 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from invariants import Zxid
+from zabcheck.ensemble.findings import LATE
 from zabcheck.ensemble.steps import Divergence
+
+NO_NUMBER = "no issue known"
+"""The key of a bug that was found here, and of which ZooKeeper's issues, as far as they were searched, say nothing."""
 
 Version = tuple[int, ...]
 """3.8.0 is (3, 8, 0)."""
@@ -253,6 +257,15 @@ def forgot_what_it_had_in_memory(evidence: Evidence) -> str | None:
     return _forgot(evidence, "ACKEPOCH", "TRUNC")
 
 
+def applies_a_transaction_again(evidence: Evidence) -> str | None:
+    """A server that leaves its leader loads its log, and does not wait for the thread that delivers."""
+    return _first(
+        f"the digest of server {each.server} does not fit, of one transaction only: {LATE}"
+        for each in evidence.findings
+        if LATE in each.text
+    )
+
+
 ISSUES: tuple[KnownIssue, ...] = (
     KnownIssue(
         "ZOOKEEPER-1653",
@@ -331,6 +344,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         "after a broken-off TRUNC a server's memory is ahead of its log",
         (("3.5.3", None),),
         forgot_what_it_had_in_memory,
+    ),
+    KnownIssue(
+        NO_NUMBER,
+        "a server that leaves its leader loads its log, and then applies a transaction of it again",
+        (("3.6.0", None),),
+        applies_a_transaction_again,
     ),
 )
 """In the order of their numbers."""
