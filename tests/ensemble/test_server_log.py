@@ -165,6 +165,33 @@ def test_a_stack_trace_belongs_to_the_line_before_it(tmp_path: Path) -> None:
     assert found.lines == (Failure(2, TIME, "WARN", "Learner", "Exception when following the leader", frames),)
 
 
+def test_what_363_prints_of_a_digest_that_does_not_fit_is_one_line_with_the_data_behind_it(tmp_path: Path) -> None:
+    thread = "[CommitProcessor:2]"
+    version = "3.6.3--6401e4ad2087061bc6b9f80dec2d69f2e3c8660a"
+    found = log(
+        tmp_path,
+        line("ZooKeeperServer", f"Server environment:zookeeper.version={version}, built on 04/08/2021 16:35 GMT"),
+        line("ZKDatabase", "Snapshot loaded in 31 ms, highest zxid is 0x0, digest is 1371985504"),
+        line(
+            "DataTree", "The digest in the snapshot has digest version of 2, , with zxid as 0x61, and digest value as 7"
+        ),
+        line("DataTree", "Message:Digests are not matching. Value is Zxid. Value:4294967373", "WARN", thread),
+        line("DataTree", "First digest mismatch on txn: 216,54,4294967373,1795348929597,15", "ERROR", thread),
+        ", '/c3-54,#7a7a,v{s{31,s{'world,'anyone}}},F,57",
+        ", expected digest is 2,146482258179",
+        ", actual digest is 157379794370, ",
+        line("quorum.CommitProcessor", "CommitProcessor exited loop!", thread=thread),
+    )
+    assert found == ServerLog(
+        "server-1.0.log",
+        (
+            Version(1, TIME, version),
+            Digest(4, TIME, "Message:Digests are not matching. Value is Zxid. Value:4294967373"),
+            Digest(5, TIME, "First digest mismatch on txn: 216,54,4294967373,1795348929597,15"),
+        ),
+    )
+
+
 def test_a_last_line_that_was_cut_off_by_a_kill_says_nothing(tmp_path: Path) -> None:
     half = line("FinalRequestProcessor", "Processing request:: sessionid:0x1 type:cre")
     found = log(tmp_path, line("quorum.QuorumPeer", "LOOKING"), half, end="")

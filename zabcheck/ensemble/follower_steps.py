@@ -7,7 +7,7 @@
     f.3.2  ACK of a transaction                ACK
 
 Read in Learner.registerWithLeader and syncWithLeader, Follower.processPacket and SendAckRequestProcessor of
-3.8.0, 3.9.3 and 3.9.5. Steps f.3.1 and f.3.3 send nothing.
+3.6.3, 3.8.0, 3.9.3 and 3.9.5. Steps f.3.1 and f.3.3 send nothing.
 """
 
 from zabcheck.ensemble.iterations import Claim, Iteration, Told, epoch_of, is_txn, shown

@@ -7,10 +7,10 @@
     l.3.1         PROPOSAL                                        PROPOSE
     l.3.2         COMMIT                                          COMMIT
 
-Read in Leader and LearnerHandler of 3.8.0, 3.9.3 and 3.9.5, which do not differ in this. Everything for one follower
-goes through one queue. While it is filled under the locks of LearnerHandler.syncFollower and Leader.startForwarding,
-nothing can come between what is committed, what is outstanding and what is proposed later: so the proposals on a
-connection have no gap, and each COMMIT there is for the oldest proposal that is not committed yet.
+Read in Leader and LearnerHandler of 3.6.3, 3.8.0, 3.9.3 and 3.9.5, which do not differ in this. Everything for one
+follower goes through one queue. While it is filled under the locks of LearnerHandler.syncFollower and
+Leader.startForwarding, nothing can come between what is committed, what is outstanding and what is proposed later: so
+the proposals on a connection have no gap, and each COMMIT there is for the oldest proposal that is not committed yet.
 """
 
 from zabcheck.ensemble.iterations import (

@@ -11,8 +11,8 @@ just has, when it is established as leader or is up to date as follower. So the 
 What `Learner.syncWithLeader` does with a PROPOSAL and its COMMIT before NEWLEADER depends on how it began:
 
 - after SNAP and TRUNC a committed transaction is applied at once, without a line in the log;
-- after DIFF it is delivered when the server is up to date, with a line for each (3.8.0), or it is logged and applied
-  at NEWLEADER, without a line (since 3.8.4 and 3.9.1: then the log says "It took … to persist and commit …").
+- after DIFF it is delivered when the server is up to date, with a line for each (3.6.3, 3.8.0), or it is logged and
+  applied at NEWLEADER, without a line (since 3.8.4 and 3.9.1: then the log says "It took … to persist and commit …").
 
 In both cases NEWLEADER's acknowledgement covers what was committed by then, and a proposal that is still outstanding
 is acknowledged by itself.
