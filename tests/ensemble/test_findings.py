@@ -48,6 +48,7 @@ def failure(message: str, *frames: str) -> Failure:
         failure("Unexpected exception, tries=0", "java.net.ConnectException: Connection refused"),
         failure("Failed to register", "javax.management.InstanceAlreadyExistsException: x"),
         failure("Unhandled scenario for peer sid: 3 fall back to use snapshot"),
+        failure("Last transaction was partial."),
         failure("?", "org.apache.zookeeper.KeeperException$SessionExpiredException: x"),
         failure("?", "org.apache.zookeeper.server.ServerCnxn$EndOfStreamException: x"),
         failure("?", "java.nio.channels.CancelledKeyException"),

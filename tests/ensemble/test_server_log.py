@@ -198,6 +198,19 @@ def test_a_last_line_that_was_cut_off_by_a_kill_says_nothing(tmp_path: Path) -> 
     assert found == ServerLog("server-1.0.log", (State(1, TIME, "looking"),))
 
 
+def test_a_last_line_whose_exception_was_cut_off_by_a_kill_says_nothing(tmp_path: Path) -> None:
+    last = line("quorum.LearnerHandler", "Unexpected exception in LearnerHandler: ", "ERROR")
+    message = "Unexpected exception in LearnerHandler: "
+    assert log(tmp_path, last) == ServerLog("server-1.0.log")
+    assert log(tmp_path, last, "java.io.EOFException").lines == (
+        Failure(1, TIME, "ERROR", "LearnerHandler", message, ("java.io.EOFException",)),
+    )
+    assert log(tmp_path, last, line("quorum.QuorumPeer", "LOOKING")).lines == (
+        Failure(1, TIME, "ERROR", "LearnerHandler", message),
+        State(2, TIME, "looking"),
+    )
+
+
 def test_offsets_from_utc_are_reckoned_with(tmp_path: Path) -> None:
     text = line("quorum.QuorumPeer", "LOOKING").replace("00:00:00.123+0000", "02:30:00.123+0230")
     assert log(tmp_path, text).lines == (State(1, TIME, "looking"),)

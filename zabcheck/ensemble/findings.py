@@ -34,6 +34,7 @@ EXPECTED = (
     ("", r".*\bSessionExpiredException\b", "a session timed out"),
     ("", r"javax\.management\.InstanceAlreadyExistsException\b", "a name of Java's management, not of Zab"),
     (r"Exiting JVM with code", "", "another error tells why"),
+    (r"Last transaction was partial\.", "", "a server was killed while it wrote its log"),
     (r"Unhandled scenario for peer sid: \d+ fall back to use snapshot", "", "the leader has another way"),
 )
 """What is no finding: how the message begins, how the exception begins, and what it tells. Regular expressions."""

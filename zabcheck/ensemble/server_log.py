@@ -207,6 +207,8 @@ class _Parser:
             second, millisecond, offset, _, level, source, message = match.groups()
             time = self._second(second + offset) + int(millisecond) * 1000
             self._open = number, time, level, source.rpartition(".")[2], message
+        if self._open is not None and self._open[-1].rstrip().endswith(":") and not self._more:
+            self._open = None  # killed before it had printed the exception that this is about: it may be any
         self._close()
         return ServerLog(self.file, tuple(self.lines), tuple(self.problems))
 
