@@ -216,6 +216,21 @@ def test_a_transaction_is_applied_again_by_a_server_that_leaves_its_leader() -> 
     assert looks_like("3.5.9", findings=(Found(2, f"{mismatch}: {LATE}"),)) == {}
 
 
+def test_a_leader_that_applied_a_transaction_again_cuts_off_what_it_has() -> None:
+    """As it was seen in a run of 3.8.0: it has acknowledged ⟨1,5⟩ itself, and cuts a follower that has ⟨1,4⟩."""
+    before = "1>3 FOLLOWERINFO 0:0", "3>1 LEADERINFO 1:0", "1>3 ACKEPOCH 1:5 a=1", "closed 1>3"
+    cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:4 a=1", "1>2 TRUNC 1:1", "1>2 NEWLEADER 2:0"
+    why = f"the digest of server 1 does not fit, of one transaction only: {LATE}"
+    found = looks_like("3.8.0", *before, *cut, findings=(Found(1, LATE),))
+    assert found == {
+        NO_NUMBER: f"{why}; as a leader it brings one up to ⟨1,1⟩ instead of a history up to ⟨1,4⟩, which "
+        "server 2 told with f.a = 1"
+    }
+    other = looks_like("3.8.0", *before, *cut, findings=(Found(3, LATE),))
+    assert other == {NO_NUMBER: why.replace("server 1", "server 3")}
+    assert looks_like("3.8.0", *before, *cut) == {}
+
+
 def test_a_healthy_run_looks_like_nothing() -> None:
     for version in ("3.6.2", "3.6.3", "3.8.0", "3.9.3", "3.9.5"):
         assert looks_like(version, DIFF, "2>1 ACK 2:0", "1>2 UPTODATE -1", "2>1 ACK 2:0") == {}

@@ -2,6 +2,7 @@
 
 import re
 from itertools import pairwise
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -33,6 +34,16 @@ def test_what_is_drawn_survives_its_json_form(servers: int) -> None:
         schedule = draw(seed, servers)
         assert decode(encode(schedule), "x.json") == schedule
         assert is_for_an_ensemble(encode(schedule))
+
+
+def test_the_examples_of_the_documentation_are_schedules() -> None:
+    files = sorted((Path(__file__).parents[2] / "docs/examples").glob("*.schedule.json"))
+    assert [file.name for file in files] == [
+        "zookeeper-applied-again.schedule.json",
+        "zookeeper-lost-write.schedule.json",
+    ]
+    for file in files:
+        assert encode(decode(file.read_bytes(), file.name)) == file.read_bytes()
 
 
 def test_a_seed_gives_the_same_schedule_and_another_seed_another() -> None:

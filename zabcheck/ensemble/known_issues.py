@@ -258,12 +258,21 @@ def forgot_what_it_had_in_memory(evidence: Evidence) -> str | None:
 
 
 def applies_a_transaction_again(evidence: Evidence) -> str | None:
-    """A server that leaves its leader loads its log, and does not wait for the thread that delivers."""
-    return _first(
+    """A server that leaves its leader loads its log, and does not wait for the thread that delivers.
+
+    What it remembers as committed may end with that thread's transaction: as a leader it cuts later ones off.
+    """
+    late = _first(
         f"the digest of server {each.server} does not fit, of one transaction only: {LATE}"
         for each in evidence.findings
         if LATE in each.text
     )
+    cut = _first(
+        f"; as a leader it brings {each.seen} instead of {each.expected}"
+        for each in _diverges(evidence, _FORGETS[1], "newleader_has_the_best_history")
+        if any(LATE in finding.text and finding.server == each.server for finding in evidence.findings)
+    )
+    return late and late + (cut or "")
 
 
 ISSUES: tuple[KnownIssue, ...] = (
