@@ -1,12 +1,16 @@
 """docs/zookeeper.md, README.md, a picture and a page show a recorded run of ZooKeeper 3.8.0 that lost a write.
 
-Another page shows one that did not.
+Other pages show one that did not, and one that cut acknowledged writes off for another reason.
 
 `python -m tests.ensemble.test_zookeeper_page` writes them anew.
 """
 
 import re
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
@@ -14,6 +18,7 @@ from invariants import Crash, Truncate
 from zabcheck.cli.zookeeper import story_of
 from zabcheck.ensemble import schedule as schedules
 from zabcheck.ensemble.judge import judge
+from zabcheck.ensemble.known_issues import NO_NUMBER
 from zabcheck.report.diagram import stand_alone
 from zabcheck.report.packets import render_divergence
 from zabcheck.report.page import page
@@ -28,7 +33,11 @@ SCHEDULE = "docs/examples/zookeeper-lost-write.schedule.json"
 PAGE = ROOT / "docs/examples/zookeeper-lost-write.html"
 HEALTHY = Path(__file__).parent / "healthy-3.8.0"
 HEALTHY_PAGE = ROOT / "docs/examples/zookeeper-healthy.html"
+APPLIED_AGAIN = Path(__file__).parent / "applied-again-3.8.0.tar.xz"
+"""A run that cut acknowledged writes off: its recording, and the logs without what they say of the machine."""
+APPLIED_AGAIN_PAGE = ROOT / "docs/examples/zookeeper-applied-again.html"
 PICTURE = ROOT / "docs/examples/zookeeper-lost-write.svg"
+APPLIED_AGAIN_SCHEDULE = "docs/examples/zookeeper-applied-again.schedule.json"
 SHOWN = {"docs/zookeeper.md": (0, 1, 2, 3), "README.md": (0,)}
 """Which paragraphs of the text: what is wrong, why, facts, what was done."""
 BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
@@ -45,6 +54,8 @@ def texts() -> dict[Path, str]:
     divergence = text_of(render_divergence(judged.steps.divergences[0]), 100)
     packets = "```text\n" + "\n".join(line.rstrip() for line in divergence.splitlines()) + "\n```\n"
     told = {PAGE: page(story, SCHEDULE), HEALTHY_PAGE: page(story_of(judge(HEALTHY)), "")}
+    with applied_again() as folder:
+        told[APPLIED_AGAIN_PAGE] = page(story_of(judge(folder)), APPLIED_AGAIN_SCHEDULE)
     paragraphs = "\n".join(line.rstrip() for line in to_text(story, 100, file=SCHEDULE).splitlines()).split("\n\n")
     head, *rows = next(each for each in paragraphs if each.startswith("Lines ")).splitlines()
     begin, end = (next(number for number, row in enumerate(rows) if word in row) for word in (BEGIN, END))
@@ -56,6 +67,13 @@ def texts() -> dict[Path, str]:
         document = BLOCK.sub(lambda _, block=block: block, document)
         told[ROOT / name] = RUN.sub(lambda _: run, PACKETS.sub(lambda _: packets, document))
     return told
+
+
+@contextmanager
+def applied_again() -> Iterator[Path]:
+    with TemporaryDirectory() as folder, tarfile.open(APPLIED_AGAIN) as archive:
+        archive.extractall(folder, filter="data")
+        yield Path(folder, "applied-again-3.8.0")
 
 
 def decisive(story: Story) -> Story:
@@ -77,6 +95,20 @@ def test_the_pages_are_up_to_date() -> None:
     page_of_docs = (ROOT / "docs/zookeeper.md").read_text(encoding="utf-8")
     assert RUN.search(page_of_docs)
     assert PACKETS.search(page_of_docs)
+
+
+def test_a_transaction_that_is_applied_again_cuts_acknowledged_writes_off() -> None:
+    """What docs/zookeeper.md tells of it."""
+    with applied_again() as folder:
+        judged = judge(folder)
+    assert judged.violated[0] == "final agreement"
+    assert [each.issue.key for each in judged.known] == [NO_NUMBER]
+    first = judged.steps.divergences[0]
+    assert first.expected == "a history up to ⟨1,206⟩, which server 1 told with f.a = 1"
+    assert first.seen == "one up to ⟨1,154⟩"
+    schedule = schedules.decode((ROOT / APPLIED_AGAIN_SCHEDULE).read_bytes(), APPLIED_AGAIN_SCHEDULE)
+    assert judged.schedule is not None
+    assert schedules.converted(judged.schedule).choices == schedule.choices
 
 
 def test_the_recorded_run_executed_the_schedule_beside_it() -> None:
