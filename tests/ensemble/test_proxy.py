@@ -145,22 +145,20 @@ def test_a_snapshot_is_held_before_its_first_byte() -> None:
     assert [(sent.kind, sent.size) for sent in servers.of(Sent)] == [("SNAP", len(data) - 20), ("NEWLEADER", 20)]
 
 
-def test_one_can_wait_until_a_packet_is_seen() -> None:
+def test_a_link_is_blocked_while_it_is_cut_or_holds_a_packet() -> None:
     with pair() as servers:
-        one, two = servers.connection()
-        assert not servers.proxy.wait_seen(1, 2, "ACK", 0)
-        seen: list[bool] = []
-        waiting = threading.Thread(target=lambda: seen.append(servers.proxy.wait_seen(1, 2, "ACK", PATIENCE)))
-        waiting.start()
-        while waiting.is_alive():
-            one.sendall(ACK)
-            waiting.join(0.01)
-        assert seen == [True]
+        _, two = servers.connection()
+        assert servers.proxy.blocked() == set()
+        servers.proxy.cut(1, 2)
+        assert servers.proxy.blocked() == {(1, 2)}
         servers.proxy.hold(2, 1, "COMMIT")
-        two.sendall(COMMIT)
+        assert servers.proxy.blocked() == {(1, 2)}, "nothing is held yet"
+        two.sendall(ACK + COMMIT)
         assert servers.proxy.wait_held(2, 1, PATIENCE)
-        assert servers.proxy.wait_seen(2, 1, "COMMIT", 0), "a packet that is held was seen"
-        assert not servers.proxy.wait_seen(2, 1, "ACK", 0)
+        assert servers.proxy.blocked() == {(1, 2), (2, 1)}
+        servers.proxy.mend(1, 2)
+        servers.proxy.release(2, 1)
+        assert servers.proxy.blocked() == set()
 
 
 def test_a_delay_keeps_the_order() -> None:

@@ -6,7 +6,7 @@ noticed only after everything that was sent before.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import NamedTuple
@@ -36,8 +36,6 @@ class Link:
         self.delay = 0.0
         """Seconds."""
         self.pipes: list[Pipe] = []
-        self.seen: Counter[str] = Counter()
-        """How many packets of each name were read."""
         self._waiting: list[asyncio.Future[None]] = []
 
     @property
@@ -58,15 +56,15 @@ class Link:
             action()
 
     def changed(self) -> None:
-        """Something was read, or stands at the hold."""
+        """A packet stands at the hold."""
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
         self._waiting.clear()
 
-    async def wait(self, condition: Callable[[], bool]) -> None:
-        """Wait until it holds; it is asked whenever something was read or was held."""
-        while not condition():
+    async def wait_held(self) -> None:
+        """Wait until a packet stands at the hold."""
+        while not self.held:
             future = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
             await future
@@ -159,7 +157,6 @@ class Pipe:
             sender, receiver = self._link.sender, self._link.receiver
             self._record(Undecoded(now(), self._connection, sender, receiver, self._stream.undecoded))
         if pieces:
-            self._link.changed()
             self.pump()
 
     def finish(self) -> None:
@@ -214,8 +211,6 @@ class Pipe:
 
     def _append(self, piece: Piece, end: str = "") -> None:
         number = None if piece.packet is None else next(self._packets)
-        if piece.begins is not None:
-            self._link.seen[piece.begins] += 1
         if number is not None and piece.packet is not None:
             self._record(self._sent(number, piece.packet, piece.size))
         self._bytes += len(piece.data)

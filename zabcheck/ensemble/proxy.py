@@ -167,14 +167,19 @@ class Proxy:
     def wait_held(self, sender: int, receiver: int, seconds: float) -> bool:
         """Whether, within this time, a packet stands at the hold of the link."""
         link = self._links[sender, receiver]
-        return self._await(link, seconds, lambda: link.held)
 
-    def wait_seen(self, sender: int, receiver: int, kind: str, seconds: float) -> bool:
-        """Whether, within this time, a packet of this kind is read, or one that was read before is being held."""
-        assert kind in KINDS, kind
-        link = self._links[sender, receiver]
-        before = self._call(lambda: link.seen[kind])
-        return self._await(link, seconds, lambda: link.seen[kind] > before or (link.hold == kind and link.held))
+        async def wait() -> bool:
+            try:
+                await asyncio.wait_for(link.wait_held(), seconds)
+            except TimeoutError:
+                return link.held
+            return True
+
+        return self._result(wait())
+
+    def blocked(self) -> set[tuple[int, int]]:
+        """The links, each as sender and receiver, that are cut, or at whose hold a packet stands."""
+        return self._call(lambda: {each for each, link in self._links.items() if link.cut or link.held})
 
     def _change(self, what: str, sender: int, receiver: int, change: Callable[[Link], None], kind: str = "") -> None:
         link = self._links[sender, receiver]
@@ -191,16 +196,6 @@ class Proxy:
             return action()
 
         return self._result(act())
-
-    def _await(self, link: Link, seconds: float, condition: Callable[[], bool]) -> bool:
-        async def wait() -> bool:
-            try:
-                await asyncio.wait_for(link.wait(condition), seconds)
-            except TimeoutError:
-                return condition()
-            return True
-
-        return self._result(wait())
 
     def _result(self, coroutine: Coroutine[Any, Any, T]) -> T:
         assert threading.current_thread() is not self._thread
