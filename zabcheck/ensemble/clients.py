@@ -48,7 +48,7 @@ class Client:
         self._asked = 0
         self._answered = 0
         self._session: int | None = None
-        again = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_delay=0.5)
+        again = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_delay=0.1)
         self._kazoo = KazooClient(f"127.0.0.1:{port}", SESSION, connection_retry=again, logger=_quiet)
         self._kazoo.add_listener(self._changed)
         self._kazoo.start_async()

@@ -157,6 +157,20 @@ class Ensemble:
         found = [(served.epoch, number) for number in asked if (served := self.served(number)) and served.leads]
         return max(found)[1] if found else None
 
+    def may_serve(self) -> list[int]:
+        """The servers that may come to serve as things are: each can talk to a possible leader that has a quorum.
+
+        A server can talk while it is up and does not stand still; two can while no link between them is blocked.
+        """
+        blocked = self.proxy.blocked()
+        talking = [number for number, server in self.servers.items() if server.up and not server.paused]
+        quorums = []
+        for leader in talking:
+            following = [each for each in talking if not {(leader, each), (each, leader)} & blocked]
+            if 2 * len(following) > len(self.servers):
+                quorums.append(following)
+        return [number for number in talking if any(number in quorum for quorum in quorums)]
+
     def await_all(self, seconds: float, condition: Callable[[], bool]) -> bool:
         """Whether `condition` came to hold within so many seconds. EnsembleError if the proxy fails meanwhile."""
         until = monotonic() + seconds

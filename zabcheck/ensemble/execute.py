@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 
 import msgspec
 
@@ -58,6 +59,8 @@ from zabcheck.ensemble.server_log import State, read_log
 
 WINDOW_OPENS = 0.3
 """Seconds for which a client waits to write more, when its window is full."""
+GIVEN_UP = 0.3
+"""Seconds for which a wait goes on that has become pointless: what the servers still do by themselves they may do."""
 UP_AT_FIRST = 30.0
 """Seconds in which a fresh ensemble has to elect a leader."""
 CONNECTED_AT_FIRST = 10.0
@@ -171,11 +174,11 @@ class Execution:
             case Write(server, count, size):
                 client = self.clients[roles[server]]
                 for written in range(count):
-                    if not self.ensemble.await_all(WINDOW_OPENS, lambda: client.may_write):
+                    if not client.may_write and not self._window_opens(client):
                         return f"only {written} of them: nothing is answered"
                     client.write(size)
             case Settle(seconds):
-                if not self.ensemble.await_all(seconds, self._all_answered):
+                if not self._await(seconds, self._all_answered, self._some_may_be_answered):
                     return "some writes have no answer"
             case Wait(seconds):
                 sleep(seconds)
@@ -226,7 +229,7 @@ class Execution:
             case Heal():
                 self._heal()
             case Elected(seconds):
-                if not self.ensemble.await_all(seconds, lambda: self._leader() is not None):
+                if not self._await(seconds, lambda: self._leader() is not None, self._some_may_serve):
                     return "nobody leads"
         return ""
 
@@ -297,8 +300,40 @@ class Execution:
     def _role_of(self, number: int) -> str:
         return next(role for role, server in self._roles.items() if server == number)
 
+    def _await(self, seconds: float, condition: Callable[[], bool], possible: Callable[[], bool]) -> bool:
+        """Whether `condition` came to hold within so many seconds. It is given up soon after it is not `possible`.
+
+        That may change while one waits: a trap kills a server, or the last one that served gives up.
+        """
+        came = False
+        until = inf
+
+        def over() -> bool:
+            nonlocal came, until
+            came = condition()
+            if not came:
+                until = inf if possible() else min(until, monotonic() + GIVEN_UP)
+            return came or monotonic() >= until
+
+        self.ensemble.await_all(seconds, over)
+        return came
+
+    def _window_opens(self, client: Client) -> bool:
+        """Whether it may write again; that is not waited for if its server cannot answer."""
+        if client.number not in self.ensemble.may_serve():
+            return False
+        return self.ensemble.await_all(WINDOW_OPENS, lambda: client.may_write)
+
     def _all_answered(self) -> bool:
         return not any(client.outstanding for client in self.clients.values())
+
+    def _some_may_be_answered(self) -> bool:
+        """Whether a write is outstanding at a server that may come to answer it."""
+        return any(self.clients[number].outstanding for number in self.ensemble.may_serve())
+
+    def _some_may_serve(self) -> bool:
+        """Whether there may be a leader, or somebody has not noticed yet that there is none."""
+        return bool(self.ensemble.may_serve()) or any(map(self._serves, self.ensemble.servers))
 
     def _serves(self, number: int) -> bool:
         return self.ensemble.served(number) is not None
