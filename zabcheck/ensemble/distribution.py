@@ -41,11 +41,12 @@ class NoZooKeeper(Exception):
 
 
 class Distribution(NamedTuple):
-    """A build of ZooKeeper: its version ("3.8.0"), and how Java starts it."""
+    """A build of ZooKeeper: its version ("3.8.0"), and how Java starts it, with which options of its own."""
 
     version: str
     java: Path
     classpath: str
+    options: tuple[str, ...] = ()
 
 
 def find(java: Path | None = None, home: Path | None = None, classpath: str | None = None) -> Distribution:

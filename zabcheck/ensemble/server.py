@@ -147,6 +147,12 @@ class Server:
                 self._process.wait()
                 self._ended(Stopped(killed, self.number) if over else Killed(killed, self.number))
 
+    def ask_to_end(self) -> None:
+        """SIGTERM: Java ends in good order, and does what it has to do then. Nothing if it is not up."""
+        with self._lock:
+            if self.up:
+                self._signal(signal.SIGTERM)
+
     def pause(self) -> None:
         """SIGSTOP: it stands still, its connections stay open."""
         with self._lock:
@@ -186,6 +192,7 @@ def command(distribution: Distribution, options: list[str], configuration_file: 
     """
     return [
         str(distribution.java),
+        *distribution.options,
         "-Xmx160m",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
