@@ -4,6 +4,7 @@ It answers to `srvr` as server 3 would that leads in epoch 1, and as the others 
 """
 
 import re
+import signal
 import socket
 import sys
 import time
@@ -33,7 +34,22 @@ def main(behaviour: str, version: str, arguments: list[str]) -> None:
             sys.exit(1)
         print(f"Apache ZooKeeper, version {version} 2026-01-31 12:00 UTC")
     else:
+        if behaviour == "archives":
+            archive_at_end(arguments)
         serve(behaviour, Path(arguments[-1]).read_text())
+
+
+def archive_at_end(arguments: list[str]) -> None:
+    """Leave an archive of classes when asked to end, if the arguments name one."""
+    option = "-XX:ArchiveClassesAtExit="
+    named = [Path(argument.removeprefix(option)) for argument in arguments if argument.startswith(option)]
+
+    def end(*_: object) -> None:
+        for archive in named:
+            archive.write_text("classes")
+        sys.exit(143)
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def serve(behaviour: str, configuration: str) -> None:
@@ -52,7 +68,8 @@ def serve(behaviour: str, configuration: str) -> None:
         opened = [socket.create_connection((host, int(port))) for other, host, port in others if int(other) != number]
         for connection in opened:
             connection.sendall(bytes(20))
-    mode = "leader" if number == 3 and behaviour != "headless" else "follower"
+    alone = len(re.findall(r"^server\.", configuration, re.MULTILINE)) == 1
+    mode = "leader" if (number == 3 or alone) and behaviour != "headless" else "follower"
     with socket.create_server((data["clientPortAddress"], int(data["clientPort"]))) as listener:
         while True:
             connection, _ = listener.accept()

@@ -35,9 +35,12 @@ from zabcheck.ensemble.schedule import (
     AnyChoice,
     Await,
     Cut,
+    Elected,
     EnsembleSchedule,
     Hold,
+    Isolate,
     Kill,
+    KillAll,
     Mend,
     Pause,
     Release,
@@ -148,6 +151,44 @@ def test_paused_servers_are_killed_too(tmp_path: Path, run: Path, monkeypatch: p
     assert [record.server for record in records if isinstance(record, Stopped)] == [1, 2, 3]
     assert not any(isinstance(record, Resumed | Exited) for record in records)
     assert ended(run).error == "interrupted"
+
+
+WAITED = 30.0
+"""Seconds that a schedule would wait for what cannot come."""
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("choices", "notes"),
+    [
+        (
+            [Kill("B"), Kill("C"), Write("A", 300), Settle(WAITED)],
+            ["only 100 of them: nothing is answered", "some writes have no answer"],
+        ),
+        (
+            [Isolate("A"), Write("A", 300), Settle(WAITED)],
+            ["only 100 of them: nothing is answered", "some writes have no answer"],
+        ),
+        ([KillAll(), Elected(WAITED)], ["nobody leads"]),
+        ([Pause("A"), Kill("B"), Kill("C"), Elected(WAITED), Resume("A")], ["nobody leads"]),
+    ],
+)
+def test_what_cannot_come_is_not_waited_for(
+    choices: list[AnyChoice], notes: list[str], tmp_path: Path, run: Path
+) -> None:
+    execute.execute(schedule(*choices, Wait(0.0)), fake(tmp_path, "serves"), run)
+    chosen = [record for record in read(run) if isinstance(record, Chose)]
+    assert [record.note for record in chosen if record.note] == notes
+    assert chosen[-1].time - chosen[0].time < 1e6 * WAITED / 2
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_does_not_apply_is_passed_over(tmp_path: Path, run: Path) -> None:
+    choices = [Start("A"), Resume("A"), Kill("A"), Kill("A"), Pause("A"), Hold("B", "B", "ACK")]
+    execute.execute(schedule(*choices), fake(tmp_path, "serves"), run)
+    notes = [(record.number, record.note) for record in read(run) if isinstance(record, Chose) and record.note]
+    assert [number for number, _ in notes] == [0, 1, 3, 4, 5]
+    assert all(note.startswith("passed over: ") for _, note in notes)
 
 
 def failing(error: BaseException) -> Callable[..., Any]:

@@ -213,7 +213,7 @@ class Searching:
 
     def _shorten(self, schedule: EnsembleSchedule, judged: Judged, seconds: int) -> None:
         """Look for the shortest schedule that shows the same, and keep the run in which it did."""
-        from zabcheck.ensemble.search import attempt, minimise
+        from zabcheck.ensemble.search import attempt, idle_in, minimise
 
         wanted = judged.wrong[0]
         folder = self._folder("minimised")
@@ -233,8 +233,12 @@ class Searching:
                     look()
             return True
 
+        def idle() -> list[int]:
+            assert self.worst is not None
+            return idle_in(self.worst[1].folder)
+
         try:
-            minimise(schedule, shows, seconds)
+            minimise(schedule, shows, seconds, idle)
         finally:
             shutil.rmtree(trial, ignore_errors=True)
 

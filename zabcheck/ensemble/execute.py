@@ -57,6 +57,8 @@ from zabcheck.ensemble.schedule import (
 )
 from zabcheck.ensemble.server_log import State, read_log
 
+DID_NOTHING = ("passed over", "no such packet came", "only 0 of them")
+"""How the notes begin of choices that did nothing but take time."""
 WINDOW_OPENS = 0.3
 """Seconds for which a client waits to write more, when its window is full."""
 GIVEN_UP = 0.3
@@ -196,8 +198,12 @@ class Execution:
             case StartAll():
                 self._start_all()
             case Pause(server):
+                if not servers[roles[server]].up:
+                    return "passed over: it is down"
                 servers[roles[server]].pause()
             case Resume(server):
+                if not servers[roles[server]].paused:
+                    return "passed over: it does not stand still"
                 servers[roles[server]].resume()
             case Cut(sender, receiver):
                 proxy.cut(roles[sender], roles[receiver])

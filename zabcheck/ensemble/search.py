@@ -5,6 +5,7 @@ said to be shown was seen in the run whose recording is kept; how often the sche
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
@@ -14,10 +15,13 @@ import msgspec
 
 from zabcheck.ensemble.distribution import Distribution
 from zabcheck.ensemble.ensemble import EnsembleError
-from zabcheck.ensemble.execute import execute
+from zabcheck.ensemble.execute import DID_NOTHING, execute
 from zabcheck.ensemble.judge import Judged, judge
+from zabcheck.ensemble.recording import Chose, read
 from zabcheck.ensemble.schedule import Choice, EnsembleSchedule, Write
 
+ATTEMPTS = 2
+"""How often a shorter schedule may be tried before it is taken for one that does not show it."""
 SMALLER_COUNTS = (1, 3, 20, 100)
 SMALLER_SIZES = (10, 1000)
 
@@ -71,38 +75,90 @@ def attempt(
     return Attempt(schedule, judge(folder, properties), monotonic() - start, error, interrupted)
 
 
-def minimise(schedule: EnsembleSchedule, shows: Callable[[EnsembleSchedule], bool], seconds: float) -> EnsembleSchedule:
+def minimise(
+    schedule: EnsembleSchedule,
+    shows: Callable[[EnsembleSchedule], bool],
+    seconds: float,
+    idle: Callable[[], Sequence[int]] = tuple,
+) -> EnsembleSchedule:
     """The shortest schedule found, within about `seconds`, for which `shows` is true; `schedule` itself if none is.
 
-    Leaves out choices, ever smaller parts of them, then writes less. A candidate that happens not to show it again is
-    lost; the result is short, not shortest.
+    Leaves out the choices that were `idle` in the run that showed it last, then others, ever smaller parts of them;
+    then writes less. A candidate may happen not to show it, so each gets a second attempt, but not before all have had
+    their first: a choice that is left out elsewhere makes many a second attempt needless. What fails twice is lost; the
+    result is short, not shortest.
     """
-    until = monotonic() + seconds
-    part = max(1, len(schedule.choices) // 2)
-    while monotonic() < until:
-        start = 0
-        shorter = False
-        while start < len(schedule.choices) and monotonic() < until:
-            candidate = _with(schedule, schedule.choices[:start] + schedule.choices[start + part :])
-            if shows(candidate):
-                schedule, shorter = candidate, True
-            else:
-                start += part
-        if part == 1 and not shorter:
-            break
-        part = part if shorter and part == 1 else max(1, part // 2)
-    for field, values in (("count", SMALLER_COUNTS), ("size", SMALLER_SIZES)):
-        for position, choice in enumerate(schedule.choices):
-            for value in values if isinstance(choice, Write) else ():
-                if value >= getattr(choice, field) or monotonic() >= until:
-                    break
-                smaller = msgspec.structs.replace(schedule.choices[position], **{field: value})
-                candidate = _with(schedule, [*schedule.choices[:position], smaller, *schedule.choices[position + 1 :]])
-                if shows(candidate):
-                    schedule = candidate
-                    break
-    return schedule
+    minimising = _Minimising(schedule, shows, idle, monotonic() + seconds)
+    for attempts in range(1, ATTEMPTS + 1):
+        minimising.leave_out(attempts)
+        minimising.write_less(attempts)
+    return minimising.schedule
 
 
-def _with(schedule: EnsembleSchedule, choices: Sequence[Choice]) -> EnsembleSchedule:
-    return msgspec.structs.replace(schedule, choices=tuple(choices))
+class _Minimising:
+    """The shortest `schedule` so far, and how often each candidate was tried. Nothing more is tried after `until`."""
+
+    def __init__(
+        self,
+        schedule: EnsembleSchedule,
+        shows: Callable[[EnsembleSchedule], bool],
+        idle: Callable[[], Sequence[int]],
+        until: float,
+    ) -> None:
+        self.schedule = schedule
+        self._shows = shows
+        self._idle = idle
+        self._until = until
+        self._tried: Counter[tuple[Choice, ...]] = Counter()
+
+    def leave_out(self, attempts: int) -> None:
+        """Choices, ever smaller parts of them. Each candidate is tried until it was `attempts` times."""
+        part = max(1, len(self.schedule.choices) // 2)
+        while monotonic() < self._until:
+            self._leave_out_idle()
+            start = 0
+            shorter = False
+            while start < len(self.schedule.choices) and monotonic() < self._until:
+                choices = self.schedule.choices
+                if self._shown([*choices[:start], *choices[start + part :]], attempts):
+                    shorter = True
+                else:
+                    start += part
+            if part == 1 and not shorter:
+                break
+            part = part if shorter and part == 1 else max(1, part // 2)
+
+    def write_less(self, attempts: int) -> None:
+        """Fewer writes, then smaller ones."""
+        for field, values in (("count", SMALLER_COUNTS), ("size", SMALLER_SIZES)):
+            for position, choice in enumerate(self.schedule.choices):
+                for value in values if isinstance(choice, Write) else ():
+                    if value >= getattr(choice, field):
+                        break
+                    choices: list[Choice] = [*self.schedule.choices]
+                    choices[position] = msgspec.structs.replace(choices[position], **{field: value})
+                    if self._shown(choices, attempts):
+                        break
+
+    def _leave_out_idle(self) -> None:
+        while idle := {*self._idle()}:
+            rest = [choice for number, choice in enumerate(self.schedule.choices) if number not in idle]
+            if not self._shown(rest, ATTEMPTS):
+                break
+
+    def _shown(self, choices: Sequence[Choice], attempts: int) -> bool:
+        candidate = msgspec.structs.replace(self.schedule, choices=tuple(choices))
+        while monotonic() < self._until and self._tried[candidate.choices] < attempts:
+            self._tried[candidate.choices] += 1
+            if self._shows(candidate):
+                self.schedule = candidate
+                return True
+        return False
+
+
+def idle_in(folder: Path) -> list[int]:
+    """The choices, by number, that did nothing in the run that is recorded there. RecordingError if it cannot be read.
+
+    They were passed over, or waited for a packet that did not come, or asked for writes of which none could be made.
+    """
+    return [each.number for each in read(folder) if isinstance(each, Chose) and each.note.startswith(DID_NOTHING)]
