@@ -7,6 +7,7 @@ from shutil import copyfile
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, Format
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.cli.zookeeper import quick_to_start
 from zabcheck.ensemble import schedule as schedules
 from zabcheck.ensemble.distribution import Distribution
 from zabcheck.ensemble.observe import write_trace
@@ -29,10 +30,14 @@ def replay_ensemble(
     errors: list[str] = []
     interrupted = False
     shown = partial = 0
-    with tempfile.TemporaryDirectory(prefix="zabcheck-") as folder, progress(times, "running") as advance:
+    with (
+        tempfile.TemporaryDirectory(prefix="zabcheck-") as folder,
+        quick_to_start(distribution, times) as quick,
+        progress(times, "running") as advance,
+    ):
         for number in range(1, times + 1):
             with bad_path("a folder for the run", Path(folder)):
-                tried = attempt(schedule, distribution, Path(folder, "run"))
+                tried = attempt(schedule, quick, Path(folder, "run"))
             wrong.append(tried.judged.wrong)
             errors.append("interrupted" if tried.interrupted else tried.error)
             partial += bool(tried.judged.observation.partial)
