@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from invariants import check
 from zabcheck.ensemble import schedule as schedules
+from zabcheck.ensemble.class_archive import class_archive
 from zabcheck.ensemble.clients import Client
 from zabcheck.ensemble.distribution import Distribution, NoZooKeeper, find
 from zabcheck.ensemble.draw import draw
@@ -104,7 +105,8 @@ def main(sizes: Sizes = ALL) -> None:
         print(error, file=sys.stderr)
         return
     print(f"ZooKeeper {distribution.version}, {java(distribution)}, {SERVERS} servers")
-    with TemporaryDirectory() as name:
+    with TemporaryDirectory() as name, class_archive(distribution) as quick:
+        distribution = quick
         folders = numbered(Path(name))
         starts(distribution, folders, sizes.starts)
         seeded = runs(distribution, folders, sizes.runs)
