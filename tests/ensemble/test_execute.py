@@ -6,6 +6,7 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event, Timer
 from time import monotonic
 from typing import Any
 
@@ -189,6 +190,17 @@ def test_what_does_not_apply_is_passed_over(tmp_path: Path, run: Path) -> None:
     notes = [(record.number, record.note) for record in read(run) if isinstance(record, Chose) and record.note]
     assert [number for number, _ in notes] == [0, 1, 3, 4, 5]
     assert all(note.startswith("passed over: ") for _, note in notes)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_that_is_to_stop_is_interrupted(tmp_path: Path, run: Path) -> None:
+    stop = Event()
+    later = Timer(0.5, stop.set)
+    later.start()
+    with pytest.raises(KeyboardInterrupt):
+        execute.execute(schedule(Write("A"), Settle(30.0), Wait(30.0)), fake(tmp_path, "serves"), run, stop)
+    later.join()
+    assert ended(run).error == "interrupted"
 
 
 def failing(error: BaseException) -> Callable[..., Any]:

@@ -1,13 +1,16 @@
 """Attempts, and the shortest schedule that shows the same; what a schedule shows is a function of the test here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from pathlib import Path
 from random import Random
+from threading import Event
 from typing import Any
 
 import pytest
 
 from tests.ensemble import fake_zookeeper
+from tests.ensemble.processes import until
 from tests.ensemble.recordings import BEGIN, Recording
 from zabcheck.ensemble import search
 from zabcheck.ensemble.distribution import Distribution
@@ -15,7 +18,7 @@ from zabcheck.ensemble.draw import draw
 from zabcheck.ensemble.ensemble import EnsembleError
 from zabcheck.ensemble.recording import Chose
 from zabcheck.ensemble.schedule import AnyChoice, Await, Choice, EnsembleSchedule, Kill, Resume, Start, Wait, Write
-from zabcheck.ensemble.search import attempt, idle_in, minimise
+from zabcheck.ensemble.search import Attempt, attempt, attempts, idle_in, minimise
 
 LONG = 60.0
 """Seconds: more than any test here needs."""
@@ -184,7 +187,7 @@ def test_the_search_ends_in_time(seconds: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 def raising(error: BaseException) -> Callable[..., Any]:
-    def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path) -> None:
+    def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: object) -> None:
         (folder / "server-1").mkdir()
         (folder / "server-1" / "myid").touch()
         (folder / "recording.jsonl").write_text('{"record":"run","version":1,"zookeeper":"3.8.0","servers":3}\n')
@@ -210,3 +213,82 @@ def test_an_attempt_that_fails_is_told_and_its_data_are_removed(
     monkeypatch.setattr(search, "execute", raising(EnsembleError("broken")))
     assert attempt(schedule, distribution, tmp_path / "run", keep_data=True).error == "broken"
     assert (tmp_path / "run" / "server-1" / "myid").exists()
+
+
+class Runs:
+    """Runs that are executed beside each other, without an ensemble; `ends` says how each of them ends."""
+
+    def __init__(self, folder: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.tasks = [(of(Wait(float(number))), folder / f"run-{number}") for number in range(count)]
+        self.begun: list[str] = []
+        monkeypatch.setattr(search, "execute", self.execute)
+
+    def ends(self, folder: Path, stop: Event) -> None:
+        """At once."""
+
+    def execute(self, schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: Event) -> None:
+        self.begun.append(folder.name)
+        (folder / "recording.jsonl").write_text('{"record":"run","version":1,"zookeeper":"3.8.0","servers":3}\n')
+        self.ends(folder, stop)
+
+    def attempts(self, jobs: int) -> Generator[Attempt, None, None]:
+        return attempts(self.tasks, Distribution("3.8.0", Path("java"), ""), None, jobs)
+
+
+def test_attempts_are_told_in_their_order_whichever_ends_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = Runs(tmp_path, 4, monkeypatch)
+    second = Event()
+
+    def the_first_ends_after_the_second(folder: Path, stop: Event) -> None:
+        if folder.name == "run-0":
+            assert second.wait(LONG)
+        elif folder.name == "run-1":
+            second.set()
+
+    monkeypatch.setattr(runs, "ends", the_first_ends_after_the_second)
+    told = [*runs.attempts(2)]
+    assert [each.schedule for each in told] == [schedule for schedule, _ in runs.tasks]
+    assert sorted(runs.begun) == ["run-0", "run-1", "run-2", "run-3"]
+
+
+def never_by_itself(folder: Path, stop: Event) -> None:
+    assert stop.wait(LONG)
+    raise KeyboardInterrupt
+
+
+def test_after_ctrl_c_what_is_under_way_is_told_and_no_more_is_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = Runs(tmp_path, 9, monkeypatch)
+    monkeypatch.setattr(runs, "ends", never_by_itself)
+    wait = search.wait
+    calls = 0
+
+    def interrupted_once(futures: list[Future[Attempt]]) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            until(lambda: len(runs.begun) == 2)
+            raise KeyboardInterrupt
+        return wait(futures)
+
+    monkeypatch.setattr(search, "wait", interrupted_once)
+    told = [*runs.attempts(2)]
+    assert [(each.schedule, each.interrupted) for each in told] == [(runs.tasks[0][0], True), (runs.tasks[1][0], True)]
+    assert {each.name for each in tmp_path.iterdir()} == {"run-0", "run-1"}
+
+
+def test_what_is_not_taken_is_ended_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = Runs(tmp_path, 9, monkeypatch)
+
+    def only_the_first(folder: Path, stop: Event) -> None:
+        if folder.name != "run-0":
+            never_by_itself(folder, stop)
+
+    monkeypatch.setattr(runs, "ends", only_the_first)
+    (tmp_path / "run-8").mkdir()
+    tried = runs.attempts(2)
+    assert not next(tried).interrupted
+    until(lambda: len(runs.begun) == 3)
+    tried.close()
+    assert {each.name for each in tmp_path.iterdir()} == {"run-0", "run-8"}, "that of an earlier search stays"

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from secrets import randbelow
@@ -69,6 +69,7 @@ def ensemble(
     seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Of the first run; the others follow.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="How many runs, some 5 to 10 seconds each.")] = 10,
     servers: Annotated[int, typer.Option(help="How many servers: 3 or 5.")] = 3,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs at a time.")] = 1,
     property: Properties = None,
     java: Java = None,
     home: Home = None,
@@ -97,7 +98,7 @@ def ensemble(
         distribution = found_distribution(java, home, classpath)
         first = randbelow(2**32) if seed is None else seed
         with quick_to_start(distribution, runs) as quick:
-            searching = Searching(quick, servers, names, out, keep)
+            searching = Searching(quick, servers, names, out, keep, jobs)
             return searching.search(range(first, first + runs), minimise, format)
 
     return guarded(search)
@@ -131,13 +132,20 @@ class Searching:
     """A search: its runs are added up, and those in which something is wrong are kept."""
 
     def __init__(
-        self, distribution: Distribution, servers: int, properties: Sequence[str] | None, out: Path, keep: bool
+        self,
+        distribution: Distribution,
+        servers: int,
+        properties: Sequence[str] | None,
+        out: Path,
+        keep: bool,
+        jobs: int,
     ) -> None:
         self.distribution = distribution
         self.servers = servers
         self.properties = properties
         self.out = out
         self.keep = keep
+        self.jobs = jobs
         self.summary = EnsembleSummary(distribution.version, servers)
         self.kept: list[Path] = []
         self.worst: tuple[EnsembleSchedule, Judged] | None = None
@@ -183,14 +191,20 @@ class Searching:
 
     def _run_all(self, seeds: Sequence[int]) -> None:
         """All runs, unless too many fail one after the other."""
-        from zabcheck.ensemble.search import attempt
+        from zabcheck.ensemble.search import attempts
 
         failures = 0
-        with progress(len(seeds), "running") as advance:
+        tasks = [(draw(seed, self.servers), self._folder(f"seed-{seed}")) for seed in seeds]
+        with (
+            progress(len(seeds), "running") as advance,
+            closing(attempts(tasks, self.distribution, self.properties, self.jobs)) as tries,
+        ):
             for number, seed in enumerate(seeds):
-                folder = self._folder(f"seed-{seed}")
                 with bad_path("--out", self.out), bad_input_for(RecordingError):
-                    tried = attempt(draw(seed, self.servers), self.distribution, folder, self.properties)
+                    tried = next(tries, None)
+                if tried is None:  # Ctrl-C came before it was begun
+                    break
+                folder = tasks[number][1]
                 judged = tried.judged
                 self.summary.add(judged, seed, tried.seconds, counts_of(folder), tried.error)
                 if judged.wrong or tried.error or tried.interrupted or self.keep:
@@ -199,12 +213,13 @@ class Searching:
                     shutil.rmtree(folder)
                 if judged.wrong and (self.worst is None or _rank(judged) < _rank(self.worst[1])):
                     self.worst = tried.schedule, judged
-                if tried.interrupted:
-                    raise KeyboardInterrupt
+                self.summary.interrupted |= tried.interrupted
                 failures = failures + 1 if tried.error else 0
                 if failures == FAILURES_IN_A_ROW:
                     break
                 advance(f"{len(self.summary.wrong)} things wrong", number + 1)
+        if self.summary.interrupted:
+            raise KeyboardInterrupt
 
     def _keep(self, folder: Path, schedule: EnsembleSchedule, judged: Judged) -> None:
         with bad_path("--out", self.out):

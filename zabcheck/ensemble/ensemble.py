@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 from random import SystemRandom
+from threading import Event, Lock
 from time import monotonic, sleep
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -34,6 +35,11 @@ _ANSWER = 2.0
 """Seconds that a server has to say what it is."""
 
 
+_ports_lock = Lock()
+_ports_in_use: set[int] = set()
+"""Those of the ensembles of this process: while a server is down nobody listens to its ports."""
+
+
 class EnsembleError(Exception):
     """The ensemble does not work: not the protocol's fault, as far as we know. The message is one line."""
 
@@ -50,7 +56,8 @@ class Ensemble:
 
     Everything that happens to servers and links is handed to `record`; logs and data directories are in `folder`.
     Without `proxied` the servers meet directly, and no link can be touched; without `deliveries` their logs do not say
-    what they deliver. That is for measuring what both cost.
+    what they deliver. That is for measuring what both cost. Once `stop` is set, whoever waits for something here is
+    interrupted, as by Ctrl-C, which only the main thread is told of.
     """
 
     def __init__(
@@ -61,10 +68,15 @@ class Ensemble:
         record: Callable[[Record], None],
         proxied: bool = True,
         deliveries: bool = True,
+        stop: Event | None = None,
     ) -> None:
         """EnsembleError if the system has no ports, processes or files left for it."""
         numbers = range(1, size + 1)
-        ports = iter(free_ports(3 * size))
+        self._stop = stop
+        with _ports_lock:
+            self._ports = free_ports(3 * size, other_than=_ports_in_use)
+            _ports_in_use.update(self._ports)
+        ports = iter(self._ports)
         real = {number: (next(ports), next(ports)) for number in numbers}
         options = write_log_settings(folder, deliveries)
         self.proxy = Proxy(real, record)
@@ -128,9 +140,13 @@ class Ensemble:
                 self._reaper.communicate()
                 self._reaper = None
             self.proxy.close()
+            with _ports_lock:
+                _ports_in_use.difference_update(self._ports)
 
     def check(self) -> None:
-        """EnsembleError if the proxy has failed."""
+        """EnsembleError if the proxy has failed, KeyboardInterrupt if the run is to stop."""
+        if self._stop is not None and self._stop.is_set():
+            raise KeyboardInterrupt
         if self.proxy.error is not None:
             raise EnsembleError(f"the proxy failed: {self.proxy.error!r}")
 
@@ -182,11 +198,13 @@ class Ensemble:
         return True
 
 
-def free_ports(count: int) -> list[int]:
+def free_ports(count: int, other_than: Collection[int] = ()) -> list[int]:
     """Different ports of 127.0.0.1 on which nobody listens. EnsembleError if there are not enough."""
     ports: list[int] = []
     candidates = range(LOWEST_PORT, HIGHEST_PORT)
     for port in SystemRandom().sample(candidates, min(100 * count, len(candidates))):
+        if port in other_than:
+            continue
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

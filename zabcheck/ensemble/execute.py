@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from math import inf
 from pathlib import Path
+from threading import Event
 from time import monotonic, sleep
 
 import msgspec
@@ -75,17 +76,18 @@ ANSWERED_AT_LAST = 5.0
 READ_AT_LAST = 30.0
 
 
-def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path) -> None:
+def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: Event | None = None) -> None:
     """Execute `schedule`; the recording is in `folder`, which has to be empty. Takes as long as what it waits for.
 
-    EnsembleError if the ensemble does not come up, or the proxy fails. Whatever is raised, everything is stopped, and
+    EnsembleError if the ensemble does not come up, or the proxy fails; KeyboardInterrupt after Ctrl-C, or soon after
+    `stop` is set: Ctrl-C is told to the main thread only. Whatever is raised, everything is stopped, and
     the recording says that it is partial.
     """
     recorder = Recorder(folder)
     recorder.record(Run(1, distribution.version, schedule.servers, msgspec.to_builtins(schedule)))
     error = "interrupted"
     try:
-        with Ensemble(schedule.servers, distribution, folder, recorder.record) as ensemble:
+        with Ensemble(schedule.servers, distribution, folder, recorder.record, stop=stop) as ensemble:
             execution = Execution(ensemble, recorder.record)
             try:
                 execution.begin()

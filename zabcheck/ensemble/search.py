@@ -6,8 +6,10 @@ said to be shown was seen in the run whose recording is kept; how often the sche
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from threading import Event
 from time import monotonic
 from typing import NamedTuple
 
@@ -49,12 +51,13 @@ def attempt(
     folder: Path,
     properties: Sequence[str] | None = None,
     keep_data: bool = False,
+    stop: Event | None = None,
 ) -> Attempt:
     """Execute and judge; the recording is in `folder`, which is made anew. Seconds to a minute, by what is waited for.
 
     An ensemble that fails is an attempt with an `error`, whose recording is partial; so is that of a run in which
-    Ctrl-C came, which the caller has to go on with. The servers' data directories are removed, unless `keep_data`:
-    what matters of them is in the recording.
+    Ctrl-C came, or `stop` was set, which the caller has to go on with. The servers' data directories are removed,
+    unless `keep_data`: what matters of them is in the recording.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -62,7 +65,7 @@ def attempt(
     error = ""
     interrupted = False
     try:
-        execute(schedule, distribution, folder)
+        execute(schedule, distribution, folder, stop)
     except EnsembleError as failure:
         error = str(failure)
     except KeyboardInterrupt:
@@ -73,6 +76,52 @@ def attempt(
                 if data.is_dir():
                     shutil.rmtree(data)
     return Attempt(schedule, judge(folder, properties), monotonic() - start, error, interrupted)
+
+
+def attempts(
+    tasks: Sequence[tuple[EnsembleSchedule, Path]],
+    distribution: Distribution,
+    properties: Sequence[str] | None = None,
+    jobs: int = 1,
+) -> Generator[Attempt, None, None]:
+    """Attempts at these schedules, each in its folder, `jobs` at a time; told in this order.
+
+    After Ctrl-C those that are under way are ended, and told as interrupted; no more are begun. Whoever does not take
+    all of them has to close the iterator, which ends those that are under way, and removes their folders.
+    """
+    stop = Event()
+
+    def begin(task: tuple[EnsembleSchedule, Path]) -> Attempt:
+        schedule, folder = task
+        return attempt(schedule, distribution, folder, properties, stop=stop)
+
+    with ThreadPoolExecutor(jobs) as pool:
+
+        def end() -> None:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+        untold = {pool.submit(begin, task): task for task in tasks}
+        try:
+            for future in [*untold]:
+                try:
+                    if not future.cancelled():
+                        wait([future])
+                except KeyboardInterrupt:
+                    end()
+                if future.cancelled():
+                    break
+                tried = future.result()
+                if tried.interrupted:
+                    end()
+                del untold[future]
+                yield tried
+        finally:
+            end()
+            for future, (_, folder) in untold.items():
+                if not future.cancelled():
+                    wait([future])
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def minimise(
