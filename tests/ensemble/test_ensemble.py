@@ -1,13 +1,16 @@
 """Which servers may come to serve, as servers and links are; the servers are fakes that do nothing."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.ensemble import fake_zookeeper
+from tests.ensemble.processes import ports_of
+from zabcheck.ensemble import ensemble as ensembles
 from zabcheck.ensemble.distribution import Distribution
-from zabcheck.ensemble.ensemble import Ensemble
+from zabcheck.ensemble.ensemble import LOWEST_PORT, Ensemble
 
 
 @pytest.fixture
@@ -18,6 +21,20 @@ def ensemble(tmp_path: Path) -> Iterator[Ensemble]:
         for number in ensemble.servers:
             ensemble.start(number)
         yield ensemble
+
+
+def test_ensembles_beside_each_other_have_their_own_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while no server of them is up, and until they are closed."""
+    monkeypatch.setattr("zabcheck.ensemble.ensemble.HIGHEST_PORT", LOWEST_PORT + 200)
+    distribution = Distribution("3.8.0", tmp_path / "java", "")
+    with ExitStack() as open_ones:
+        for number in range(12):
+            (tmp_path / str(number)).mkdir()
+            open_ones.enter_context(Ensemble(1, distribution, tmp_path / str(number), lambda _: None))
+        ports = [port for number in range(12) for port in ports_of(tmp_path / str(number))]
+        assert len(ports) == len({*ports}) == 36
+        assert ensembles._ports_in_use.issuperset(ports)
+    assert not ensembles._ports_in_use.intersection(ports)
 
 
 def test_a_server_that_is_down_or_stands_still_may_not_serve(ensemble: Ensemble) -> None:

@@ -263,6 +263,7 @@ def test_a_port_that_is_taken_is_not_given(monkeypatch: pytest.MonkeyPatch) -> N
         ports = free_ports(150)
         assert port not in ports
         assert len({*ports}) == 150
+        assert not {*free_ports(20, other_than=ports)} & {*ports}
         with pytest.raises(EnsembleError, match=rf"^expected 200 free ports between {port - 100} and .*, found 1\d\d$"):
             free_ports(200)
 
