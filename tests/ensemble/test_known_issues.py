@@ -55,6 +55,25 @@ def test_1653_a_server_cannot_load_its_epoch() -> None:
     assert looks_like("3.4.14", findings=(Found(2, text),)) == {}
 
 
+def test_2846_a_leader_sends_what_its_log_has_although_a_snapshot_overtook_it() -> None:
+    """Server 1 has in its log what was never committed, and not what its snapshot brought."""
+    told = "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 3:0", "2>1 ACKEPOCH 2:3 a=2"
+    cut = "1>2 TRUNC 1:9", "1>2 PROPOSAL 2:4", "1>2 COMMIT 2:4", "1>2 NEWLEADER 3:0"
+    divergences = judge(records(*told, *cut)).divergences
+    note = "what its snapshot up to ⟨2,3⟩ holds is inferred from the history of server 2"
+
+    def looks(version: str, note: str) -> dict[str, str]:
+        return {each.issue.key: each.why for each in recognise(version, divergences, notes=[note])}
+
+    why = (
+        "server 1 had taken over a snapshot; as a leader it sends PROPOSAL ⟨2,4⟩ instead of the proposal that follows "
+    )
+    for version in ("3.6.3", "3.8.0", "3.9.5"):
+        assert looks(version, f"server 1: {note}") == {"ZOOKEEPER-2846": f"{why}⟨1,9⟩"}
+    assert looks("3.8.0", f"server 2: {note}") == {}
+    assert looks("3.4.14", f"server 1: {note}") == {}
+
+
 def test_3642_a_snapshot_was_taken_over_in_memory_only() -> None:
     begun = DIFF.replace("ACKEPOCH 1:1", "ACKEPOCH 0:0").replace("DIFF 1:3", "SNAP 1:1").partition("1>2 NEWLEADER")[0]
     told = "closed 2>1", "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:3 a=-1"

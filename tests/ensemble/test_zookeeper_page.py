@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from msgspec.structs import replace
 
 from invariants import Crash, Truncate
@@ -28,16 +29,15 @@ from zabcheck.report.story import Story
 from zabcheck.report.terminal import to_text
 
 ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "docs/examples"
 RECORDED = Path(__file__).parent / "lost-write-3.8.0"
 SCHEDULE = "docs/examples/zookeeper-lost-write.schedule.json"
 PAGE = ROOT / "docs/examples/zookeeper-lost-write.html"
 HEALTHY = Path(__file__).parent / "healthy-3.8.0"
 HEALTHY_PAGE = ROOT / "docs/examples/zookeeper-healthy.html"
-APPLIED_AGAIN = Path(__file__).parent / "applied-again-3.8.0.tar.xz"
-"""A run that cut acknowledged writes off: its recording, and the logs without what they say of the machine."""
-APPLIED_AGAIN_PAGE = ROOT / "docs/examples/zookeeper-applied-again.html"
+ARCHIVED = {"zookeeper-applied-again": "applied-again-3.8.0", "zookeeper-stale-log": "stale-log-3.9.5"}
+"""For pages in docs/examples, with schedules of these names: recordings, and logs without what tells of the machine."""
 PICTURE = ROOT / "docs/examples/zookeeper-lost-write.svg"
-APPLIED_AGAIN_SCHEDULE = "docs/examples/zookeeper-applied-again.schedule.json"
 SHOWN = {"docs/zookeeper.md": (0, 1, 2, 3), "README.md": (0,)}
 """Which paragraphs of the text: what is wrong, why, facts, what was done."""
 BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
@@ -54,8 +54,9 @@ def texts() -> dict[Path, str]:
     divergence = text_of(render_divergence(judged.steps.divergences[0]), 100)
     packets = "```text\n" + "\n".join(line.rstrip() for line in divergence.splitlines()) + "\n```\n"
     told = {PAGE: page(story, SCHEDULE), HEALTHY_PAGE: page(story_of(judge(HEALTHY)), "")}
-    with applied_again() as folder:
-        told[APPLIED_AGAIN_PAGE] = page(story_of(judge(folder)), APPLIED_AGAIN_SCHEDULE)
+    for name in ARCHIVED:
+        with archived(name) as folder:
+            told[EXAMPLES / f"{name}.html"] = page(story_of(judge(folder)), f"docs/examples/{name}.schedule.json")
     paragraphs = "\n".join(line.rstrip() for line in to_text(story, 100, file=SCHEDULE).splitlines()).split("\n\n")
     head, *rows = next(each for each in paragraphs if each.startswith("Lines ")).splitlines()
     begin, end = (next(number for number, row in enumerate(rows) if word in row) for word in (BEGIN, END))
@@ -70,10 +71,11 @@ def texts() -> dict[Path, str]:
 
 
 @contextmanager
-def applied_again() -> Iterator[Path]:
-    with TemporaryDirectory() as folder, tarfile.open(APPLIED_AGAIN) as archive:
+def archived(name: str) -> Iterator[Path]:
+    recording = ARCHIVED[name]
+    with TemporaryDirectory() as folder, tarfile.open(Path(__file__).parent / f"{recording}.tar.xz") as archive:
         archive.extractall(folder, filter="data")
-        yield Path(folder, "applied-again-3.8.0")
+        yield Path(folder, recording)
 
 
 def decisive(story: Story) -> Story:
@@ -97,16 +99,30 @@ def test_the_pages_are_up_to_date() -> None:
     assert PACKETS.search(page_of_docs)
 
 
-def test_a_transaction_that_is_applied_again_cuts_acknowledged_writes_off() -> None:
-    """What docs/zookeeper.md tells of it."""
-    with applied_again() as folder:
+@pytest.mark.parametrize(
+    ("name", "violated", "looks_like", "expected", "seen"),
+    [
+        (
+            "zookeeper-applied-again",
+            "final agreement",
+            NO_NUMBER,
+            "a history up to ⟨1,206⟩, which server 1 told with f.a = 1",
+            "one up to ⟨1,154⟩",
+        ),
+        ("zookeeper-stale-log", "durability", "ZOOKEEPER-2846", "the proposal that follows ⟨1,9⟩", "PROPOSAL ⟨2,4⟩"),
+    ],
+)
+def test_what_the_documentation_tells_of_a_run_is_seen_in_it(
+    name: str, violated: str, looks_like: str, expected: str, seen: str
+) -> None:
+    with archived(name) as folder:
         judged = judge(folder)
-    assert judged.violated[0] == "final agreement"
-    assert [each.issue.key for each in judged.known] == [NO_NUMBER]
+    schedule = schedules.decode((EXAMPLES / f"{name}.schedule.json").read_bytes(), name)
+    assert judged.violated[0] == schedule.finds == violated
+    assert judged.zookeeper == schedule.zookeeper
+    assert [each.issue.key for each in judged.known] == [looks_like]
     first = judged.steps.divergences[0]
-    assert first.expected == "a history up to ⟨1,206⟩, which server 1 told with f.a = 1"
-    assert first.seen == "one up to ⟨1,154⟩"
-    schedule = schedules.decode((ROOT / APPLIED_AGAIN_SCHEDULE).read_bytes(), APPLIED_AGAIN_SCHEDULE)
+    assert (first.expected, first.seen) == (expected, seen)
     assert judged.schedule is not None
     assert schedules.converted(judged.schedule).choices == schedule.choices
 

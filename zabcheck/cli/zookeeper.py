@@ -33,7 +33,7 @@ from zabcheck.ensemble.distribution import Distribution, NoZooKeeper, find
 from zabcheck.ensemble.draw import draw
 from zabcheck.ensemble.judge import SEVEREST, Judged
 from zabcheck.ensemble.observe import write_trace
-from zabcheck.ensemble.recording import Acknowledged, Asked, RecordingError, Sent, read
+from zabcheck.ensemble.recording import RecordingError
 from zabcheck.ensemble.schedule import EnsembleSchedule
 from zabcheck.report import ensemble as reports
 from zabcheck.report import terminal
@@ -206,7 +206,7 @@ class Searching:
                     break
                 folder = tasks[number][1]
                 judged = tried.judged
-                self.summary.add(judged, seed, tried.seconds, counts_of(folder), tried.error)
+                self.summary.add(judged, seed, tried.seconds, tried.error)
                 if judged.wrong or tried.error or tried.interrupted or self.keep:
                     self._keep(folder, tried.schedule, judged)
                 else:
@@ -304,17 +304,3 @@ def story_of(judged: Judged) -> Story:
     known = tuple(f"{each.issue.key}, {each.issue.title}: {each.why}" for each in judged.known)
     done, noticed = tuple(reports.what_was_done(judged.folder)), tuple(reports.noticed_in(judged))
     return structs.replace(story, known=known, noticed=noticed, done=done)
-
-
-def counts_of(folder: Path) -> dict[str, int]:
-    """What a recording says of its clients and epochs."""
-    asked = acknowledged = 0
-    epochs: dict[int, None] = {}
-    for record in read(folder):
-        if isinstance(record, Asked):
-            asked += 1
-        elif isinstance(record, Acknowledged):
-            acknowledged += 1
-        elif isinstance(record, Sent) and record.kind == "NEWLEADER":
-            epochs[record.zxid >> 32] = None
-    return {"asked": asked, "acknowledged": acknowledged, "epochs": len(epochs)}

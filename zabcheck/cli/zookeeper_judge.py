@@ -9,7 +9,7 @@ from invariants import select
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, Properties, command_of
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.cli.zookeeper import counts_of, save_report, story_of, zookeeper
+from zabcheck.cli.zookeeper import save_report, story_of, zookeeper
 from zabcheck.ensemble.judge import Judged
 from zabcheck.ensemble.judge import judge as judge_recording
 from zabcheck.ensemble.recording import RecordingError
@@ -41,7 +41,7 @@ def judge(
     summary = EnsembleSummary(judged[0].zookeeper, judged[0].observation.header.processes)
     files: list[Path] = []
     for each in judged:
-        summary.add(each, None, 0.0, counts_of(each.folder))
+        summary.add(each, None, 0.0)
         if write:
             with bad_path("DIR", each.folder):
                 files += save_report(schedule_of(each), each)[1]

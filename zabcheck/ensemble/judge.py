@@ -12,7 +12,7 @@ from zabcheck.ensemble.findings import Coverage, Finding, coverage, findings
 from zabcheck.ensemble.known_issues import Forgot, Recognised, recognise
 from zabcheck.ensemble.lives import Lives, read_lives
 from zabcheck.ensemble.observe import Observation, observe_lives
-from zabcheck.ensemble.recording import RecordingError
+from zabcheck.ensemble.recording import Acknowledged, AnyRecord, Asked, RecordingError, Sent
 from zabcheck.ensemble.steps import Judgement
 from zabcheck.ensemble.steps import judge as judge_packets
 
@@ -23,6 +23,14 @@ SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
 
 
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
+
+
+class Counts(NamedTuple):
+    """How many writes clients asked for, how many were acknowledged, and in how many epochs somebody led."""
+
+    asked: int
+    acknowledged: int
+    epochs: int
 
 
 class Judged(NamedTuple):
@@ -37,6 +45,7 @@ class Judged(NamedTuple):
     steps: Judgement
     known: list[Recognised]
     coverage: list[Coverage]
+    counts: Counts
     unsure: tuple[str, ...] = ()
     """What would be violated if the trace had no holes, a sentence each."""
 
@@ -87,7 +96,15 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts)), observation.notes))
     covered = coverage(lives, observation)
     schedule = lives.run.schedule
-    return Judged(folder, version, schedule, observation, verdicts, found, steps, known, covered, unsure)
+    counts = counted(lives.records)
+    return Judged(folder, version, schedule, observation, verdicts, found, steps, known, covered, counts, unsure)
+
+
+def counted(records: Sequence[AnyRecord]) -> Counts:
+    """What a recording says of its clients and epochs."""
+    epochs = {each.zxid >> 32: None for each in records if isinstance(each, Sent) and each.kind == "NEWLEADER"}
+    asked, acknowledged = (sum(isinstance(each, kind) for each in records) for kind in (Asked, Acknowledged))
+    return Counts(asked, acknowledged, len(epochs))
 
 
 def believed(verdicts: Sequence[Verdict], holes: Sequence[str]) -> tuple[list[Verdict], tuple[str, ...]]:

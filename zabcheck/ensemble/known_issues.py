@@ -238,12 +238,27 @@ def _has_more(evidence: Evidence, *syncs: str) -> str | None:
     )
 
 
+_GAPS = ("proposals_have_no_gap", "proposals_continue_one_history")
+"""The rules against a hole in what a leader proposes."""
+
+
+def reads_a_log_that_a_snapshot_overtook(evidence: Evidence) -> str | None:
+    """A server that takes over a snapshot keeps its log: what was to be cut is still in it, what it was brought is not.
+
+    As leader it brings others up to date from that log: it has them cut what is committed, and does not send it again.
+    """
+    return _first(
+        f"server {each.server} had taken over a snapshot; as a leader it sends {each.seen} instead of {each.expected}"
+        for each in _diverges(evidence, *_GAPS)
+        if any(note.startswith(f"server {each.server}: what its snapshot up to") for note in evidence.notes)
+    )
+
+
 def passes_a_hole_on(evidence: Evidence) -> str | None:
     """What the leader remembers as committed has a hole, or ends too early."""
     gaps = (
         f"server {each.server} leads, and leaves out transactions: {each.seen} instead of {each.expected}"
-        for each in evidence.divergences
-        if each.name in ("proposals_have_no_gap", "proposals_continue_one_history")
+        for each in _diverges(evidence, *_GAPS)
     )
     short = (
         f"server {each.server} leads, and brings {each.seen} instead of {each.expected}"
@@ -287,6 +302,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         "a crash that leaves an empty log file leaves a server that cannot start",
         (("3.4.0", "3.9.3"),),
         stops_at_an_empty_log,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-2846",
+        "a leader brings others up to date from a log that a snapshot has overtaken",
+        (("3.5.0", None),),
+        reads_a_log_that_a_snapshot_overtook,
     ),
     KnownIssue(
         "ZOOKEEPER-3642",

@@ -1,7 +1,7 @@
 """What runs of a real ensemble have shown: how often each property was broken, what else was wrong, what is known."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,16 +55,16 @@ class EnsembleSummary(Struct):
     error: str = ""
     """What was wrong with the ensemble when it failed last."""
 
-    def add(self, judged: Judged, seed: int | None, seconds: float, counts: Mapping[str, int], error: str = "") -> None:
-        """Count one run; `counts` has what it asked, was acknowledged, and its epochs; `error` is for `failed`."""
+    def add(self, judged: Judged, seed: int | None, seconds: float, error: str = "") -> None:
+        """Count one run; `error` is for `failed`."""
         self.runs += 1
         self.partial += bool(judged.observation.partial)
         self.failed += bool(error)
         self.error = error or self.error
         self.seconds += seconds
-        self.asked += counts["asked"]
-        self.acknowledged += counts["acknowledged"]
-        self.epochs += counts["epochs"]
+        self.asked += judged.counts.asked
+        self.acknowledged += judged.counts.acknowledged
+        self.epochs += judged.counts.epochs
         self.packets += judged.steps.packets
         self.logged += sum(each.logged for each in judged.coverage)
         self.delivered += sum(each.delivered for each in judged.coverage)
