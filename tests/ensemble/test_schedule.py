@@ -41,6 +41,7 @@ def test_the_examples_of_the_documentation_are_schedules() -> None:
     assert [file.name for file in files] == [
         "zookeeper-applied-again.schedule.json",
         "zookeeper-lost-write.schedule.json",
+        "zookeeper-stale-log.schedule.json",
     ]
     for file in files:
         assert encode(decode(file.read_bytes(), file.name)) == file.read_bytes()
