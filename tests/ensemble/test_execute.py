@@ -53,6 +53,9 @@ from zabcheck.ensemble.schedule import (
 )
 from zabcheck.ensemble.server import Server
 
+WAITED = 30.0
+"""Seconds that a schedule would wait for what does not come."""
+
 
 def schedule(*choices: AnyChoice) -> EnsembleSchedule:
     return EnsembleSchedule(1, "zookeeper", 3, choices)
@@ -141,21 +144,24 @@ def test_servers_that_serve_no_client_are_told_so(tmp_path: Path, run: Path) -> 
 
 @pytest.mark.usefixtures("impatient")
 def test_paused_servers_are_killed_too(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(seconds: float) -> None:
-        raise KeyboardInterrupt
+    """The run is stopped while the third choice waits, which is not waited for."""
+    stop, pause = Event(), Server.pause
 
-    monkeypatch.setattr(execute, "sleep", interrupt)  # Ctrl-C while the third choice waits
+    def paused(server: Server) -> None:
+        pause(server)
+        if server.number == 1:
+            Timer(0.2, stop.set).start()
+
+    monkeypatch.setattr(Server, "pause", paused)
+    begun = monotonic()
     with pytest.raises(KeyboardInterrupt):
-        execute.execute(schedule(Pause("A"), Pause("C"), Wait(0.0)), fake(tmp_path, "serves"), run)
+        execute.execute(schedule(Pause("A"), Pause("C"), Wait(WAITED)), fake(tmp_path, "serves"), run, stop)
+    assert monotonic() - begun < WAITED
     records = [*read(run)]
     assert [record.server for record in records if isinstance(record, Paused)] == [3, 1]
     assert [record.server for record in records if isinstance(record, Stopped)] == [1, 2, 3]
     assert not any(isinstance(record, Resumed | Exited) for record in records)
     assert ended(run).error == "interrupted"
-
-
-WAITED = 30.0
-"""Seconds that a schedule would wait for what cannot come."""
 
 
 @pytest.mark.usefixtures("impatient")

@@ -141,6 +141,11 @@ def test_messages_that_never_arrive_share_an_arrow_too() -> None:
     assert found.flights == (Flight(1, 1, 2, "PROPOSAL", "v⟨1,1⟩ to v⟨1,5⟩, 5 of them", 2),)
 
 
+def test_where_nothing_is_folded_each_message_is_told() -> None:
+    sent = [Send(1, 0, 2, number, "PROPOSAL", str(txn(number))) for number in range(1, 6)]
+    assert len(told(whole([*sent, Crash(2, 0)], processes=3)).flights) == 5
+
+
 @pytest.mark.parametrize("name", ["healthy-3.8.0", "lost-write-3.8.0"])
 def test_in_a_real_run_nothing_is_lost_and_no_arrow_points_upwards(name: str) -> None:
     observation = observe(RECORDINGS / name)

@@ -73,12 +73,12 @@ class Ensemble:
         """EnsembleError if the system has no ports, processes or files left for it."""
         numbers = range(1, size + 1)
         self._stop = stop
+        options = write_log_settings(folder, deliveries)
         with _ports_lock:
             self._ports = free_ports(3 * size, other_than=_ports_in_use)
             _ports_in_use.update(self._ports)
         ports = iter(self._ports)
         real = {number: (next(ports), next(ports)) for number in numbers}
-        options = write_log_settings(folder, deliveries)
         self.proxy = Proxy(real, record)
         self._proxied = proxied
         self._reaper: subprocess.Popen[bytes] | None = None

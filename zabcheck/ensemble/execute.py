@@ -6,7 +6,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from threading import Event
-from time import monotonic, sleep
+from time import monotonic
 
 import msgspec
 
@@ -80,8 +80,8 @@ def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path
     """Execute `schedule`; the recording is in `folder`, which has to be empty. Takes as long as what it waits for.
 
     EnsembleError if the ensemble does not come up, or the proxy fails; KeyboardInterrupt after Ctrl-C, or soon after
-    `stop` is set: Ctrl-C is told to the main thread only. Whatever is raised, everything is stopped, and
-    the recording says that it is partial.
+    `stop` is set: Ctrl-C is told to the main thread only. Whatever is raised, everything is stopped, and the recording
+    says that it is partial.
     """
     recorder = Recorder(folder)
     recorder.record(Run(1, distribution.version, schedule.servers, msgspec.to_builtins(schedule)))
@@ -185,7 +185,7 @@ class Execution:
                 if not self._await(seconds, self._all_answered, self._some_may_be_answered):
                     return "some writes have no answer"
             case Wait(seconds):
-                sleep(seconds)
+                self.ensemble.await_all(seconds, lambda: False)
             case Kill(server):
                 if not servers[roles[server]].up:
                     return "passed over: it is down"

@@ -96,11 +96,11 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts)), observation.notes))
     covered = coverage(lives, observation)
     schedule = lives.run.schedule
-    counts = counted(lives.records)
+    counts = counts_of(lives.records)
     return Judged(folder, version, schedule, observation, verdicts, found, steps, known, covered, counts, unsure)
 
 
-def counted(records: Sequence[AnyRecord]) -> Counts:
+def counts_of(records: Sequence[AnyRecord]) -> Counts:
     """What a recording says of its clients and epochs."""
     epochs = {each.zxid >> 32: None for each in records if isinstance(each, Sent) and each.kind == "NEWLEADER"}
     asked, acknowledged = (sum(isinstance(each, kind) for each in records) for kind in (Asked, Acknowledged))

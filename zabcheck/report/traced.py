@@ -95,6 +95,7 @@ def story_of_trace(
     flights = _flights(rows)
     moments = tuple(_moments(header.processes, rows, _worth_showing(rows, violation), flights, witness))
     shown = {moment.step for moment in moments}
+    drawn = merged(flights.values()) if folded else flights.values()
     return Story(
         protocol=header.protocol,
         mutant=None,
@@ -108,9 +109,7 @@ def story_of_trace(
         moments=moments,
         delivered=first_deliveries(event for _, event in events),
         trace=trace,
-        flights=tuple(
-            flight for flight in merged(flights.values()) if flight.sent in shown or flight.received in shown
-        ),
+        flights=tuple(flight for flight in drawn if flight.sent in shown or flight.received in shown),
         initial=dict.fromkeys(range(1, header.processes + 1), _BEGINNING),
         settings=() if ordered else ("each process's own order only",),
         is_ordered=ordered,
