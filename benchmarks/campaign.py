@@ -19,8 +19,8 @@ from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS as ROWS
 from zabcheck.campaign.session import session
-from zabcheck.campaign.spread import spread
 from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store
+from zabcheck.campaign.tasks import spread
 from zabcheck.search.run import collect_garbage_less_often
 
 RUNS = 12_000

@@ -10,7 +10,7 @@ from time import process_time
 from typing import TypeVar, get_args
 
 from invariants import EMPTY, Broadcast, Deliver, Local, Restore, Txn, Zxid
-from zabcheck.report.causality import Causality, Relation
+from zabcheck.counterexample.causality import Causality, Relation
 
 EVENTS = 100_000
 EPOCHS = 20

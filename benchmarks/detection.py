@@ -6,10 +6,10 @@ from time import process_time
 
 from invariants import PROPERTIES
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.report.matrix import Row, markdown
 from zabcheck.search.engines import Engine
-from zabcheck.search.hunt import Budget, hunt, row_of
+from zabcheck.search.hunt import Budget, MutantSummary, hunt, row_of
 from zabcheck.search.minimise import minimise
+from zabcheck.search.report.matrix import markdown
 
 SEEDS = range(1, 21)
 RUNS = {Engine.swarm: 20_000, Engine.hypothesis: 5_000}
@@ -31,7 +31,7 @@ def main() -> None:
     PAGE.write_text(page, encoding="utf-8")
 
 
-def hunted(name: str, engine: Engine) -> Row:
+def hunted(name: str, engine: Engine) -> MutantSummary:
     """One search a seed. What Hypothesis finds is only minimised; the other table has how short it can get."""
     budget = Budget(RUNS[engine], seconds=600)
     if engine is Engine.hypothesis:
@@ -43,7 +43,7 @@ def hunted(name: str, engine: Engine) -> Row:
     return row
 
 
-def with_table(page: str, engine: Engine, rows: Sequence[Row]) -> str:
+def with_table(page: str, engine: Engine, rows: Sequence[MutantSummary]) -> str:
     """The page with these figures in their place."""
     head = PLACE.format(engine)
     before, _, rest = page.partition(head + "\n")

@@ -18,20 +18,20 @@ from time import monotonic, process_time
 from typing import NamedTuple, TypeVar
 
 from invariants import check
-from zabcheck.ensemble import schedule as schedules
-from zabcheck.ensemble.class_archive import class_archive
-from zabcheck.ensemble.clients import Client
-from zabcheck.ensemble.distribution import Distribution, NoZooKeeper, find
-from zabcheck.ensemble.draw import draw
-from zabcheck.ensemble.ensemble import Ensemble
-from zabcheck.ensemble.execute import UP_AT_FIRST, execute
-from zabcheck.ensemble.findings import findings
-from zabcheck.ensemble.judge import Judged, judge
-from zabcheck.ensemble.lives import read_lives
-from zabcheck.ensemble.observe import observe_lives
 from zabcheck.ensemble.recording import Acknowledged, Record, Recorder, Unanswered
-from zabcheck.ensemble.schedule import Choice, EnsembleSchedule, Kill, KillAll, KillAt, Role, Settle, Write
-from zabcheck.ensemble.steps import judge_recording
+from zabcheck.ensemble.rules.steps import judge_recording
+from zabcheck.ensemble.run import schedule as schedules
+from zabcheck.ensemble.run.class_archive import class_archive
+from zabcheck.ensemble.run.clients import Client
+from zabcheck.ensemble.run.distribution import Distribution, NoZooKeeper, find
+from zabcheck.ensemble.run.draw import draw
+from zabcheck.ensemble.run.ensemble import Ensemble
+from zabcheck.ensemble.run.execute import UP_AT_FIRST, execute
+from zabcheck.ensemble.run.schedule import Choice, EnsembleSchedule, Kill, KillAll, KillAt, Role, Settle, Write
+from zabcheck.ensemble.trace.lives import read_lives
+from zabcheck.ensemble.trace.observe import observe_lives
+from zabcheck.ensemble.verdict.findings import findings
+from zabcheck.ensemble.verdict.judge import Judged, judge
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import process_time
 
-from zabcheck.report.page import page
-from zabcheck.report.story import Story
-from zabcheck.search.explain import explain
+from zabcheck.counterexample.explain import explain
+from zabcheck.counterexample.forms.page import page
+from zabcheck.counterexample.story import Story
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import AnyChoice, Lead, Request, Schedule, Settle

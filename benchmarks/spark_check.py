@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from invariants.columns import PARQUET, SCHEMA
-from zabcheck.campaign.facts import facts_of
-from zabcheck.campaign.properties import ON_A_PATH, judge
+from zabcheck.campaign.judging.facts import facts_of
+from zabcheck.campaign.judging.properties import ON_A_PATH, judge
+from zabcheck.campaign.judging.verdicts import HOLDS, SIX, columns_of
 from zabcheck.campaign.session import session
-from zabcheck.campaign.verdicts import HOLDS, SIX, columns_of
 
 SIZES = (10_000_000, 50_000_000)
 """Deliveries."""

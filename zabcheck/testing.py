@@ -25,15 +25,15 @@ from msgspec.structs import replace
 
 from invariants import select
 from invariants.quorums import MAJORITY, quorums_of
-from zabcheck.counterexample import counterexample, explain_raise, save
+from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.forms.terminal import to_text
+from zabcheck.counterexample.saving import counterexample, explain_raise, save
+from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.adapter import register
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import checked
-from zabcheck.report.story import Story
-from zabcheck.report.terminal import to_text
-from zabcheck.search.explain import explain_replay
 from zabcheck.search.machine import Machine, find_with, hypothesis_settings, machine_class
 from zabcheck.search.run import MAX_STEPS, PropertyBroken, ProtocolRaised, Replay, Search, replay
 from zabcheck.search.tally import Tally

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from invariants.base import Invariant, Status, Verdict, Violation, judge_events
 from invariants.columns import SCHEMA, events_of
+from invariants.columns.extra import ODD, Head, end_of, head_of
 from invariants.columns.in_order import MOST_RUNS, Array, Keys, Proof
-from invariants.columns.rest import ODD, Head, end_of, head_of
 from invariants.columns.rows import END, HEADER, IS_LOCAL, KINDS, NO_ROW, ROW_KIND, Rows
 from invariants.columns.verdicts import Chosen, verdicts
 from invariants.events import End, Event, TraceError

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browser import chromium
-from tests.report.campaigns import REPORT, worst
-from tests.report.pages import STORIES
-from zabcheck.report import campaign_page, page
+from tests.campaign.report.campaigns import REPORT, worst
+from tests.counterexample.pages import STORIES
+from zabcheck.campaign.report import page as campaign_page
+from zabcheck.counterexample.forms import page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.conftest import Opened
-from tests.report.pages import STORIES
-from zabcheck.report.words import clean
+from tests.counterexample.pages import STORIES
+from zabcheck.text.words import clean
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

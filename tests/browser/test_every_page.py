@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.conftest import HEIGHTS, Opened
-from tests.report.pages import OTHERS, STORIES
-from zabcheck.report.page import heading
-from zabcheck.report.story import Story
-from zabcheck.report.words import LONGEST, clean
+from tests.counterexample.pages import OTHERS, STORIES
+from zabcheck.counterexample.forms.page import heading
+from zabcheck.counterexample.story import Story
+from zabcheck.text.words import LONGEST, clean
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

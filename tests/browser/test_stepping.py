@@ -9,12 +9,12 @@ import pytest
 
 from invariants import Local
 from tests.browser.conftest import Opened
-from tests.report.pages import STORIES
-from zabcheck.report.page import LONGEST_ENTRY
-from zabcheck.report.pieces import labels_by_step
-from zabcheck.report.regression import regression_test
-from zabcheck.report.story import Moment, Story, states_after
-from zabcheck.report.words import clean
+from tests.counterexample.pages import STORIES
+from zabcheck.counterexample.forms.page import LONGEST_ENTRY
+from zabcheck.counterexample.forms.regression import regression_test
+from zabcheck.counterexample.pieces import labels_by_step
+from zabcheck.counterexample.story import Moment, Story, states_after
+from zabcheck.text.words import clean
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -8,9 +8,9 @@ import pytest
 from tests.campaign.campaigns import MUTANTS, NUMBER, made
 from tests.cli.conftest import zabcheck  # noqa: F401  # the command, for the tests here too
 from zabcheck.campaign import tables
+from zabcheck.campaign.results import Tables
 from zabcheck.campaign.session import session
 from zabcheck.campaign.store import Store
-from zabcheck.report.campaign_data import Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,10 +16,10 @@ import pytest
 from tests.campaign.campaigns import MUTANTS, NUMBER, copied, made
 from tests.cli.command import ROOT
 from zabcheck.campaign import tables
+from zabcheck.campaign.report import terminal as report
+from zabcheck.campaign.results import CampaignReport, Tables
 from zabcheck.campaign.store import Store
-from zabcheck.report import campaign as report
-from zabcheck.report.campaign_data import CampaignReport, Tables
-from zabcheck.report.pen import text_of
+from zabcheck.text.pen import text_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

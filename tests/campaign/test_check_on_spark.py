@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from tests.campaign.test_stored import GOOD, lines, parquet
+from tests.campaign.judging.test_stored import GOOD, lines, parquet
 from tests.cli.conftest import Command
 from tests.invariants.builders import A, deliveries, whole
-from zabcheck.campaign.verdicts import SIX
+from zabcheck.campaign.judging.verdicts import SIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

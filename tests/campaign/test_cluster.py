@@ -16,8 +16,8 @@ from tests.cli.command import ROOT, Result, argv, environment, process
 from zabcheck.campaign import plan as plans
 from zabcheck.campaign.java import java_home
 from zabcheck.campaign.part import Maker
-from zabcheck.campaign.spread import PATIENCE
 from zabcheck.campaign.store import Store
+from zabcheck.campaign.tasks import PATIENCE
 from zabcheck.cli.commands import INCONCLUSIVE
 
 pytestmark = pytest.mark.slow
@@ -173,7 +173,7 @@ def test_a_killed_driver_is_resumed_where_it_was(cluster: Cluster, made: Made, t
 
 def test_spark_submit_runs_the_command_with_a_protocol_of_ones_own(cluster: Cluster, tmp_path: Path) -> None:
     """The protocol is in the current directory, where the workers do not look."""
-    shutil.copy(ROOT / "tests/own/echo.py", tmp_path / "mine.py")
+    shutil.copy(ROOT / "tests/protocols/own/echo.py", tmp_path / "mine.py")
     (tmp_path / "submit.py").write_text("from zabcheck.cli import main\n\nmain()\n")
     command = [SPARK / "bin/spark-submit", "--master", cluster.url, "submit.py"]
     arguments = ["campaign", "--protocol", "mine:Echo", "--runs", "20", "--seed", "1", "--out", "out"]

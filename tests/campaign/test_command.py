@@ -75,7 +75,7 @@ def test_mutants_run_in_turn_with_the_protocol_as_it_is(
 def test_a_protocol_of_ones_own_is_found_where_the_command_runs(
     spark: "SparkSession", zabcheck: Command, tmp_path: Path
 ) -> None:
-    shutil.copy(ROOT / "tests/own/hasty.py", tmp_path / "hasty_one.py")
+    shutil.copy(ROOT / "tests/protocols/own/hasty.py", tmp_path / "hasty_one.py")
     result = zabcheck("campaign", "--protocol", "hasty_one:Hasty", "--runs", "20", "--seed", "1", "--out", "own")
     assert (result.code, result.err) == (1, "")
     assert "hasty_one:Hasty" in result.out
@@ -158,7 +158,7 @@ def test_a_folder_that_holds_a_campaign_is_not_written_to(
         ("--steps", "51", "50"),
         ("--processes", "5", "3"),
         ("--keep", "none", "events"),
-        ("--protocol", "tests.own.hasty:Hasty", "zab"),
+        ("--protocol", "tests.protocols.own.hasty:Hasty", "zab"),
         ("--mutant", "no-truncation", "none"),
         ("--quorums", "weights 1,1,2", "none"),
         ("--switch", "histories=full", "none"),
@@ -209,7 +209,7 @@ def test_the_same_options_are_welcome(spark: "SparkSession", one: Path, zabcheck
         (["--minimise", "some"], "--minimise some: expected a number, or `all`"),
         (["--out", "ftp://host/x"], "ftp://host/x: "),
         (["--master", "spark://127.0.0.1:1"], "--master spark://127.0.0.1:1: cannot be reached, Connection refused"),
-        (["--protocol", "tests.own.hasty:Hasty", "--mutant", "all"], "--mutant all: protocol "),
+        (["--protocol", "tests.protocols.own.hasty:Hasty", "--mutant", "all"], "--mutant all: protocol "),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:

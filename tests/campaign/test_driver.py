@@ -16,8 +16,8 @@ from zabcheck.campaign import driver
 from zabcheck.campaign.driver import Progress
 from zabcheck.campaign.findings import INDEX, Finding
 from zabcheck.campaign.minimised import RAISED
-from zabcheck.campaign.spread import TaskFailed, spread
 from zabcheck.campaign.store import Store, StoreError
+from zabcheck.campaign.tasks import TaskFailed, spread
 from zabcheck.search.minimise import breaks
 from zabcheck.simulation import schedule as schedules
 
@@ -192,7 +192,7 @@ def test_ctrl_c_is_no_failed_task_where_its_exception_is_lost(
 
 
 def test_a_protocol_that_raises_is_a_finding(spark: "SparkSession", tmp_path: Path) -> None:
-    plan = plan_of(20, protocol="tests.own.raising:Raising")
+    plan = plan_of(20, protocol="tests.protocols.own.raising:Raising")
     store = begun(tmp_path, plan)
     progress, findings = driver.run(spark, store, plan)
     assert progress.failing > 0

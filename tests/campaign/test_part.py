@@ -116,7 +116,7 @@ def test_only_the_events_that_are_wanted_are_kept(keep: str, mixed: Store, tmp_p
 
 
 def test_a_run_in_which_the_protocol_raises_is_told_and_not_judged(tmp_path: Path) -> None:
-    store = made(tmp_path, plan_of(10, protocol="tests.own.raising:RaisingAtOnce"))
+    store = made(tmp_path, plan_of(10, protocol="tests.protocols.own.raising:RaisingAtOnce"))
     for row in rows(store):
         assert row["raised"] is not None
         assert "RuntimeError" in row["raised"]

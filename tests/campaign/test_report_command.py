@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.campaign.campaigns import change, copied
+from tests.campaign.report.campaigns import FINDING
 from tests.cli.command import ROOT, Result, environment
 from tests.cli.conftest import Command
-from tests.report.campaigns import FINDING
 from zabcheck.campaign.findings import Finding
+from zabcheck.campaign.results import Tables
 from zabcheck.campaign.store import Store
-from zabcheck.report.campaign_data import Tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,8 +15,8 @@ import pytest
 
 from tests.campaign.campaigns import PART, change, copied, rows_of
 from zabcheck.campaign import ratios, tables
+from zabcheck.campaign.results import ConfigurationRow, Tables
 from zabcheck.campaign.store import Store, StoreError
-from zabcheck.report.campaign_data import ConfigurationRow, Tables
 from zabcheck.search.goals import GOALS
 
 if TYPE_CHECKING:

@@ -22,15 +22,15 @@ from msgspec import inspect
 from invariants import GROUPS, PROPERTIES, End, Event, Header, trace
 from invariants.events import Local
 from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, ROOT, trace_of
-from tests.ensemble.disks import disk, real
+from tests.ensemble.disk.disks import disk, real
 from tests.invariants.builders import split
 from tests.invariants.traces import random_trace
 from zabcheck import cli
 from zabcheck.cli import commands
+from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.ensemble.recording import RECORDING
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.switches import Switches
-from zabcheck.report.exports import FORMS
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
@@ -361,7 +361,7 @@ def replay_configured(rng: Random, folder: Path) -> int:
 
 LIKELY: dict[str, list[Any]] = {
     "time-limit": [0.02, 0.05, 0.1, 1, 0, -1],
-    "protocols": [["zab"], ["zab"], ["tests.own.echo:Echo"], ["zab", "raft"], [""], ["x:Y"], [], "zab"],
+    "protocols": [["zab"], ["zab"], ["tests.protocols.own.echo:Echo"], ["zab", "raft"], [""], ["x:Y"], [], "zab"],
     "engine": ["swarm", "swarm", "hypothesis", "Swarm"],
     "seeds": [[1], [1, 2], [0], [2**64], [10**25], [-1], [], 1],
     "runs": [1, 2, 5, 0, 2000, 2**31],

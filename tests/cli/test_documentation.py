@@ -19,10 +19,10 @@ from tests.cli.conftest import Command, Found
 from tests.ensemble import fake_zookeeper
 from tests.ensemble.test_logs_page import servers
 from tests.invariants.columns import parquet_of, table_of
-from zabcheck.ensemble.distribution import Distribution
-from zabcheck.ensemble.judge import judge
-from zabcheck.ensemble.schedule import EnsembleSchedule
-from zabcheck.ensemble.search import Attempt
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.schedule import EnsembleSchedule
+from zabcheck.ensemble.run.search import Attempt
+from zabcheck.ensemble.verdict.judge import judge
 from zabcheck.simulation.schedule import AnyChoice
 
 OUTPUT = (ROOT / "docs/output.md").read_text(encoding="utf-8")
@@ -127,7 +127,7 @@ def test_the_forms_of_what_a_real_ensemble_did_are_the_documented_ones(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of lists and choices one entry is documented."""
-    monkeypatch.setattr("zabcheck.ensemble.search.attempt", lost_write)
+    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", lost_write)
     options = ("--java", fake_zookeeper.java(tmp_path, "serves"), "--classpath", tmp_path, "--format", "json")
     told = zabcheck("zookeeper", "--seed", "1", "--runs", "1", "--minimise", "0", *options)
     assert (told.code, told.err) == (1, "")

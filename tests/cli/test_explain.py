@@ -11,7 +11,7 @@ from invariants.events import Txn
 from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, DELIVERED, SENT, A, B, process, trace_of
 from tests.cli.conftest import Command
 from zabcheck.cli.explain import FOLDED_FROM
-from zabcheck.report.exports import FORMS
+from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
 

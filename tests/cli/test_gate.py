@@ -442,7 +442,7 @@ def test_what_was_found_is_told_even_if_a_report_cannot_be_written(
     def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("zabcheck.counterexample.os.replace", full)
+    monkeypatch.setattr("zabcheck.counterexample.saving.os.replace", full)
     for option in ("--junit", "--summary"):
         result = gate(PASSES, option, "file")
         assert (result.code, result.err) == (2, f"zabcheck: {option} file: No space left on device\n")

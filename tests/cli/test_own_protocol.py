@@ -11,7 +11,7 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.adapter import PROPERTIES
 
 MODULE = (
-    (ROOT / "tests/own/hasty.py").read_text(encoding="utf-8")
+    (ROOT / "tests/protocols/own/hasty.py").read_text(encoding="utf-8")
     + """
 
 class Raising(Hasty):

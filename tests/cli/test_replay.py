@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.command import CALM_SCHEDULE, process, violation_in
 from tests.cli.conftest import Command, Found
-from tests.own.raising import Fickle
+from tests.protocols.own.raising import Fickle
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Request
@@ -77,7 +77,9 @@ def test_a_protocol_that_is_not_deterministic_is_told_so(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Fickle, "left", 1)
-    (tmp_path / "it.json").write_bytes(schedules.dump(schedule_of("tests.own.raising:Fickle", None, 1, [Request(1)])))
+    (tmp_path / "it.json").write_bytes(
+        schedules.dump(schedule_of("tests.protocols.own.raising:Fickle", None, 1, [Request(1)]))
+    )
     result = zabcheck("replay", "it.json")
     assert result.code == 2
     assert result.err == (

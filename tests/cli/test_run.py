@@ -9,7 +9,7 @@ from invariants import select
 from tests.cli.command import MUTANT_RUN, Result, process
 from tests.cli.conftest import Command, Found
 from zabcheck.cli import run as cli_run
-from zabcheck.counterexample import counterexample
+from zabcheck.counterexample.saving import counterexample
 from zabcheck.protocols.base import WITHOUT_CLIENTS
 from zabcheck.search.goals import GOALS
 

@@ -2,7 +2,7 @@
 
 from tests.ensemble.notation import records
 from zabcheck.ensemble.recording import Sent
-from zabcheck.ensemble.steps import Divergence, judge
+from zabcheck.ensemble.rules.steps import Divergence, judge
 
 
 def keeps(*texts: str, servers: int = 3) -> None:

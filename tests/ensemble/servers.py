@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from threading import Condition
 from typing import TypeVar
 
-from zabcheck.ensemble.proxy import PORTS, Port, Proxy
 from zabcheck.ensemble.recording import Closed, Lost, Passed, Record, Sent
+from zabcheck.ensemble.run.proxy import PORTS, Port, Proxy
 
 PATIENCE = 20.0
 """Seconds that a test waits for what has to come."""

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.ensemble.disks import disk, real, zxid
+from tests.ensemble.disk.disks import disk, real, zxid
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/zookeeper-logs.md"

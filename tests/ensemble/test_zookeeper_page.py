@@ -16,17 +16,17 @@ import pytest
 from msgspec.structs import replace
 
 from invariants import Crash, Truncate
-from zabcheck.cli.zookeeper import story_of
-from zabcheck.ensemble import schedule as schedules
-from zabcheck.ensemble.judge import judge
-from zabcheck.ensemble.known_issues import NO_NUMBER
-from zabcheck.report.diagram import stand_alone
-from zabcheck.report.packets import render_divergence
-from zabcheck.report.page import page
-from zabcheck.report.pen import text_of
-from zabcheck.report.pieces import labels_by_step
-from zabcheck.report.story import Story
-from zabcheck.report.terminal import to_text
+from zabcheck.cli.zookeeper.command import story_of
+from zabcheck.counterexample.forms.diagram import stand_alone
+from zabcheck.counterexample.forms.page import page
+from zabcheck.counterexample.forms.terminal import to_text
+from zabcheck.counterexample.pieces import labels_by_step
+from zabcheck.counterexample.story import Story
+from zabcheck.ensemble.report.packets import render_divergence
+from zabcheck.ensemble.run import schedule as schedules
+from zabcheck.ensemble.verdict.judge import judge
+from zabcheck.ensemble.verdict.known_issues import NO_NUMBER
+from zabcheck.text.pen import text_of
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs/examples"

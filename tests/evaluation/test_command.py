@@ -10,8 +10,8 @@ import pytest
 from tests.cli.conftest import Command, zabcheck
 from zabcheck.cli import evaluate as command
 from zabcheck.evaluation import plan as plans
+from zabcheck.evaluation.results import Evaluation
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.report.evaluation_data import Evaluation
 
 __all__ = ["zabcheck"]
 

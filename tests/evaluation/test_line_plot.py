@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from zabcheck.report.line_plot import HEIGHT, WIDTH, Line, Plot, svg
+from zabcheck.evaluation.line_plot import HEIGHT, WIDTH, Line, Plot, svg
 
 RISING = Line("rising", ((1, 10), (2, 20), (3, 40)))
 

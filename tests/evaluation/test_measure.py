@@ -11,12 +11,12 @@ from tests.cli.command import process
 from zabcheck.evaluation.costs import CACHED, MILLISECOND, NETWORK_ONLY, SECOND, UNCACHED, Costs, Disk
 from zabcheck.evaluation.measure import SIX, Judged, Stuck, latency, recovery, throughput
 from zabcheck.evaluation.plan import Plan, evaluate
+from zabcheck.evaluation.results import Evaluation, LatencyRow, RecoveryRow, ThroughputRow
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Effect, Message
 from zabcheck.protocols.zab import ZAB
 from zabcheck.protocols.zab.messages import Ack, AckLd
 from zabcheck.protocols.zab.process import Process
-from zabcheck.report.evaluation_data import Evaluation, LatencyRow, RecoveryRow, ThroughputRow
 
 PLAN = Plan(servers=(3, 7, 13), operations=1000, histories=(0, 1000, 10_000))
 

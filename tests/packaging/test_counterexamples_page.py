@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from zabcheck.report.exports import FORMS
+from zabcheck.counterexample.forms.exports import FORMS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/counterexamples.md"

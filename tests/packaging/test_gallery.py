@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.search.builders import RECORDED
+from zabcheck.counterexample.explain import explain
+from zabcheck.counterexample.forms.exports import FORMS
+from zabcheck.counterexample.forms.gallery import Exhibit, index
+from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
-from zabcheck.report.exports import FORMS
-from zabcheck.report.gallery import Exhibit, index
-from zabcheck.report.story import Story
-from zabcheck.search.explain import explain
 from zabcheck.simulation import schedule as schedules
 
 GALLERY = Path(__file__).parents[2] / "reports/gallery"

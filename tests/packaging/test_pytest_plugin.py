@@ -7,7 +7,7 @@ import pytest
 from tests.packaging.plugin import ROOT, failing_tests
 
 TESTS = (
-    (ROOT / "tests/own/hasty.py").read_text(encoding="utf-8")
+    (ROOT / "tests/protocols/own/hasty.py").read_text(encoding="utf-8")
     + """
 
 class Clumsy(Hasty):

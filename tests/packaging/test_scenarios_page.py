@@ -6,10 +6,10 @@ python -m tests.packaging.test_scenarios_page
 from pathlib import Path
 
 from tests.cli.command import process
-from zabcheck.counterexample import counterexample
+from zabcheck.counterexample.forms.exports import TEXT_WIDTH
+from zabcheck.counterexample.forms.terminal import to_text
+from zabcheck.counterexample.saving import counterexample
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.report.exports import TEXT_WIDTH
-from zabcheck.report.terminal import to_text
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.scenarios.base import Scenario, Written
 from zabcheck.search.run import Search

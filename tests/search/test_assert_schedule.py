@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import zabcheck
-from tests.own.hasty import Hasty
-from tests.own.raising import RaisingAtOnce
+from tests.protocols.own.hasty import Hasty
+from tests.protocols.own.raising import RaisingAtOnce
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Hold, Lead, Receive, Request, Schedule
 from zabcheck.testing import Broken, Raised
@@ -19,7 +19,7 @@ TEXT = FILE.read_text(encoding="utf-8")
 
 def own(*choices: Any, **fields: Any) -> dict[str, Any]:
     """A schedule of the protocol `Hasty`."""
-    made = Schedule(1, "tests.own.hasty:Hasty", 2, choices, **fields)
+    made = Schedule(1, "tests.protocols.own.hasty:Hasty", 2, choices, **fields)
     return dict(json.loads(schedules.dump(made)))
 
 
@@ -110,7 +110,11 @@ def test_a_schedule_that_leads_nowhere_passes() -> None:
         ({"version": 2}, {}, "^schedule, field `version`"),
         (TEXT, {"mutant": "no-such"}, "^no mutant `no-such` of protocol `zab`"),
         (TEXT, {"protocol": "no-such"}, "^no protocol `no-such`"),
-        (TEXT, {"protocol": Hasty}, "^no mutant `no-truncation` of protocol `tests.own.hasty:Hasty`; it has none"),
+        (
+            TEXT,
+            {"protocol": Hasty},
+            "^no mutant `no-truncation` of protocol `tests.protocols.own.hasty:Hasty`; it has none",
+        ),
         (TEXT, {"properties": "no-such"}, "^no property `no such`"),
         (own(Hold(1, 2, "NOPE")), {}, r"^schedule, .*field `choices\[0\].kind`: no message `NOPE`"),
     ],

@@ -7,12 +7,12 @@ import pytest
 from msgspec import structs
 
 import zabcheck
-from tests.own.raising import Fickle, Raising, RaisingAfterAll, RaisingAtOnce
-from zabcheck.counterexample import counterexample, explain_raise
+from tests.protocols.own.raising import Fickle, Raising, RaisingAfterAll, RaisingAtOnce
+from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.forms.terminal import to_text
+from zabcheck.counterexample.saving import counterexample, explain_raise
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import StepRaised
-from zabcheck.report.terminal import to_text
-from zabcheck.search.explain import explain_replay
 from zabcheck.search.machine import ProtocolRaised, Search, find
 from zabcheck.search.minimise import minimise_raise, raises
 from zabcheck.search.run import replay, schedule_of
@@ -20,7 +20,7 @@ from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Elect, Lead, Receive, Request, Schedule, Settle, Stabilise
 
 RAISING, AT_ONCE, AFTER_ALL = (
-    f"tests.own.raising:{each.__name__}" for each in (Raising, RaisingAtOnce, RaisingAfterAll)
+    f"tests.protocols.own.raising:{each.__name__}" for each in (Raising, RaisingAtOnce, RaisingAfterAll)
 )
 
 
@@ -99,14 +99,14 @@ def test_a_process_that_cannot_start_is_reported_without_steps() -> None:
 
 
 def test_a_process_that_writes_to_itself_without_end_is_stopped() -> None:
-    raised = replay(schedule_of("tests.own.raising:Endless", None, 1, [Elect(1, 1)])).raised
+    raised = replay(schedule_of("tests.protocols.own.raising:Endless", None, 1, [Elect(1, 1)])).raised
     assert raised is not None
     assert raised.said == "RuntimeError: sends itself messages without end, 2000 of them so far"
     assert raised.place == (RuntimeError, "", 0)
 
 
 def test_a_protocol_that_is_not_deterministic_is_told_so() -> None:
-    schedule = schedule_of("tests.own.raising:Moody", None, 1, [Request(1)])
+    schedule = schedule_of("tests.protocols.own.raising:Moody", None, 1, [Request(1)])
     raised = replay(schedule).raised
     assert raised is not None
     with pytest.raises(ValueError, match="if it did before, the protocol is not deterministic"):
@@ -117,12 +117,12 @@ def test_a_protocol_that_is_not_deterministic_is_told_so() -> None:
 def test_whenever_a_protocol_stops_to_do_the_same_it_is_told_so(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fickle, "left", often)
     with pytest.raises(ValueError, match="the protocol is not deterministic"):
-        counterexample(schedule_of("tests.own.raising:Fickle", None, 1, [Request(1)]), "integrity")
+        counterexample(schedule_of("tests.protocols.own.raising:Fickle", None, 1, [Request(1)]), "integrity")
 
 
 def test_what_does_not_happen_again_is_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fickle, "left", 1)
-    replayed = replay(schedule_of("tests.own.raising:Fickle", None, 1, [Request(1)]))
+    replayed = replay(schedule_of("tests.protocols.own.raising:Fickle", None, 1, [Request(1)]))
     with pytest.raises(ValueError, match="the protocol is not deterministic"):
         explain_replay(replayed)
 
@@ -155,7 +155,7 @@ def test_a_test_of_such_a_protocol_is_an_error_and_no_failure(tmp_path: Path) ->
     assert "KeyError: 3" in message
     assert "violated" not in message
     saved = sorted(path.name for path in tmp_path.iterdir())
-    assert all(name.startswith("tests.own.raising-Raising-raised-") for name in saved)
+    assert all(name.startswith("tests.protocols.own.raising-Raising-raised-") for name in saved)
     assert len(saved) == 4
 
 

@@ -11,8 +11,8 @@ from zabcheck.campaign.minimised import RAISED, Failing, Minimiser
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS
-from zabcheck.campaign.spread import spread
 from zabcheck.campaign.store import Store, StoreError, shared
+from zabcheck.campaign.tasks import spread
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,8 +20,8 @@ from zabcheck.campaign.findings import FINDINGS, INDEX, Finding
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.store import Store, StoreError
-from zabcheck.counterexample import save
-from zabcheck.search.explain import explain_replay
+from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.saving import save
 from zabcheck.search.minimise import minimise, minimise_raise
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, replay
 from zabcheck.search.swarm import drive

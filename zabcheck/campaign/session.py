@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from zabcheck.campaign.java import java_home
-from zabcheck.campaign.reason import reason
-from zabcheck.campaign.travel import is_connect, send
+from zabcheck.campaign.shipped_code import is_connect, send
+from zabcheck.campaign.spark_errors import reason
 from zabcheck.java import NoJava
 
 if TYPE_CHECKING:

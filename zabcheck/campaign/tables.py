@@ -23,11 +23,7 @@ from pyspark.sql import functions as f
 from invariants.quorums import MAJORITY
 from zabcheck.campaign import ratios
 from zabcheck.campaign.plan import Plan
-from zabcheck.campaign.reason import reason
-from zabcheck.campaign.schema import RUNS
-from zabcheck.campaign.store import Store, StoreError
-from zabcheck.protocols.switches import LETTER
-from zabcheck.report.campaign_data import (
+from zabcheck.campaign.results import (
     BrokenRow,
     ConfigurationRow,
     DistributionRow,
@@ -42,6 +38,10 @@ from zabcheck.report.campaign_data import (
     Saturation,
     Tables,
 )
+from zabcheck.campaign.schema import RUNS
+from zabcheck.campaign.spark_errors import reason
+from zabcheck.campaign.store import Store, StoreError
+from zabcheck.protocols.switches import LETTER
 from zabcheck.search.goals import GOALS
 from zabcheck.search.moves import OPTIONAL, SELDOM
 

@@ -25,11 +25,11 @@ from zabcheck.cli import (
     replay,
     run,
     scenario,
-    zookeeper,
-    zookeeper_judge,
-    zookeeper_logs,
 )
 from zabcheck.cli.commands import app, guarded
+from zabcheck.cli.zookeeper import command as zookeeper
+from zabcheck.cli.zookeeper import judge as zookeeper_judge
+from zabcheck.cli.zookeeper import logs as zookeeper_logs
 from zabcheck.search.run import collect_garbage_less_often
 
 __all__ = [

@@ -16,6 +16,8 @@ from rich.progress import Progress as Bar
 
 from invariants import select
 from invariants.quorums import quorums_of
+from zabcheck.campaign.report.terminal import render_short
+from zabcheck.campaign.results import CampaignReport
 from zabcheck.cli.campaign_report import fields, make, needed
 from zabcheck.cli.campaign_report import report as campaign_report
 from zabcheck.cli.commands import (
@@ -35,8 +37,6 @@ from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import switches_of
-from zabcheck.report.campaign import render_short
-from zabcheck.report.campaign_data import CampaignReport
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ _OPTIONS = {
 @contextmanager
 def _live(plan: "Plan") -> Iterator[Any]:
     """On standard error: a bar, if that is a terminal; and that a cluster does nothing, in any case."""
-    from zabcheck.campaign.spread import PATIENCE
+    from zabcheck.campaign.tasks import PATIENCE
 
     console = Console(stderr=True)
     bar = Bar(

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from zabcheck.campaign.report import terminal as campaign
 from zabcheck.cli.commands import OK, BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.gate import check_file
 from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.counterexample import write
-from zabcheck.report import campaign
-from zabcheck.report.words import as_text, counted
+from zabcheck.counterexample.saving import write
+from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:
+    from zabcheck.campaign.results import CampaignReport
     from zabcheck.campaign.store import Store
-    from zabcheck.report.campaign_data import CampaignReport
 
 FOLDER = "tables"
 MISSING = "this needs Spark: pip install 'zabcheck[spark]'"
@@ -66,8 +66,8 @@ def needed() -> Iterator[None]:
     """What Spark, Java and the folder may lack is the user's to mend; so is an extra that is not installed."""
     try:
         from zabcheck.campaign.session import NoSpark
-        from zabcheck.campaign.spread import TaskFailed
         from zabcheck.campaign.store import StoreError
+        from zabcheck.campaign.tasks import TaskFailed
         from zabcheck.java import NoJava
 
         with bad_input_for(NoJava), bad_input_for(NoSpark), bad_input_for(TaskFailed), bad_input_for(StoreError):
@@ -79,7 +79,7 @@ def needed() -> Iterator[None]:
 def load_page() -> Callable[["CampaignReport"], str]:
     """What draws the page. BadInput without matplotlib, before anything takes time."""
     try:
-        from zabcheck.report.campaign_page import page
+        from zabcheck.campaign.report.page import page
     except ImportError as error:
         raise BadInput(f"{MISSING} ({error})") from None
     return page
@@ -95,7 +95,7 @@ def fields(made: "CampaignReport", files: list[str]) -> dict[str, Any]:
 
 def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str]]:
     """The report, and the names of the tables that were written. BadInput for whatever is wrong with the folder."""
-    from zabcheck.report.campaign_data import CampaignReport
+    from zabcheck.campaign.results import CampaignReport
 
     with needed():
         from zabcheck.campaign import tables

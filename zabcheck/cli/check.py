@@ -21,8 +21,8 @@ from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format, 
 from zabcheck.cli.files import STDIN, bad_input_for, opened
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.runs import JudgedRuns, is_parquet, judge_parquet
-from zabcheck.report import terminal
-from zabcheck.report.words import as_text
+from zabcheck.counterexample.forms import terminal
+from zabcheck.text.words import as_text
 
 LARGE = 8 * 1024 * 1024
 """Bytes. Below that, loading numpy and pyarrow takes longer than they save."""

@@ -11,11 +11,11 @@ from invariants import Status, TraceError, Verdict, select
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format
 from zabcheck.cli.files import STDIN
 from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.report import terminal
-from zabcheck.report.words import as_text, clean, counted
+from zabcheck.counterexample.forms import terminal
+from zabcheck.text.words import as_text, clean, counted
 
 if TYPE_CHECKING:
-    from zabcheck.campaign.checking import Broken, Checked
+    from zabcheck.campaign.judging.checking import Broken, Checked
 
 STATUSES: tuple[Status, ...] = ("holds", "violated", "not exercised", "inconclusive")
 SHOWN = 10
@@ -31,8 +31,8 @@ def check_on_spark(
     if STDIN in paths:
         raise BadInput("-: expected files, as Spark reads no standard input")
     try:
+        from zabcheck.campaign.judging.verdicts import SIX
         from zabcheck.campaign.session import NoSpark
-        from zabcheck.campaign.verdicts import SIX
         from zabcheck.java import NoJava
     except ImportError as error:
         raise BadInput(f"--engine spark: pip install 'zabcheck[spark]' ({error})") from None
@@ -40,7 +40,7 @@ def check_on_spark(
     missing = [name for name in names if name not in SIX]
     if missing:
         raise BadInput(f"--engine spark: judges {', '.join(SIX)}; found {', '.join(missing)}")
-    from zabcheck.campaign.checking import check_stored
+    from zabcheck.campaign.judging.checking import check_stored
 
     try:
         checked = check_stored(paths, names, master)

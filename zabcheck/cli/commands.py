@@ -12,11 +12,11 @@ from typing import Annotated, ParamSpec, cast
 import typer
 
 from invariants import TraceError
-from zabcheck.report import terminal
-from zabcheck.report.exports import TEXT_WIDTH
-from zabcheck.report.story import Story
-from zabcheck.report.words import clean
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.forms.exports import TEXT_WIDTH
+from zabcheck.counterexample.story import Story
 from zabcheck.simulation.schedule import ScheduleError
+from zabcheck.text.words import clean
 
 OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
 

@@ -17,10 +17,10 @@ from zabcheck.cli.check import exit_code
 from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, whole_file
 from zabcheck.cli.output import print_json, progress
+from zabcheck.counterexample.forms import terminal
 from zabcheck.protocols.db19 import DB19
 from zabcheck.protocols.db19.cluster import Cluster, Setting
-from zabcheck.report import terminal
-from zabcheck.report.words import as_text, clean
+from zabcheck.text.words import as_text, clean
 
 _BELOW_64 = 2**64
 _BELOW_32 = 2**32

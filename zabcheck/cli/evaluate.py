@@ -11,12 +11,12 @@ from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, comma
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.evaluation import plan as plans
+from zabcheck.evaluation import report as evaluation
 from zabcheck.evaluation.costs import MICROSECOND, MILLISECOND, Costs
+from zabcheck.evaluation.line_plot import svg
 from zabcheck.evaluation.plan import DISKS, Plan
-from zabcheck.report import evaluation
-from zabcheck.report.evaluation_data import Evaluation
-from zabcheck.report.line_plot import svg
-from zabcheck.report.words import as_text
+from zabcheck.evaluation.results import Evaluation
+from zabcheck.text.words import as_text
 
 FEWEST_SERVERS, MOST_SERVERS = 2, 25
 MOST_TRANSACTIONS = 1_000_000

@@ -20,16 +20,16 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.runs import is_parquet, open_parquet
 from zabcheck.cli.walk import walk
-from zabcheck.counterexample import write as write_file
-from zabcheck.report import exports, terminal
-from zabcheck.report.story import Story
-from zabcheck.report.story_json import fields
-from zabcheck.report.traced import story_of_trace
-from zabcheck.report.words import as_text
-from zabcheck.search.explain import explain_replay
+from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.forms import exports, terminal
+from zabcheck.counterexample.forms.story_json import fields
+from zabcheck.counterexample.saving import write as write_file
+from zabcheck.counterexample.story import Story
+from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.words import as_text
 
 MOST_EVENTS = 2_000_000
 """The longest trace that is explained; a longer one would not fit into memory with what is said of it."""

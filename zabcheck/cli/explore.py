@@ -33,24 +33,25 @@ from zabcheck.cli.commands import (
 from zabcheck.cli.files import bad_input_for, bad_path, check_out, read
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
-from zabcheck.counterexample import save
+from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.saving import save
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches, switches_of
-from zabcheck.report import exploration, terminal
-from zabcheck.report.exploration import Exploration
-from zabcheck.report.words import as_text
-from zabcheck.search.explain import explain_replay
+from zabcheck.search.explore import report as exploration
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
+from zabcheck.search.explore.components import CannotTellApart
 from zabcheck.search.explore.liveness import LIVENESS, Followed, find_trap
-from zabcheck.search.explore.parts import CannotTellApart
+from zabcheck.search.explore.report import Exploration
 from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
 from zabcheck.search.explore.space import Progress, Space, judged_in_every_state
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.words import as_text
 
 GIB = 2**30
 MOST_PROCESSES = 5

@@ -11,15 +11,14 @@ from invariants import PROPERTIES
 from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
-from zabcheck.counterexample import write
-from zabcheck.gate.checks import Gate
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.saving import write
+from zabcheck.counterexample.story import Story
+from zabcheck.gate import report
+from zabcheck.gate.checks import Gate, GateReport, Status
 from zabcheck.gate.configuration import Configuration, ConfigurationError, kills_of, load
-from zabcheck.report import gate as report
-from zabcheck.report import terminal
-from zabcheck.report.gate import GateReport
-from zabcheck.report.story import Story
 
-CODES: dict[report.Status, int] = {
+CODES: dict[Status, int] = {
     "passed": OK,
     "failed": VIOLATED,
     "error": BAD_INPUT,

@@ -10,9 +10,9 @@ from invariants import GROUPS, PROPERTIES
 from zabcheck import schema as schemas
 from zabcheck.cli.commands import OK, Format, Formats, command
 from zabcheck.cli.output import make_console, print_json
+from zabcheck.counterexample.forms import terminal
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.report import terminal
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import DEFAULT_PROCESSES

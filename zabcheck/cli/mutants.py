@@ -14,15 +14,14 @@ from invariants import PROPERTIES, select
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Properties, command
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
-from zabcheck.counterexample import write
+from zabcheck.counterexample.saving import write
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
-from zabcheck.report import matrix
-from zabcheck.report.matrix import Row
-from zabcheck.report.words import clean
 from zabcheck.search.engines import Engine
-from zabcheck.search.hunt import Budget, Hunt, hunt, row_of
+from zabcheck.search.hunt import Budget, Hunt, MutantSummary, hunt, row_of
+from zabcheck.search.report import matrix
 from zabcheck.search.run import MAX_STEPS
 from zabcheck.simulation import schedule as schedules
+from zabcheck.text.words import clean
 
 MOST_SEEDS = 10_000
 
@@ -116,7 +115,7 @@ def _hunt_all(
     return hunts, False
 
 
-def _save(out: Path, rows: Sequence[Row], hunts: dict[str, list[Hunt]]) -> list[Path]:
+def _save(out: Path, rows: Sequence[MutantSummary], hunts: dict[str, list[Hunt]]) -> list[Path]:
     """The matrix in Markdown, and of each mutant that was found the shortest counterexample's schedule."""
     out.mkdir(parents=True, exist_ok=True)
     files = [write(out / "mutants.md", matrix.markdown(rows, PROPERTIES).encode())]

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from zabcheck.report import terminal
-from zabcheck.report.exports import TEXT_WIDTH
-from zabcheck.report.words import clean
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.forms.exports import TEXT_WIDTH
+from zabcheck.text.words import clean
 
 OUTPUT_VERSION = 1
 

@@ -11,18 +11,18 @@ from zabcheck.cli.check import exit_code
 from zabcheck.cli.commands import BadInput, Format, Formats, ProtocolFailed, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.cli.zookeeper import Classpath, Home, Java, found_distribution
-from zabcheck.cli.zookeeper_replay import replay_ensemble
-from zabcheck.counterexample import write
-from zabcheck.ensemble.schedule import is_for_an_ensemble
+from zabcheck.cli.zookeeper.command import Classpath, Home, Java, found_distribution
+from zabcheck.cli.zookeeper.replay import replay_ensemble
+from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.saving import write
+from zabcheck.counterexample.story import Story
+from zabcheck.ensemble.run.schedule import is_for_an_ensemble
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.report import terminal
-from zabcheck.report.story import Story
-from zabcheck.report.words import as_text, counted
-from zabcheck.search.explain import explain_replay
 from zabcheck.search.run import Replay, replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.words import as_text, counted
 
 
 @command

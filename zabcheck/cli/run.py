@@ -28,18 +28,17 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
-from zabcheck.counterexample import counterexample, explain_raise, save
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.saving import counterexample, explain_raise, save
+from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import switches_of
-from zabcheck.report import summary as summaries
-from zabcheck.report import terminal
-from zabcheck.report.story import Story
-from zabcheck.report.summary import PropertySummary, Summary
-from zabcheck.report.words import as_text
 from zabcheck.search.engines import Engine, find
 from zabcheck.search.goals import GOALS
+from zabcheck.search.report import summary as summaries
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
-from zabcheck.search.tally import Tally
+from zabcheck.search.tally import PropertySummary, Summary, Tally
+from zabcheck.text.words import as_text
 
 
 @command

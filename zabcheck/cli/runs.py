@@ -8,8 +8,8 @@ from invariants import Event, TraceError, Verdict, Violation, select
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput
 from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import print_path
-from zabcheck.report import terminal
-from zabcheck.report.words import as_text, counted
+from zabcheck.counterexample.forms import terminal
+from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:
     from invariants.columns.parquet import File

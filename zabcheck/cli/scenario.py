@@ -9,14 +9,14 @@ import typer
 from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.counterexample import TOLD, write
-from zabcheck.report import terminal
-from zabcheck.report.exports import FORMS
-from zabcheck.report.scenario import render_about, render_outcome
-from zabcheck.report.story_json import fields
-from zabcheck.report.words import as_text, clean
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.forms.exports import FORMS
+from zabcheck.counterexample.forms.story_json import fields
+from zabcheck.counterexample.saving import TOLD, write
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.scenarios.play import Played, play
+from zabcheck.scenarios.report import render_about, render_outcome
+from zabcheck.text.words import as_text, clean
 
 
 @command

@@ -5,8 +5,8 @@ from typing import BinaryIO
 from rich.console import Console
 
 from zabcheck.cli.output import print_path
-from zabcheck.report import terminal
-from zabcheck.report.story import Story
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.story import Story
 
 HELP = "Enter: next, b: back, w: next of the witness, a number: to that one, q: end"
 

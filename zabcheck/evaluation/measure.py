@@ -25,10 +25,10 @@ from invariants import (
 from invariants.quorums import Quorums
 from zabcheck.evaluation.cluster import Cluster
 from zabcheck.evaluation.costs import SECOND, Costs, Disk
+from zabcheck.evaluation.results import JudgedRow, LatencyRow, RecoveryRow, ThroughputRow
 from zabcheck.protocols.base import Message, Protocol
 from zabcheck.protocols.zab import ZAB
 from zabcheck.protocols.zab.messages import NewLeader
-from zabcheck.report.evaluation_data import JudgedRow, LatencyRow, RecoveryRow, ThroughputRow
 
 SIX = ("integrity", "total order", "agreement", "local primary order", "global primary order", "primary integrity")
 LEADER = 1

@@ -18,9 +18,9 @@ from zabcheck.evaluation.costs import (
     Disk,
 )
 from zabcheck.evaluation.measure import Judged, latency, recovery, throughput
+from zabcheck.evaluation.results import Evaluation, LatencyRow, RecoveryRow, Settings, ThroughputRow
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.zab import ZAB
-from zabcheck.report.evaluation_data import Evaluation, LatencyRow, RecoveryRow, Settings, ThroughputRow
 
 DISKS = {"none": NETWORK_ONLY, "cache": CACHED, "no-cache": UNCACHED}
 """The name of each on the command line, and in what is said of it."""

@@ -6,28 +6,63 @@ from math import inf
 from pathlib import Path
 from shlex import quote
 from time import monotonic, process_time
+from typing import Literal
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from invariants import select
-from zabcheck.counterexample import counterexample, explain_raise, save
+from zabcheck.counterexample.forms.exports import TEXT_WIDTH
+from zabcheck.counterexample.forms.terminal import to_text
+from zabcheck.counterexample.saving import counterexample, explain_raise, save
+from zabcheck.counterexample.story import Story
 from zabcheck.gate.configuration import Configuration, goals_of, kills_of
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
-from zabcheck.report.exports import TEXT_WIDTH
-from zabcheck.report.gate import GateReport, Outcome
-from zabcheck.report.matrix import Row
-from zabcheck.report.story import Story
-from zabcheck.report.terminal import to_text
-from zabcheck.report.words import as_text, counted
 from zabcheck.search.engines import find
 from zabcheck.search.goals import GOALS
-from zabcheck.search.hunt import Budget, OutOfTime, hunt, row_of
+from zabcheck.search.hunt import Budget, MutantSummary, OutOfTime, hunt, row_of
 from zabcheck.search.minimise import minimise
 from zabcheck.search.run import ProtocolRaised, Replay, Run, Search
 from zabcheck.search.tally import Tally
+from zabcheck.text.words import as_text, counted
 
 MUTANTS = "known bugs"
 NO_TIME = "the time limit was reached"
+
+
+Status = Literal["passed", "failed", "inconclusive", "error"]
+
+
+class Outcome(Struct, frozen=True):
+    """One thing that the gate demanded, and how it went.
+
+    failed: a property is broken, or a mutant survived. inconclusive: something was not exercised or reached, or there
+    was no time for it. error: the protocol's own code raised.
+    """
+
+    suite: str
+    """What it is about: a protocol, or the mutants."""
+    name: str
+    status: Status
+    message: str
+    """One line."""
+    detail: str = ""
+    """A counterexample, as text."""
+    seconds: float = 0.0
+    """CPU time."""
+    files: tuple[str, ...] = ()
+
+
+class GateReport(Struct, frozen=True):
+    """All outcomes, the hunts for mutants, and the totals. `seconds` is CPU time."""
+
+    outcomes: tuple[Outcome, ...]
+    kills: tuple[MutantSummary, ...]
+    runs: int
+    steps: int
+    seconds: float
+
+    def of(self, *statuses: Status) -> list[Outcome]:
+        return [each for each in self.outcomes if each.status in statuses]
 
 
 class Gate:
@@ -44,7 +79,7 @@ class Gate:
         """What was found, each with the file of its schedule."""
         self.runs = 0
         self.steps = 0
-        self.kills: list[Row] = []
+        self.kills: list[MutantSummary] = []
         self.deadline = 0.0
         self.interrupted = False
 

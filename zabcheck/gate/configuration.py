@@ -19,10 +19,10 @@ from msgspec import Meta, Struct
 from invariants import select
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.report.words import cut
 from zabcheck.search.engines import Engine
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
+from zabcheck.text.words import cut
 
 ALL = "all"
 MAX_RUNS = 2**31 - 1

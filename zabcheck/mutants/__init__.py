@@ -1,0 +1,1 @@
+"""Known bugs, each planted as one small step that overrides the right one."""

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from invariants import Event, Header, check
 from invariants import trace as trace_format
+from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.story import Story, states_after
+from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.report.story import Story, states_after
-from zabcheck.report.traced import story_of_trace
 from zabcheck.scenarios.base import Outcome, Scenario, Written
-from zabcheck.search.explain import explain_replay
 from zabcheck.search.run import replay
 from zabcheck.simulation.schedule import Schedule
 

@@ -1,0 +1,1 @@
+"""Searches for a run that breaks a property."""

@@ -1,13 +1,13 @@
 """A hunt: how soon a known bug is found, and what its counterexample comes down to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from time import process_time
 
 from msgspec import Struct
 
 from invariants import PROPERTIES, select
 from zabcheck.mutants.catalogue import Mutant, mutated
-from zabcheck.report.matrix import Row, spread
 from zabcheck.search.engines import Engine, find
 from zabcheck.search.run import Run, Search, replay
 from zabcheck.search.shorten import shortest
@@ -39,6 +39,38 @@ class Hunt(Struct, frozen=True):
     minimised: int | None = None
     minimising: float = 0.0
     schedule: Schedule | None = None
+
+
+class Spread(Struct, frozen=True):
+    """A figure over several seeds."""
+
+    median: float
+    least: float
+    most: float
+
+
+class MutantSummary(Struct, frozen=True):
+    """One mutant, hunted once a seed. `first` counts the hunts in which each property was the first to break.
+
+    `runs`, `steps` and `seconds` (CPU time) are those until then; `minimised` is the number of steps of the minimised
+    counterexample. All of them None if no hunt found it.
+    """
+
+    mutant: str
+    hunts: int
+    found: int
+    first: Mapping[str, int]
+    runs: Spread | None
+    steps: Spread | None
+    seconds: Spread | None
+    minimised: Spread | None
+    minimising: Spread | None
+    """CPU seconds that minimising took."""
+
+
+def spread(figures: Sequence[float]) -> Spread | None:
+    """None of no figures."""
+    return Spread(median(figures), min(figures), max(figures)) if figures else None
 
 
 class OutOfTime(KeyboardInterrupt):
@@ -98,11 +130,11 @@ def hunt(
     )
 
 
-def row_of(mutant: str, hunts: Sequence[Hunt]) -> Row:
+def row_of(mutant: str, hunts: Sequence[Hunt]) -> MutantSummary:
     """What the hunts for one mutant come to."""
     found = [each for each in hunts if each.property is not None]
     first = [each.property for each in found]
-    return Row(
+    return MutantSummary(
         mutant,
         len(hunts),
         len(found),

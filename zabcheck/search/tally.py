@@ -1,8 +1,49 @@
 """What a search has seen, added up over its runs."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
 from invariants import Invariant
+from invariants.quorums import MAJORITY
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Run
+
+
+class PropertySummary(Struct, frozen=True):
+    """One property over all runs of a search."""
+
+    property: str
+    status: str
+    exercised: int
+    """In how many runs its condition was met."""
+    judged: int
+    """How often its condition was met, in all runs together."""
+
+
+class Summary(Struct, frozen=True):
+    """A search as data. `goals` counts the runs that reached each goal; `seconds` is CPU time.
+
+    `processes` or `quorums` None: each run drew its own. `found_by` is the seed of the run that broke a property, if
+    it has one of its own.
+    """
+
+    protocol: str
+    mutant: str | None
+    engine: str
+    processes: int | None
+    seed: int
+    runs: int
+    steps: int
+    seconds: float
+    properties: tuple[PropertySummary, ...]
+    goals: Mapping[str, int]
+    interrupted: bool = False
+    quorums: str | None = MAJORITY
+    switches: Mapping[str, Any] = {}
+    """Those that were fixed; the others were drawn for each run."""
+    found_by: int | None = None
 
 
 class Tally:

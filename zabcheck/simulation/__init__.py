@@ -1,0 +1,1 @@
+"""The simulator: processes, channels and disks, moved by choices."""

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from zabcheck.report.words import counted
+from zabcheck.text.words import counted
 
 UNLIMITED = -1
 """Of a fault that may happen any number of times; it is not counted, which makes for fewer states."""

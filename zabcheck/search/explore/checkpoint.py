@@ -24,8 +24,8 @@ import msgspec
 from msgspec import Struct
 
 from zabcheck.protocols.base import Protocol
+from zabcheck.search.explore.components import Names
 from zabcheck.search.explore.journal import Journal
-from zabcheck.search.explore.parts import Names
 
 FORMAT = 1
 EVERY = 30.0

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from invariants import Judge, Local, Recover, Stabilised
 from invariants.convergence import Convergence
 from invariants.reliable_delivery import ReliableDelivery
-from zabcheck.search.explore.parts import NO_CONNECTION, NOTHING, Link, Outcome, Parts, Process
+from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Link, Outcome, Parts, Process
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.successors import Row
 from zabcheck.simulation.network import End

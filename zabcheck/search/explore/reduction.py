@@ -36,7 +36,7 @@ nor what holds at the same moment in two places.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from zabcheck.search.explore.parts import Link, Process
+from zabcheck.search.explore.components import Link, Process
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.network import End
 from zabcheck.simulation.schedule import Choice, Crash, Elect, Notice, Receive, Recover, Request, Reset, Sync, Timeout

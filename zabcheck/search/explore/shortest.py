@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from invariants import Event
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.parts import highest_epoch
+from zabcheck.search.explore.components import highest_epoch
 from zabcheck.search.explore.space import Explored, Progress, Space
 from zabcheck.search.run import simulate
 from zabcheck.simulation.channels import NOBODY

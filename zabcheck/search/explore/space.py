@@ -24,10 +24,10 @@ from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import EVERY, Checkpoints, Position, Reached, steps_of
-from zabcheck.search.explore.ghosts import Ghosts
+from zabcheck.search.explore.components import Names, Parts, renamed_choice
 from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
-from zabcheck.search.explore.members import GOES_DEAF, Members
-from zabcheck.search.explore.parts import Names, Parts, renamed_choice
+from zabcheck.search.explore.local_states import GOES_DEAF, Members
+from zabcheck.search.explore.monitors import Ghosts
 from zabcheck.search.explore.successors import Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, forked

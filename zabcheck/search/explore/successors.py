@@ -8,8 +8,8 @@ leader is put off until that leader hears of it, which is one step of the search
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from zabcheck.search.explore.ghosts import Ghosts
-from zabcheck.search.explore.members import Members, Move
+from zabcheck.search.explore.local_states import Members, Move
+from zabcheck.search.explore.monitors import Ghosts
 from zabcheck.simulation.schedule import AnyChoice, Elect, Receive
 
 Row = tuple[int, ...]

@@ -16,9 +16,9 @@ from itertools import chain, permutations, product
 from math import factorial
 
 from invariants.quorums import Quorums
-from zabcheck.search.explore.ghosts import Ghosts
-from zabcheck.search.explore.members import Members
-from zabcheck.search.explore.parts import Names, of_connection, of_disk
+from zabcheck.search.explore.components import Names, of_connection, of_disk
+from zabcheck.search.explore.local_states import Members
+from zabcheck.search.explore.monitors import Ghosts
 
 _Row = tuple[int, ...]
 

@@ -23,7 +23,7 @@ from typing import NoReturn
 import msgspec
 from msgspec import Struct
 
-from zabcheck.search.explore.parts import Names
+from zabcheck.search.explore.components import Names
 
 LARGE = 2000
 """A level of fewer states is not shared: a fork would cost more than it saves."""

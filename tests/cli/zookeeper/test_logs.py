@@ -1,0 +1,118 @@
+"""`zabcheck zookeeper logs`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.ensemble.disk.disks import create, disk, log, snapshot, zxid
+
+E1 = [zxid(1, counter) for counter in range(1, 11)]
+
+
+def three(folder: Path) -> None:
+    """Servers that agree; one is behind and was killed while it wrote."""
+    disk(folder / "s1", {E1[0]: E1}, server=1)
+    disk(folder / "s2" / "data", {E1[0]: log([*map(create, E1[:7])], 0) + bytes(5) + b"torn"}, server=2)
+    disk(folder / "s3", {E1[5]: E1[5:]}, {E1[4]: snapshot()}, server=3)
+    (folder / "other").mkdir()
+
+
+def test_servers_below_a_directory_that_agree(zabcheck: Command, tmp_path: Path) -> None:
+    three(tmp_path)
+    result = zabcheck("zookeeper", "logs", ".")
+    assert (result.code, result.err) == (0, "")
+    for words in (
+        "server 1: s1",
+        "10 transactions: ⟨1,1⟩ … ⟨1,10⟩",
+        "snapshots  ⟨1,5⟩ (4 nodes)",
+        "epochs     accepted 1, current 1",
+        "server 2: s2/data",
+        "torn, log.100000001, byte",
+        "10 transactions are in two logs at least; they agree everywhere",
+        "server 2 ends 3 transactions before the others",
+        "nothing is wrong",
+    ):
+        assert words in result.out, words
+
+
+def test_what_is_wrong_is_shown_and_gives_1(zabcheck: Command, tmp_path: Path) -> None:
+    disk(tmp_path / "a", {E1[0]: [*E1[:4], *E1[5:]]}, server=1)
+    disk(tmp_path / "b", {E1[0]: log([*map(create, E1[:6]), create(E1[6], "/ot\x1bher")])}, server=2)
+    result = zabcheck("zookeeper", "logs", "a", "b")
+    assert (result.code, result.err) == (1, "")
+    assert "nothing is wrong" not in result.out
+    for words in (
+        "wrong      gap, log.100000001, byte 404: after ⟨1,4⟩ comes ⟨1,6⟩: without ⟨1,5⟩",
+        "they agree, up to ⟨1,4⟩",
+        "⟨1,5⟩  missing",
+        "/ot\\x1bher",
+    ):
+        assert words in result.out, words
+
+
+def test_each_transaction(zabcheck: Command, tmp_path: Path) -> None:
+    three(tmp_path)
+    lines = zabcheck("zookeeper", "logs", "s3", "--txns").out.splitlines()
+    assert lines[:2] == [
+        "server 3",
+        "⟨1,6⟩ create2 /n100000006, session 0x1000000000000001 request 6, log.100000006 byte 16",
+    ]
+    [server] = zabcheck("zookeeper", "logs", "s3", "--txns", "--format", "json").json["servers"]
+    assert [each["zxid"] for each in server["txns"]] == [[1, counter] for counter in range(6, 11)]
+    assert "txns" not in zabcheck("zookeeper", "logs", "s3", "--format", "json").json["servers"][0]
+
+
+def test_as_json(zabcheck: Command, tmp_path: Path) -> None:
+    three(tmp_path)
+    found = zabcheck("zookeeper", "logs", "s1", "s2", "s3", "--format", "json").json
+    assert [server["server"] for server in found["servers"]] == [1, 2, 3]
+    assert found["servers"][2]["boot"] == {"snapshot": [1, 5], "last": [1, 10], "below": 0}
+    [torn] = found["servers"][1]["findings"]
+    assert (torn["kind"], torn["wrong"], Path(torn["file"]).name) == ("torn", False, "log.100000001")
+    assert found["comparison"] == {"compared": 10, "agree": [1, 10], "behind": [0, 3, 0], "differences": []}
+    assert zabcheck("zookeeper", "logs", "s1", "--format", "json").json["comparison"] is None
+
+
+def test_logs_in_a_directory_of_their_own(zabcheck: Command, tmp_path: Path) -> None:
+    disk(tmp_path / "data", {}, server=1)
+    disk(tmp_path / "logs", {E1[0]: E1}, {}, None, None)
+    assert "10 transactions" in zabcheck("zookeeper", "logs", "data", "--log-dir", "logs").out
+    result = zabcheck("zookeeper", "logs", "data", "data", "--log-dir", "logs")
+    assert (result.code, result.out) == (2, "")
+    assert "expected one for each of the 2 directories, found 1" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere: expected the data directory of a ZooKeeper server, found no directory"),
+        (["file"], "file: expected the data directory of a ZooKeeper server, found no directory"),
+        (["empty"], "empty: expected version-2, or log.…, snapshot.…, currentEpoch or acceptedEpoch; found nothing"),
+        ([], "Missing argument 'DIR…'"),
+    ],
+)
+def test_bad_input(arguments: list[str], message: str, zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "empty" / "deep" / "deeper").mkdir(parents=True)
+    result = zabcheck("zookeeper", "logs", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_much_that_is_wrong_is_cut_short(zabcheck: Command, tmp_path: Path) -> None:
+    disk(tmp_path / "a", {2: [2 * counter for counter in range(1, 101)]}, current=9, accepted=9)
+    disk(tmp_path / "b", {3: [2 * counter + 1 for counter in range(1, 101)]}, current=9, accepted=9)
+    result = zabcheck("zookeeper", "logs", "a", "b")
+    assert result.code == 1
+    assert result.out.count("and 70 more, which --format json tells") == 2
+    assert "and 70 more ranges" in result.out
+    assert len(result.out.splitlines()) < 400
+
+
+def test_the_help_of_zookeeper_tells_what_commands_there_are(zabcheck: Command) -> None:
+    result = zabcheck("zookeeper", "--help")
+    assert result.code == 0
+    for command in ("judge", "logs"):
+        assert f"│ {command} " in result.out

@@ -1,0 +1,79 @@
+"""Runs of a real ensemble of Debian's ZooKeeper, 3.8.0: whatever it does, this much is sure of what is said of it."""
+
+from pathlib import Path
+
+import pytest
+
+from invariants import PROPERTIES, trace
+from invariants.events import End
+from tests.cli.command import Result, process
+from tests.cli.conftest import Command
+from tests.ensemble.processes import groups_of
+from zabcheck.ensemble.recording import Ended, read
+from zabcheck.ensemble.run.distribution import DEBIAN
+from zabcheck.ensemble.verdict.judge import SERIOUS
+
+pytestmark = pytest.mark.zookeeper
+
+RUNS = 10
+SECONDS = 900
+"""Ten times as long as it takes on two cores."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("zookeeper")
+
+
+@pytest.fixture(scope="module")
+def searched(folder: Path) -> Result:
+    assert all(jar.exists() for jar in DEBIAN), "apt-get install zookeeper libzookeeper-java"
+    classpath = ":".join(map(str, DEBIAN))
+    options = ["--seed", "1", "--runs", str(RUNS), "--minimise", "0", "--keep", "--out", folder / "kept"]
+    return process("zookeeper", *options, "--classpath", classpath, "--format", "json", cwd=folder, timeout=SECONDS)
+
+
+def test_every_run_is_done_and_recorded_to_its_end(searched: Result, folder: Path) -> None:
+    assert searched.err == ""
+    told = searched.json
+    assert (told["zookeeper"].split("-")[0], told["servers"], told["runs"]) == ("3.8.0", 3, RUNS)
+    assert (told["partial"], told["failed"], told["interrupted"], told["error"]) == (0, 0, False, "")
+    assert len(told["kept"]) == RUNS
+    for kept in map(Path, told["kept"]):
+        *_, last = read(kept)
+        assert isinstance(last, Ended)
+        assert last.complete
+        *_, end = trace.loads((kept / "trace.jsonl").read_bytes())
+        assert isinstance(end, End)
+        assert end.complete
+    assert groups_of(str(folder)) == set()
+
+
+def test_there_was_something_to_judge_and_nearly_all_of_it_is_in_the_traces(searched: Result) -> None:
+    told = searched.json
+    assert 0 < told["acknowledged"] <= told["asked"]
+    assert told["epochs"] > RUNS
+    assert told["packets"] > 100 * RUNS
+    assert 0.9 < told["delivered"] / told["logged"] <= 1
+    assert sum(each["exercised"] >= RUNS - 1 for each in told["properties"]) >= 15
+
+
+def test_what_is_wrong_looks_like_a_known_issue(searched: Result) -> None:
+    """Another finding is one of ZooKeeper's or of zabcheck's: either is worth a look.
+
+    But for a digest that does not fit and nothing else, which one run of 200 had: why is not known.
+    """
+    told = searched.json
+    assert searched.code == (1 if told["wrong"] else 0)
+    assert {each["name"] for each in told["wrong"]} <= {*PROPERTIES, *SERIOUS}
+    unknown = {each["name"] for each in told["wrong"] if not each["looks_like"]}
+    assert unknown <= {"digest mismatch"}
+
+
+def test_a_recording_is_judged_again_as_it_was(searched: Result, zabcheck: Command) -> None:
+    again = zabcheck("zookeeper", "judge", *searched.json["kept"], "--format", "json")
+    assert again.code == searched.code
+    for what in ("wrong", "noticed"):
+        assert [(each["name"], each["runs"]) for each in again.json[what]] == [
+            (each["name"], each["runs"]) for each in searched.json[what]
+        ]

@@ -1,0 +1,75 @@
+"""What a report tells of a run of a real ensemble, beside its trace."""
+
+import json
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from tests.counterexample.pages import trace
+from zabcheck.counterexample.forms.page import page
+from zabcheck.counterexample.forms.story_json import to_json
+from zabcheck.counterexample.forms.terminal import to_text
+from zabcheck.ensemble.recording import Cast, Chose, Ended, Exited, Killed, Read, Recorder, Run, Started
+from zabcheck.ensemble.report.runs import what_was_done
+
+DONE = (("0.5 s", "kill -9 of A"), ("1.5 s", "wait for a leader, 4 s at most: nobody leads"))
+
+
+def test_what_was_done_is_read_from_the_recording(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    for record in (
+        Run(1, "3.8.0", 3),
+        Started(900_000, 3, 0),
+        Cast(1_000_000, {"A": 3}),
+        Chose(1_500_000, 0, "kill -9 of A"),
+        Chose(2_500_000, 1, "wait for a leader, 4 s at most"),
+        Killed(3_000_000, 2),
+        Exited(3_500_000, 1, 13),
+        Chose(6_500_000, 1, "wait for a leader, 4 s at most", "nobody leads"),
+        Read(7_000_000, 3, ()),
+        Read(7_000_001, 2, ()),
+        Ended(8_000_000, True),
+    ):
+        recorder.record(record)
+    recorder.close()
+    assert tuple(what_was_done(tmp_path)) == (
+        ("", "A is p3; pN is server N"),
+        *DONE,
+        ("2.0 s", "  p2 is killed"),
+        ("2.5 s", "  p1 ends by itself with exit code 13"),
+        ("6.0 s", "all is healed and up, and every server is read"),
+    )
+
+
+def test_each_form_tells_what_was_done_and_how_to_do_it_again() -> None:
+    story = replace(trace(), done=DONE)
+    text, markup = to_text(story, 100, file="schedule.json"), page(story, "schedule.json")
+    for told in (text, markup):
+        assert "zabcheck replay schedule.json" in told
+        assert "What was done to the ensemble" in told
+        for when, what in DONE:
+            assert told.index(when) < told.index(what)
+    assert json.loads(to_json(story))["done"] == [{"when": when, "what": what} for when, what in DONE]
+
+
+def test_each_form_tells_what_it_looks_like_and_what_else_was_wrong() -> None:
+    story = replace(trace(), known=("ZOOKEEPER-1, a title: why",), noticed=(("witnesses", "server 1: two of them"),))
+    for told in (to_text(story, 100), page(story)):
+        where = [told.index(text) for text in ("looks like", "ZOOKEEPER-1, a title: why", "witnesses", "two of them")]
+        assert where == sorted(where)
+    document = json.loads(to_json(story))
+    assert document["known"] == ["ZOOKEEPER-1, a title: why"]
+    assert document["noticed"] == [{"kind": "witnesses", "text": "server 1: two of them"}]
+
+
+def test_of_what_is_no_ensemble_nothing_of_it_is_told() -> None:
+    for told in (to_text(trace(), 100), page(trace())):
+        assert "ensemble" not in told
+        assert "zabcheck replay" not in told
+    assert json.loads(to_json(trace()))["done"] == []
+
+
+def test_a_long_list_is_folded_in_the_page() -> None:
+    short, long = (page(replace(trace(), done=DONE * times)) for times in (2, 40))
+    assert '<details open="open"><summary>4 things' in short
+    assert "<details><summary>80 things" in long

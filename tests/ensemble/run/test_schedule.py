@@ -1,0 +1,138 @@
+"""A schedule for a real ensemble: data that survives its JSON form, drawn by seed."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from zabcheck.ensemble.run import schedule as schedules
+from zabcheck.ensemble.run.draw import draw
+from zabcheck.ensemble.run.schedule import (
+    AnyChoice,
+    Elected,
+    EnsembleSchedule,
+    EnsembleScheduleError,
+    Hold,
+    Kill,
+    KillAt,
+    Start,
+    Write,
+    decode,
+    encode,
+    in_words,
+    is_for_an_ensemble,
+)
+
+SEEDS = range(300)
+
+
+@pytest.mark.parametrize("servers", schedules.SIZES)
+def test_what_is_drawn_survives_its_json_form(servers: int) -> None:
+    for seed in SEEDS:
+        schedule = draw(seed, servers)
+        assert decode(encode(schedule), "x.json") == schedule
+        assert is_for_an_ensemble(encode(schedule))
+
+
+def test_the_examples_of_the_documentation_are_schedules() -> None:
+    files = sorted((Path(__file__).parents[3] / "docs/examples").glob("*.schedule.json"))
+    assert [file.name for file in files] == [
+        "zookeeper-applied-again.schedule.json",
+        "zookeeper-lost-write.schedule.json",
+        "zookeeper-stale-log.schedule.json",
+    ]
+    for file in files:
+        assert encode(decode(file.read_bytes(), file.name)) == file.read_bytes()
+
+
+def test_a_seed_gives_the_same_schedule_and_another_seed_another() -> None:
+    assert draw(7, 3) == draw(7, 3)
+    assert len({draw(seed, 3).choices for seed in SEEDS}) == len(SEEDS)
+
+
+def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
+    drawn = {type(choice) for seed in SEEDS for choice in draw(seed, 5).choices}
+    not_drawn = {kind.__name__ for kind in get_args(AnyChoice)} - {kind.__name__ for kind in drawn}
+    assert not_drawn == {"StartAll", "Mend"}
+    every = {choice for seed in SEEDS for choice in draw(seed, 5).choices} | {schedules.StartAll()}
+    assert len({in_words(choice) for choice in every}) == len(every)
+
+
+def test_quorums_that_follow_each_other_share_one_server() -> None:
+    """The search would find little if who is up hardly changed, so that is what the drawing is judged by."""
+    crossed = 0
+    for seed in SEEDS:
+        up, quorums = set("ABC"), []
+        for choice in draw(seed, 3).choices:
+            if isinstance(choice, Kill):
+                up.discard(choice.server)
+            elif isinstance(choice, Start):
+                up.add(choice.server)
+            elif isinstance(choice, Elected):
+                quorums.append(frozenset(up))
+        crossed += any(len(one & other) == 1 for one, other in pairwise(quorums))
+    assert crossed > len(SEEDS) / 5
+
+
+def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
+    """Who is synchronised dies right after its ACK of NEWLEADER, with writes before and another quorum after it."""
+    drawn = 0
+    for seed in SEEDS:
+        choices = draw(seed, 3).choices
+        traps = [
+            i for i, c in enumerate(choices) if isinstance(c, KillAt) and c.kind == "ACK-LD" and c.server == c.sender
+        ]
+        drawn += any(
+            any(isinstance(choice, Write) for choice in choices[:trap])
+            and any(isinstance(choice, Start) for choice in choices[trap + 3 :])
+            for trap in traps
+        )
+    assert drawn > len(SEEDS) / 20
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{", "x.json: Input data was truncated"),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[]}',
+            "x.json: Invalid enum value 2 - at `$.version`",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":4,"choices":[]}',
+            "x.json: Invalid enum value 4 - at `$.servers`",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"kill"}]}',
+            "x.json: Object missing required field `server` - at `$.choices[0]`",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"kill","server":"D"}]}',
+            "x.json: choices[0].server: expected one of A, B, C, leader, found D",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wait","seconds":99}]}',
+            "x.json: Expected `float` <= 30.0 - at `$.choices[0].seconds`",
+        ),
+    ],
+)
+def test_what_is_no_schedule_is_told_in_one_line(text: str, complaint: str) -> None:
+    with pytest.raises(EnsembleScheduleError, match=re.escape(complaint)):
+        decode(text.encode(), "x.json")
+
+
+def test_a_schedule_of_the_simulator_is_not_taken_for_one() -> None:
+    assert not is_for_an_ensemble(b'{"version":1,"protocol":"zab","processes":3,"choices":[]}')
+    assert not is_for_an_ensemble(b"[]")
+    assert not is_for_an_ensemble(b"\xff")
+
+
+def test_a_saved_one_has_a_choice_a_line() -> None:
+    schedule = EnsembleSchedule(1, "zookeeper", 3, (Kill("A"), Hold("A", "B", "NEWLEADER")))
+    assert encode(schedule).decode() == (
+        '{"version":1,"protocol":"zookeeper","servers":3,"choices":[\n'
+        '  {"choice":"kill","server":"A"},\n'
+        '  {"choice":"hold","sender":"A","receiver":"B","kind":"NEWLEADER"}\n]}\n'
+    )

@@ -1,0 +1,585 @@
+"""A recording becomes a trace: each event where it belongs, nothing twice, nothing invented, nothing left out."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from invariants import (
+    PROPERTIES,
+    Accept,
+    AckEpoch,
+    Adopt,
+    Broadcast,
+    ClientAck,
+    Crash,
+    Deliver,
+    Event,
+    FinalRead,
+    Halt,
+    Promise,
+    Ready,
+    Receive,
+    Recover,
+    Restore,
+    Send,
+    Truncate,
+    Txn,
+    Zxid,
+    check,
+)
+from invariants.events import End, Header, Local
+from invariants.trace import loads
+from tests.ensemble.recordings import Recording, create, zxid
+from zabcheck.ensemble.recording import LoggedTxn, RecordingError, Undecoded, Wiped
+from zabcheck.ensemble.trace.lives import read_lives
+from zabcheck.ensemble.trace.observe import Observation, observe, write_trace
+from zabcheck.ensemble.verdict.findings import coverage
+
+HEALTHY = Path(__file__).parents[1] / "healthy-3.8.0"
+"""A real run of ZooKeeper 3.8.0: writes, kill -9 of the leader, writes, its return, writes. Logs: what matters."""
+
+A, B, C, D = (create(zxid(1, number), 1, number) for number in range(1, 5))
+E, F = (create(zxid(2, number), 2, number) for number in range(1, 3))
+
+
+def txn(logged: LoggedTxn) -> Txn:
+    client = logged.session & 0xFFFF
+    return Txn(Zxid.unpack(logged.zxid), f"c{client}.{logged.cxid}")
+
+
+def delivered(observation: Observation, server: int, incarnation: int = 0) -> list[Txn]:
+    return [
+        event.txn
+        for event in observation.events
+        if isinstance(event, Deliver) and (event.process, event.incarnation) == (server, incarnation)
+    ]
+
+
+def of(observation: Observation, server: int, *kinds: type[Event]) -> list[Event]:
+    return [
+        event
+        for event in observation.events
+        if isinstance(event, Local) and event.process == server and isinstance(event, kinds or Event)
+    ]
+
+
+def txns(*logged: LoggedTxn) -> list[Txn]:
+    return list(map(txn, logged))
+
+
+def broken(observation: Observation) -> dict[str, str]:
+    """The properties that do not hold, or are not judged for want of an end, with what is said."""
+    return {
+        verdict.property: verdict.violation.summary if verdict.violation else verdict.status
+        for verdict in check(observation.trace())
+        if verdict.status not in ("holds", "not exercised")
+    }
+
+
+def exercised(observation: Observation) -> set[str]:
+    return {verdict.property for verdict in check(observation.trace()) if verdict.judged}
+
+
+def shares(folder: Path) -> list[float]:
+    return [each.share for each in coverage(read_lives(folder), observe(folder))]
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Recording:
+    return Recording(tmp_path)
+
+
+def healthy(recording: Recording) -> None:
+    """Writes, the leader is killed, writes, it comes back, and everybody is read."""
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    for each in (A, B, C):
+        recording.write(3, [1, 2], each, 1)
+    recording.kill(3)
+    recording.lead(2, [1], 2, reach=C.zxid)
+    recording.write(2, [1], E, 2)
+    recording.start(3)
+    recording.look(3, reach=C.zxid)
+    recording.discover(2, [3], 2, C.zxid, rejoin=True)
+    recording.diff(2, 3, 2, [E], E.zxid)
+    recording.up_to_date(2, 3, 2)
+    recording.deliver(3, txn=E)
+    recording.write(2, [1, 3], F, 2)
+    recording.read(1, 2, 3, txns=[A, B, C, E, F])
+    recording.end(1, 2, 3)
+
+
+IN_STATES = set(PROPERTIES) - {"clock", "convergence", "reliable delivery", "state"}
+"""What a run of a real ensemble can exercise."""
+
+
+@pytest.mark.parametrize("step", [1000, 100, 7])
+def test_a_healthy_run_breaks_nothing_and_exercises_everything(recording: Recording, step: int) -> None:
+    """Also where a server's lines, with their milliseconds, come before what they tell of."""
+    recording.step = step
+    healthy(recording)
+    found = observe(recording.folder)
+    assert (found.notes, found.partial, broken(found)) == ((), (), {})
+    assert exercised(found) == IN_STATES
+    for server in (1, 2):
+        assert delivered(found, server) == txns(A, B, C, E, F)
+    assert delivered(found, 3) == txns(A, B, C)
+    assert delivered(found, 3, 1) == txns(A, B, C, E, F)
+    assert shares(recording.folder) == [1, 1, 1]
+
+
+def test_each_event_has_its_place_and_its_source(recording: Recording) -> None:
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.read(1, txns=[A])
+    recording.end(1, 2, 3)
+    found = observe(recording.folder)
+    a = txn(A)
+    said = [(event, found.sources[i]) for i, event in enumerate(found.events) if isinstance(event, Local)]
+    assert [pair for pair in said if pair[0].process == 3 and not isinstance(pair[0], Send | Receive)] == [
+        (Promise(3, 0, 1), "packet 2"),
+        (AckEpoch(3, 0, 1, 0, Zxid(0, 0), 0, 0), "server-3.0.log:5"),
+        (Adopt(3, 0, 1, Zxid(0, 0), 0, 0), "server-3.0.log:5"),
+        *((event, "server-3.0.log:6") for event in of(found, 3) if type(event).__name__ == "Establish"),
+        (Ready(3, 0, 1), "server-3.0.log:6"),
+        (Broadcast(3, 0, 1, a), "server-3.0.log:7"),
+        (Deliver(3, 0, a), "server-3.0.log:8"),
+        (Accept(3, 0, 1, a), "disk of server 3 after incarnation 0"),
+        (Crash(3, 0), "driver"),
+    ]
+    assert [kind for kind, _ in said if isinstance(kind, ClientAck | FinalRead)] == [
+        ClientAck(1, 0, a),
+        FinalRead(1, 0, (a,)),
+    ]
+    assert found.header == Header(1, 3, "zookeeper-3.8.0", order="per-process")
+
+
+def test_a_trace_on_disk_is_the_same_with_a_source_for_each_line(recording: Recording) -> None:
+    healthy(recording)
+    found = observe(recording.folder)
+    path = write_trace(found, recording.folder)
+    assert loads(path.read_bytes()) == list(found.trace())
+    sources = (recording.folder / "trace.sources.jsonl").read_text().splitlines()
+    assert len(sources) == len(path.read_text().splitlines())
+    assert sources[1] == '{"source":"packet 1"}'
+
+
+def test_a_recording_gives_the_same_trace_each_time(recording: Recording) -> None:
+    healthy(recording)
+    assert observe(recording.folder) == observe(recording.folder)
+
+
+def test_a_real_run_breaks_nothing_and_is_complete() -> None:
+    found = observe(HEALTHY)
+    assert (found.notes, found.partial, broken(found)) == ((), (), {})
+    assert exercised(found) == IN_STATES
+    assert shares(HEALTHY) == [1, 1, 1]
+    assert len([event for event in found.events if isinstance(event, ClientAck)]) == 9
+
+
+# The initial history.
+
+
+def joins(recording: Recording, server: int, epoch: int, reach: int) -> None:
+    """`server` starts and finds server 2 leading `epoch`."""
+    recording.start(server)
+    recording.look(server, reach=reach)
+    recording.discover(2, [server], epoch, reach, rejoin=True)
+
+
+def leader_without(recording: Recording, *accepted: LoggedTxn) -> None:
+    """Server 3 leads, and is killed with proposals that only its own disk has; server 2 leads epoch 2."""
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    for each in accepted:
+        recording.accept(3, [], each)
+    recording.kill(3)
+    recording.lead(2, [1], 2, reach=A.zxid)
+    recording.write(2, [1], E, 2)
+
+
+def finish(recording: Recording, *logged: LoggedTxn) -> Observation:
+    recording.read(1, 2, 3, txns=logged)
+    recording.end(1, 2, 3)
+    return observe(recording.folder)
+
+
+def test_what_was_never_committed_is_accepted_and_after_a_truncation_never_delivered(recording: Recording) -> None:
+    leader_without(recording, B, C)
+    joins(recording, 3, 2, C.zxid)
+    recording.packet(2, 3, "TRUNC", A.zxid)
+    recording.proposal(2, 3, E)
+    recording.packet(2, 3, "COMMIT", E.zxid)
+    recording.new_leader(2, 3, 2)
+    recording.disks[3] = [A, E]
+    recording.up_to_date(2, 3, 2)
+    found = finish(recording, A, E)
+    assert delivered(found, 3) == txns(A)
+    assert delivered(found, 3, 1) == txns(A, E)
+    assert [event for event in of(found, 3, Accept) if event.txn in txns(B, C)] == [  # type: ignore[attr-defined]  # all are `Accept`
+        Accept(3, 0, 1, txn(B)),
+        Accept(3, 0, 1, txn(C)),
+    ]
+    assert of(found, 3, Truncate) == [Truncate(3, 1, Zxid.unpack(A.zxid), 1)]
+    assert (broken(found), found.notes) == ({}, ())
+
+
+@pytest.mark.parametrize("by", ["disk", "line"])
+def test_a_snapshot_above_a_truncation_stays_in_memory_and_that_breaks_total_order(
+    recording: Recording, by: str
+) -> None:
+    leader_without(recording, B, C)
+    if by == "disk":
+        recording.snapshots[3] = (0, C.zxid)
+    joins(recording, 3, 2, C.zxid)
+    if by == "line":
+        recording.line(3, "persistence.FileTxnSnapLog", f"Snapshotting: 0x{C.zxid:x} to a file")
+    recording.packet(2, 3, "TRUNC", A.zxid)
+    recording.proposal(2, 3, E)
+    recording.packet(2, 3, "COMMIT", E.zxid)
+    recording.new_leader(2, 3, 2)
+    recording.disks[3] = [A, E]
+    recording.up_to_date(2, 3, 2)
+    recording.read(3, txns=[A, B, C, E])
+    found = finish(recording, A, E)
+    assert delivered(found, 3, 1) == txns(A, B, C, E)
+    assert {"total order", "final agreement"} <= set(broken(found))
+    assert found.notes[0] == "server 3: told to truncate after ⟨1,1⟩, it goes on from its snapshot up to ⟨1,3⟩"
+
+
+def test_what_nobody_committed_is_delivered_as_initial_history_of_a_leader_that_has_it(recording: Recording) -> None:
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.propose(3, B)
+    recording.disks[3].append(B)
+    recording.proposal(3, 2, B)
+    recording.disks[2].append(B)  # logged, and the leader is killed before the answer
+    recording.kill(3)
+    recording.look(2, reach=B.zxid)
+    recording.look(1, reach=A.zxid)
+    recording.discover(2, [1], 2, A.zxid)
+    recording.diff(2, 1, 2, [B], B.zxid)
+    recording.establish(2, 2)
+    recording.up_to_date(2, 1, 2)
+    recording.deliver(1, txn=B)
+    recording.end(1, 2)
+    found = observe(recording.folder)
+    assert delivered(found, 2) == delivered(found, 1) == txns(A, B)
+    assert Accept(2, 0, 1, txn(B)) in found.events
+    assert (broken(found), found.notes) == ({}, ())
+
+
+@pytest.mark.parametrize(("version", "lines"), [("3.8.0", 2), ("3.9.3", 0)])
+def test_what_a_diff_commits_is_delivered_once_with_a_line_or_without(tmp_path: Path, version: str, lines: int) -> None:
+    recording = Recording(tmp_path, version=version)
+    leader_without(recording)
+    recording.write(2, [1], F, 2)
+    joins(recording, 3, 2, A.zxid)
+    recording.packet(2, 3, "DIFF", F.zxid)
+    for each in (E, F):
+        recording.proposal(2, 3, each)
+        recording.packet(2, 3, "COMMIT", each.zxid)
+    recording.packet(2, 3, "NEWLEADER", zxid(2, 0))
+    recording.line(3, "quorum.Learner", "Learner received NEWLEADER message")
+    if not lines:
+        recording.line(3, "quorum.Learner", "It took 1ms to persist and commit txns in packetsCommitted. 0 outstanding")
+    recording.packet(3, 2, "ACK", zxid(2, 0))
+    recording.epochs[3] = 2
+    recording.disks[3] += [E, F]
+    recording.up_to_date(2, 3, 2)
+    for each in (E, F)[:lines]:
+        recording.deliver(3, txn=each)
+    found = finish(recording, A, E, F)
+    assert delivered(found, 3, 1) == txns(A, E, F)
+    assert (broken(found), found.notes) == ({}, ())
+
+
+def test_an_outstanding_proposal_is_accepted_by_its_own_ack_and_delivered_by_its_line(recording: Recording) -> None:
+    leader_without(recording)
+    recording.accept(2, [1], F)
+    joins(recording, 3, 2, A.zxid)
+    recording.packet(2, 3, "DIFF", E.zxid)
+    recording.proposal(2, 3, E)
+    recording.packet(2, 3, "COMMIT", E.zxid)
+    recording.proposal(2, 3, F)
+    recording.new_leader(2, 3, 2)
+    recording.packet(3, 2, "ACK", E.zxid)
+    recording.packet(3, 2, "ACK", F.zxid)
+    recording.disks[3] += [E, F]
+    recording.up_to_date(2, 3, 2)
+    recording.packet(2, 3, "COMMIT", F.zxid)
+    for server in (1, 2):
+        recording.deliver(server, txn=F)
+    recording.deliver(3, txn=E)
+    recording.deliver(3, txn=F)
+    found = finish(recording, A, E, F)
+    assert [(event.txn, event.incarnation) for event in of(found, 3, Accept)] == [  # type: ignore[attr-defined]  # all are `Accept`
+        (txn(A), 0),
+        (txn(F), 1),
+    ]
+    assert delivered(found, 3, 1) == txns(A, E, F)
+    assert (broken(found), found.notes) == ({}, ())
+
+
+def snapshot(recording: Recording) -> None:
+    """Server 3 gets a snapshot of what it lacks, and then F."""
+    leader_without(recording, B)
+    joins(recording, 3, 2, B.zxid)
+    recording.packet(2, 3, "SNAP", E.zxid)
+    recording.new_leader(2, 3, 2)
+    recording.snapshots[3] = (0, E.zxid)
+    recording.disks[3] = [A, B]  # stale: below the snapshot
+    recording.up_to_date(2, 3, 2)
+    recording.write(2, [1, 3], F, 2)
+
+
+def test_a_snapshot_brings_the_history_of_its_sender_which_is_inferred(recording: Recording) -> None:
+    snapshot(recording)
+    found = finish(recording, A, E, F)
+    [restore] = of(found, 3, Restore)
+    assert isinstance(restore, Restore)
+    assert (restore.incarnation, restore.length, restore.zxid) == (1, 2, Zxid.unpack(E.zxid))
+    assert delivered(found, 3, 1) == txns(F)
+    assert broken(found) == {}
+    assert found.notes == ("server 3: what its snapshot up to ⟨2,1⟩ holds is inferred from the history of server 2",)
+
+
+def test_after_a_snapshot_a_server_starts_again_with_that_and_not_with_its_stale_log(recording: Recording) -> None:
+    snapshot(recording)
+    recording.kill(3)
+    joins(recording, 3, 2, F.zxid)
+    recording.diff(2, 3, 2, (), F.zxid)
+    recording.up_to_date(2, 3, 2)
+    found = finish(recording, A, E, F)
+    assert [event.incarnation for event in of(found, 3, Restore)] == [1, 2]  # type: ignore[attr-defined]  # all are `Restore`
+    assert delivered(found, 3, 2) == txns(F)
+    assert broken(found) == {}
+
+
+def test_a_server_that_leads_follows_and_leads_again_delivers_nothing_twice(recording: Recording) -> None:
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.lead(2, [1, 3], 2, reach=A.zxid)
+    recording.write(2, [1, 3], E, 2)
+    recording.lead(3, [1, 2], 3, reach=E.zxid)
+    last = create(zxid(3, 1), 3, 1)
+    recording.write(3, [1, 2], last, 3)
+    found = finish(recording, A, E, last)
+    for server in (1, 2, 3):
+        assert delivered(found, server) == txns(A, E, last)
+    assert (broken(found), found.notes) == ({}, ())
+
+
+def test_repeated_zxids_in_a_log_count_once_and_are_told(recording: Recording) -> None:
+    leader_without(recording)
+    recording.disks[3] = [A, A]
+    joins(recording, 3, 2, A.zxid)
+    recording.diff(2, 3, 2, [E], E.zxid)
+    recording.up_to_date(2, 3, 2)
+    recording.deliver(3, txn=E)
+    found = finish(recording, A, E)
+    assert delivered(found, 3, 1) == txns(A, E)
+    assert broken(found) == {}
+    assert "server 3: after incarnation 0 its log holds 1 records of zxids it had before" in found.notes
+
+
+# What a server does wrong is told.
+
+
+def test_a_history_that_was_acknowledged_and_then_forgotten_breaks_invariant_4(recording: Recording) -> None:
+    """The follower acknowledges NEWLEADER, is given up, and comes to the next leader without what it took over."""
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.kill(1)
+    recording.write(3, [2], B, 2)
+    recording.start(1)
+    recording.look(1, reach=A.zxid)
+    recording.discover(3, [1], 1, A.zxid, rejoin=True)
+    recording.diff(3, 1, 1, [B], B.zxid)
+    recording.look(1, 2, reach=A.zxid)
+    recording.discover(2, [1], 2, A.zxid)
+    recording.end(1, 2, 3)
+    found = observe(recording.folder)
+    assert set(broken(found)) == {"invariant 4"}
+
+
+def test_a_write_that_a_client_was_told_of_and_nobody_has_is_lost(recording: Recording) -> None:
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.write(3, [1, 2], B, 1)
+    found = finish(recording, A)
+    assert broken(found) == {"durability": "p1 told a client that c1.2⟨1,2⟩ is done, and no final read has it"}
+
+
+def test_an_answer_at_the_moment_of_a_crash_is_of_the_incarnation_that_delivered_the_write(
+    recording: Recording,
+) -> None:
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.ask(3, A)
+    recording.accept(3, [1, 2], A)
+    recording.deliver(3, txn=A)
+    recording.kill(3)
+    recording.start(3)
+    recording.acknowledge(3, A)
+    recording.end(1, 2, 3)
+    found = observe(recording.folder)
+    last = [event for event in of(found, 3) if isinstance(event, Deliver | ClientAck | Crash | Recover)]
+    assert last == [Deliver(3, 0, txn(A)), ClientAck(3, 0, txn(A)), Crash(3, 0), Recover(3, 1), Crash(3, 1)]
+
+
+# What is not known is said.
+
+
+def cut_off(recording: Recording) -> None:
+    recording.end(1, 2, 3, complete=False)
+
+
+def without_an_end(recording: Recording) -> None:
+    recording.record.close()
+
+
+def without_a_log(recording: Recording) -> None:
+    recording.end(1, 2, 3)
+    (recording.folder / "server-2.0.log").unlink()
+
+
+def with_a_line_that_nobody_understands(recording: Recording) -> None:
+    recording.line(2, "FinalRequestProcessor", "Processing request:: what?")
+    recording.end(1, 2, 3)
+
+
+def with_a_connection_that_nobody_understands(recording: Recording) -> None:
+    recording.record.record(Undecoded(recording.tick(), 1, 3, 1, "from byte 7: nonsense"))
+    recording.end(1, 2, 3)
+
+
+def with_a_snapshot_of_unknown_content(recording: Recording) -> None:
+    recording.kill(2)
+    recording.start(2)
+    recording.look(2, reach=A.zxid)
+    recording.discover(3, [2], 1, A.zxid, rejoin=True)
+    recording.packet(3, 2, "SNAP", zxid(1, 9))
+    recording.end(1, 2, 3)
+
+
+def with_a_memory_of_unknown_origin(recording: Recording) -> None:
+    recording.look(2, reach=zxid(1, 9))
+    recording.end(1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (cut_off, "the recording is not complete: interrupted"),
+        (without_an_end, "the recording has no end"),
+        (without_a_log, "server-2.0.log: No such file or directory"),
+        (
+            with_a_line_that_nobody_understands,
+            "server-2.0.log, line 7: expected a line that says when and what, found 'Processing request:: what?'",
+        ),
+        (
+            with_a_connection_that_nobody_understands,
+            "what was sent from server 3 to server 1 could not be decoded: from byte 7: nonsense",
+        ),
+        (
+            with_a_snapshot_of_unknown_content,
+            "server 2: it got a snapshot up to ⟨1,9⟩ from server 3, whose history is unknown",
+        ),
+        (
+            with_a_memory_of_unknown_origin,
+            "server 2: at server-2.0.log:8 it says that its memory reaches up to ⟨1,9⟩, where that is from is unknown",
+        ),
+    ],
+)
+def test_what_is_not_known_makes_the_verdict_inconclusive(
+    recording: Recording, wrong: Callable[[Recording], None], why: str
+) -> None:
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    wrong(recording)
+    found = observe(recording.folder)
+    assert found.partial == (why,)
+    assert set(broken(found).values()) == {"inconclusive"}
+    *_, end = found.trace()
+    assert end == End(len(found.events), complete=False)
+
+
+def test_an_acknowledged_write_that_nobody_else_tells_of_is_noted_and_not_invented(recording: Recording) -> None:
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.ask(1, A)
+    recording.acknowledge(1, A)
+    found = finish(recording, A)
+    assert not [event for event in found.events if isinstance(event, ClientAck)]
+    assert found.notes[0] == ("server 1: client 1, write 1 was acknowledged as ⟨1,1⟩, which no log, packet or disk has")
+    assert [event.txns for event in found.events if isinstance(event, FinalRead)] == [(), (), ()]
+
+
+def test_a_wiped_disk_is_no_broken_promise(recording: Recording) -> None:
+    leader_without(recording)
+    recording.disk(3, 0)
+    recording.record.record(Wiped(recording.tick(), 3))
+    joins(recording, 3, 2, 0)
+    recording.diff(2, 3, 2, [A, E], E.zxid)
+    recording.up_to_date(2, 3, 2)
+    recording.deliver(3, txn=A)
+    recording.deliver(3, txn=E)
+    found = finish(recording, A, E)
+    assert delivered(found, 3, 1) == txns(A, E)
+    assert broken(found) == {}
+    assert any("its disk was wiped before incarnation 1" in note for note in found.notes)
+
+
+def test_a_server_that_ends_by_itself_halts_or_crashes_if_it_comes_back(recording: Recording) -> None:
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.exit(1, 1)
+    recording.start(1)
+    recording.line(1, "quorum.QuorumPeer", "Unable to load database on disk", "ERROR")
+    recording.exit(1, 13)
+    recording.end(2, 3)
+    found = observe(recording.folder)
+    ends = of(found, 1, Crash, Halt, Recover)
+    assert ends == [Crash(1, 0), Recover(1, 1), Halt(1, 1, "exit code 13: Unable to load database on disk")]
+
+
+def lines(*texts: str) -> bytes:
+    return "".join(f"{text}\n" for text in texts).encode()
+
+
+RUN = '{"record":"run","version":1,"zookeeper":"3.8.0","servers":1}'
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "line 1: expected the record `run`"),
+        (lines('{"record":"ended","time":1,"complete":true}'), "line 1: expected the record `run`"),
+        (lines(RUN, '{"record":"killed","time":1,"server":1}'), "server 1 ended, and was never started"),
+        (lines(RUN, '{"record":"killed","time":1,"server":2}'), "expected a server from 1 to 1, found 2"),
+        (lines(RUN, '{"record":"started","time":1,"server":1,"incarnation":1}'), "expected incarnation 0"),
+        (lines(RUN, "{}"), "line 2: "),
+    ],
+)
+def test_a_malformed_recording_is_an_error_of_one_line(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "recording.jsonl").write_bytes(data)
+    with pytest.raises(RecordingError, match=r"^[^\n]*$") as error:
+        observe(tmp_path)
+    assert message in str(error.value)
+
+
+def test_no_order_of_the_servers_logs_changes_a_verdict(recording: Recording) -> None:
+    healthy(recording)
+    found = observe(recording.folder)
+    by_server: Iterable[Event] = sorted(found.events, key=lambda event: -getattr(event, "process", 0))
+    turned = Observation(found.header, tuple(by_server), found.sources, found.notes, found.partial)
+    assert broken(turned) == {}

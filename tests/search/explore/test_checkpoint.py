@@ -1,0 +1,187 @@
+"""A search that was killed goes on from its checkpoint, and finds what it would have found."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from invariants import Invariant, select
+from invariants.quorums import Quorums
+from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore import space as module
+from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.checkpoint import CheckpointError, steps_of
+from zabcheck.search.explore.space import Explored, Space, judged_in_every_state
+
+PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
+ATOMIC = Switches(sync="atomic")
+Properties = tuple[type[Invariant], ...]
+A_TIMEOUT = Bounds(3, 1, 1, 1, 0)
+"""10,499 states."""
+
+SPACES: dict[str, tuple[str | None, Bounds, dict[str, bool]]] = {
+    "symmetry": (None, Bounds(2, 2, 1, 1, 1), {}),
+    "reduction": (None, Bounds(3, 1, 1, 1, 0), {"reduction": True}),
+    "neither": (None, Bounds(2, 2, 1, 2, 0), {"symmetry": False}),
+    "a mutant": ("reuse-highest-epoch", Bounds(3, 2, 1, 1, 1), {"reduction": True}),
+}
+LARGE = Bounds(2, 2, 2, 2, 1)
+"""33,979 states of which the total order alone is asked."""
+ORDER = tuple(select("total order"))
+
+
+def space(mutant: str | None, bounds: Bounds, properties: Properties = PROPERTIES, **reduced: bool) -> Space:
+    return Space(mutated("zab", mutant), Quorums(bounds.processes), ATOMIC, bounds, properties, **reduced)
+
+
+def everything(searched: Space, explored: Explored) -> tuple[object, ...]:
+    """What was found, and every state in the order of discovery."""
+    return explored, list(searched.rows())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["reduction", "neither", *(pytest.param(name, marks=pytest.mark.slow) for name in ("symmetry", "a mutant"))],
+)
+def test_a_search_in_portions_finds_what_one_without_a_break_finds(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LOOK", 500)
+    mutant, bounds, reduced = SPACES[name]
+    whole = space(mutant, bounds, **reduced)
+    expected = everything(whole, whole.explore())
+    file = tmp_path / "checkpoint"
+    searched = space(mutant, bounds, **reduced)
+    explored, portions = searched.explore(memory=1, checkpoint=file), 1
+    while not explored.whole and explored.broken is None:
+        searched = space(mutant, bounds, **reduced)
+        explored, portions = searched.explore(memory=1, checkpoint=file, resume=True), portions + 1
+    assert portions > 2
+    assert everything(searched, explored) == expected
+    assert searched.members.journal == whole.members.journal
+
+
+def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """SIGKILL a moment after the first checkpoint, and again after one of the process that went on."""
+    file, root = tmp_path / "checkpoint", Path(__file__).parents[3]
+    program = (
+        "from tests.search.explore.test_checkpoint import *; file, resume = Path(sys.argv[1]), sys.argv[2] == 'go on';"
+        "space(None, LARGE, ORDER).explore(checkpoint=file, every=0, resume=resume)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    written = None
+    for how in ("begin", "go on"):
+        searching = subprocess.Popen([sys.executable, "-c", program, str(file), how], cwd=root, env=environment)
+        while not file.exists() or file.stat().st_mtime_ns == written:
+            assert searching.poll() is None, "it ended before it could be killed"
+            time.sleep(0.001)
+        time.sleep(0.05)
+        searching.kill()
+        assert searching.wait() == -signal.SIGKILL
+        written = file.stat().st_mtime_ns
+    whole, resumed = space(None, LARGE, ORDER), space(None, LARGE, ORDER)
+    expected = everything(whole, whole.explore())
+    assert everything(resumed, resumed.explore(checkpoint=file, resume=True)) == expected
+    assert len(resumed.parts.processes) == len(whole.parts.processes)
+
+
+# What it cannot go on from.
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("checkpoints") / "checkpoint"
+    assert not space(None, A_TIMEOUT).explore(memory=1, checkpoint=file).whole
+    return file
+
+
+def refusal(file: Path, searched: Space | None = None) -> str:
+    searched = searched or space(None, A_TIMEOUT)
+    with pytest.raises(CheckpointError) as refused:
+        searched.explore(checkpoint=file, resume=True)
+    message = str(refused.value)
+    assert message.startswith(f"{file}: expected a ")
+    assert "\n" not in message
+    return message.removeprefix(f"{file}: expected a ")
+
+
+def test_no_file(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none") == "checkpoint: No such file or directory"
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b'{"format": 1}\n', b"PK\x03\x04" * 100, b"[1]\n"])
+def test_another_file(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "other"
+    file.write_bytes(content)
+    assert refusal(file) == "checkpoint, found another file"
+
+
+def test_a_damaged_file(made: Path, tmp_path: Path) -> None:
+    file, content = tmp_path / "damaged", made.read_bytes()
+    for damaged in (
+        content[:-1],
+        content[: len(content) // 2],
+        content + b"\0",
+        content[:-40] + bytes(8) + content[-32:],
+    ):
+        file.write_bytes(damaged)
+        assert refusal(file) == "whole checkpoint, found one that is damaged or cut short"
+
+
+def test_another_format(made: Path, tmp_path: Path) -> None:
+    file = tmp_path / "later"
+    file.write_bytes(made.read_bytes().replace(b'"format":1', b'"format":2', 1))
+    assert refusal(file) == "checkpoint of format 1, found format 2"
+
+
+def test_another_version(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zabcheck.search.explore.checkpoint.version", lambda _: "99")
+    assert refusal(made).startswith("checkpoint with zabcheck `99`, found `")
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        (space(None, Bounds(3, 1, 1, 0, 0)), "bounds `3 processes, 1 epoch, 1 transaction, 0 time-outs, 0 crashes`"),
+        (space(None, A_TIMEOUT, symmetry=False), "symmetry `false`, found `true`"),
+        (space(None, A_TIMEOUT, reduction=True), "reduction `true`, found `false`"),
+        (space("commit-on-own-ack", A_TIMEOUT), "steps `"),
+        (Space(mutated("zab"), Quorums(3), ATOMIC, A_TIMEOUT, PROPERTIES[:1]), "properties `"),
+        (Space(mutated("zab"), Quorums(3), Switches(), A_TIMEOUT, PROPERTIES), "switches `"),
+    ],
+)
+def test_other_settings(other: Space, named: str, made: Path) -> None:
+    assert refusal(made, other).startswith(f"checkpoint with {named}")
+
+
+def test_other_code_of_the_same_version(made: Path) -> None:
+    """The tables come out otherwise."""
+    searched = space(None, A_TIMEOUT)
+    searched.members.switched_off["epochs"] = 1
+    assert refusal(made, searched) == "checkpoint that this version of the code made"
+
+
+def test_every_mutant_has_steps_of_its_own() -> None:
+    mutants = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab"]
+    assert len({steps_of(mutated("zab", mutant)) for mutant in (None, *mutants)}) == len(mutants) + 1
+
+
+def test_what_cannot_be_written_leaves_the_one_before(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, content = tmp_path / "checkpoint", made.read_bytes()
+    file.write_bytes(content)
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        space(None, A_TIMEOUT).explore(memory=1, checkpoint=file, resume=True)
+    assert file.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [file]

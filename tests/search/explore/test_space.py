@@ -1,0 +1,293 @@
+"""An exhaustive search: it sees what there is to see, no more and no less, and its counterexamples are the shortest."""
+
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Hashable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from invariants import Event, select
+from invariants.quorums import Quorums, quorums_of
+from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.zab.process import Link
+from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.components import CannotTellApart, content
+from zabcheck.search.explore.space import Explored, Progress, Space, judged_in_every_state
+from zabcheck.search.run import replay, schedule_of
+from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.schedule import AnyChoice, Crash, Elect, Notice, Receive, Recover, Request, Sync, Timeout
+from zabcheck.simulation.simulator import Simulator
+
+ATOMIC, SEPARATE = Switches(sync="atomic"), Switches()
+PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
+SMALL = {
+    "one process": (Bounds(1, 2, 2, 1, 1), ATOMIC),
+    "two processes": (Bounds(2, 1, 1, 1, 0), ATOMIC),
+    "two epochs": (Bounds(2, 2, 1, 1, 0), ATOMIC),
+    "a crash": (Bounds(2, 1, 1, 0, 1), ATOMIC),
+    "a disk": (Bounds(2, 1, 1, 0, 1), SEPARATE),
+    "unlimited": (Bounds(2, 1, 1, UNLIMITED, 0), ATOMIC),
+    "three processes": (Bounds(3, 1, 1, 0, 0), ATOMIC),
+}
+each_space = pytest.mark.parametrize("name", SMALL)
+
+
+@cache
+def space(name: str, symmetry: bool) -> tuple[Space, Explored]:
+    bounds, switches = SMALL[name]
+    made = Space(mutated("zab"), Quorums(bounds.processes), switches, bounds, PROPERTIES, symmetry=symmetry)
+    return made, made.explore()
+
+
+def found(mutant: str | None, bounds: Bounds, *, symmetry: bool = True, quorums: str = "majority") -> Explored:
+    family = quorums_of(quorums, bounds.processes)
+    return Space(mutated("zab", mutant), family, ATOMIC, bounds, PROPERTIES, symmetry=symmetry, exact=True).explore()
+
+
+# What there is to see, by the simulator alone: every choice is executed in a copy of every state.
+
+
+def seen_by_the_simulator(bounds: Bounds, switches: Switches) -> set[Hashable]:
+    def silent(event: Event) -> None:
+        return None
+
+    first = Simulator(mutated("zab"), bounds.processes, silent, switches=switches, remember=False)
+    waiting = [(first, bounds.timeouts, bounds.crashes)]
+    seen = {key(*waiting[0])}
+    while waiting:
+        simulator, timeouts, crashes = waiting.pop()
+        for choice in choices(bounds.processes):
+            left = [timeouts, crashes]
+            if isinstance(choice, Timeout) or (isinstance(choice, Elect) and is_busy(simulator, choice.process)):
+                left[0] -= left[0] != UNLIMITED
+            if isinstance(choice, Crash):
+                left[1] -= 1
+            if (left[0] < 0 and timeouts != UNLIMITED) or left[1] < 0:
+                continue
+            if isinstance(choice, Request) and simulator.requests == bounds.txns:
+                continue
+            after = simulator.fork(silent)
+            if not after.execute(choice) or epoch(after) > bounds.epochs:
+                continue
+            state = (after, left[0], left[1])
+            if key(*state) not in seen:
+                seen.add(key(*state))
+                waiting.append(state)
+    return seen
+
+
+def choices(processes: int) -> Iterator[AnyChoice]:
+    for process in range(1, processes + 1):
+        yield from (Sync(process), Request(process), Timeout(process), Recover(process))
+        yield from (Crash(process, keep) for keep in range(3))
+        for other in range(1, processes + 1):
+            yield Elect(process, other)
+            if other != process:
+                yield from (Receive(process, other), Notice(process, other))
+
+
+def is_busy(simulator: Simulator, process: int) -> bool:
+    return simulator.following[process] != NOBODY
+
+
+def epoch(simulator: Simulator) -> int:
+    up = [state for state in simulator.states if state is not None]
+    return max((max(state.accepted_epoch, state.new_epoch) for state in up), default=0)
+
+
+def key(simulator: Simulator, timeouts: int, crashes: int) -> Hashable:
+    """A state without what the properties know."""
+    identity = simulator.protocol.identity
+    assert identity is not None
+    return (
+        tuple(None if state is None else identity(state) for state in simulator.states),
+        tuple(
+            (content(disk.durable), tuple((content(w.fields), content(w.withheld)) for w in disk.unsynced))
+            for disk in simulator.disks
+        ),
+        frozenset(
+            (pair, c.follower_end, c.leader_end, c.broken, c.supersedes, messages(c.to_leader), messages(c.to_follower))
+            for pair, c in simulator.connections.items()
+        ),
+        tuple(simulator.following),
+        tuple(simulator.halted),
+        simulator.requests,
+        timeouts,
+        crashes,
+    )
+
+
+def messages(queue: object) -> tuple[Hashable, ...]:
+    return tuple(content(message) for message, _ in queue)  # type: ignore[attr-defined]  # a deque of parcels
+
+
+@each_space
+def test_it_sees_the_states_that_the_simulator_can_reach_and_no_others(name: str) -> None:
+    explorer, explored = space(name, symmetry=False)
+    assert explored.whole
+    without_ghosts = {row[:-1] for row in explorer.rows()}
+    assert len(without_ghosts) == len(seen_by_the_simulator(*SMALL[name]))
+
+
+@each_space
+def test_with_symmetry_it_sees_the_same_states_up_to_names(name: str) -> None:
+    whole, _ = space(name, symmetry=False)
+    reduced, explored = space(name, symmetry=True)
+    assert explored.whole
+    again = Space(mutated("zab"), Quorums(SMALL[name][0].processes), SMALL[name][1], SMALL[name][0], PROPERTIES)
+    assert again.explore() == explored
+    assert whole.symmetry is None
+    assert reduced.symmetry is not None
+    assert explored.exercised == space(name, symmetry=False)[1].exercised
+    orbits = {orbit(reduced, row) for row in reduced.rows()}
+    assert sum(map(len, orbits)) == len({row[:-1] for row in whole.rows()})
+
+
+def orbit(explorer: Space, state: tuple[int, ...]) -> frozenset[tuple[int, ...]]:
+    """The state under all names, without what the properties know: that may tell more than it needs to."""
+    symmetry = explorer.symmetry
+    assert symmetry is not None
+    return frozenset(symmetry.renamed(state, names)[:-1] for names in symmetry.renamings)
+
+
+# The shortest run.
+
+
+QUICK = ("quorum-off-by-one", "commit-on-own-ack", "counter-wraps", "promise-not-durable")
+
+
+@pytest.mark.parametrize("mutant", ["quorum-off-by-one", "commit-on-own-ack", "reuse-highest-epoch"])
+def test_a_counterexample_is_as_short_with_symmetry_as_without_and_real(mutant: str) -> None:
+    bounds = Bounds(3, 2, 1, 1, 0)
+    explored = {symmetry: found(mutant, bounds, symmetry=symmetry) for symmetry in (True, False)}
+    assert len(explored[True].choices) == len(explored[False].choices) == explored[True].depth
+    for each in explored.values():
+        assert each.broken is not None
+        schedule = schedule_of("zab", mutant, 3, each.choices, each.broken, switches=ATOMIC)
+        replayed = replay(schedule, [each.broken])
+        assert [verdict.status for verdict in replayed.verdicts] == ["violated"]
+        assert (replayed.steps, replayed.skipped) == (len(each.choices), 0)
+        assert len(each.choices) <= 14
+
+
+def test_no_run_of_fewer_steps_breaks_anything() -> None:
+    """By all runs there are, each judged by itself."""
+    explored = found("commit-on-own-ack", Bounds(2, 1, 1, 0, 0))
+    assert explored.broken is not None
+    length = len(explored.choices)
+    broken = {len(run) for run in runs("commit-on-own-ack", 2, length) if is_broken("commit-on-own-ack", run)}
+    assert broken == {length}
+
+
+def runs(mutant: str, processes: int, length: int) -> Iterator[tuple[AnyChoice, ...]]:
+    """All runs of up to so many steps without a time-out or crash, to the first violation."""
+    waiting: list[tuple[AnyChoice, ...]] = [()]
+    while waiting:
+        run = waiting.pop()
+        for choice in choices(processes):
+            if isinstance(choice, Timeout | Crash | Recover | Sync):
+                continue
+            simulator = Simulator(mutated("zab", mutant), processes, lambda _: None, switches=ATOMIC)
+            for each in run:
+                simulator.execute(each)
+            if isinstance(choice, Elect) and is_busy(simulator, choice.process):
+                continue
+            if (isinstance(choice, Request) and simulator.requests) or not simulator.execute(choice):
+                continue
+            longer = (*run, choice)
+            yield longer
+            if len(longer) < length and not is_broken(mutant, longer):
+                waiting.append(longer)
+
+
+def is_broken(mutant: str, run: tuple[AnyChoice, ...]) -> bool:
+    verdicts = replay(schedule_of("zab", mutant, 2, run, switches=ATOMIC), [kind.name for kind in PROPERTIES]).verdicts
+    return any(verdict.status == "violated" for verdict in verdicts)
+
+
+# What bounds and quorums do.
+
+
+def test_a_fault_without_a_bound_needs_no_counter() -> None:
+    counted, unlimited = space("two processes", symmetry=True)[1], space("unlimited", symmetry=True)[1]
+    assert unlimited.whole
+    assert counted.states < unlimited.states
+    assert unlimited.switched_off == {"epochs": unlimited.switched_off["epochs"]}
+
+
+def test_what_the_bounds_switch_off_is_counted() -> None:
+    assert space("two processes", symmetry=True)[1].switched_off["epochs"] > 0
+    assert space("two epochs", symmetry=True)[1].switched_off == {}
+    assert found(None, Bounds(2, 0, 1, 0, 0)).exercised["chosen"] is False
+
+
+def test_without_memory_it_ends_and_says_so() -> None:
+    explorer = Space(mutated("zab"), Quorums(3), ATOMIC, Bounds(3, 1, 1, 1, 0), PROPERTIES)
+    told: list[Progress] = []
+    explored = explorer.explore(memory=1, on_progress=told.append)
+    assert not explored.whole
+    assert explored.broken is None
+    assert [each.states for each in told] == [explored.states]
+
+
+def test_processes_that_the_quorums_treat_differently_are_not_taken_for_one() -> None:
+    """With weights 2, 1, 1 only the last two can be exchanged."""
+    family = quorums_of("weights 2,1,1", 3)
+    explorer = Space(mutated("zab"), family, ATOMIC, Bounds(3, 1, 0, 0, 0), PROPERTIES)
+    assert explorer.symmetry is not None
+    assert explorer.symmetry.renamings == [(0, 1, 2, 3), (0, 1, 3, 2)]
+    plain = Space(mutated("zab"), family, ATOMIC, Bounds(3, 1, 0, 0, 0), PROPERTIES, symmetry=False)
+    reduced, whole = explorer.explore(), plain.explore()
+    assert reduced.whole
+    orbits = {orbit(explorer, row) for row in explorer.rows()}
+    assert sum(map(len, orbits)) == len({row[:-1] for row in plain.rows()})
+    assert whole.whole
+
+
+def test_the_same_is_found_in_any_process() -> None:
+    lines = (
+        "from tests.search.explore.test_space import Bounds, found",
+        "print(found('commit-on-own-ack', Bounds(3, 1, 1, 1, 0)))",
+    )
+    said = []
+    for hash_seed in ("0", "77"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": "."}
+        command = [sys.executable, "-c", "; ".join(lines)]
+        root = Path(__file__).parents[3]
+        said.append(subprocess.run(command, cwd=root, env=environment, capture_output=True, check=True).stdout)
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("mutant", QUICK)
+def test_these_bugs_show_within_small_bounds(mutant: str) -> None:
+    if mutant == "counter-wraps":
+        explorer = Space(
+            mutated("zab", mutant),
+            Quorums(1),
+            Switches(sync="atomic", counter_limit=1),
+            Bounds(1, 1, 2, 0, 0),
+            PROPERTIES,
+        )
+        explored = explorer.explore()
+    else:
+        explored = found(mutant, Bounds(3, 2, 1, 1, 1))
+    assert explored.broken in CATALOGUE[mutant].breaks
+
+
+def test_what_a_protocol_keeps_is_told_apart_by_what_is_in_it() -> None:
+    assert content(deque([1, 2])) == content(deque([1, 2])) != content(deque([2, 1]))
+    assert content({"a": [1]}) == content({"a": [1]}) != content({"a": [2]})
+    assert content({2, 1}) == content({1, 2})
+    assert content([Link.ASKED]) == content([Link.ASKED]) != content([Link.SYNCED])
+
+    class Opaque:
+        __slots__ = ("x",)
+        __hash__ = None  # type: ignore[assignment]  # so nobody can tell
+
+    with pytest.raises(CannotTellApart, match=r"^a Opaque among the variables"):
+        content(Opaque())

@@ -1,0 +1,229 @@
+"""However many processes search, they find what one finds, in the same order."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from invariants import select
+from invariants.quorums import quorums_of
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore import space as module
+from zabcheck.search.explore import workers as workers_module
+from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.space import Explored, Progress, Space, judged_in_every_state
+from zabcheck.search.explore.workers import Answer, Sharing, WorkerDied, forked
+
+PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
+ATOMIC, ABRUPT = Switches(sync="atomic"), Switches(sync="atomic", closing="abrupt")
+ROOT = Path(__file__).parents[3]
+
+SPACES: dict[str, tuple[str | None, Bounds, Switches, dict[str, bool]]] = {
+    "symmetry": (None, Bounds(3, 1, 1, 1, 0), ATOMIC, {}),
+    "reduction": (None, Bounds(3, 1, 1, 1, 1), ABRUPT, {"reduction": True}),
+    "reduction alone": (None, Bounds(3, 1, 1, 0, 0), ATOMIC, {"symmetry": False, "reduction": True}),
+    "unlimited faults": (None, Bounds(2, 2, 1, UNLIMITED, UNLIMITED), ABRUPT, {"reduction": True}),
+    "neither": (None, Bounds(2, 2, 1, 2, 0), ATOMIC, {"symmetry": False}),
+    "a mutant": ("reuse-highest-epoch", Bounds(3, 2, 1, 1, 1), ABRUPT, {"reduction": True}),
+    "a mutant, with symmetry": ("commit-on-own-ack", Bounds(3, 2, 1, 1, 0), ATOMIC, {}),
+    "a mutant, with neither": ("commit-on-own-ack", Bounds(3, 2, 1, 1, 0), ATOMIC, {"symmetry": False}),
+}
+
+
+def space(name: str, quorums: str = "majority") -> Space:
+    mutant, bounds, switches, reduced = SPACES[name]
+    family = quorums_of(quorums, bounds.processes)
+    return Space(mutated("zab", mutant), family, switches, bounds, PROPERTIES, **reduced)
+
+
+def everything(searched: Space, explored: Explored) -> tuple[object, ...]:
+    """What was found, every state in the order of discovery, and what was put into the tables, in order."""
+    return explored, list(searched.rows()), searched.members.journal
+
+
+@pytest.fixture
+def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Levels are shared that are not worth it, in portions of a few states."""
+    monkeypatch.setattr(workers_module, "LARGE", 40)
+    monkeypatch.setattr(module, "PORTION", 50)
+
+
+@pytest.mark.usefixtures("small_levels")
+@pytest.mark.parametrize("name", SPACES)
+def test_any_number_of_workers_finds_what_one_finds(name: str) -> None:
+    one = space(name)
+    expected = everything(one, one.explore())
+    for workers in (2, 3):
+        several = space(name)
+        assert everything(several, several.explore(workers=workers)) == expected
+
+
+@pytest.mark.usefixtures("small_levels")
+@pytest.mark.parametrize("share", [0.3, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.02, 0.9))])
+def test_how_a_level_is_cut_makes_no_difference(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = space("symmetry")
+    expected = everything(one, one.explore())
+
+    def learn(self: Sharing, own: float, worker: float, taking: float) -> None:
+        self.share = share
+
+    monkeypatch.setattr(Sharing, "learn", learn)
+    several = space("symmetry")
+    assert everything(several, several.explore(workers=2)) == expected
+
+
+@pytest.mark.usefixtures("small_levels")
+def test_quorums_that_treat_processes_differently() -> None:
+    one, several = space("symmetry", "weights 2,1,1"), space("symmetry", "weights 2,1,1")
+    assert everything(several, several.explore(levels=14, workers=2)) == everything(one, one.explore(levels=14))
+
+
+@pytest.mark.usefixtures("small_levels")
+def test_workers_go_on_from_a_checkpoint_of_one_process_and_the_other_way_round(tmp_path: Path) -> None:
+    one = space("symmetry")
+    expected = everything(one, one.explore())
+    for first, second in ((1, 2), (2, 1)):
+        file = tmp_path / f"checkpoint of {first}"
+        assert not space("symmetry").explore(memory=1, checkpoint=file, workers=first).whole
+        resumed = space("symmetry")
+        assert everything(resumed, resumed.explore(checkpoint=file, resume=True, workers=second)) == expected
+
+
+def test_the_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else all the tests above would be of one process. Most of what workers find is taken over."""
+    taken: list[Answer] = []
+    take = Space._take
+
+    def noted(self: Space, rows: list[tuple[int, ...]], answer: Answer) -> object:
+        taken.append(answer)
+        return take(self, rows, answer)
+
+    monkeypatch.setattr(Space, "_take", noted)
+    monkeypatch.setattr(workers_module, "LARGE", 40)
+    explored = space("symmetry").explore(workers=2)
+    counts = [transitions for answer in taken for transitions, _ in answer.counts()]
+    taken_over = [each for each in counts if each != workers_module.AGAIN]
+    assert explored.states / 4 < len(taken_over)
+    assert len(counts) / 3 < len(taken_over)
+
+
+def test_a_level_is_cut_in_order() -> None:
+    level = [(number,) for number in range(5000)]
+    for number in (1, 2, 3, 7):
+        slices = Sharing(number).slices(level)
+        assert list(chain.from_iterable(slices)) == level
+        assert len(slices) == number
+    assert Sharing(4).slices(level[:100]) == [level[:100]]
+
+
+# Workers that die, and none that stays.
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The processes that are forked in this test, and no others of this process: Spark's, of another test, may run."""
+    pids: list[int] = []
+    fork = os.fork
+
+    def noted() -> int:
+        if pid := fork():
+            pids.append(pid)
+        return pid
+
+    monkeypatch.setattr(os, "fork", noted)
+    return pids
+
+
+def assert_ended(pids: list[int]) -> None:
+    """They are gone, and have been waited for: nothing is left of them, not even a zombie."""
+    for pid in pids:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+def test_a_worker_that_is_killed_ends_the_search(started: list[int]) -> None:
+    def killed() -> Iterator[Answer]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield from ()
+
+    with forked([killed]) as [worker], pytest.raises(WorkerDied, match=r"^a worker process was ended by SIGKILL, so"):
+        worker.answer()
+    assert len(started) == 1
+    assert_ended(started)
+
+
+def test_a_worker_that_fails_ends_the_search(started: list[int]) -> None:
+    def failing() -> Iterator[Answer]:
+        yield from ()
+        raise MemoryError
+
+    with (
+        forked([failing]) as [worker],
+        pytest.raises(WorkerDied, match=r"^a worker process failed with exit code 1, so"),
+    ):
+        worker.answer()
+    assert len(started) == 1
+    assert_ended(started)
+
+
+def test_no_worker_is_left_when_the_search_ends_early(started: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers_module, "LARGE", 40)
+
+    def stop(at: Progress) -> None:
+        assert len(started) >= 2  # for each level two
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        space("reduction").explore(on_progress=stop, workers=3)
+    assert_ended(started)
+
+
+def test_no_worker_is_left_that_waits(started: list[int]) -> None:
+    def waiting() -> Iterator[Answer]:
+        signal.pause()
+        yield from ()
+
+    def interrupted() -> None:
+        with forked([waiting, waiting]):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(started) == 2
+    assert_ended(started)
+
+
+def test_ctrl_c_ends_all_of_them() -> None:
+    """As a terminal does it: all processes of the group get it."""
+    program = (
+        "from tests.search.explore.test_workers import *; from invariants.quorums import Quorums;"
+        "workers_module.LARGE = 40; tell = lambda at: print(flush=True);"
+        "Space(mutated('zab'), Quorums(3), ABRUPT, Bounds(3, 2, 2, 2, 2), PROPERTIES, reduction=True)"
+        ".explore(on_progress=tell, workers=2)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program]
+    searching = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    assert searching.stdout is not None
+    searching.stdout.readline()
+    os.killpg(searching.pid, signal.SIGINT)
+    _, said = searching.communicate(timeout=60)
+    assert searching.returncode == -signal.SIGINT
+    assert said.count(b"KeyboardInterrupt") == 1
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(searching.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    pytest.fail("a worker is left")

@@ -1,0 +1,1 @@
+"""Stored traces, judged on Spark."""

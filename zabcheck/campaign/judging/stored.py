@@ -1,0 +1,172 @@
+"""Stored traces as one DataFrame of events, whatever their form, checked as far as that can be done on Spark.
+
+A path is what Spark takes for one: a file, a folder or a pattern, on any file system that Spark reads.
+
+- Parquet, with the columns of `invariants.columns`. All files of one path are one table: a run may be in several of
+  them, and two runs of one number in one path are one run, so give files of different campaigns as different paths.
+- JSON Lines (any other file), each file one trace. Spark reads a long file in blocks; the lines of the blocks before
+  are counted first, so that each line has its number. Lines are decoded by the package's own decoder, in the executors.
+
+The column `run` of the result numbers all runs of all paths: the place of the path (or file) and the run in it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812  # the usual name
+
+from invariants import TraceError
+from invariants.columns import SCHEMA, Rows, events_of
+from invariants.trace import decode
+from zabcheck.campaign.judging.facts import MALFORMED
+from zabcheck.campaign.spark_errors import reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+_RUN_BITS = 40
+_TYPES = {"int64": "bigint", "int32": "int", "string": "string"}
+_COLUMNS = {field.name: _TYPES[str(field.type)] for field in SCHEMA}
+_DDL = ", ".join(f"`{name}` {type_}" for name, type_ in _COLUMNS.items())
+
+
+class Stored:
+    """The events of several paths, and how a run is called in messages."""
+
+    def __init__(self, events: "DataFrame", names: Sequence[str], numbered: bool) -> None:
+        self.events = events
+        self.names = names
+        self.numbered = numbered  # whether a name has many runs
+
+    def place_of(self, run: int) -> tuple[str, int]:
+        """The path or file, and the number of the run in it."""
+        return self.names[run >> _RUN_BITS], run & ((1 << _RUN_BITS) - 1)
+
+    def name_of(self, run: int) -> str:
+        """How it is called in a message."""
+        name, number = self.place_of(run)
+        return f"{name}, run {number}" if self.numbered else name
+
+    def raise_for(self, wrong: "Row") -> None:
+        """TraceError for a row of facts that has something in `wrong`."""
+        where = f"{self.name_of(wrong['run'])}, line {wrong['wrong_at']}"
+        if wrong["wrong"] != MALFORMED:
+            said = wrong["wrong"]
+            raise TraceError(f"{where}{', ' if said.startswith('field') else ': '}{said}")
+        at = (F.col("run") == wrong["run"]) & (F.col("seq") == wrong["wrong_at"])
+        [row, *_] = self.events.filter(at).collect()
+        if row["event"] == MALFORMED:
+            raise TraceError(row["rest"])
+        name, number = self.place_of(wrong["run"])
+        columns = {**row.asDict(), "run": number}
+        batch = pa.RecordBatch.from_pylist([{key: columns[key] for key in SCHEMA.names}], pa.schema(list(_nullable())))
+        list(events_of([batch], name))
+        raise TraceError(f"{where}: expected a `{row['event']}`, found other columns than it has")
+
+
+def _nullable() -> Iterator[Any]:
+    return (field.with_nullable(True) for field in SCHEMA)
+
+
+def read(spark: "SparkSession", paths: Sequence[str]) -> Stored:
+    """The traces of these paths; files of one kind. TraceError for what is no such file, as far as that is seen yet.
+
+    An error of Spark for what cannot be read; `reason_of` makes a line of it.
+    """
+    files = {path: spark.read.text(path).inputFiles() for path in paths}
+    for path, found in files.items():
+        if not found:
+            raise TraceError(f"{path}: expected a trace, found no file")
+    is_parquet = {path: any(file.endswith(".parquet") for file in found) for path, found in files.items()}
+    if all(is_parquet.values()):
+        return _parquet(spark, paths, uuid4().hex)
+    other = next((path for path in paths if is_parquet[path]), None)
+    if other is not None:
+        raise TraceError(f"{other}: expected JSON Lines as in the other files, found Parquet")
+    return _json_lines(spark, list(dict.fromkeys(paths)), [file for found in files.values() for file in found])
+
+
+def _parquet(spark: "SparkSession", paths: Sequence[str], nonce: str) -> Stored:
+    tables = []
+    for number, path in enumerate(paths):
+        table = spark.read.parquet(path)
+        found = dict(table.dtypes)
+        for column, expected in _COLUMNS.items():
+            if found.get(column) != expected:
+                is_ = f"found {found[column]}" if column in found else "found no such column"
+                raise TraceError(f"{path}, column `{column}`: expected {expected}, {is_}")
+        # A number that does not fit makes another run, which then has no header.
+        run = F.shiftleft(F.lit(number).cast("long"), _RUN_BITS).bitwiseOR(F.col("run"))
+        tables.append(table.select(run.alias("run"), *list(_COLUMNS)[1:]))
+    events = tables[0]
+    for table in tables[1:]:
+        events = events.union(table)
+    # Spark takes what it has kept for an equal query, even if the files have changed since: so no two are equal.
+    return Stored(events.filter(F.lit(nonce) != ""), paths, numbered=True)
+
+
+def _json_lines(spark: "SparkSession", paths: list[str], files: list[str]) -> Stored:
+    lines = (
+        spark.read.option("lineSep", "\n")
+        .text(paths)
+        .filter(F.lit(uuid4().hex) != "")  # see `_parquet`
+        .select(
+            F.col("_metadata.file_path").alias("file"),
+            F.col("_metadata.file_block_start").alias("block"),
+            F.col("value").cast("binary").alias("line"),
+        )
+    )
+    blocks = sorted(
+        (row["file"], row["block"], row["count"]) for row in lines.groupBy("file", "block").count().collect()
+    )
+    names = list(dict.fromkeys(file for file, _, _ in blocks))
+    for file in files:
+        if _plain(file) not in {_plain(name) for name in names}:
+            raise TraceError(f"{_plain(file)}, line 1: expected a header, the file is empty")
+    before: list[tuple[str, int, int, int, str]] = []
+    last, count = "", 0
+    for file, block, size in blocks:
+        count = 0 if file != last else count
+        before.append((file, block, names.index(file) << _RUN_BITS, count, _plain(file)))
+        last, count = file, count + size
+    offsets = spark.createDataFrame(before, "file string, block long, run long, before long, name string")
+    decoded = (
+        lines.join(F.broadcast(offsets), ["file", "block"])
+        .select("run", "before", "name", "line")
+        .mapInArrow(_decoded, _DDL)
+        .persist()
+    )
+    return Stored(decoded, [_plain(name) for name in names], numbered=False)
+
+
+def _plain(file: str) -> str:
+    """A file as people write it: one of this machine without the scheme."""
+    return "/" + file.removeprefix("file:").lstrip("/") if file.startswith("file:/") else file
+
+
+def _decoded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The lines of a block come in their order, block after block."""
+    at, number = None, 0
+    for batch in batches:
+        rows = Rows()
+        wrong: list[dict[str, Any]] = []
+        for run, before, name, line in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            if (run, before) != at:
+                at, number = (run, before), before
+            number += 1
+            try:
+                rows.add(run, [decode(line, name, number)])
+                rows.seqs[-1] = number
+            except TraceError as error:
+                wrong.append({"run": run, "seq": number, "event": MALFORMED, "rest": str(error)})
+        yield rows.take()
+        if wrong:
+            yield pa.RecordBatch.from_pylist(wrong, SCHEMA)
+
+
+def reason_of(error: Exception, paths: Sequence[str]) -> str:
+    """What Spark says against an input, in one line with the name of the file."""
+    text = reason(error)
+    return text if any(path in text for path in paths) else f"{', '.join(paths)}: {text}"

@@ -1,0 +1,1 @@
+"""What a campaign found, in a terminal and as a page."""

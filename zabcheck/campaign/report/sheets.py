@@ -1,0 +1,385 @@
+"""What a campaign's report says, before it is known where it is shown: sentences, and tables of text.
+
+The terminal (`zabcheck.campaign.report.terminal`) and the page (`zabcheck.campaign.report.page`) show the same ones.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import log
+from typing import Literal
+
+from msgspec import Struct
+
+from zabcheck.campaign.results import CampaignReport, ConfigurationRow, Saturation
+from zabcheck.search.report.matrix import code
+from zabcheck.text.words import counted
+
+Tone = Literal["", "good", "warning", "bad"]
+
+AS_IT_IS = "as it is"
+"""The protocol without a mutant."""
+
+
+class Said(Struct, frozen=True):
+    """A piece of text, and how it is meant."""
+
+    text: str
+    tone: Tone = ""
+
+
+class Sheet(Struct, frozen=True):
+    """A table. The first `words` columns are text, the others are figures; `note` says how to read it."""
+
+    name: str
+    title: str
+    note: str
+    columns: tuple[str, ...]
+    words: int
+    rows: Sequence[Sequence[Said]]
+
+
+# In short.
+
+
+def title(report: CampaignReport) -> str:
+    """What the plan was, in a line."""
+    plan = report.plan
+    fixed = [] if plan["processes"] is None else [counted(plan["processes"], "process", "processes")]
+    fixed += [] if plan["quorums"] is None else [f"quorums {plan['quorums']}"]
+    fixed += [f"{name} {value}" for name, value in plan["switches"].items()]
+    fixed += [f"seed {plan['seed']}", f"{plan['steps']} steps a run"]
+    return ", ".join([f"a campaign on {plan['protocol']}", *fixed])
+
+
+def headlines(report: CampaignReport) -> Iterator[Said]:
+    """What somebody who reads no further should know, a sentence each."""
+    tables = report.tables
+    [total], [end] = tables.overview, tables.saturation
+    yield Said(
+        f"{counted(total.runs, 'run', 'runs')}, {counted(total.steps, 'step', 'steps')}, "
+        f"{counted(total.events, 'event', 'events')}, {counted(total.deliveries, 'delivery', 'deliveries')}, "
+        f"{total.seconds:,.1f} CPU seconds"
+    )
+    missing = total.planned_parts - total.parts
+    if missing:
+        are = "is" if missing == 1 else "are"
+        runs = total.planned_runs - total.runs
+        yield Said(
+            f"unfinished: {missing:,} of {counted(total.planned_parts, 'part', 'parts')} {are} missing, "
+            f"with {counted(runs, 'run', 'runs')}",
+            "warning",
+        )
+    if total.as_it_is:
+        runs_as_it_is = f"the protocol {AS_IT_IS}: {counted(total.as_it_is, 'run', 'runs')}"
+        if total.broken_as_it_is:
+            yield Said(f"{runs_as_it_is}, {total.broken_as_it_is:,} of them violate a property", "bad")
+        else:
+            yield Said(f"{runs_as_it_is}, none violates a property", "good")
+    if total.raised:
+        said = "the protocol's own code raised in"
+        yield Said(f"{said} {counted(total.raised, 'run', 'runs')}; nothing is judged there", "bad")
+    mutants = [row for row in tables.mutants if row.mutant is not None]
+    survived = [named(row.mutant) for row in mutants if not row.violating]
+    if survived:
+        yield Said(f"mutants not found: {', '.join(survived)}", "bad")
+    elif mutants:
+        yield Said(
+            f"mutants: {'the one planted was' if len(mutants) == 1 else f'all {len(mutants)} were'} found", "good"
+        )
+    idle = [row.property for row in tables.properties if not row.exercised]
+    if idle:
+        yield Said(f"not exercised: {', '.join(idle)}", "warning")
+    else:
+        yield Said(f"properties: all {len(tables.properties)} were exercised", "good")
+    unreached = [row.goal for row in tables.goals if not row.runs]
+    if unreached:
+        yield Said(f"not reached: {', '.join(unreached)}", "warning")
+    else:
+        yield Said(f"goals: all {len(tables.goals)} were reached", "good")
+    yield Said(saturated(end))
+
+
+def saturated(end: Saturation) -> str:
+    """One sentence: how much the last runs found, and what the next ones would."""
+    found = f"{end.last_new:,} of them new in the last {counted(end.last_runs, 'run', 'runs')}"
+    who = f"{percent(end.chance)} of these runs ({percent(end.low)} to {percent(end.high)}) reached a new one"
+    said = f"saturation: {counted(end.states, 'abstract state', 'abstract states')}, {found}; {who}"
+    if end.next_part is None:
+        return said
+    return f"{said}; the next {counted(end.part_runs, 'run', 'runs')} would find about {end.next_part:,.0f}"
+
+
+# Tables.
+
+
+def overview(report: CampaignReport) -> Sheet:
+    """What happened, a figure a row."""
+    [total] = report.tables.overview
+    figures = [
+        ("runs", f"{total.runs:,}"),
+        ("runs that were planned", f"{total.planned_runs:,}"),
+        ("parts that are finished", f"{total.parts:,} of {total.planned_parts:,}"),
+        ("steps", f"{total.steps:,}"),
+        ("events", f"{total.events:,}"),
+        ("broadcasts", f"{total.broadcasts:,}"),
+        ("deliveries", f"{total.deliveries:,}"),
+        ("crashes", f"{total.crashes:,}"),
+        ("epochs that were established", f"{total.epochs:,}"),
+        ("longest delivered sequence", counted(total.longest, "transaction", "transactions")),
+        ("abstract states", f"{total.states:,}"),
+        ("runs that violate a property", f"{total.violating:,}"),
+        ("of these, without a mutant", f"{total.broken_as_it_is:,}"),
+        ("runs in which the code raised", f"{total.raised:,}"),
+        ("CPU seconds", f"{total.seconds:,.1f}"),
+    ]
+    return _sheet("overview", "Overview", "", ("what", "figure"), 1, figures)
+
+
+def findings(report: CampaignReport) -> Sheet | None:
+    """None if the campaign has written none, or found none."""
+    if not report.findings:
+        return None
+    rows = [
+        (
+            named(each["mutant"]),
+            each["property"],
+            each["summary"],
+            each["schedule"],
+            f"{each['steps']:,}",
+            f"{each['runs']:,}",
+            f"{each['run']:,}",
+            each["seed"],
+        )
+        for each in report.findings
+    ]
+    note = "Each is a minimised counterexample; so many runs came down to it. The files are in findings/."
+    columns = ("mutant", "property", "what happened", "schedule", "steps", "runs", "first run", "seed")
+    return _sheet("findings", "Findings", note, columns, 4, rows)
+
+
+def properties(report: CampaignReport) -> Sheet:
+    """In the order of the plan."""
+    runs = report.tables.overview[0].runs
+    rows = [
+        (
+            row.property,
+            _share(row.exercised, runs) if row.exercised else Said("not exercised", "warning"),
+            f"{row.judged:,}",
+            _some(row.violated),
+            _some(row.first),
+        )
+        for row in report.tables.properties
+    ]
+    note = "How often its condition was met; in how many runs it was violated, and was the first to be."
+    columns = ("property", "runs that exercised it", "judged", "violated", "broke first")
+    return _sheet("properties", "Properties", note, columns, 1, rows)
+
+
+def goals(report: CampaignReport) -> Sheet:
+    """Each with its meaning."""
+    runs = report.tables.overview[0].runs
+    rows = [
+        (
+            row.goal,
+            row.meaning,
+            _share(row.runs, runs) if row.runs else Said("not reached", "warning"),
+            "" if row.first is None else f"{row.first:,}",
+        )
+        for row in report.tables.goals
+    ]
+    note = "What a search has to have seen before its silence means anything."
+    return _sheet("goals", "Goals", note, ("goal", "what it is", "runs", "first run"), 2, rows)
+
+
+def growth(report: CampaignReport, most: int | None = None) -> Sheet:
+    """All points, or about `most` of them; new states are counted since the point that stands above."""
+    points = report.tables.growth
+    every = -(-len(points) // most) if most else 1
+    shown = points[(len(points) - 1) % every :: every]
+    rows, runs, states = [], 0, 0
+    for row in shown:
+        per_1000 = 1000 * (row.states - states) / (row.runs - runs)
+        runs, states = row.runs, row.states
+        rows.append((f"{runs:,}", f"{states:,}", f"{per_1000:,.1f}", f"{row.goals}", f"{row.violating:,}"))
+    columns = ("after runs", "abstract states", "new in 1,000 runs", "goals", "violating runs")
+    note = "A campaign is saturated when new states get rare."
+    return _sheet("growth", "Growth", note, columns, 0, rows)
+
+
+def saturation(report: CampaignReport) -> Sheet:
+    """The three answers to whether more runs would find more."""
+    [end] = report.tables.saturation
+    figures = [
+        ("abstract states", f"{end.states:,}"),
+        ("runs in the last tenth", f"{end.last_runs:,}"),
+        ("states that they were the first to reach", f"{end.last_new:,}"),
+        (
+            "of them, those that reached a new state",
+            f"{end.last_discovering:,}: {percent(end.chance)} ({percent(end.low)} to {percent(end.high)})",
+        ),
+        ("states that only one part reached", f"{end.only_once:,}"),
+        (f"new in {end.part_runs:,} more runs (Good, Turing)", _estimate(end.next_part)),
+        ("that can be reached at all, at least (Chao)", _estimate(end.reachable)),
+    ]
+    note = "What the last runs found, and what the next ones would."
+    return _sheet("saturation", "Saturation", note, ("what", "figure"), 1, figures)
+
+
+def mutants(report: CampaignReport, in_short: bool = False) -> Sheet:
+    """The protocol as it is, and each mutant; `in_short` with initials for the properties, which the note explains."""
+    first: dict[str | None, list[str]] = {}
+    used = {}
+    for each in sorted(report.tables.broken, key=lambda row: -row.first):
+        if each.first:
+            used[each.property] = code(each.property) if in_short else each.property
+            first.setdefault(each.mutant, []).append(f"{used[each.property]} {each.first:,}")
+    rows = []
+    for row in report.tables.mutants:
+        expected = (row.mutant is None) == (row.violating == 0)
+        rows.append(
+            (
+                named(row.mutant),
+                ", ".join(first.get(row.mutant, [])),
+                f"{row.runs:,}",
+                f"{row.steps:,}",
+                Said(f"{row.violating:,}", "" if expected else "bad"),
+                f"{row.rate:,.1f}",
+                ""
+                if row.median_seconds is None or row.worst_seconds is None
+                else f"{row.median_seconds:.3f} ({row.worst_seconds:.3f})",
+            )
+        )
+    note = "What broke first, and how often; detections in 10^6 steps; CPU seconds for a detection, median and worst."
+    if in_short and used:
+        note += f" {', '.join(f'{short} {name}' for name, short in sorted(used.items()))}."
+    columns = ("mutant", "broke first", "runs", "steps", "violating", "in 10^6 steps", "CPU s")
+    return _sheet("mutants", "Mutants", note, columns, 2, rows)
+
+
+def raised(report: CampaignReport) -> Sheet | None:
+    """None if no code raised."""
+    if not report.tables.raised:
+        return None
+    rows = [(named(row.mutant), row.raised, f"{row.runs:,}", f"{row.first:,}") for row in report.tables.raised]
+    note = "What the protocol's own code raised; the most frequent ones."
+    return _sheet("raised", "Exceptions", note, ("mutant", "exception", "runs", "first run"), 2, rows)
+
+
+def groups(report: CampaignReport) -> list[tuple[str, list[ConfigurationRow]]]:
+    """The rows of each group of runs: all of them, then each mutant's; with what the group is called."""
+    found: dict[str, list[ConfigurationRow]] = {}
+    for row in report.tables.configurations:
+        found.setdefault("all runs" if row.in_all else named(row.mutant), []).append(row)
+    return list(found.items())
+
+
+def configurations(name: str, rows: Sequence[ConfigurationRow], all_of_them: bool = True) -> Sheet:
+    """Of one group of runs, those that matter most first; or only those that stand out."""
+    detections = rows[0].measure == "detections"
+    shown = [
+        (
+            drawn(row),
+            Said(ratio(row), "good" if stands_out(row) else ""),
+            f"{row.rate:,.1f}",
+            f"{row.rate_without:,.1f}",
+            f"{row.found:,} in {row.runs:,}",
+            f"{row.found_without:,} in {row.runs_without:,}",
+        )
+        for row in by_influence(rows)
+        if all_of_them or stands_out(row)
+    ]
+    what = "detections in 10^6 steps" if detections else "new states a run; no property was violated"
+    standing = sum(map(stands_out, rows))
+    note = (
+        f"Runs that drew it, and runs that did not: {what}. The ratio has a 95 % interval, which 1 is outside of in "
+        f"{standing} of {len(rows)}; of twenty that make no difference one is, by chance."
+    )
+    columns = ("drawn", "ratio", "rate with", "without", "found in runs with", "without")
+    return _sheet("configurations", f"What matters: {name}", note, columns, 1, shown)
+
+
+def distributions(report: CampaignReport) -> Sheet:
+    """A row for each figure; CPU time in milliseconds."""
+    rows = [
+        (figures_name(row.figure), *(_plain(row.figure, value) for value in _values(row)))
+        for row in report.tables.distributions
+    ]
+    columns = ("of a run", "least", "median", "90 %", "99 %", "most")
+    return _sheet(
+        "distributions", "Distributions", "Nine runs in ten are not above what stands under 90 %.", columns, 1, rows
+    )
+
+
+# Words.
+
+
+def named(mutant: str | None) -> str:
+    """A mutant's name; of none, that the protocol is as it is."""
+    return AS_IT_IS if mutant is None else mutant
+
+
+def drawn(row: ConfigurationRow) -> str:
+    """What the runs with it drew, as in "crash", "5 processes", "sync atomic"."""
+    if row.kind == "processes":
+        return counted(int(row.value), "process", "processes")
+    return row.value.replace("_", " ") if row.kind in ("move", "switch") else f"{row.kind} {row.value}"
+
+
+def figures_name(figure: str) -> str:
+    """What a distribution is of."""
+    return {"longest": "longest delivered sequence", "seconds": "CPU milliseconds"}.get(figure, figure)
+
+
+def ratio(row: ConfigurationRow) -> str:
+    """With its interval, as in "1.83 (1.62 to 2.07)"."""
+    return f"{_factor(row.ratio)} ({_factor(row.low)} to {_factor(row.high)})"
+
+
+def stands_out(row: ConfigurationRow) -> bool:
+    """Whether 1 is outside the interval."""
+    return row.low > 1 or (row.high is not None and row.high < 1)
+
+
+def by_influence(rows: Iterable[ConfigurationRow]) -> list[ConfigurationRow]:
+    """The greatest ratios first, up or down; those that do not stand out come last."""
+
+    def influence(row: ConfigurationRow) -> tuple[bool, float]:
+        bound = row.low if row.low > 1 else row.high if row.high is not None and row.high < 1 else 1.0
+        return not stands_out(row), -abs(log(max(bound, 1e-9)))
+
+    return sorted(rows, key=influence)
+
+
+def percent(part: float) -> str:
+    """Two digits where they are needed."""
+    return f"{100 * part:.0f} %" if part == 0 or part >= 0.1 else f"{100 * part:.2g} %"
+
+
+def _factor(value: float | None) -> str:
+    return "unbounded" if value is None else f"{value:,.2f}"
+
+
+def _estimate(value: float | None) -> str:
+    return "not known from one part" if value is None else f"{value:,.0f}"
+
+
+def _share(count: int, runs: int) -> str:
+    return f"{count:,} ({percent(count / runs)})" if runs else "0"
+
+
+def _some(count: int) -> str:
+    return f"{count:,}" if count else ""
+
+
+def _values(row: Struct) -> list[float]:
+    return [getattr(row, name) for name in ("least", "median", "p90", "p99", "most")]
+
+
+def _plain(figure: str, value: float) -> str:
+    return f"{1000 * value:,.1f}" if figure == "seconds" else f"{value:,.0f}"
+
+
+def _sheet(
+    name: str, title: str, note: str, columns: tuple[str, ...], words: int, rows: Iterable[Sequence[str | Said]]
+) -> Sheet:
+    said = [[cell if isinstance(cell, Said) else Said(cell) for cell in row] for row in rows]
+    return Sheet(name, title, note, columns, words, said)

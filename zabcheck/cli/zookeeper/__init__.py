@@ -1,0 +1,1 @@
+"""The commands about a real ZooKeeper ensemble."""

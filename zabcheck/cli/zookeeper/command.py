@@ -1,0 +1,306 @@
+"""`zabcheck zookeeper`: a real ensemble, broken on purpose and judged; its other commands are modules of their own."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from hashlib import sha256
+from pathlib import Path
+from secrets import randbelow
+from tempfile import gettempdir
+from typing import Annotated
+
+import typer
+from msgspec import structs
+
+from invariants import select
+from invariants.trace import dump
+from zabcheck.cli.commands import (
+    INCONCLUSIVE,
+    OK,
+    VIOLATED,
+    BadInput,
+    Format,
+    Formats,
+    Properties,
+    app,
+    guarded,
+)
+from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.forms.exports import FORMS
+from zabcheck.counterexample.saving import TOLD, write
+from zabcheck.counterexample.story import Story
+from zabcheck.counterexample.traced import story_of_trace
+from zabcheck.ensemble.recording import RecordingError
+from zabcheck.ensemble.report import runs as reports
+from zabcheck.ensemble.report.packets import render_divergence
+from zabcheck.ensemble.report.runs import EnsembleSummary
+from zabcheck.ensemble.run import schedule as schedules
+from zabcheck.ensemble.run.distribution import Distribution, NoZooKeeper, find
+from zabcheck.ensemble.run.draw import draw
+from zabcheck.ensemble.run.schedule import EnsembleSchedule
+from zabcheck.ensemble.trace.observe import write_trace
+from zabcheck.ensemble.verdict.judge import SEVEREST, Judged
+from zabcheck.text.words import as_text
+
+SCHEDULE = "schedule.json"
+WORTH_AN_ARCHIVE = 3
+"""With so many runs it pays to make an archive of the servers' classes first."""
+FAILURES_IN_A_ROW = 3
+"""After so many runs in a row in which the ensemble itself failed there are no more."""
+
+Java = Annotated[Path | None, typer.Option(metavar="PROGRAM", help="The Java to use, if not the machine's.")]
+Home = Annotated[
+    Path | None, typer.Option("--zookeeper-home", metavar="DIR", help="An unpacked release of ZooKeeper to run.")
+]
+Classpath = Annotated[str | None, typer.Option(metavar="PATHS", help="The jars of ZooKeeper, as Java takes them.")]
+
+zookeeper = typer.Typer(
+    invoke_without_command=True,
+    help="Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does.",
+)
+app.add_typer(zookeeper, name="zookeeper")
+
+
+@zookeeper.callback()
+def ensemble(
+    context: typer.Context,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Of the first run; the others follow.")] = None,
+    runs: Annotated[int, typer.Option(min=1, help="How many runs, some 5 to 10 seconds each.")] = 10,
+    servers: Annotated[int, typer.Option(help="How many servers: 3 or 5.")] = 3,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs at a time.")] = 1,
+    property: Properties = None,
+    java: Java = None,
+    home: Home = None,
+    classpath: Classpath = None,
+    minimise: Annotated[
+        int, typer.Option(metavar="SECONDS", min=0, help="How long to look for a shorter schedule, if one breaks it.")
+    ] = 120,
+    out: Annotated[Path, typer.Option(help="Where recordings and reports are written.")] = Path("reports"),
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the recording of every run.")] = False,
+    format: Formats = Format.text,
+) -> int:
+    """Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does."""
+    if context.invoked_subcommand is not None:
+        for option in context.command.params:
+            source = context.get_parameter_source(option.name or "")
+            if source is not None and source.name == "COMMANDLINE":
+                raise BadInput(f"{option.opts[0]} does not go with the command `{context.invoked_subcommand}`")
+        return OK
+
+    def search() -> int:
+        with bad_input_for(ValueError):
+            names = None if property is None else [kind.name for kind in select(property)]
+        if servers not in schedules.SIZES:
+            raise BadInput(f"--servers {servers}: expected 3 or 5")
+        check_out(out)
+        distribution = found_distribution(java, home, classpath)
+        first = randbelow(2**32) if seed is None else seed
+        with quick_to_start(distribution, runs) as quick:
+            searching = Searching(quick, servers, names, out, keep, jobs)
+            return searching.search(range(first, first + runs), minimise, format)
+
+    return guarded(search)
+
+
+def found_distribution(java: Path | None, home: Path | None, classpath: str | None) -> Distribution:
+    """The ZooKeeper to run. BadInput if there is none, or no client for it."""
+    if home is not None and classpath is not None:
+        raise BadInput("--zookeeper-home and --classpath: expected one of them")
+    try:
+        import kazoo  # noqa: F401  # it is an extra: said here, before anything is started
+    except ImportError:
+        raise BadInput("kazoo is not installed: pip install 'zabcheck[zookeeper]'") from None
+    with bad_input_for(NoZooKeeper):
+        return find(java, home, classpath)
+
+
+@contextmanager
+def quick_to_start(distribution: Distribution, runs: int) -> Iterator[Distribution]:
+    """The same build, made quicker to start if there are enough runs for that to pay."""
+    from zabcheck.ensemble.run.class_archive import class_archive
+
+    with ExitStack() as stack:
+        if runs >= WORTH_AN_ARCHIVE:
+            with bad_path("a folder for classes", Path(gettempdir())):
+                distribution = stack.enter_context(class_archive(distribution))
+        yield distribution
+
+
+class Searching:
+    """A search: its runs are added up, and those in which something is wrong are kept."""
+
+    def __init__(
+        self,
+        distribution: Distribution,
+        servers: int,
+        properties: Sequence[str] | None,
+        out: Path,
+        keep: bool,
+        jobs: int,
+    ) -> None:
+        self.distribution = distribution
+        self.servers = servers
+        self.properties = properties
+        self.out = out
+        self.keep = keep
+        self.jobs = jobs
+        self.summary = EnsembleSummary(distribution.version, servers)
+        self.kept: list[Path] = []
+        self.worst: tuple[EnsembleSchedule, Judged] | None = None
+        """The run in which the worst was wrong; the shortest that shows it, once that is looked for."""
+
+    def search(self, seeds: Sequence[int], minimise: int, format: Format) -> int:
+        """Run, minimise, report; the exit code. After Ctrl-C what was done until then is reported."""
+        files: list[Path] = []
+        story: Story | None = None
+        schedule: EnsembleSchedule | None = None
+        try:
+            self._run_all(seeds)
+            if self.worst is not None:
+                self._shorten(*self.worst, minimise)
+        except KeyboardInterrupt:
+            self.summary.interrupted = True
+        if self.worst is not None:
+            schedule, judged = self.worst
+            schedule = schedules.replaced(schedule, zookeeper=self.distribution.version, finds=judged.wrong[0])
+            with bad_path("--out", self.out):
+                story, files = save_report(schedule, judged)
+            if judged.folder not in self.kept:
+                self.kept.append(judged.folder)
+        if format is Format.json:
+            print_json(
+                "zookeeper",
+                **self.summary.as_json(),
+                counterexample=story
+                and story.violation
+                and {"violation": story.violation, "schedule": schedule, "files": [as_text(file) for file in files]},
+                kept=[as_text(folder) for folder in self.kept],
+            )
+        else:
+            self._print(story, files)
+        if self.summary.wrong:
+            return VIOLATED
+        exercised = any(self.summary.exercised.values())
+        unsure = self.summary.interrupted or self.summary.partial
+        return INCONCLUSIVE if unsure or not exercised else OK
+
+    def _folder(self, name: str) -> Path:
+        return self.out / f"zookeeper-{self.distribution.version}-{self.servers}-{name}"
+
+    def _run_all(self, seeds: Sequence[int]) -> None:
+        """All runs, unless too many fail one after the other."""
+        from zabcheck.ensemble.run.search import attempts
+
+        failures = 0
+        tasks = [(draw(seed, self.servers), self._folder(f"seed-{seed}")) for seed in seeds]
+        with (
+            progress(len(seeds), "running") as advance,
+            closing(attempts(tasks, self.distribution, self.properties, self.jobs)) as tries,
+        ):
+            for number, seed in enumerate(seeds):
+                with bad_path("--out", self.out), bad_input_for(RecordingError):
+                    tried = next(tries, None)
+                if tried is None:  # Ctrl-C came before it was begun
+                    break
+                folder = tasks[number][1]
+                judged = tried.judged
+                self.summary.add(judged, seed, tried.seconds, tried.error)
+                if judged.wrong or tried.error or tried.interrupted or self.keep:
+                    self._keep(folder, tried.schedule, judged)
+                else:
+                    shutil.rmtree(folder)
+                if judged.wrong and (self.worst is None or _rank(judged) < _rank(self.worst[1])):
+                    self.worst = tried.schedule, judged
+                self.summary.interrupted |= tried.interrupted
+                failures = failures + 1 if tried.error else 0
+                if failures == FAILURES_IN_A_ROW:
+                    break
+                advance(f"{len(self.summary.wrong)} things wrong", number + 1)
+        if self.summary.interrupted:
+            raise KeyboardInterrupt
+
+    def _keep(self, folder: Path, schedule: EnsembleSchedule, judged: Judged) -> None:
+        with bad_path("--out", self.out):
+            keep(folder, schedule, judged)
+        self.kept.append(folder)
+
+    def _shorten(self, schedule: EnsembleSchedule, judged: Judged, seconds: int) -> None:
+        """Look for the shortest schedule that shows the same, and keep the run in which it did."""
+        from zabcheck.ensemble.run.search import attempt, idle_in, minimise
+
+        wanted = judged.wrong[0]
+        folder = self._folder("minimised")
+        trial = self._folder("trial")
+
+        def shows(schedule: EnsembleSchedule) -> bool:
+            with bad_path("--out", self.out):
+                tried = attempt(schedule, self.distribution, trial, self.properties)
+                if tried.interrupted:
+                    raise KeyboardInterrupt
+                if not tried.shows(wanted):
+                    return False
+                with interrupts() as look:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    trial.rename(folder)
+                    self.worst = schedule, tried.judged._replace(folder=folder)
+                    look()
+            return True
+
+        def idle() -> list[int]:
+            assert self.worst is not None
+            return idle_in(self.worst[1].folder)
+
+        try:
+            minimise(schedule, shows, seconds, idle)
+        finally:
+            shutil.rmtree(trial, ignore_errors=True)
+
+    def _print(self, story: Story | None, files: Sequence[Path]) -> None:
+        console = make_console()
+        console.print(reports.render(self.summary))
+        if story is not None:
+            console.print()
+            console.print(terminal.render(story, str(files[0])), crop=False)
+        if self.worst is not None and self.worst[1].steps.divergences:
+            console.print()
+            console.print(render_divergence(self.worst[1].steps.divergences[0]), crop=False)
+        for file in files:
+            print_path(console, f"wrote {file}")
+        for folder in self.kept:
+            print_path(console, f"kept {folder}")
+
+
+def keep(folder: Path, schedule: EnsembleSchedule | None, judged: Judged) -> list[Path]:
+    """Write the schedule, if it is known, and the trace beside the recording."""
+    saved = [] if schedule is None else [write(folder / SCHEDULE, schedules.encode(schedule))]
+    return [*saved, write_trace(judged.observation, folder)]
+
+
+def save_report(schedule: EnsembleSchedule | None, judged: Judged) -> tuple[Story, list[Path]]:
+    """The report of a run, with trace and schedule, beside its recording."""
+    saved = keep(judged.folder, schedule, judged)
+    story = story_of(judged)
+    for suffix in TOLD:
+        content = FORMS[suffix].make(story, "" if schedule is None else SCHEDULE)
+        saved.append(write(judged.folder / f"report{suffix}", content))
+    return story, saved
+
+
+def _rank(judged: Judged) -> int:
+    """The lower, the worse."""
+    return SEVEREST.index(judged.wrong[0]) if judged.wrong[0] in SEVEREST else len(SEVEREST)
+
+
+def story_of(judged: Judged) -> Story:
+    """What the report tells of a run: its trace, which names servers as processes."""
+    observation = judged.observation
+    placed = [(number, event) for number, event in enumerate(observation.events, start=2)]
+    digest = sha256(b"".join(dump(observation.trace()))).hexdigest()
+    worst = [verdict for verdict in judged.verdicts if verdict.property == next(iter(judged.violated), None)]
+    told = worst or judged.verdicts
+    story = story_of_trace(observation.header, placed, told, unit="line", sha256=digest, folded=True)
+    known = tuple(f"{each.issue.key}, {each.issue.title}: {each.why}" for each in judged.known)
+    done, noticed = tuple(reports.what_was_done(judged.folder)), tuple(reports.noticed_in(judged))
+    return structs.replace(story, known=known, noticed=noticed, done=done)

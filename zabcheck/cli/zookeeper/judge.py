@@ -1,0 +1,74 @@
+"""`zabcheck zookeeper judge`: what is said of recordings that were kept, by this version of zabcheck."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from invariants import select
+from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, Properties, command_of
+from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.zookeeper.command import save_report, story_of, zookeeper
+from zabcheck.counterexample.forms import terminal
+from zabcheck.ensemble.recording import RecordingError
+from zabcheck.ensemble.report import runs as reports
+from zabcheck.ensemble.report.packets import render_packets
+from zabcheck.ensemble.report.runs import EnsembleSummary
+from zabcheck.ensemble.run.schedule import EnsembleSchedule, EnsembleScheduleError, converted
+from zabcheck.ensemble.verdict.judge import Judged
+from zabcheck.ensemble.verdict.judge import judge as judge_recording
+from zabcheck.text.words import as_text
+
+
+@command_of(zookeeper)
+def judge(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders with recordings.")],
+    property: Properties = None,
+    write: Annotated[bool, typer.Option("--write", help="Write trace and report beside each recording.")] = False,
+    format: Formats = Format.text,
+) -> int:
+    """Judge recordings of an ensemble again."""
+    with bad_input_for(ValueError):
+        names = None if property is None else [kind.name for kind in select(property)]
+    judged: list[Judged] = []
+    for folder in folders:
+        with bad_input_for(RecordingError):
+            judged.append(judge_recording(folder, names))
+    versions = {(each.zookeeper, each.observation.header.processes) for each in judged}
+    if len(versions) > 1:
+        raise BadInput(f"{folders[0]}: expected recordings of one version and one number of servers")
+    summary = EnsembleSummary(judged[0].zookeeper, judged[0].observation.header.processes)
+    files: list[Path] = []
+    for each in judged:
+        summary.add(each, None, 0.0)
+        if write:
+            with bad_path("DIR", each.folder):
+                files += save_report(schedule_of(each), each)[1]
+    if format is Format.json:
+        print_json("zookeeper judge", **summary.as_json(), files=[as_text(file) for file in files])
+    else:
+        console = make_console()
+        for each in judged:
+            if each.violated:
+                print_path(console, str(each.folder), style="bold")
+                console.print(terminal.render(story_of(each), ""), crop=False)
+                console.print()
+            if each.steps.divergences:
+                print_path(console, str(each.folder), style="bold")
+                console.print(render_packets(each.steps), crop=False)
+                console.print()
+        console.print(reports.render(summary))
+        for file in files:
+            print_path(console, f"wrote {file}")
+    if summary.wrong:
+        return VIOLATED
+    return INCONCLUSIVE if summary.partial or not any(summary.exercised.values()) else OK
+
+
+def schedule_of(judged: Judged) -> EnsembleSchedule | None:
+    """The schedule that the recording says was executed, if it does. BadInput if that is none."""
+    if judged.schedule is None:
+        return None
+    with bad_input_for(EnsembleScheduleError, f"{judged.folder}: "):
+        return converted(judged.schedule)

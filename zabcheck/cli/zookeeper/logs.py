@@ -1,0 +1,87 @@
+"""`zabcheck zookeeper logs`: what is on the disks of ZooKeeper's servers, and what is wrong there."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command_of
+from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.zookeeper.command import zookeeper
+from zabcheck.ensemble.disk.comparison import compare
+from zabcheck.ensemble.disk.contents import Disk, DiskError, scan, version_directory
+from zabcheck.ensemble.disk.transaction_log import LogRecord, read_log
+from zabcheck.ensemble.report import logs as zookeeper_logs
+
+DEEPEST = 3
+"""So many directories below the one that is given the servers' are looked for."""
+
+
+@command_of(zookeeper)
+def logs(
+    directories: Annotated[
+        list[Path], typer.Argument(metavar="DIR…", help="A server's data directory, or one that has several below it.")
+    ],
+    log_dir: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Where the logs are (dataLogDir); may be repeated, one for each DIR."),
+    ] = None,
+    txns: Annotated[bool, typer.Option("--txns", help="List every transaction, too.")] = False,
+    digests: Annotated[
+        bool, typer.Option("--digests/--no-digests", help="Follow the tree and compare its digests.")
+    ] = True,
+    format: Formats = Format.text,
+) -> int:
+    """Tell what the logs and snapshots of servers hold, what is wrong there, and where servers differ."""
+    if log_dir and len(log_dir) != len(directories):
+        raise BadInput(f"--log-dir: expected one for each of the {len(directories)} directories, found {len(log_dir)}")
+    with bad_input_for(DiskError):
+        if log_dir:
+            disks = [scan(data, logs, digests=digests) for data, logs in zip(directories, log_dir, strict=True)]
+        else:
+            found = [each for directory in directories for each in servers_below(directory)]
+            disks = [scan(data, digests=digests) for data in found]
+    comparison = compare(disks) if len(disks) > 1 else None
+    with bad_path("DIR", directories[0]):
+        if format is Format.json:
+            fields = zookeeper_logs.as_json(disks, comparison)
+            if txns:
+                for disk, shown in zip(disks, fields["servers"], strict=True):
+                    shown["txns"] = [zookeeper_logs.shown(path, record) for path, record in records_of(disk)]
+            print_json("zookeeper logs", **fields)
+        else:
+            console = make_console()
+            for disk in disks if txns else ():
+                print_path(console, zookeeper_logs.name_of(disk), "bold")
+                for path, record in records_of(disk):
+                    print_path(console, zookeeper_logs.line(path, record))
+            console.print(zookeeper_logs.render(disks, comparison))
+    return VIOLATED if zookeeper_logs.is_wrong(disks, comparison) else OK
+
+
+def servers_below(directory: Path) -> Sequence[Path]:
+    """The data directories: this one, or those below it, in the order of their names. DiskError if there is none."""
+    try:
+        found = [*_search(directory, DEEPEST)]
+    except OSError as error:
+        raise DiskError(f"{error.filename or directory}: {error.strerror}") from None
+    return found or [directory]  # which says what is wrong with it, when it is read
+
+
+def _search(directory: Path, deepest: int) -> Iterator[Path]:
+    if version_directory(directory) is not None:
+        yield directory
+    elif deepest and directory.is_dir():
+        for each in sorted(directory.iterdir()):
+            if each.is_dir() and not each.is_symlink():
+                yield from _search(each, deepest - 1)
+
+
+def records_of(disk: Disk) -> Iterator[tuple[Path, LogRecord]]:
+    """The whole records of a server's logs, with their files, read once more."""
+    for log in disk.logs:
+        for each in read_log(log.path):
+            if isinstance(each, LogRecord):
+                yield log.path, each

@@ -1,0 +1,80 @@
+"""`zabcheck replay` of a schedule for a real ensemble: how often it shows the same again."""
+
+import tempfile
+from pathlib import Path
+from shutil import copyfile
+
+from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, Format
+from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.cli.zookeeper.command import quick_to_start
+from zabcheck.ensemble.run import schedule as schedules
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.schedule import EnsembleScheduleError
+from zabcheck.ensemble.trace.observe import write_trace
+from zabcheck.text.words import as_text
+
+
+def replay_ensemble(
+    data: bytes, file: Path, times: int, distribution: Distribution, trace: Path | None, format: Format
+) -> int:
+    """Execute it `times` times, and say what was wrong each time.
+
+    The trace that is written is that of the first run that shows what the schedule is saved for, else of the last.
+    """
+    from zabcheck.ensemble.run.search import attempt
+
+    with bad_input_for(EnsembleScheduleError):
+        schedule = schedules.decode(data, str(file))
+    wrong: list[list[str]] = []
+    errors: list[str] = []
+    interrupted = False
+    shown = partial = 0
+    with (
+        tempfile.TemporaryDirectory(prefix="zabcheck-") as folder,
+        quick_to_start(distribution, times) as quick,
+        progress(times, "running") as advance,
+    ):
+        for number in range(1, times + 1):
+            with bad_path("a folder for the run", Path(folder)):
+                tried = attempt(schedule, quick, Path(folder, "run"))
+            wrong.append(tried.judged.wrong)
+            errors.append("interrupted" if tried.interrupted else tried.error)
+            partial += bool(tried.judged.observation.partial)
+            shows = tried.shows(schedule.finds) if schedule.finds else bool(tried.judged.wrong)
+            if trace is not None and (number == 1 or not shown):
+                with bad_path("--trace", trace):
+                    copyfile(write_trace(tried.judged.observation, Path(folder, "run")), trace)
+            shown += shows
+            advance(f"{shown} show it", number)
+            if tried.interrupted:
+                interrupted = True
+                break
+    what = schedule.finds or "something wrong"
+    if format is Format.json:
+        print_json(
+            "replay",
+            schedule=as_text(file),
+            zookeeper=distribution.version,
+            finds=schedule.finds,
+            times=len(wrong),
+            shown=shown,
+            partial=partial,
+            wrong=wrong,
+            errors=errors,
+            interrupted=interrupted,
+            trace=trace and as_text(trace),
+        )
+    else:
+        console = make_console()
+        for number, (names, error) in enumerate(zip(wrong, errors, strict=True), start=1):
+            told = ", ".join([*names, *([f"not complete: {error}"] if error else [])])
+            print_path(console, f"run {number}: {told or 'nothing is wrong'}")
+        console.print(f"\n{shown} of {len(wrong)} replays with ZooKeeper {distribution.version} show {what}")
+        if schedule.zookeeper and schedule.zookeeper != distribution.version:
+            console.print(f"it was saved with ZooKeeper {schedule.zookeeper}")
+        if trace is not None:
+            print_path(console, f"wrote {trace}")
+    if any(wrong):
+        return VIOLATED
+    return INCONCLUSIVE if partial else OK

@@ -1,0 +1,1 @@
+"""A counterexample: the story of a run, what precedes what in it, and which step decided."""

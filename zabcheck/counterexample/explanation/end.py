@@ -1,0 +1,179 @@
+"""What broke a property of an ensemble that was left undisturbed, or of its states, told of one run.
+
+A function for each property: the violation and the facts of the trace in, sentences without their full stop out.
+"""
+
+from collections.abc import Iterator
+
+from invariants import (
+    Accept,
+    Broadcast,
+    ClientAck,
+    Deliver,
+    FinalRead,
+    Local,
+    Promise,
+    Ready,
+    Stabilised,
+    State,
+    Txn,
+    Violation,
+)
+from zabcheck.counterexample.explanation.facts import Facts
+from zabcheck.counterexample.explanation.phrases import (
+    LONGEST_VALUE,
+    both_sent,
+    broadcasts,
+    by_whom,
+    demands,
+    listed,
+    processes,
+    same_actor,
+    sent,
+    shown,
+    taken_from,
+    txns,
+    why_lacking,
+)
+from zabcheck.text.words import counted, cut
+
+
+def convergence(v: Violation, f: Facts) -> Iterator[str]:
+    """What the leader of an undisturbed quorum did not get done."""
+    stabilised, *rest = v.witness
+    assert isinstance(stabilised, Stabilised)
+    leader = f"p{stabilised.process}"
+    calm = "all chose it, every link worked, and clients asked it to broadcast"
+    yield f"{_undisturbed(f, stabilised)}: {calm}"
+    if not rest:
+        yield f"{leader} broadcast nothing from there to the end of the run"
+        yield _why_idle(f, stabilised)
+        yield demands(v, "under these conditions what the leader is asked to broadcast comes to be committed")
+        yield "So the ensemble did not get on, although nothing stood in its way"
+        return
+    [broadcast] = broadcasts(rest)
+    lacking = listed([f.who(member) for member in _members_without(f, stabilised, broadcast.txn)])
+    yield f"{sent(f, broadcast)}, and {lacking} never delivered it"
+    accepted = [event for event in f.all(Accept) if event.txn == broadcast.txn]
+    delivered = [event for event in f.all(Deliver) if event.txn == broadcast.txn]
+    came = f"delivered {by_whom(f, delivered)}" if delivered else "delivered by nobody"
+    if f.shows_histories:  # else the trace says nothing of who accepted what
+        by = by_whom(f, accepted) if accepted else "by nobody"
+        came = f"accepted {by}, {'and' if bool(accepted) == bool(delivered) else 'but'} {came}"
+    yield f"It was {came}"
+    yield demands(v, "under these conditions all that the leader broadcasts is delivered by the whole quorum")
+    if delivered:
+        yield f"So {lacking} fell behind, although nothing stood in the way"
+    else:
+        yield "So the ensemble did not get on, although nothing stood in its way"
+
+
+def _undisturbed(f: Facts, event: Stabilised) -> str:
+    others = [member for member in event.quorum if member != event.process]
+    led = f"p{event.process} led {processes(others)}" if others else f"p{event.process}, a quorum by itself, led"
+    place = f.find(event)
+    since = "At the end" if place is None else f"From {f.unit} {place.number} to the end"
+    return f"{since} {led} undisturbed"
+
+
+def _members_without(f: Facts, event: Stabilised, txn: Txn) -> list[Stabilised]:
+    """The members of the quorum that did not deliver it in their last incarnation; each as if it led."""
+    members = [Stabilised(member, f.last_incarnation(member), event.quorum) for member in event.quorum]
+    return [member for member in members if txn not in f.delivered(member.process, member.incarnation)]
+
+
+def _why_idle(f: Facts, stabilised: Stabilised) -> str:
+    """How far the leader came that broadcast nothing."""
+    start = f.find(stabilised)
+    after = [place for place in f.of(stabilised.process, Local) if start is None or place.rank > start.rank]
+    for place in after:
+        if isinstance(place.event, Ready):
+            epoch = place.event.epoch
+            used = [event for event in f.all(Broadcast) if event.epoch == epoch]
+            last = f", in which {shown(used[-1].txn)} had been broadcast{f.at(used[-1])}" if used else ""
+            return f"It became ready to broadcast{f.at_place(place)}, but in epoch {epoch}{last}"
+    promised = [place.event.epoch for place in after if isinstance(place.event, Promise)]
+    if promised:
+        return f"It promised epoch {promised[-1]} after that, but never became ready to broadcast in it"
+    return "It never became ready to broadcast in any epoch after that"
+
+
+def reliable_delivery(v: Violation, f: Facts) -> Iterator[str]:
+    """What a member of an undisturbed quorum never got."""
+    deliver, stabilised = v.witness
+    assert isinstance(deliver, Deliver)
+    assert isinstance(stabilised, Stabilised)
+    it = shown(deliver.txn)
+    yield taken_from(f, deliver)
+    without = _members_without(f, stabilised, deliver.txn)
+    lacking = listed([f.who(member) for member in without])
+    yield f"{_undisturbed(f, stabilised)}; when the run ended {lacking} had not delivered {it}"
+    for member in without[:1]:
+        yield from why_lacking(v, f, member, deliver.txn, at_end=True)
+    yield demands(v, "what one server delivers is in the end delivered by all that are up and connected")
+    yield f"So {lacking} ended in a state without {it}, which {f.who(deliver)} had applied"
+
+
+def state(v: Violation, f: Facts) -> Iterator[str]:
+    """Two states after equally many transactions, and what led to them."""
+    one, other = v.witness
+    assert isinstance(one, State)
+    assert isinstance(other, State)
+    p, q = f.who(one), f.who(other)
+    count = counted(one.length, "transaction", "transactions")
+    yield f"After {count} {p} was in state {_content(one)}{f.at(one)}, and {q} in {_content(other)}{f.at(other)}"
+    own, others = f.applied(one), f.applied(other)
+    parted = next((index for index, (a, b) in enumerate(zip(own, others, strict=False)) if a != b), None)
+    if parted is not None:
+        a, b = own[parted], others[parted]
+        which = "first transaction" if parted == 0 else f"transaction number {parted + 1}"
+        yield f"As its {which} {p} had applied {shown(a)}, and {q} {shown(b)}"
+        sent_a, sent_b = f.broadcast(a), f.broadcast(b)
+        if sent_a is not None and sent_b is not None:
+            yield both_sent(f, sent_a, sent_b)
+    elif own and own == others:
+        yield f"Both had delivered the same, {txns(own)}, so it is the application that went two ways"
+    yield demands(v, "processes that applied equally many transactions are in the same state")
+    if same_actor(one, other):
+        yield f"So {p} was in two different states after the same {count}"
+    else:
+        yield f"So {p} and {q} have diverged: whoever reads at both after {count} sees two different states"
+
+
+def durability(v: Violation, f: Facts) -> Iterator[str]:
+    """A client that was told something that is not so."""
+    told, read = v.witness
+    assert isinstance(told, ClientAck)
+    assert isinstance(read, FinalRead)
+    it = shown(told.txn)
+    yield f"{f.who(told)} told a client that {it} is done{f.at(told)}"
+    broadcast = f.broadcast(told.txn)
+    delivered = [event for event in f.all(Deliver) if event.txn == told.txn]
+    came = f"delivered {by_whom(f, delivered) if delivered else 'by nobody'}"
+    yield f"It was {came}" if broadcast is None else f"{sent(f, broadcast)}, and it was {came}"
+    readers = listed([f.who(event) for event in f.all(FinalRead)])
+    yield f"What was read at the end at {readers} does not hold it"
+    yield demands(v, "what a client was told is done is there in the end")
+    yield "So the client relies on something that nobody has"
+
+
+def final_agreement(v: Violation, f: Facts) -> Iterator[str]:
+    """Two reads of everything that differ."""
+    one, other = v.witness
+    assert isinstance(one, FinalRead)
+    assert isinstance(other, FinalRead)
+    more = [txn for txn in one.txns if txn not in other.txns]
+    less = [txn for txn in other.txns if txn not in one.txns]
+    p, q = f.who(one), f.who(other)
+    yield f"What was read at the end at {p}{f.at(one)} has {txns(more)}, and what was read at {q}{f.at(other)} has not"
+    if less:
+        yield f"In return {q} has {txns(less)}, and {p} has not"
+    acked = next((event for event in f.all(ClientAck) if event.txn in more), None)
+    if acked is not None:
+        yield f"A client had been told that {shown(acked.txn)} is done{f.at(acked)}"
+    yield demands(v, "what is read at the end is the same everywhere")
+    yield f"So {p} and {q} have diverged: what a client sees depends on whom it asks"
+
+
+def _content(event: State) -> str:
+    return cut(event.text, 2 * LONGEST_VALUE) or f"{event.digest:x}"

@@ -1,0 +1,90 @@
+"""A violation explained by what happened in this very run: in a few sentences, each of which states facts of it.
+
+They say who did what, when and in which role; what the property demands of that, and where the paper says so; and what
+it means for the processes of this run. They add what a violation's summary leaves out: whether what is missing came
+later, how a process lost it, what others did.
+
+Where only the order of each process's own events is known (merged logs), nothing is said of what was earlier at one
+process than at another.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from invariants import Event, Violation
+from zabcheck.counterexample.explanation import deliveries, end, protocol
+from zabcheck.counterexample.explanation.facts import Facts
+from zabcheck.text.words import cut, sentence
+
+LONGEST_SENTENCE = 240
+"""Of a sentence that somebody else wrote (a property of the user's own), in characters; a longer one is cut."""
+
+Explains = Callable[[Violation, Facts], Iterator[str]]
+
+EXPLAINED: dict[str, Explains] = {
+    "integrity": deliveries.integrity,
+    "total order": deliveries.total_order,
+    "agreement": deliveries.agreement,
+    "local primary order": deliveries.local_primary_order,
+    "global primary order": deliveries.global_primary_order,
+    "primary integrity": deliveries.primary_integrity,
+    "po causal order": deliveries.po_causal_order,
+    "strict causality": deliveries.strict_causality,
+    "clock": deliveries.clock,
+    "prefix": deliveries.prefix,
+    "causal order": deliveries.causal_order,
+    "redelivery": deliveries.redelivery,
+    "invariant 1": protocol.invariant_1,
+    "invariant 2": protocol.invariant_2,
+    "invariant 3": protocol.invariant_3,
+    "invariant 4": protocol.invariant_4,
+    "invariant 5": protocol.invariant_5,
+    "chosen": protocol.chosen,
+    "epoch uniqueness": protocol.epoch_uniqueness,
+    "zxid uniqueness": protocol.zxid_uniqueness,
+    "convergence": end.convergence,
+    "reliable delivery": end.reliable_delivery,
+    "state": end.state,
+    "durability": end.durability,
+    "final agreement": end.final_agreement,
+}
+"""By property: what explains it, a sentence after the other, each without its full stop."""
+
+
+def explanation(
+    violation: Violation, events: Iterable[tuple[int, Event]], unit: str = "step", ordered: bool = True
+) -> tuple[str, ...]:
+    """Two to five sentences on `violation`, which these `events` show.
+
+    Each event comes with its place, the number of its step or line (`unit` says which), in order; `ordered` says
+    whether that is the order of time. A property that is not in `EXPLAINED` gets its own words, and the places of its
+    witness. O(events), a few times over. Texts of users are in it as they are: clean it when it is drawn.
+    """
+    facts = Facts(events, unit, ordered)
+    said = EXPLAINED.get(violation.property, _general)(violation, facts)
+    return tuple(f"{each}." for each in _with_lives(facts, said))
+
+
+def _general(v: Violation, f: Facts) -> Iterator[str]:
+    """For a property that has no entry: its own words, and where its witness is."""
+    yield cut(v.summary, LONGEST_SENTENCE).rstrip(".")
+    yield cut(f"{v.property} ({v.source}) says: {v.statement}", LONGEST_SENTENCE).rstrip(".")
+    where = [f"{cut(sentence(event), 50)}{f.at(event)}" for event in v.witness[:3] if f.find(event) is not None]
+    if where:
+        yield f"The events that show it: {'; '.join(where)}"
+
+
+_INCARNATION = re.compile(r"p([0-9]+) \(incarnation ([0-9]+)\)")
+
+
+def _with_lives(f: Facts, said: Iterable[str]) -> Iterator[str]:
+    """Where an incarnation is named first, add when it was up."""
+    told: set[str] = set()
+
+    def with_life(found: re.Match[str]) -> str:
+        life = "" if found[0] in told else f.life(int(found[1]), int(found[2]))
+        told.add(found[0])
+        return f"{found[0][:-1]}, {life})" if life else found[0]
+
+    for each in said:
+        yield _INCARNATION.sub(with_life, each)

@@ -1,0 +1,157 @@
+"""Rows of a trace that say the same of one transaction after the other, as few rows.
+
+What is folded is the *work* of a broadcast: what happens to each transaction, and the messages that take it there.
+It is folded only while nothing else happens anywhere, and never what the witness has.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from msgspec.structs import replace
+
+from invariants import Accept, Broadcast, ClientAck, Deliver, Event, Receive, Recover, Send, Wake
+from zabcheck.counterexample.story import Flight
+from zabcheck.text.words import name
+
+FEWEST = 3
+"""From so many on they share a row."""
+
+Placed = tuple[int, Event]
+"""The number of a line (or of an event), and what stands there."""
+Row = tuple[Placed, ...]
+"""What happened at once; not empty."""
+Key = tuple[type[Event], int, int, str]
+"""Of which kind something is: the event, its process, and for a message the other one and its name."""
+
+_VERBS: Mapping[type[Event], str] = {
+    Broadcast: "broadcasts",
+    Accept: "accepts",
+    Deliver: "delivers",
+    ClientAck: "tells clients of",
+}
+"""What happens to every transaction."""
+_MESSAGES = ("PROPOSE", "PROPOSAL", "ACK", "COMMIT")
+"""What every transaction takes, in the paper's words and in ZooKeeper's."""
+_ZXID = re.compile(r"⟨\d+,\d+⟩")
+
+
+def fold(rows: Sequence[Row], witness: Collection[Event]) -> Iterator[Row]:
+    """The rows, with one for each process and kind of event where nothing but work goes on; the witness stays alone.
+
+    Each process keeps its own order but for that. A row that begins with a recovery ends with it. O(events).
+    """
+    kinds = {event.message: event.kind for row in rows for _, event in row if isinstance(event, Send)}
+    kept = set(witness)
+    work: list[Row] = []
+    apart = ([(placed,) for placed in row] if _is_taken_apart(row, kinds) else [row] for row in rows)
+    for row in chain.from_iterable(apart):
+        if any(_key(event, kinds) is None or event in kept for _, event in row):
+            yield from _folded(work, kinds)
+            work = []
+            yield row
+        else:
+            work.append(row)
+    yield from _folded(work, kinds)
+
+
+def is_folded(row: Row) -> bool:
+    """Whether it has many events of one kind of work. Without folding, what is received begins a row of its own."""
+    kinds = {event.message: _MESSAGES[0] for _, event in row if isinstance(event, Receive)}
+    keys = {_key(event, kinds) for _, event in row}
+    return len(row) >= FEWEST and len(keys) == 1 and None not in keys
+
+
+def many(events: Sequence[Event], flights: Mapping[int, Flight]) -> str:
+    """What a folded row says."""
+    match events[0], events[-1]:
+        case Send() as first, Send() as last:
+            return f"→ {name(first.to)} {len(events):,} {first.kind}, {first.text} to {last.text}"
+        case Receive() as first, Receive() as last:
+            sent = flights[first.message], flights[last.message]
+            return f"← {name(first.sender)} {len(events):,} {sent[0].kind}, {sent[0].text} to {sent[1].text}"
+        case (Broadcast() | Accept() | Deliver() | ClientAck()) as first, last:
+            assert isinstance(last, type(first))
+            return f"{_VERBS[type(first)]} {len(events):,} transactions, {first.txn.zxid} to {last.txn.zxid}"
+    raise AssertionError(events[0])
+
+
+def merged(flights: Iterable[Flight]) -> Iterator[Flight]:
+    """The flights, with one for all those that lead from one row to another and are called the same."""
+    groups: dict[Flight, list[Flight]] = {}
+    for flight in flights:
+        groups.setdefault(replace(flight, number=0, text=""), []).append(flight)
+    for group in groups.values():
+        if len(group) >= FEWEST:
+            yield replace(group[0], text=f"{group[0].text} to {group[-1].text}, {len(group):,} of them")
+        else:
+            yield from group
+
+
+def _key(event: Event, kinds: Mapping[int, str]) -> Key | None:
+    """None if it is no work."""
+    match event:
+        case Broadcast() | Accept() | Deliver() | ClientAck():
+            return type(event), event.process, 0, ""
+        case Send() if event.kind in _MESSAGES:
+            return Send, event.process, event.to, event.kind
+        case Receive() if kinds.get(event.message) in _MESSAGES:
+            return Receive, event.process, event.sender, kinds[event.message]
+    return None
+
+
+def _is_taken_apart(row: Row, kinds: Mapping[int, str]) -> bool:
+    """Whether something else begins it, or is in it, and much of it is work."""
+    if isinstance(row[0][1], Recover | Wake):
+        return True
+    counts: dict[Key, int] = {}
+    for _, event in row:
+        key = _key(event, kinds)
+        if key is not None:
+            counts[key] = counts.get(key, 0) + 1
+    return max(counts.values(), default=0) >= FEWEST
+
+
+def _folded(work: Sequence[Row], kinds: Mapping[int, str]) -> Iterator[Row]:
+    """Rows in which nothing but work goes on, as few of them as tell the same. A group stands where its first is."""
+    groups = [group for group in _groups(list(chain.from_iterable(work)), kinds) if len(group) >= FEWEST]
+    grouped = {number for group in groups for number, _ in group}
+    few = [tuple(placed for placed in row if placed[0] not in grouped) for row in work]
+    yield from sorted([*map(tuple, groups), *filter(None, few)], key=lambda row: row[0][0])
+
+
+def _groups(work: Sequence[Placed], kinds: Mapping[int, str]) -> Iterator[list[Placed]]:
+    """What is alike, in groups that stand behind what led to them: a broadcast, or the sending of what is received."""
+    stands: dict[str | int, int] = {}  # a transaction's broadcast, by its zxid, and a message that is sent
+    for phase in (Broadcast, Accept | Deliver | ClientAck | Send, Receive):
+        for group in _alike([placed for placed in work if isinstance(placed[1], phase)], kinds, stands):
+            for number, event in group:
+                where = group[0][0] if len(group) >= FEWEST else number
+                if isinstance(event, Broadcast):
+                    stands[str(event.txn.zxid)] = where
+                elif isinstance(event, Send):
+                    stands[event.message] = where
+            yield group
+
+
+def _alike(work: Iterable[Placed], kinds: Mapping[int, str], stands: Mapping[str | int, int]) -> list[list[Placed]]:
+    """Groups of the same kind; one ends where what comes next follows from something that stands behind its first."""
+    groups: list[list[Placed]] = []
+    latest: dict[Key | None, list[Placed]] = {}
+    for number, event in work:
+        key = _key(event, kinds)
+        if key not in latest or any(stands.get(cause, 0) > latest[key][0][0] for cause in _causes(event)):
+            latest[key] = []
+            groups.append(latest[key])
+        latest[key].append((number, event))
+    return groups
+
+
+def _causes(event: Event) -> Iterator[str | int]:
+    match event:
+        case Accept() | Deliver() | ClientAck():
+            yield str(event.txn.zxid)
+        case Send():
+            yield from _ZXID.findall(event.text)
+        case Receive():
+            yield event.message

@@ -1,0 +1,390 @@
+"""A counterexample as one HTML page that stands alone: what went wrong, and the run to step through.
+
+Nothing is loaded from anywhere. The markup holds all that is told; the script (page.js) only moves through it, so the
+page can be read, also aloud, without it. It is well-formed XML, follows the reader's choice of light or dark, and fits
+a phone. Every text is cleaned and escaped. The same story gives the same bytes.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from invariants import Broadcast, Deliver, Txn
+from zabcheck.counterexample.forms import diagram
+from zabcheck.counterexample.forms.deliveries import table_of
+from zabcheck.counterexample.forms.regression import regression_test
+from zabcheck.counterexample.forms.terminal import LONGEST_DONE, PAPERS
+from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, entries_of, labels_by_step, labels_of
+from zabcheck.counterexample.story import Moment, Story
+from zabcheck.text.html import document, text
+from zabcheck.text.words import LONGEST, clean, counted, cut, name, sentence
+
+LONGEST_ENTRY = 200
+"""The longest value of a variable that is shown whole, in characters."""
+MOST_DONE = 40
+"""A longer list of what was done is folded at first."""
+COLOURS = {word: f"var(--{word.lower()})" for word in diagram.LIGHT}
+
+
+def page(story: Story, file: str = "FILE") -> str:
+    """The whole page; `file` is the name of the schedule."""
+    labels = labels_by_step(story)
+    title = heading(story)
+    fine = "" if story.violation is not None or story.raised is not None else ' class="fine"'
+    body = "".join(
+        (
+            f"<header>\n<h1{fine}>{text(title)}</h1>\n{_summary(story)}</header>\n<main>\n",
+            _what_happened(story),
+            _done(story),
+            _run(story, labels) if story.moments else "",
+            _causality(story),
+            _delivered(story),
+            _again(story, file),
+            "</main>\n",
+            f'<script type="application/json" id="data">{_data(story, labels)}</script>\n' if story.moments else "",
+        )
+    )
+    style = _resource("page.css") + diagram.style(COLOURS) + _filters(story)
+    return document(title, style, body, _resource("page.js") if story.moments or story.schedule else "")
+
+
+def heading(story: Story) -> str:
+    """What it is about, in a few words."""
+    if story.raised is not None:
+        return "the protocol's own code raised an exception"
+    return "no property is violated" if story.violation is None else f"{story.violation.property} is violated"
+
+
+@cache
+def _resource(file: str) -> str:
+    return files("zabcheck.counterexample.forms").joinpath(file).read_text(encoding="utf-8")
+
+
+# What went wrong.
+
+
+def _summary(story: Story) -> str:
+    said = story.violation.summary + "." if story.violation is not None else ""
+    if story.raised is not None:
+        said = story.raised.error
+    return f'<p class="summary">{text(_brief(said), LONGEST)}</p>\n' if said else ""
+
+
+def _what_happened(story: Story) -> str:
+    return (
+        '<section aria-labelledby="why">\n<h2 id="why">What happened</h2>\n<div class="why">\n<div>'
+        + _witness(story)
+        + (f"<p>{text(' '.join(story.explanation))}</p>\n" if story.explanation else "")
+        + f'</div>\n<dl class="facts">\n{"".join(_facts(story))}</dl>\n</div>\n</section>\n'
+    )
+
+
+def _witness(story: Story) -> str:
+    items = []
+    for event, label in labels_of(story.violation).items():
+        step = story.step_of(event)
+        where = (
+            ""
+            if step is None
+            else f'<a href="#s{step}" data-step="{step}">{text(story.unit)} {story.place_of(event)}</a>: '
+        )
+        items.append(f'<li><span class="mark">{label}</span> {where}{text(_brief(sentence(event)))}</li>\n')
+    return f'<ol class="witness-list" aria-label="Witness">\n{"".join(items)}</ol>\n' if items else ""
+
+
+def _brief(words: str) -> str:
+    """Each word without its middle if it is long: values that a user broadcasts may have any length."""
+    return " ".join(cut(word, LONGEST_PIECE) for word in words.split(" "))
+
+
+def _facts(story: Story) -> Iterator[str]:
+    if story.violation is not None:
+        paper = story.violation.source.startswith(PAPERS)
+        yield _fact("the paper" if paper else "the rule", f"{story.violation.statement} ({story.violation.source})")
+    if story.decisive is not None:
+        yield _fact("decisive", story.decisive.sentence)
+    if story.wrong is not None:
+        yield _fact("planted", f"{story.mutant}: {story.wrong}")
+    if story.known:
+        yield _fact("looks like", *story.known)
+    for kind, what in story.noticed:
+        yield _fact(kind, what)
+    if story.raised is not None:
+        yield _fact("handling", f"{name(story.raised.process)}, {story.raised.stimulus}")
+        yield _fact("traceback", *story.raised.traceback)
+    size = [counted(story.processes, "process", "processes"), *story.settings]
+    if story.unit == "step":  # a row of a trace may be several lines, and not all are shown
+        size.append(counted(len(story.moments), "step", "steps"))
+    yield _fact("run", ", ".join([story.protocol, *size]))
+
+
+def _fact(term: str, *lines: str) -> str:
+    return f"<dt>{text(term)}</dt><dd>{'<br/>'.join(map(text, lines))}</dd>\n"
+
+
+def _done(story: Story) -> str:
+    """What was done to a real ensemble."""
+    if not story.done:
+        return ""
+    lines = "".join(f"<dt>{text(when)}</dt><dd>{text(what, LONGEST_DONE)}</dd>\n" for when, what in story.done)
+    shown = ' open="open"' if len(story.done) <= MOST_DONE else ""
+    return (
+        '<section aria-labelledby="done">\n<h2 id="done">What was done to the ensemble</h2>\n'
+        f"<details{shown}><summary>{counted(len(story.done), 'thing', 'things')}, with the seconds since the start"
+        f'</summary>\n<dl class="facts">\n{lines}</dl></details>\n</section>\n'
+    )
+
+
+# The run.
+
+
+def _kinds(story: Story) -> Mapping[str, str]:
+    """A class for each kind of message, in the order in which they first come."""
+    return {kind: f"k{number}" for number, kind in enumerate(dict.fromkeys(flight.kind for flight in story.flights))}
+
+
+def _filters(story: Story) -> str:
+    return "".join(f".no-{each} .{each} {{ display: none; }}\n" for each in _kinds(story).values())
+
+
+def _run(story: Story, labels: Labels) -> str:
+    lanes = diagram.Lanes.of(story)
+    boxes = "".join(
+        f'<label><input type="checkbox" data-kind="{each}" checked="checked"/> {text(kind)}</label>\n'
+        for kind, each in _kinds(story).items()
+    )
+    messages = f'<details class="filter"><summary>Messages shown</summary>\n{boxes}</details>\n' if boxes else ""
+    to_witness = '<button type="button" id="witness">next of the witness</button>' if labels else ""
+    drawn = diagram.draw(story, labels, _kinds(story))
+    steps = "".join(_step(moment, labels, lanes) for moment in story.moments)
+    return f"""<section aria-labelledby="run">
+<h2 id="run">The run</h2>
+<div class="bar" role="group" aria-label="Move through the run">
+<button type="button" id="first" aria-label="first {text(story.unit)}">|◀</button>
+<button type="button" id="back" aria-label="back">◀</button>
+<output id="where" aria-live="polite"></output>
+<button type="button" id="next" aria-label="next">▶</button>
+<button type="button" id="last" aria-label="last {text(story.unit)}">▶|</button>
+{to_witness}
+<span class="keys">keys: ← →, Home, End, w: witness, c: causal past, Esc</span>
+{messages}</div>
+<div class="run">
+<div class="diagram" id="diagram" tabindex="0" role="region" aria-label="Space-time diagram">
+<div class="heads" style="padding-left: {diagram.NUMBERS}px">
+<svg xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{diagram.HEAD}" aria-hidden="true">
+{diagram.heads(lanes)}
+</svg>
+</div>
+<svg class="lanes" xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{lanes.height}"
+  style="left: {diagram.NUMBERS}px" aria-hidden="true">
+{drawn}
+</svg>
+<ol class="steps" style="padding-bottom: {diagram.ROW}px">
+{steps}</ol>
+</div>
+<div class="panel" role="region" aria-label="What the {text(story.unit)} did" tabindex="0">
+<h3>This {text(story.unit)}</h3>
+<div class="said" id="what" aria-live="polite"></div>
+<p><button type="button" id="trace">Show its causal past</button>
+<button type="button" id="forget" hidden="hidden">Show all</button> <span id="past" aria-live="polite"></span></p>
+<h3 id="after">State after it</h3>
+{_state(story)}
+</div>
+</div>
+<details><summary>How to read it</summary>
+<p>{_time(story)} Each process has a lane, dashed while it is down; a coloured band is an epoch (e1, e2, …) that it
+takes part in. ▲ broadcasts, ■ delivers, ◆ ready, ✕ crash, ○ recovery; an arrow is a message, from where it was sent to
+where it was handled; a dashed one was lost (✕) or never handled. A red ring is an event of the witness. A click on a
+point shows what happened before it.{_legend(story)}</p></details>
+</section>
+"""
+
+
+def _time(story: Story) -> str:
+    """What it means that one row is below another."""
+    if story.is_ordered:
+        return "Time runs down."
+    return "Down a lane time runs; of two processes nothing but their messages and deliveries tells which was earlier."
+
+
+def _legend(story: Story) -> str:
+    return f" Variables: {text('; '.join(story.legend))}." if story.legend else ""
+
+
+def _step(moment: Moment, labels: Labels, lanes: diagram.Lanes) -> str:
+    said = []
+    for entry in entries_of(moment, labels):
+        other = entry.process if entry.process != moment.process else None
+        who = "" if other is None else f'<span class="phase">{name(other)}:</span>'
+        mark = (f" ◀{piece.label}" if piece.label else "" for piece in entry.pieces)
+        pieces = zip(entry.pieces, mark, strict=True)
+        said.append(
+            who
+            + "".join(f'<span class="{piece.tone}">{text(piece.text, LONGEST)}{end}</span>' for piece, end in pieces)
+        )
+    who = "" if moment.process is None else f'<span class="event">{name(moment.process)}</span>'
+    return (
+        f'<li id="s{moment.step}" style="height: {diagram.ROW}px"><button type="button" tabindex="-1" '
+        f'style="height: {diagram.ROW}px"><span class="n" style="width: {diagram.NUMBERS}px; '
+        f'margin-right: {lanes.across + 8}px">{moment.step}</span><span class="said">{who}{"".join(said)}</span>'
+        "</button></li>\n"
+    )
+
+
+def _state(story: Story) -> str:
+    """An empty table: a row a variable, a column a process; the script fills it in."""
+    variables = list(dict.fromkeys(variable for state in _states(story).values() for variable in state))
+    heads = "".join(f'<th scope="col">{name(process)}</th>' for process in story.initial)
+    rows = "".join(
+        f'<tr data-variable="{text(clean(variable))}"><th scope="row">{text(variable) or "does"}</th>'
+        f"{'<td></td>' * len(story.initial)}</tr>\n"
+        for variable in variables
+    )
+    return (
+        '<div class="scroll" role="group" aria-labelledby="after" tabindex="0"><table id="state"><thead><tr><td></td>'
+        f"{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>"
+    )
+
+
+def _states(story: Story) -> dict[int, dict[str, str | tuple[str, ...]]]:
+    """The variables that each process has at the start, and those that it has only later, empty."""
+    states = {process: dict(state) for process, state in story.initial.items()}
+    for moment in story.moments:
+        for process, changes in moment.changes.items():
+            for change in changes:
+                states[process].setdefault(change.variable, () if change.is_sequence else "")
+    return states
+
+
+def _data(story: Story, labels: Labels) -> str:
+    """What the script needs, as JSON that is safe within a page."""
+    shown = {moment.step for moment in story.moments}
+    document = {
+        "unit": story.unit,
+        "steps": [moment.step for moment in story.moments],
+        "movers": [moment.process for moment in story.moments],
+        "points": [list(diagram.processes_of(moment)) for moment in story.moments],
+        "initial": [
+            [process, [[clean(v), _value(x)] for v, x in state.items()]] for process, state in _states(story).items()
+        ],
+        "changes": [
+            [
+                [process, clean(change.variable), _value(change.removed), _value(change.added), change.is_sequence]
+                for process, changes in moment.changes.items()
+                for change in changes
+            ]
+            for moment in story.moments
+        ],
+        "flights": [*_ways(story, shown), *_deliveries(story)],
+        "witness": sorted({step for step, _ in labels}),
+    }
+    made = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return made.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _ways(story: Story, shown: Collection[int]) -> Iterator[list[int]]:
+    """Sender, receiver, and the steps of each message; 0 where it is not shown."""
+    for flight in story.flights:
+        received = flight.received if flight.received is not None and flight.received in shown else 0
+        yield [flight.sender, flight.to, flight.sent or 0, received]
+
+
+def _deliveries(story: Story) -> Iterator[list[int]]:
+    """In a trace, which may have no messages: from a broadcast to each delivery of it, in the same form."""
+    if story.unit == "step":
+        return
+    cast: dict[Txn, tuple[int, int]] = {}
+    for moment in story.moments:
+        for event in moment.shown:
+            if isinstance(event, Broadcast):
+                cast.setdefault(event.txn, (event.process, moment.step))
+            elif isinstance(event, Deliver) and event.txn in cast:
+                sender, step = cast[event.txn]
+                yield [sender, event.process, step, moment.step]
+
+
+def _value(value: str | tuple[str, ...]) -> str | list[str]:
+    if isinstance(value, str):
+        return clean(value, longest=LONGEST_ENTRY)
+    return [clean(entry, longest=LONGEST_ENTRY) for entry in value]
+
+
+# What comes before what, what was delivered, and how to do it again.
+
+
+def _causality(story: Story) -> str:
+    """The graph of the witness, and the same in words."""
+    if story.violation is None:
+        return ""
+    # networkx takes longer to import than most commands take.
+    from zabcheck.counterexample.forms.graph_drawing import draw_graph, in_words
+    from zabcheck.counterexample.witness_graph import graph_of
+
+    graph = graph_of(story)
+    words = "".join(f"<li>{text(line)}</li>\n" for line in in_words(graph, story))
+    return (
+        '<section aria-labelledby="causality">\n<h2 id="causality">What had to come before what</h2>\n'
+        "<p>An arrow says that the one event PO-precedes the other (DSN 2011, III-B); a red one breaks the property, a "
+        "dashed red one is missing.</p>\n"
+        f'<figure role="group" aria-labelledby="causality" tabindex="0">\n{draw_graph(graph, story)}</figure>\n'
+        f"<details><summary>In words</summary>\n<ul>\n{words}</ul></details>\n</section>\n"
+    )
+
+
+def _delivered(story: Story) -> str:
+    """A column an incarnation, a row a position."""
+    table = table_of(story.delivered, story.violation)
+    if not table.rows:
+        return ""
+    heads = "".join(f'<th scope="col">{name(*actor)}</th>' for actor in table.actors)
+    rows = "".join(
+        f'<tr><th scope="row"{_bad(row.is_wrong)}>{text(row.head)}</th>'
+        + "".join(f"<td{_bad(cell.is_wrong)}>{text(cell.text)}{_mark(cell.label)}</td>" for cell in row.cells)
+        + "</tr>\n"
+        for row in table.rows
+    )
+    return (
+        f'<section aria-labelledby="delivered">\n<h2 id="delivered">{text(table.title)}</h2>\n'
+        '<div class="scroll" role="group" aria-labelledby="delivered" tabindex="0">'
+        f"<table><thead><tr><td></td>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n</section>\n"
+    )
+
+
+def _bad(is_wrong: bool) -> str:
+    return ' class="bad"' if is_wrong else ""
+
+
+def _mark(label: str | None) -> str:
+    return "" if label is None else f' <span class="mark">◀{label}</span>'
+
+
+def _again(story: Story, file: str) -> str:
+    parts = []
+    if story.schedule:
+        parts.append(
+            f"<p>Saved as <code>{text(file)}</code>; <code>zabcheck replay {text(file)}</code> executes it again.</p>\n"
+            + _to_copy("schedule", "Schedule", story.schedule.decode())
+            + _to_copy("regression", "Regression test for pytest", regression_test(story))
+        )
+    if story.done and file:
+        parts.append(
+            f"<p>Saved as <code>{text(file)}</code>; <code>zabcheck replay {text(file)}</code> does it to another "
+            "ensemble. Servers have clocks and threads of their own, so it may take several times to show again.</p>\n"
+        )
+    content = "".join(parts)
+    again = (
+        f'<section aria-labelledby="again">\n<h2 id="again">Run it again</h2>\n{content}</section>\n' if content else ""
+    )
+    return f"{again}<footer>trace SHA-256 {text(story.sha256)}</footer>\n"
+
+
+def _to_copy(name: str, title: str, content: str) -> str:
+    """`content` to look at, and for the button just as it is, if that is not the same."""
+    shown = "\n".join(line if line.isprintable() else clean(line, longest=len(line)) for line in content.split("\n"))
+    exact = f' data-exact="{escape(json.dumps(content))}"' if shown != content or shown[:1] == "\n" else ""
+    return (
+        f'<details><summary>{title}</summary>\n<p><button type="button" data-copy="{name}">Copy</button></p>\n'
+        f'<pre id="{name}" tabindex="0"{exact}>{escape(shown)}</pre></details>\n'
+    )

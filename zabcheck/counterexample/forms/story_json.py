@@ -1,0 +1,91 @@
+"""A run, executed and explained, as JSON: all that a report draws, for programs.
+
+Texts are as they were, not cleaned: JSON has an escape for whatever a terminal would obey. Only half of a surrogate
+pair, which UTF-8 cannot hold, becomes the text `\\ud800`. docs/output.md describes the fields.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+
+from zabcheck.counterexample.pieces import labels_of
+from zabcheck.counterexample.story import Moment, Story
+from zabcheck.text.words import as_text
+
+
+def to_json(story: Story) -> bytes:
+    """`fields` as a document of its own, in UTF-8."""
+    return msgspec.json.format(msgspec.json.encode(fields(story)), indent=2) + b"\n"
+
+
+def fields(story: Story) -> dict[str, Any]:
+    """The story as dictionaries, lists, texts, numbers and truth values."""
+    witness = labels_of(story.violation).items()
+    found = {
+        "protocol": story.protocol,
+        "mutant": story.mutant,
+        "wrong": story.wrong,
+        "processes": story.processes,
+        "settings": story.settings,
+        "done": [{"when": when, "what": what} for when, what in story.done],
+        "known": story.known,
+        "noticed": [{"kind": kind, "text": text} for kind, text in story.noticed],
+        "unit": story.unit,
+        "is_ordered": story.is_ordered,
+        "sha256": story.sha256,
+        "schedule": json.loads(story.schedule) if story.schedule else None,
+        "verdicts": story.verdicts,
+        "violation": story.violation,
+        "witness": [{"label": label, "step": story.step_of(event), "event": event} for event, label in witness],
+        "raised": story.raised,
+        "explanation": story.explanation,
+        "decisive": story.decisive,
+        "legend": story.legend,
+        "initial": [{"process": process, "variables": state} for process, state in story.initial.items()],
+        "steps": [_step(moment) for moment in story.moments],
+        "messages": story.flights,
+        "delivered": [
+            {"process": process, "incarnation": incarnation, "txns": txns}
+            for process, incarnation, txns in story.delivered
+        ],
+    }
+    whole: dict[str, Any] = _whole(msgspec.to_builtins(found))
+    return whole
+
+
+def _step(moment: Moment) -> dict[str, Any]:
+    return {
+        "step": moment.step,
+        "process": moment.process,
+        "peer": moment.peer,
+        "action": moment.action,
+        "events": moment.shown,
+        "sent": [{"text": text, "to": to} for text, to in moment.sent],
+        "lost": [flight.number for flight in moment.lost],
+        "changes": [
+            {
+                "process": process,
+                "variable": change.variable,
+                "removed": change.removed,
+                "added": change.added,
+                "is_sequence": change.is_sequence,
+            }
+            for process, changes in moment.changes.items()
+            for change in changes
+        ],
+        "unsynced": [{"process": process, "writes": writes} for process, writes in moment.unsynced.items()],
+    }
+
+
+def _whole(value: Any) -> Any:
+    """`value` without halves of surrogate pairs."""
+    match value:
+        case str():
+            return as_text(value)
+        case list() | tuple():
+            return [_whole(each) for each in value]
+        case dict():
+            return {_whole(key): _whole(each) for key, each in value.items()}
+        case _:
+            return value

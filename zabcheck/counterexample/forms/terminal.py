@@ -1,0 +1,234 @@
+"""A counterexample in the terminal: what went wrong, the witness, what each process did, and who delivered what.
+
+Only what changed is shown, never what did not. Nothing is told by colour alone. Everything that is printed is made by
+`Pen.write`, which cleans it; no text is ever read as markup.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from invariants import Event, Verdict, Violation
+from zabcheck.counterexample.forms.deliveries import Delivered, draw_delivered
+from zabcheck.counterexample.forms.steps import draw_step, draw_steps
+from zabcheck.counterexample.pieces import labels_of
+from zabcheck.counterexample.story import Story
+from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen, padded, text_of
+from zabcheck.text.words import counted, name, sentence
+
+VERDICTS = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}
+LONGEST_PATH = 4096
+LONGEST_EXPLANATION = 2000
+LONGEST_DONE = 200
+PAPERS = ("DSN 2011", "LADIS 2008")
+
+# What is offered. With `ascii_only` None the console's encoding decides.
+
+
+def render(story: Story, file: str = "FILE", ascii_only: bool | None = None) -> RenderableType:
+    """The whole counterexample; `file` is the name under which its schedule was saved, "" if it was not."""
+    parts: list[Callable[[Pen], Iterable[RenderableType]]] = [
+        lambda pen: _heading(pen, story.violation, story),
+        lambda pen: _done(pen, story),
+        lambda pen: _witness(pen, story.violation, story),
+        lambda pen: draw_steps(pen, story),
+        lambda pen: draw_delivered(pen, story.delivered, story.violation),
+        lambda pen: _replay(pen, story, file),
+    ]
+    return Group(*(Drawing(part, ascii_only) for part in parts))
+
+
+def render_heading(story: Story, ascii_only: bool | None = None) -> RenderableType:
+    """What went wrong, and the witness."""
+    parts = (lambda pen: _heading(pen, story.violation, story), lambda pen: _witness(pen, story.violation, story))
+    return Group(*(Drawing(part, ascii_only) for part in parts))
+
+
+def render_step(story: Story, position: int, ascii_only: bool | None = None) -> RenderableType:
+    """The step at this position (from 0), and the state of every process after it. O(steps before it)."""
+    return Drawing(lambda pen: draw_step(pen, story, position), ascii_only)
+
+
+def render_violation(
+    violation: Violation,
+    delivered: Delivered = (),
+    ascii_only: bool | None = None,
+    places: Mapping[Event, str] | None = None,
+) -> RenderableType:
+    """What went wrong, where only a trace is known; with `delivered`, also who delivered what.
+
+    `places` tells where events of the witness stand in the trace.
+    """
+    return Group(
+        Drawing(lambda pen: _heading(pen, violation), ascii_only),
+        Drawing(lambda pen: _witness(pen, violation, places=places or {}), ascii_only),
+        Drawing(lambda pen: draw_delivered(pen, delivered, violation), ascii_only),
+    )
+
+
+def render_verdicts(verdicts: Sequence[Verdict], ascii_only: bool | None = None) -> RenderableType:
+    """A line for each property: the verdict, how often its condition was met, and what broke it."""
+    return Drawing(lambda pen: [_verdicts(pen, verdicts)], ascii_only)
+
+
+def render_counts(
+    titles: Sequence[str], rows: Mapping[str, Sequence[int]], ascii_only: bool | None = None
+) -> RenderableType:
+    """A line for each row: its name, then numbers."""
+    return Drawing(lambda pen: [_counts(pen, titles, rows)], ascii_only)
+
+
+def render_runs(violations: Sequence[tuple[int, Violation]], ascii_only: bool | None = None) -> RenderableType:
+    """A line for each violation, with the number of its run."""
+    return Drawing(lambda pen: [_runs(pen, violations)], ascii_only)
+
+
+def render_catalogue(
+    groups: Mapping[str, Mapping[str, tuple[str, str]]], ascii_only: bool | None = None
+) -> RenderableType:
+    """What there is: for each group the names, each with what it is and where that comes from."""
+    return Drawing(lambda pen: _catalogue(pen, groups), ascii_only)
+
+
+def to_text(story: Story, width: int = 100, color: bool = False, file: str = "FILE", ascii_only: bool = False) -> str:
+    """The counterexample as text, whatever the environment; with `color`, with ANSI escapes."""
+    return text_of(render(story, file, ascii_only), width, color)
+
+
+# What went wrong.
+
+
+def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) -> Iterator[RenderableType]:
+    if story is not None and story.raised is not None:
+        yield pen.write("the protocol's own code raised an exception; no property was judged", RED)
+        yield pen.write(story.raised.error, BOLD)
+    elif violation is None:
+        yield pen.write("no property is violated", BOLD)
+    else:
+        yield pen.write(f"{violation.property} is violated", RED)
+        yield pen.write(f"{violation.summary}.", BOLD)
+    if story is not None and story.explanation:
+        yield Text()
+        yield pen.write(" ".join(story.explanation), longest=LONGEST_EXPLANATION)
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for label, fact in _facts(violation, story):
+        table.add_row(pen.write(label, DIM), pen.write(fact))
+    yield Text()
+    yield table
+    if story is not None and story.raised is not None and story.raised.traceback:
+        yield Text()
+        yield pen.write("Traceback of the protocol's code", BOLD)
+        yield from (pen.write(line) for line in story.raised.traceback)
+
+
+def _facts(violation: Violation | None, story: Story | None) -> Iterator[tuple[str, str]]:
+    if story is not None and story.raised is not None:
+        yield "handling", f"{name(story.raised.process)}, {story.raised.stimulus}"
+    elif violation is not None and not (story is not None and story.explanation):
+        label = "the paper" if violation.source.startswith(PAPERS) else "the rule"
+        yield label, f"{violation.statement} ({violation.source})"
+    if story is None:
+        return
+    if story.decisive is not None:
+        yield "decisive", story.decisive.sentence
+    if story.wrong is not None:
+        yield "planted", f"{story.mutant}: {story.wrong}"
+    yield from (("looks like" if number == 0 else "", line) for number, line in enumerate(story.known))
+    yield from story.noticed
+    size = [counted(story.processes, "process", "processes"), *story.settings]
+    if story.unit == "step":
+        size.append(counted(len(story.moments), "step", "steps"))
+    yield "run", ", ".join([story.protocol, *size, f"trace SHA-256 {story.sha256[:16]}…"])
+
+
+def _witness(
+    pen: Pen, violation: Violation | None, story: Story | None = None, places: Mapping[Event, str] | None = None
+) -> Iterator[RenderableType]:
+    """A line for each event; without those that the steps below mark."""
+    labels = labels_of(violation)
+    shown = set() if story is None else {event for moment in story.moments for event in moment.shown}
+    listed = {event: label for event, label in labels.items() if event not in shown}
+    if not listed:
+        return
+    yield Text()
+    yield pen.write("Witness", BOLD)
+    wheres = [pen.write(f"{place}  ", longest=LONGEST_PATH) for place in (places or {}).values()]
+    width = max((where.cell_len for where in wheres), default=0)
+    for event, label in listed.items():
+        where = padded(pen.write((places or {}).get(event, ""), longest=LONGEST_PATH), width)
+        yield Text.assemble(pen.mark(label), "  ", where, pen.write(sentence(event)))
+
+
+def _done(pen: Pen, story: Story) -> Iterator[RenderableType]:
+    if not story.done:
+        return
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    for when, what in story.done:
+        table.add_row(pen.write(when, DIM), pen.write(what, longest=LONGEST_DONE))
+    yield Text()
+    yield pen.write("What was done to the ensemble", BOLD)
+    yield table
+
+
+# The last line, and what has no counterexample.
+
+
+def _replay(pen: Pen, story: Story, file: str) -> Iterator[RenderableType]:
+    if not ((story.schedule or story.done) and file):
+        return
+    yield Text()
+    command = Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH))
+    command.overflow, command.no_wrap = "ignore", True  # to be copied whole
+    yield command
+
+
+def _verdicts(pen: Pen, verdicts: Iterable[Verdict]) -> Table:
+    table = _table(pen, "property", "verdict", "judged", "what broke it")
+    table.columns[2].justify = "right"
+    for verdict in verdicts:
+        summary = verdict.violation.summary if verdict.violation is not None else ""
+        table.add_row(
+            pen.write(verdict.property),
+            pen.write(verdict.status, VERDICTS[verdict.status]),
+            pen.write(f"{verdict.judged:,}"),
+            pen.write(summary),
+        )
+    return table
+
+
+def _counts(pen: Pen, titles: Sequence[str], rows: Mapping[str, Sequence[int]]) -> Table:
+    table = _table(pen, *titles)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row, numbers in rows.items():
+        table.add_row(pen.write(row), *[pen.write(f"{number:,}") for number in numbers])
+    return table
+
+
+def _runs(pen: Pen, violations: Sequence[tuple[int, Violation]]) -> Table:
+    table = _table(pen, "run", "property", "what broke it")
+    for run, violation in violations:
+        table.add_row(pen.write(f"{run}"), pen.write(violation.property, RED), pen.write(violation.summary))
+    return table
+
+
+def _catalogue(pen: Pen, groups: Mapping[str, Mapping[str, tuple[str, str]]]) -> Iterator[RenderableType]:
+    for number, (group, entries) in enumerate(groups.items()):
+        if number:
+            yield Text()
+        table = _table(pen, group, "what it is", "source")
+        for entry, (meaning, source) in entries.items():
+            table.add_row(pen.write(entry, BOLD), pen.write(meaning), pen.write(source, DIM))
+        yield table
+
+
+def _table(pen: Pen, *titles: str) -> Table:
+    """A plain table; its first column is never broken."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in titles:
+        table.add_column(pen.write(title), overflow="fold")
+    table.columns[0].no_wrap = True
+    return table

@@ -1,0 +1,121 @@
+"""What is to be said of each step of a run, piece by piece and process by process: what every drawing of it draws from.
+
+Only what changed is said, never what did not.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from invariants import Broadcast, ClientAck, Crash, Deliver, Event, FinalRead, Halt, Ready, Restore, Violation
+from invariants import Elect as ElectEvent
+from zabcheck.counterexample.story import Change, Moment, Story
+from zabcheck.text.words import cut, name, names, said
+
+Tone = Literal["action", "fault", "disk", "state", "phase", "message", "lost", "event", "txn", "witness"]
+
+LONGEST_PIECE = 60
+"""The longest part of a step, or entry of a sequence, that is shown whole, in characters."""
+MOST_ENTRIES = 4
+"""How many entries of a sequence are shown whole; of a longer one the two ends."""
+
+DELIVERED = "delivered"
+"""The variable of a trace that counts deliveries; its changes are not said, as the deliveries are."""
+
+Labels = Mapping[tuple[int, Event], str]
+"""The events of a witness by the step that showed them, and what marks each: "W1"."""
+
+
+class Piece(Struct, frozen=True):
+    """A few words. `tone` says of what kind they are; `label` marks an event of the witness."""
+
+    text: str
+    tone: Tone
+    label: str | None = None
+
+
+class Entry(Struct, frozen=True):
+    """What is to be said of one step at one process; of the network if `process` is None."""
+
+    step: int
+    process: int | None
+    pieces: tuple[Piece, ...]
+
+
+def labels_of(violation: Violation | None) -> dict[Event, str]:
+    """W1, W2, … for the events of the witness."""
+    witness = violation.witness if violation is not None else ()
+    return {event: f"W{number}" for number, event in enumerate(dict.fromkeys(witness), 1)}
+
+
+def labels_by_step(story: Story) -> Labels:
+    """The same by the step that showed the event first; what no step showed is not in it."""
+    steps = {event: story.step_of(event) for event in labels_of(story.violation)}
+    return {(step, event): label for event, label in labels_of(story.violation).items() if (step := steps[event])}
+
+
+def entries_of(moment: Moment, labels: Labels) -> Iterator[Entry]:
+    """The step at the process that moved, then at any other that it changed."""
+    mine = moment.changes.get(moment.process, ()) if moment.process is not None else ()
+    pieces = [
+        *([Piece(moment.action, _tone_of(moment))] if moment.action else []),
+        *_changed(moment, mine),
+        *_shown(moment, labels),
+        *(Piece(f"→ {names(to)} {text}", "message") for text, to in moment.sent),
+        *(Piece(f"× {name(lost.sender)}→{name(lost.to)} {lost.name}", "lost") for lost in moment.lost),
+    ]
+    yield Entry(moment.step, moment.process, tuple(pieces))
+    for process, changes in moment.changes.items():
+        if process != moment.process:
+            yield Entry(moment.step, process, tuple(_changed(moment, changes)))
+
+
+def _tone_of(moment: Moment) -> Tone:
+    if moment.process is None or any(isinstance(event, Crash) for event in moment.shown):
+        return "fault"
+    return "disk" if moment.action.startswith("disk") else "action"
+
+
+def _changed(moment: Moment, changes: Iterable[Change]) -> Iterator[Piece]:
+    """The changes of one process; of its role and phase, what is new and what the step does not say itself."""
+    for change in changes:
+        if change.variable == DELIVERED:
+            continue
+        if change.variable:
+            yield Piece(_change(change), "state")
+            continue
+        old, new = change.removed[0].split(", "), change.added[0].split(", ")
+        news = [part for part in new if part not in old]
+        if any(isinstance(event, ElectEvent) for event in moment.shown):
+            news = new[1:]
+        if any(isinstance(event, Crash) for event in moment.shown):
+            news = []
+        if news:
+            yield Piece(f"[{', '.join(news)}]", "phase")
+
+
+def _change(change: Change) -> str:
+    if not change.is_sequence:
+        return f"{change.variable} {change.removed[0]}→{change.added[0]}"
+    ends = [*_ends("−", change.removed), *_ends("+", change.added)]
+    return " ".join([change.variable, *ends])
+
+
+def _ends(sign: str, entries: Sequence[str]) -> list[str]:
+    if len(entries) > MOST_ENTRIES:
+        return [*_ends(sign, entries[:1]), f"…{len(entries) - 2} more…", *_ends(sign, entries[-1:])]
+    return [f"{sign}{cut(entry, LONGEST_PIECE)}" for entry in entries]
+
+
+_MENTIONED = (Broadcast, Deliver, Ready, Restore, Halt, ClientAck, FinalRead)
+"""The events that a step mentions; the others show as changes of variables, or as the action."""
+
+
+def _shown(moment: Moment, labels: Labels) -> Iterator[Piece]:
+    for event in moment.shown:
+        label = labels.get((moment.step, event))
+        if label is not None:
+            yield Piece(said(event), "witness", label)
+        elif isinstance(event, _MENTIONED) or (isinstance(event, Crash) and event.lost):
+            yield Piece(said(event), "txn" if isinstance(event, Broadcast | Deliver) else "event")

@@ -1,0 +1,342 @@
+"""The story of a trace: what can be told of a run where nothing but its events is known.
+
+A row is one thing that happened: an event, and what it led to at once at the same process, as far as the order of the
+trace tells (what was sent, accepted and delivered when a message was handled). Of a long trace the rows around the
+witness are shown; what is left out is counted. Time and memory are linear in the trace.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from invariants import (
+    EMPTY,
+    NO_ZXID,
+    Accept,
+    AckEpoch,
+    Adopt,
+    Broadcast,
+    Chain,
+    ClientAck,
+    Corrupt,
+    Crash,
+    Cut,
+    Deliver,
+    Drop,
+    Elect,
+    Establish,
+    Event,
+    FinalRead,
+    Halt,
+    Header,
+    Heal,
+    Hold,
+    Local,
+    Mend,
+    Overtake,
+    Pause,
+    Promise,
+    Ready,
+    Receive,
+    Recover,
+    Restore,
+    Send,
+    Stabilised,
+    Stall,
+    State,
+    Truncate,
+    Txn,
+    Verdict,
+    Violation,
+    Wake,
+)
+from zabcheck.counterexample.explanation.sentences import explanation
+from zabcheck.counterexample.folding import Placed, Row, fold, is_folded, many, merged
+from zabcheck.counterexample.pieces import DELIVERED
+from zabcheck.counterexample.story import Change, Flight, Moment, Story
+from zabcheck.counterexample.story import State as Variables
+from zabcheck.text.words import cut, name, said
+
+MOST_ROWS = 2000
+"""Of a longer trace only about so many rows are shown."""
+LONGEST_VALUE = 40
+
+_BEGINNING: Mapping[str, str] = {"": "up", "epoch": "⊥", DELIVERED: "0"}
+_STARTS = (Receive, Elect, Crash, Recover, Broadcast, Restore, Halt, Corrupt, Pause, Wake, Stabilised, FinalRead)
+"""What is never a consequence of the event before it."""
+_STIMULI = (Receive, Elect, Recover, Wake, Stabilised)
+"""What a process reacts to. What it does of itself, as in a trace without messages, has a row to itself."""
+_TOLD_BY_ROW = (Broadcast, Deliver, Ready, Restore, ClientAck, FinalRead, Crash, Halt)
+"""What a row says anyway, beside its action."""
+
+
+def story_of_trace(
+    header: Header,
+    events: Sequence[Placed],
+    verdicts: Sequence[Verdict],
+    *,
+    unit: str,
+    sha256: str,
+    folded: bool = False,
+) -> Story:
+    """`events` are those between header and end; `unit` says what their numbers count: "line" or "event".
+
+    If `folded`, many transactions to which the same happens at a process, while nothing else does anywhere, share a
+    row.
+    """
+    found = [verdict.violation for verdict in verdicts if verdict.violation is not None]
+    violation = min(found, key=_detection, default=None)
+    ordered = header.order == "global"
+    rows = list(_rows(events))
+    trace = tuple(placed for placed in events if not isinstance(placed[1], Send | Receive))
+    witness = violation.witness if violation is not None else ()
+    if folded:
+        rows = list(fold(rows, witness))
+    flights = _flights(rows)
+    moments = tuple(_moments(header.processes, rows, _worth_showing(rows, violation), flights, witness))
+    shown = {moment.step for moment in moments}
+    drawn = merged(flights.values()) if folded else flights.values()
+    return Story(
+        protocol=header.protocol,
+        mutant=None,
+        processes=header.processes,
+        choices=0,
+        schedule=b"",
+        wrong=None,
+        sha256=sha256,
+        verdicts=tuple(verdicts),
+        violation=violation,
+        moments=moments,
+        delivered=first_deliveries(event for _, event in events),
+        trace=trace,
+        flights=tuple(flight for flight in drawn if flight.sent in shown or flight.received in shown),
+        initial=dict.fromkeys(range(1, header.processes + 1), _BEGINNING),
+        settings=() if ordered else ("each process's own order only",),
+        is_ordered=ordered,
+        unit=unit,
+        explanation=() if violation is None else explanation(violation, trace, unit, ordered),
+    )
+
+
+def _detection(violation: Violation) -> float:
+    return float("inf") if violation.detected is None else violation.detected
+
+
+def first_deliveries(events: Iterable[Event]) -> tuple[tuple[int, int, tuple[Txn, ...]], ...]:
+    """(process, incarnation, first deliveries); an incarnation that restored a snapshot starts with its prefix."""
+    known = {EMPTY.hash: EMPTY}
+    sequences: dict[tuple[int, int], Chain] = {}
+    have: dict[tuple[int, int], set[Txn]] = {}
+    for event in events:
+        if isinstance(event, Restore):
+            actor = event.process, event.incarnation
+            sequences[actor] = known.get(event.hash, EMPTY)
+            have[actor] = set(sequences[actor])
+        elif isinstance(event, Deliver):
+            actor = event.process, event.incarnation
+            sequence = sequences.get(actor, EMPTY)
+            if event.txn not in have.setdefault(actor, set()):
+                have[actor].add(event.txn)
+                sequence = sequence.append(event.txn)
+                known[sequence.hash] = sequence
+            sequences[actor] = sequence
+    return tuple((process, incarnation, tuple(txns)) for (process, incarnation), txns in sorted(sequences.items()))
+
+
+def _rows(events: Iterable[Placed]) -> Iterator[Row]:
+    row: list[Placed] = []
+    for placed in events:
+        if row and not _goes_with(row[0][1], placed[1]):
+            yield tuple(row)
+            row = []
+        row.append(placed)
+    if row:
+        yield tuple(row)
+
+
+def _goes_with(first: Event, event: Event) -> bool:
+    """Whether `event` is a consequence of `first`, as far as can be seen: same process, nothing else in between."""
+    if not isinstance(first, Local) or isinstance(event, _STARTS):
+        return False
+    if isinstance(event, Drop):
+        return True
+    if not isinstance(event, Local) or (event.process, event.incarnation) != (first.process, first.incarnation):
+        return False
+    if isinstance(first, _STIMULI) or isinstance(event, Send | State):
+        return True
+    if not isinstance(first, Broadcast | Deliver):
+        return False
+    return isinstance(event, Accept | Deliver | ClientAck) and event.txn == first.txn
+
+
+def _worth_showing(rows: Sequence[Row], violation: Violation | None) -> set[int]:
+    """The positions of all rows of a short trace; of a long one those around where the witness stands first."""
+    if len(rows) <= MOST_ROWS:
+        return set(range(len(rows)))
+    wanted = set(violation.witness) if violation is not None else set()
+    at: list[int] = []
+    for position, row in enumerate(rows):
+        found = wanted.intersection(event for _, event in row if not isinstance(event, Header))
+        if found:
+            wanted -= found
+            at.append(position)
+    reach = MOST_ROWS // (2 * len(at) + 1) if at else MOST_ROWS // 2
+    return {
+        near for position in at or [0] for near in range(max(0, position - reach), min(len(rows), position + reach))
+    }
+
+
+def _flights(rows: Iterable[Row]) -> dict[int, Flight]:
+    """By number. What is received or lost without having been sent in the trace is no flight."""
+    flights: dict[int, Flight] = {}
+    for row in rows:
+        step = row[0][0]
+        for _, event in row:
+            match event:
+                case Send():
+                    flights[event.message] = Flight(
+                        event.message, event.process, event.to, event.kind, event.text, step
+                    )
+                case Receive() if event.message in flights:
+                    flights[event.message] = replace(flights[event.message], received=step)
+                case Drop() if event.message in flights:
+                    flights[event.message] = replace(flights[event.message], lost=step)
+    return flights
+
+
+def _moments(
+    processes: int, rows: Sequence[Row], shown: set[int], flights: Mapping[int, Flight], witness: Iterable[Event]
+) -> Iterator[Moment]:
+    marked = set(witness)  # what is not yet shown of it: it is told with its mark, so the action need not say it
+    states: dict[int, dict[str, str]] = {process: dict(_BEGINNING) for process in range(1, processes + 1)}
+    told: dict[int, Variables] = dict.fromkeys(states, _BEGINNING)
+    counts: dict[tuple[int, int], int] = {}
+    since: int | None = None  # the position of the first row that is left out
+    for position, row in enumerate(rows):
+        if position not in shown:
+            since = position if since is None else since
+            for _, event in row:
+                _follow(states, counts, event)
+            continue
+        if since is not None:
+            yield _gap(rows[since:position], _changes(states, told))
+            since = None
+        for _, event in row:
+            _follow(states, counts, event)
+        moment = _moment(row, _changes(states, told), flights, marked)
+        yield replace(moment, action="") if row[0][1] in marked else moment
+        marked.difference_update(moment.shown)
+    if since is not None:
+        yield _gap(rows[since:], _changes(states, told))
+
+
+def _gap(rows: Sequence[Row], changes: Mapping[int, tuple[Change, ...]]) -> Moment:
+    """What is left out, with what it changed."""
+    action = f"… {sum(map(len, rows)):,} events left out …"
+    return Moment(rows[0][0][0], None, None, action, (), (), (), changes, {})
+
+
+def _changes(states: Mapping[int, dict[str, str]], told: dict[int, Variables]) -> dict[int, tuple[Change, ...]]:
+    """What `states` have that was not told yet; then it has been."""
+    changes = {}
+    for process, state in states.items():
+        found = tuple(
+            Change(variable, (str(told[process][variable]),), (value,))
+            for variable, value in state.items()
+            if told[process][variable] != value
+        )
+        if found:
+            changes[process] = found
+            told[process] = dict(state)
+    return changes
+
+
+def _follow(states: dict[int, dict[str, str]], counts: dict[tuple[int, int], int], event: Event) -> None:
+    """What is known of the state of a process after `event`."""
+    if not isinstance(event, Local) or event.process not in states:
+        return
+    state = states[event.process]
+    match event:
+        case Crash() | Halt():
+            state[""] = "down" if isinstance(event, Crash) else "halted"
+        case Recover():
+            state[""], state[DELIVERED] = "up", "0"
+        case Promise() | Adopt() | Ready():
+            state["epoch"] = str(event.epoch)
+        case Deliver():
+            actor = event.process, event.incarnation
+            counts[actor] = counts.get(actor, 0) + 1
+            state[DELIVERED] = f"{counts[actor]:,}, last {_short(event.txn)}"
+        case Restore():
+            counts[event.process, event.incarnation] = event.length
+            state[DELIVERED] = f"{event.length:,}" + (f", up to {event.zxid}" if event.zxid != NO_ZXID else "")
+
+
+def _moment(
+    row: Row, changes: Mapping[int, tuple[Change, ...]], flights: Mapping[int, Flight], marked: Collection[Event]
+) -> Moment:
+    step, first = row[0]
+    events = [event for _, event in row]
+    if is_folded(row):
+        assert isinstance(first, Local)
+        return Moment(step, first.process, None, many(events, flights), (), (), (), changes, {})
+    sent: dict[str, tuple[int, ...]] = {}
+    for event in events:
+        if isinstance(event, Send):
+            text = flights[event.message].name
+            sent[text] = (*sent.get(text, ()), event.to)
+    return Moment(
+        step=step,
+        process=first.process if isinstance(first, Local) else None,
+        peer=first.sender if isinstance(first, Receive) else None,
+        action=", ".join(filter(None, [_action(first, flights), *_led_to(events[1:], marked)])),
+        shown=tuple(event for event in events if not isinstance(event, Send | Receive)),
+        sent=tuple(sent.items()),
+        lost=tuple(flights[e.message] for e in events if isinstance(e, Drop) and e.message in flights),
+        changes=changes,
+        unsynced={},
+    )
+
+
+def _led_to(events: Iterable[Event], marked: Collection[Event]) -> Iterator[str]:
+    """What the first event of a row led to, where the row does not say it anyway."""
+    for event in events:
+        if isinstance(event, Promise | AckEpoch | Adopt | Accept | Truncate | Establish) and event not in marked:
+            yield said(event)
+
+
+def _action(event: Event, flights: Mapping[int, Flight]) -> str:
+    """What began the row, in a few words; nothing where the row says it anyway."""
+    match event:
+        case Receive():
+            flight = flights.get(event.message)
+            return f"← {name(event.sender)} {flight.name if flight else f'message {event.message}'}"
+        case Elect():
+            return "oracle: lead" if event.leader == event.process else f"oracle: follow {name(event.leader)}"
+        case Cut() | Mend() | Stall():
+            return f"{type(event).__name__.lower()} {name(event.sender)} → {name(event.receiver)}"
+        case Hold():
+            return f"holds {event.kind} {name(event.sender)} → {name(event.receiver)}"
+        case Overtake():
+            return f"{name(event.sender)} → {name(event.receiver)}: the last message overtakes"
+        case Heal():
+            return "every link healed"
+        case Corrupt():
+            which = event.variable if event.zxid == NO_ZXID else str(event.zxid)
+            return f"disk: the record of {which} is altered"
+        case Crash():
+            return "crash"
+        case Drop():
+            return "" if event.message in flights else f"message {event.message} is lost"
+        case Send():
+            return ""
+        case Accept():
+            return f"accepts {_short(event.txn)}" + (
+                f" in epoch {event.epoch}" if event.epoch != event.txn.zxid.epoch else ""
+            )
+        case _:
+            return "" if isinstance(event, _TOLD_BY_ROW) else said(event)
+
+
+def _short(txn: Txn) -> str:
+    return f"{cut(txn.value, LONGEST_VALUE)}{txn.zxid}"

@@ -1,0 +1,1 @@
+"""What ZooKeeper's servers leave on their disks, and what it says; usable without an ensemble."""

@@ -1,0 +1,1 @@
+"""Runs, packets and disks of an ensemble, as they are shown."""

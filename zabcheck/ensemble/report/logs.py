@@ -1,0 +1,261 @@
+"""What is on the disks of ZooKeeper's servers, for a terminal and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from invariants import Zxid
+from zabcheck.ensemble.disk.comparison import Comparison, Difference, first_records
+from zabcheck.ensemble.disk.contents import Disk
+from zabcheck.ensemble.disk.log_analysis import Finding, Stretch, told, told_range
+from zabcheck.ensemble.disk.snapshot import Snapshot
+from zabcheck.ensemble.disk.transaction_log import LogRecord, operation_name
+from zabcheck.text.words import as_text, clean, counted
+
+MOST = 30
+"""So many findings of a server are shown, and so many differences; JSON has all of them."""
+
+_LATEST = 3  # snapshots are shown
+
+
+class ShownTxn(Struct, frozen=True):
+    """A transaction of a log. `session` is in hexadecimal, `time` in ms since 1970, `size` in bytes."""
+
+    zxid: Zxid
+    session: str
+    cxid: int
+    type: str
+    path: str
+    size: int
+    time: int
+    file: str
+    offset: int
+
+
+def shown(path: Path, record: LogRecord) -> ShownTxn:
+    """A record of a log file, as JSON has it."""
+    txn = record.txn
+    return ShownTxn(
+        Zxid.unpack(txn.zxid),
+        f"0x{txn.session & (1 << 64) - 1:x}",
+        txn.cxid,
+        operation_name(txn.type),
+        txn.path,
+        txn.size,
+        record.time,
+        path.name,
+        record.offset,
+    )
+
+
+def line(path: Path, record: LogRecord) -> str:
+    """A transaction in one line."""
+    txn = shown(path, record)
+    return f"{txn.zxid} {_request(txn)}, {txn.file} byte {txn.offset}"
+
+
+def _request(txn: ShownTxn) -> str:
+    about = f" {txn.path}" if txn.path else ""
+    return f"{txn.type}{about}, session {txn.session} request {txn.cxid}"
+
+
+def name_of(disk: Disk) -> str:
+    """What a server is called."""
+    return f"server {disk.number}" if disk.number is not None else as_text(disk.directory)
+
+
+def ranges(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
+    """First and last zxid of what lies in a row, whatever the files."""
+    joined: list[tuple[int, int]] = []
+    for stretch in stretches:
+        if joined and joined[-1][1] + 1 == stretch.first and stretch.first & 0xFFFFFFFF:
+            joined[-1] = joined[-1][0], stretch.end - 1
+        else:
+            joined.append((stretch.first, stretch.end - 1))
+    return joined
+
+
+def is_wrong(disks: Sequence[Disk], comparison: Comparison | None) -> bool:
+    """Whether something is not as it has to be."""
+    differences = comparison.differences if comparison is not None else ()
+    return any(finding.wrong for disk in disks for finding in disk.findings) or any(
+        difference.kind != "tail" for difference in differences
+    )
+
+
+def render(disks: Sequence[Disk], comparison: Comparison | None) -> RenderableType:
+    """For a terminal: each server, then the servers side by side."""
+    parts: list[RenderableType] = []
+    for disk in disks:
+        parts += (_server(disk), "")
+    if comparison is not None:
+        parts += _compared(disks, comparison)
+    if not is_wrong(disks, comparison):
+        parts.append(Text("nothing is wrong", "green"))
+    return Group(*parts)
+
+
+def _server(disk: Disk) -> RenderableType:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    rows = ranges(disk.stretches)
+    few = [told_range(*row) for row in (rows if len(rows) <= MOST else [*rows[: MOST - 1], rows[-1]])]
+    if len(rows) > MOST:
+        few.insert(-1, f"and {len(rows) - MOST} more ranges")
+    table.add_row(
+        "log", f"{counted(disk.records, 'transaction', 'transactions')}: {', '.join(few)}" if few else "empty"
+    )
+    older = len(disk.snapshots) - _LATEST
+    latest = ", ".join(map(_snapshot, disk.snapshots[-_LATEST:])) or "none"
+    table.add_row("snapshots", f"{older} older, {latest}" if older > 0 else latest)
+    table.add_row("epochs", f"accepted {_or_none(disk.accepted_epoch)}, current {_or_none(disk.current_epoch)}")
+    if disk.boot is not None:
+        after = disk.records - disk.below
+        loads = f"a boot loads snapshot {told(disk.boot.zxid)} and what is after it: {told(disk.last)} is the last one"
+        table.add_row("history", loads if after else f"a boot loads snapshot {told(disk.boot.zxid)}")
+    for finding in disk.findings[:MOST]:
+        style = "bold red" if finding.wrong else "yellow"
+        table.add_row(Text("wrong" if finding.wrong else "note", style), Text(clean(_finding(finding))))
+    if len(disk.findings) > MOST:
+        table.add_row("", f"and {len(disk.findings) - MOST} more, which --format json tells")
+    where = clean(as_text(disk.directory))
+    head = Text.assemble((clean(name_of(disk)), "bold"), f": {where}" if disk.number is not None else "")
+    return Group(head, table)
+
+
+def _snapshot(snapshot: Snapshot) -> str:
+    told_as = f"{told(snapshot.zxid)} ({counted(snapshot.nodes, 'node', 'nodes')})"
+    return told_as if snapshot.state == "whole" else f"{told(snapshot.zxid)} ({snapshot.state})"
+
+
+def _or_none(epoch: int | None) -> str:
+    return "unknown" if epoch is None else str(epoch)
+
+
+def _finding(finding: Finding) -> str:
+    where = Path(finding.file).name + ("" if finding.offset is None else f", byte {finding.offset}")
+    return f"{finding.kind}, {where}: {finding.message}"
+
+
+def _compared(disks: Sequence[Disk], comparison: Comparison) -> Iterator[RenderableType]:
+    names = [clean(name_of(disk)) for disk in disks]
+    yield Text("side by side", "bold")
+    if not comparison.compared:
+        yield "no transaction is in the logs of two servers"
+    elif comparison.agree is not None:
+        until = f", up to {told(comparison.agree)}" if comparison.differences else ""
+        yield (
+            f"{counted(comparison.compared, 'transaction is', 'transactions are')} in two logs at least; they agree"
+            + (until or " everywhere")
+        )
+    for name, behind in zip(names, comparison.behind, strict=True):
+        if behind:
+            yield f"{name} ends {counted(behind, 'transaction', 'transactions')} before the others"
+    if comparison.differences:
+        table = Table("zxids", *names, pad_edge=False, box=None, padding=(0, 2, 0, 0))
+        for difference in comparison.differences[:MOST]:
+            style = "yellow" if difference.kind == "tail" else "bold red"
+            cells = [Text(clean(each)) for each in _cells(difference)]
+            table.add_row(Text(told_range(difference.first, difference.last), style), *cells)
+        yield table
+        if len(comparison.differences) > MOST:
+            yield f"and {len(comparison.differences) - MOST} more, which --format json tells"
+    yield ""
+
+
+def _cells(difference: Difference) -> Iterator[str]:
+    for holding, record in zip(difference.holdings, first_records(difference), strict=True):
+        if holding.stretch is None or record is None:
+            yield {"snapshot": "in a snapshot", "nothing": "missing", "not yet": "ends before"}.get(holding.what, "?")
+        else:
+            extra = "to be dropped: " if difference.kind == "tail" else ""
+            yield f"{extra}{_request(shown(holding.stretch.path, record))}"
+
+
+def as_json(disks: Sequence[Disk], comparison: Comparison | None) -> dict[str, Any]:
+    """The fields of the JSON form."""
+    return {"servers": [_disk_as_json(disk) for disk in disks], "comparison": _comparison_as_json(comparison)}
+
+
+def _zxid(packed: int | None) -> Zxid | None:
+    return None if packed is None else Zxid.unpack(packed)
+
+
+def _disk_as_json(disk: Disk) -> dict[str, Any]:
+    return {
+        "directory": as_text(disk.directory),
+        "log_directory": as_text(disk.log_directory),
+        "server": disk.number,
+        "accepted_epoch": disk.accepted_epoch,
+        "current_epoch": disk.current_epoch,
+        "records": disk.records,
+        "history": [{"first": _zxid(first), "last": _zxid(last)} for first, last in ranges(disk.stretches)],
+        "boot": {
+            "snapshot": _zxid(disk.boot.zxid) if disk.boot is not None else None,
+            "last": _zxid(disk.last),
+            "below": disk.below,
+        },
+        "logs": [
+            {
+                "file": log.path.name,
+                "records": log.records,
+                "first": _zxid(log.first),
+                "last": _zxid(log.last),
+            }
+            for log in disk.logs
+        ],
+        "snapshots": [
+            {
+                "file": each.path.name,
+                "zxid": _zxid(each.zxid),
+                "state": each.state,
+                "message": each.message,
+                "sessions": each.sessions,
+                "nodes": each.nodes,
+                "size": each.size,
+            }
+            for each in disk.snapshots
+        ],
+        "findings": [
+            {
+                "kind": each.kind,
+                "wrong": each.wrong,
+                "file": as_text(each.file),
+                "offset": each.offset,
+                "zxid": _zxid(each.zxid),
+                "message": each.message,
+            }
+            for each in disk.findings
+        ],
+    }
+
+
+def _comparison_as_json(comparison: Comparison | None) -> dict[str, Any] | None:
+    if comparison is None:
+        return None
+    return {
+        "compared": comparison.compared,
+        "agree": _zxid(comparison.agree),
+        "behind": comparison.behind,
+        "differences": [
+            {
+                "kind": each.kind,
+                "first": _zxid(each.first),
+                "last": _zxid(each.last),
+                "holdings": [
+                    {
+                        "what": holding.what,
+                        "txn": shown(holding.stretch.path, record) if holding.stretch is not None and record else None,
+                    }
+                    for holding, record in zip(each.holdings, first_records(each), strict=True)
+                ],
+            }
+            for each in comparison.differences
+        ],
+    }

@@ -1,0 +1,181 @@
+"""Schedules at random, by seed, of the kind that breaks an ensemble.
+
+What a quorum has agreed on is in danger when the next quorum shares only one server with it, and that one, or the one
+that it has just brought up to date, fails in the middle of the synchronisation. So a schedule is a series of *stages*:
+in each some quorum is up, mostly as small a one as possible and another one than before; whoever joins is
+synchronised, while traps wait for a packet of that synchronisation, and while writes are outstanding.
+"""
+
+from collections.abc import Iterator
+from random import Random
+
+from zabcheck.ensemble.run.schedule import (
+    ROLES,
+    Await,
+    Choice,
+    Cut,
+    Delay,
+    Elected,
+    EnsembleSchedule,
+    Heal,
+    Hold,
+    Isolate,
+    Kill,
+    KillAll,
+    KillAt,
+    Kind,
+    Pause,
+    Release,
+    Reset,
+    Resume,
+    Role,
+    Settle,
+    Start,
+    Wait,
+    Write,
+)
+
+STAGES = (2, 5)
+FROM_FOLLOWER: tuple[Kind, ...] = ("ACK-LD", "ACK-LD", "ACK-LD", "ACK", "ACKEPOCH", "FOLLOWERINFO")
+"""What the one that is synchronised sends; the ACK of NEWLEADER is where it promises most."""
+FROM_LEADER: tuple[Kind, ...] = (
+    "UPTODATE",
+    "UPTODATE",
+    "NEWLEADER",
+    "NEWLEADER",
+    "PROPOSAL",
+    "COMMIT",
+    "DIFF",
+    "TRUNC",
+    "SNAP",
+    "LEADERINFO",
+)
+"""What it is sent. Without UPTODATE it has promised, and does not act on it yet."""
+COUNTS = (1, 3, 20, 100, 300)
+SIZES = (10, 10, 1000, 10_000)
+"""Bytes. Large writes take a server longer to log: what is sent before the log is written shows then."""
+
+
+def draw(seed: int, servers: int) -> EnsembleSchedule:
+    """The schedule of this seed, the same everywhere."""
+    return EnsembleSchedule(1, "zookeeper", servers, tuple(_Drawing(Random(seed), servers).choices()), seed)  # type: ignore[arg-type]  # 3 or 5
+
+
+class _Drawing:
+    """A schedule while it is drawn: who is up, as far as the choices so far say."""
+
+    def __init__(self, random: Random, servers: int) -> None:
+        self.random = random
+        self.everyone: tuple[Role, ...] = ROLES[:servers]  # type: ignore[assignment]  # letters of ROLES are roles
+        self.up: set[Role] = set(self.everyone)
+        self.joined: set[Role] = set()
+        self.trapped: set[Role] = set()
+        """Who may have died in a trap; starting one that did not is passed over."""
+
+    def choices(self) -> Iterator[Choice]:
+        yield from self.writes()
+        for _ in range(self.random.randint(*STAGES)):
+            kind = self.random.random()
+            if kind < 0.75:
+                yield from self.another_quorum()
+            elif kind < 0.9:
+                yield from self.leader_cut_off()
+            else:
+                yield from self.disturbance()
+            yield from self.writes()
+
+    def writes(self) -> Iterator[Choice]:
+        """A burst of writes, now and then none, at one of those that are up."""
+        if self.random.random() < 0.9:
+            server = self.one_of(self.up)
+            yield Write(server, self.random.choice(COUNTS), self.random.choice(SIZES))
+            if self.random.random() < 0.6:
+                yield Settle(1.0)
+
+    def another_quorum(self) -> Iterator[Choice]:
+        """Other servers are up than before; who joins is synchronised, and may fall into a trap."""
+        members = self.next_quorum()
+        joining = sorted(members - self.up)
+        leaving = sorted(self.up - members)
+        if self.random.random() < 0.1:
+            yield KillAll()
+            joining, leaving = sorted(members), []
+        self.random.shuffle(leaving)
+        self.random.shuffle(joining)
+        starting = [*joining, *sorted(self.trapped & members - set(joining))]
+        self.trapped = set()
+        if joining and self.random.random() < 0.85:
+            yield from self.trap(joining[0], members)
+        if self.random.random() < 0.6:
+            yield from (Kill(server) for server in leaving)
+            yield from (Start(server) for server in starting)
+        else:
+            yield from (Start(server) for server in starting)
+            if self.random.random() < 0.5:
+                yield Write(self.one_of(members), self.random.choice(COUNTS), self.random.choice(SIZES))
+            yield from (Kill(server) for server in leaving)
+        self.up = members
+        self.joined = set(joining)
+        yield Elected(2.0) if self.random.random() < 0.7 else Wait(round(self.random.uniform(0.3, 1.5), 1))
+
+    def next_quorum(self) -> set[Role]:
+        """As small as it may be, mostly; and then mostly who has joined last, with those that were not up."""
+        smallest = len(self.everyone) // 2 + 1
+        if self.random.random() < 0.15:
+            return set(self.random.sample(self.everyone, self.random.randint(smallest, len(self.everyone))))
+        down = sorted(set(self.everyone) - self.up)
+        first = sorted(self.joined) if self.random.random() < 0.7 else []
+        self.random.shuffle(down)
+        self.random.shuffle(first)
+        rest = self.random.sample(self.everyone, len(self.everyone))
+        return set(list(dict.fromkeys([*first[:1], *down, *rest]))[:smallest])
+
+    def trap(self, newcomer: Role, members: set[Role]) -> Iterator[Choice]:
+        """Something happens at a packet of the synchronisation of `newcomer` with another member."""
+        other = self.one_of(members - {newcomer})
+        sender, receiver, kinds = (newcomer, other, FROM_FOLLOWER)
+        if self.random.random() < 0.5:
+            sender, receiver, kinds = (other, newcomer, FROM_LEADER)
+        kind = self.random.choice(kinds)
+        if self.random.random() < 0.6:
+            victim = self.random.choice((newcomer, other))
+            self.trapped.add(victim)
+            yield KillAt(victim, sender, receiver, kind)
+        else:
+            yield Hold(sender, receiver, kind)
+
+    def leader_cut_off(self) -> Iterator[Choice]:
+        """The leader goes on alone for a while, with writes of its clients that cannot be committed."""
+        yield Isolate("leader") if self.random.random() < 0.7 else Pause("leader")
+        yield Write(self.one_of(self.up), self.random.choice(COUNTS), self.random.choice(SIZES))
+        yield Elected(3.0)
+        yield from self.writes()
+        if self.random.random() < 0.5:
+            yield from self.trap(self.one_of(self.up), set(self.everyone))
+        yield Heal()
+        yield from (Resume(server) for server in sorted(self.up))
+        yield Wait(round(self.random.uniform(0.0, 1.0), 1))
+
+    def disturbance(self) -> Iterator[Choice]:
+        """Something with the network, while everybody stays up."""
+        one, other = self.random.sample(self.everyone, 2)
+        match self.random.randrange(4):
+            case 0:
+                yield Reset(one, other)
+            case 1:
+                yield Delay(one, other, self.random.choice((5, 50, 300)))
+            case 2:
+                yield Cut(one, other)
+                yield from self.writes()
+                yield Wait(round(self.random.uniform(0.5, 2.5), 1))
+                yield Heal()
+            case _:
+                yield Hold(one, other, self.random.choice(("PROPOSAL", "COMMIT", "ACK")))
+                yield from self.writes()
+                yield Await(one, other, 0.5)
+                yield Start(self.one_of(set(self.everyone)))
+                yield Wait(round(self.random.uniform(0.1, 1.0), 1))
+                yield Release(one, other)
+
+    def one_of(self, servers: set[Role]) -> Role:
+        return self.random.choice(sorted(servers))

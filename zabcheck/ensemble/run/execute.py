@@ -1,0 +1,362 @@
+"""A schedule, executed on a real ensemble: a folder with the recording is what remains of it."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from pathlib import Path
+from threading import Event
+from time import monotonic
+
+import msgspec
+
+from zabcheck.ensemble.disk.contents import DiskError, read_disk, version_directory
+from zabcheck.ensemble.recording import (
+    Cast,
+    Chose,
+    Disk,
+    Ended,
+    NotRead,
+    Read,
+    Record,
+    Recorder,
+    Run,
+    log_file,
+    now,
+)
+from zabcheck.ensemble.run.clients import Client
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
+from zabcheck.ensemble.run.proxy import ProxyError
+from zabcheck.ensemble.run.schedule import (
+    LEADER,
+    ROLES,
+    Await,
+    Choice,
+    Cut,
+    Delay,
+    Elected,
+    EnsembleSchedule,
+    Heal,
+    Hold,
+    Isolate,
+    Kill,
+    KillAll,
+    KillAt,
+    Mend,
+    Pause,
+    Release,
+    Reset,
+    Resume,
+    Role,
+    Settle,
+    Start,
+    StartAll,
+    Wait,
+    Write,
+    in_words,
+)
+from zabcheck.ensemble.trace.server_log import State, read_log
+
+DID_NOTHING = ("passed over", "no such packet came", "only 0 of them")
+"""How the notes begin of choices that did nothing but take time."""
+WINDOW_OPENS = 0.3
+"""Seconds for which a client waits to write more, when its window is full."""
+GIVEN_UP = 0.3
+"""Seconds for which a wait goes on that has become pointless: what the servers still do by themselves they may do."""
+UP_AT_FIRST = 30.0
+"""Seconds in which a fresh ensemble has to elect a leader."""
+CONNECTED_AT_FIRST = 10.0
+"""Seconds in which the clients have to reach it; a run goes on without those that do not."""
+UP_AT_LAST = 60.0
+"""Seconds in which every server has to serve again once everything is healed. It takes them 1 or 2; a machine may be
+busy, and what is said then is that a server does not serve."""
+STARTS_AT_LAST = 3
+ANSWERED_AT_LAST = 5.0
+READ_AT_LAST = 30.0
+
+
+def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: Event | None = None) -> None:
+    """Execute `schedule`; the recording is in `folder`, which has to be empty. Takes as long as what it waits for.
+
+    EnsembleError if the ensemble does not come up, or the proxy fails; KeyboardInterrupt after Ctrl-C, or soon after
+    `stop` is set: Ctrl-C is told to the main thread only. Whatever is raised, everything is stopped, and the recording
+    says that it is partial.
+    """
+    recorder = Recorder(folder)
+    recorder.record(Run(1, distribution.version, schedule.servers, msgspec.to_builtins(schedule)))
+    error = "interrupted"
+    try:
+        with Ensemble(schedule.servers, distribution, folder, recorder.record, stop=stop) as ensemble:
+            execution = Execution(ensemble, recorder.record)
+            try:
+                execution.begin()
+                for number, choice in enumerate(schedule.choices):
+                    execution.choose(number, choice)
+                execution.finish()
+            finally:
+                execution.close()
+        error = ""
+    except EnsembleError as failure:
+        error = str(failure)
+        raise
+    except ProxyError as failure:
+        error = str(failure)
+        raise EnsembleError(error) from None
+    finally:
+        recorder.record(Ended(now(), not error, error))
+        recorder.close()
+
+
+class Execution:
+    """One run: who plays which role, and which clients there are."""
+
+    def __init__(self, ensemble: Ensemble, record: Callable[[Record], None]) -> None:
+        self.ensemble = ensemble
+        self.clients: dict[int, Client] = {}
+        self._record = record
+        self._roles: dict[str, int] = {}
+        self._isolated: set[int] = set()
+
+    def begin(self) -> None:
+        """Start everything, and say who plays which role. EnsembleError if a server does not come up, or nobody leads.
+
+        A fresh server that ends by itself would do so again: nothing is waited for then.
+        """
+        servers = self.ensemble.servers
+        for number in servers:
+            self._start(number)
+        waiting: list[int] = []
+        leader: int | None = None
+
+        def all_serve_or_one_has_ended() -> bool:
+            nonlocal waiting, leader
+            waiting = [number for number in servers if not self.ensemble.served(number)]
+            leader = None if waiting else self.ensemble.leader()
+            return leader is not None or not all(server.up for server in servers.values())
+
+        self.ensemble.await_all(UP_AT_FIRST, all_serve_or_one_has_ended)
+        for number, server in servers.items():
+            if not server.up:
+                raise EnsembleError(f"server {number} ended by itself when it was started: {reason(server.log())}")
+        if waiting:
+            log = servers[waiting[0]].log()
+            raise EnsembleError(f"server {waiting[0]} did not come up in {UP_AT_FIRST:g} s: {reason(log)}")
+        if leader is None:
+            raise EnsembleError(f"nobody led in {UP_AT_FIRST:g} s")
+        for number, server in servers.items():
+            if not any(isinstance(line, State) for line in read_log(log_file(server.folder, number, 0)).lines):
+                said = (server.log().splitlines() or ["nothing"])[0][:300]
+                raise EnsembleError(f"the log of server {number} is not understood; is slf4j bound? It begins: {said}")
+        others = sorted((number for number in servers if number != leader), reverse=True)
+        self._roles = dict(zip(ROLES, [leader, *others], strict=False))
+        self._record(Cast(now(), self._roles))
+        self.clients = {number: Client(number, server.client_port, self._record) for number, server in servers.items()}
+        self.ensemble.await_all(CONNECTED_AT_FIRST, lambda: all(client.connected for client in self.clients.values()))
+
+    def choose(self, number: int, choice: Choice) -> None:
+        """Execute one choice, or pass over it and say why."""
+        self.ensemble.check()
+        words = in_words(choice)
+        roles = self._roles
+        if LEADER in _roles_of(choice):
+            leader = self._leader()
+            if leader is None:
+                self._record(Chose(now(), number, words, "passed over: nobody leads"))
+                return
+            words += f" ({LEADER} is {self._role_of(leader)})"
+            roles = {**roles, LEADER: leader}
+        self._record(Chose(now(), number, words))
+        note = self._apply(choice, roles)
+        if note:
+            self._record(Chose(now(), number, words, note))
+
+    def _apply(self, choice: Choice, roles: dict[str, int]) -> str:
+        """What is to be said of it, if it did not apply or did not happen."""
+        servers, proxy = self.ensemble.servers, self.ensemble.proxy
+        match choice:
+            case Write(server, count, size):
+                client = self.clients[roles[server]]
+                for written in range(count):
+                    if not client.may_write and not self._window_opens(client):
+                        return f"only {written} of them: nothing is answered"
+                    client.write(size)
+            case Settle(seconds):
+                if not self._await(seconds, self._all_answered, self._some_may_be_answered):
+                    return "some writes have no answer"
+            case Wait(seconds):
+                self.ensemble.await_all(seconds, lambda: False)
+            case Kill(server):
+                if not servers[roles[server]].up:
+                    return "passed over: it is down"
+                servers[roles[server]].kill()
+            case KillAll():
+                for one in servers.values():
+                    one.kill()
+            case Start(server):
+                if servers[roles[server]].up:
+                    return "passed over: it is up"
+                self._start(roles[server])
+            case StartAll():
+                self._start_all()
+            case Pause(server):
+                if not servers[roles[server]].up:
+                    return "passed over: it is down"
+                servers[roles[server]].pause()
+            case Resume(server):
+                if not servers[roles[server]].paused:
+                    return "passed over: it does not stand still"
+                servers[roles[server]].resume()
+            case Cut(sender, receiver):
+                proxy.cut(roles[sender], roles[receiver])
+            case Mend(sender, receiver):
+                proxy.mend(roles[sender], roles[receiver])
+            case Isolate(server):
+                self._isolated.add(roles[server])
+                for other in servers:
+                    if other != roles[server]:
+                        proxy.cut(roles[server], other)
+                        proxy.cut(other, roles[server])
+            case Reset(sender, receiver):
+                proxy.reset(roles[sender], roles[receiver])
+            case Hold(sender, receiver, kind):
+                if roles[sender] == roles[receiver]:
+                    return "passed over: one server has no link to itself"
+                proxy.hold(roles[sender], roles[receiver], kind)
+            case KillAt(server, sender, receiver, kind):
+                if roles[sender] == roles[receiver]:
+                    return "passed over: one server has no link to itself"
+                proxy.trap(roles[sender], roles[receiver], kind, servers[roles[server]].kill)
+            case Await(sender, receiver, seconds):
+                if not proxy.wait_held(roles[sender], roles[receiver], seconds):
+                    return "no such packet came"
+            case Release(sender, receiver):
+                proxy.release(roles[sender], roles[receiver])
+            case Delay(sender, receiver, milliseconds):
+                proxy.delay(roles[sender], roles[receiver], milliseconds)
+            case Heal():
+                self._heal()
+            case Elected(seconds):
+                if not self._await(seconds, lambda: self._leader() is not None, self._some_may_serve):
+                    return "nobody leads"
+        return ""
+
+    def finish(self) -> None:
+        """Heal everything, start who is down, and read what every server has.
+
+        A server that ends by itself is started again, as its operator would, but not for ever.
+        """
+        self._heal()
+        for server in self.ensemble.servers.values():
+            server.resume()
+        for _ in range(STARTS_AT_LAST):
+            self._start_all()
+            self.ensemble.await_all(UP_AT_LAST, self._all_serve_that_are_up)
+            if all(server.up for server in self.ensemble.servers.values()):
+                break
+        self.ensemble.await_all(ANSWERED_AT_LAST, self._all_answered)
+        for number, server in self.ensemble.servers.items():
+            read: Read | NotRead
+            if not server.up:
+                read = NotRead(now(), number, f"ended by itself each time that it was started: {reason(server.log())}")
+            elif not self.ensemble.await_all(READ_AT_LAST, partial(self._serves, number)):
+                read = NotRead(now(), number, f"does not serve {UP_AT_LAST:g} s after everything is healed")
+            else:
+                read = self.clients[number].read_all(READ_AT_LAST)
+            self._record(read)
+
+    def close(self) -> None:
+        """End the servers, then the clients, and read what the disks have."""
+        try:
+            for server in self.ensemble.servers.values():
+                server.kill(over=True)
+        finally:
+            for client in self.clients.values():
+                client.close()
+        for number, server in self.ensemble.servers.items():
+            if server.incarnation >= 0:
+                self._record(self._disk(number))
+
+    def _start(self, number: int) -> None:
+        if self.ensemble.servers[number].incarnation >= 0:
+            self._record(self._disk(number))
+        self.ensemble.start(number)
+
+    def _start_all(self) -> None:
+        for number, server in self.ensemble.servers.items():
+            if not server.up:
+                self._start(number)
+
+    def _disk(self, number: int) -> Disk:
+        """What its disk has: nothing, if it ended before it wrote anything. EnsembleError if it cannot be read."""
+        server = self.ensemble.servers[number]
+        try:
+            if version_directory(server.data) is None:
+                return Disk(now(), number, server.incarnation, ())
+            return read_disk(server.data, number, server.incarnation)
+        except (DiskError, OSError) as error:
+            raise EnsembleError(f"the disk of server {number} cannot be read: {error}") from None
+
+    def _heal(self) -> None:
+        self._isolated.clear()
+        self.ensemble.proxy.heal()
+
+    def _leader(self) -> int | None:
+        """Who leads, other than one that is cut off and does not know yet."""
+        return self.ensemble.leader(other_than=self._isolated)
+
+    def _role_of(self, number: int) -> str:
+        return next(role for role, server in self._roles.items() if server == number)
+
+    def _await(self, seconds: float, condition: Callable[[], bool], possible: Callable[[], bool]) -> bool:
+        """Whether `condition` came to hold within so many seconds. It is given up soon after it is not `possible`.
+
+        That may change while one waits: a trap kills a server, or the last one that served gives up.
+        """
+        came = False
+        until = inf
+
+        def over() -> bool:
+            nonlocal came, until
+            came = condition()
+            if not came:
+                until = inf if possible() else min(until, monotonic() + GIVEN_UP)
+            return came or monotonic() >= until
+
+        self.ensemble.await_all(seconds, over)
+        return came
+
+    def _window_opens(self, client: Client) -> bool:
+        """Whether it may write again; that is not waited for if its server cannot answer."""
+        if client.number not in self.ensemble.may_serve():
+            return False
+        return self.ensemble.await_all(WINDOW_OPENS, lambda: client.may_write)
+
+    def _all_answered(self) -> bool:
+        return not any(client.outstanding for client in self.clients.values())
+
+    def _some_may_be_answered(self) -> bool:
+        """Whether a write is outstanding at a server that may come to answer it."""
+        return any(self.clients[number].outstanding for number in self.ensemble.may_serve())
+
+    def _some_may_serve(self) -> bool:
+        """Whether there may be a leader, or somebody has not noticed yet that there is none."""
+        return bool(self.ensemble.may_serve()) or any(map(self._serves, self.ensemble.servers))
+
+    def _serves(self, number: int) -> bool:
+        return self.ensemble.served(number) is not None
+
+    def _all_serve_that_are_up(self) -> bool:
+        return all(self.ensemble.served(number) or not server.up for number, server in self.ensemble.servers.items())
+
+
+def _roles_of(choice: Choice) -> list[Role]:
+    return [getattr(choice, field) for field in ("server", "sender", "receiver") if hasattr(choice, field)]
+
+
+def reason(log: str) -> str:
+    """The line of a server's log that says best why it does not work."""
+    lines = log.splitlines()
+    exceptions = [line for line in lines if re.match(r"(Caused by: )?[\w.$]+(Exception|Error)\b", line)]
+    errors = [line for line in lines if " ERROR " in line]
+    return (exceptions or errors or lines or ["it printed nothing"])[-1][:300]

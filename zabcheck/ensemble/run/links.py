@@ -1,0 +1,280 @@
+"""What waits on its way from one server to another, and what lets it pass.
+
+A link is one direction between two servers. A pipe is one direction of one connection: what is read at one end stands
+in a queue until its link and the other end let it pass. That includes the end of the connection: as with TCP, it is
+noticed only after everything that was sent before.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import NamedTuple
+
+from zabcheck.ensemble.recording import LoggedTxn, Lost, Passed, Record, Sent, Undecoded, now
+from zabcheck.ensemble.wire.jute import JuteError, QuorumPacket
+from zabcheck.ensemble.wire.streams import Piece, Stream
+
+BOUND = 1 << 20
+"""A pipe in which more bytes than this wait reads no more: they wait at the sender, as behind a full TCP window."""
+AT_ONCE = 1 << 16
+"""So many bytes, and the rest of a packet, are handed over together at most: a call of the system for each packet would
+be most of what a proxy costs. What is handed over can be held back no more."""
+
+
+class Link:
+    """Everything that goes from `sender` to `receiver`."""
+
+    def __init__(self, sender: int, receiver: int) -> None:
+        self.sender = sender
+        self.receiver = receiver
+        self.cut = False
+        self.hold: str | None = None
+        """Packets of this name do not pass, nor does what is behind them."""
+        self.trap: tuple[str, Callable[[], None]] | None = None
+        """What is done, once, the moment a packet of this name is read."""
+        self.delay = 0.0
+        """Seconds."""
+        self.pipes: list[Pipe] = []
+        self._waiting: list[asyncio.Future[None]] = []
+
+    @property
+    def held(self) -> bool:
+        """Whether a packet stands at the hold."""
+        return any(pipe.held for pipe in self.pipes)
+
+    def pump(self) -> None:
+        """Let pass what may."""
+        for pipe in [*self.pipes]:
+            pipe.pump()
+
+    def sprung(self, kind: str) -> None:
+        """A packet of this name was read."""
+        if self.trap is not None and self.trap[0] == kind:
+            action = self.trap[1]
+            self.trap = None
+            action()
+
+    def changed(self) -> None:
+        """A packet stands at the hold."""
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+        self._waiting.clear()
+
+    async def wait_held(self) -> None:
+        """Wait until a packet stands at the hold."""
+        while not self.held:
+            future = asyncio.get_running_loop().create_future()
+            self._waiting.append(future)
+            await future
+
+
+class Sink:
+    """Where a pipe leads: the writing side of a socket."""
+
+    writable = False
+    """Whether it takes something now."""
+    lost = False
+    """Whether it never will again."""
+
+    def write(self, data: bytes) -> None:
+        """Hand these bytes over."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Say that nothing follows (a half-close)."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close the socket after what was written."""
+        raise NotImplementedError
+
+
+class Source:
+    """Where a pipe comes from: the reading side of a socket."""
+
+    def read_on(self, on: bool) -> None:
+        """Read what comes, or leave it where it is."""
+        raise NotImplementedError
+
+
+class Waiting(NamedTuple):
+    """What stands in a pipe: bytes, or the end of what was sent (`end` "finish"), or that of the socket ("close")."""
+
+    read: float
+    piece: Piece
+    packet: int | None = None
+    end: str = ""
+
+
+class Pipe:
+    """What goes over `link` in connection number `connection`."""
+
+    def __init__(
+        self,
+        link: Link,
+        connection: int,
+        stream: Stream,
+        record: Callable[[Record], None],
+        packets: Iterator[int],
+        ended: Callable[[], None],
+    ) -> None:
+        self.ended = False
+        """Whether the end has passed."""
+        self.read_to_end = False
+        """Whether the end was read."""
+        self._link = link
+        self._connection = connection
+        self._stream = stream
+        self._record = record
+        self._packets = packets
+        self._on_end = ended
+        self._queue: deque[Waiting] = deque()
+        self._bytes = 0
+        self._reading = True
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        link.pipes.append(self)
+
+    def join(self, source: Source, sink: Sink) -> None:
+        """Say where it comes from and where it leads."""
+        self._source = source
+        self._sink = sink
+
+    @property
+    def held(self) -> bool:
+        """Whether a packet stands at the hold of the link."""
+        return bool(self._queue) and self._is_held(self._queue[0])
+
+    def feed(self, data: bytes) -> None:
+        """These bytes were read."""
+        decoded = self._stream.undecoded is None
+        pieces = self._stream.feed(data)
+        for piece in pieces:
+            self._append(piece)
+        if decoded and self._stream.undecoded is not None:
+            sender, receiver = self._link.sender, self._link.receiver
+            self._record(Undecoded(now(), self._connection, sender, receiver, self._stream.undecoded))
+        if pieces:
+            self.pump()
+
+    def finish(self) -> None:
+        """The sender sends no more."""
+        if not self.read_to_end:
+            self.read_to_end = True
+            for piece in self._stream.end():
+                self._append(piece)
+            self._append(Piece(b""), "finish")
+            self.pump()
+
+    def gone(self) -> None:
+        """The sender's socket is closed: it does not take anything any more, either."""
+        self.finish()
+        self._append(Piece(b""), "close")
+        self.pump()
+
+    def pump(self) -> None:
+        """Let pass what may."""
+        if self._sink.lost:
+            self.lose()
+        together = bytearray()
+        while self._queue and self._may_pass(self._queue[0]):
+            waiting = self._queue.popleft()
+            if waiting.end:
+                self._hand_over(together)
+                self._pass_end(waiting.end)
+            else:
+                self._pass(waiting, together)
+        self._hand_over(together)
+        if self._queue and self.held:
+            self._link.changed()
+        reading = self._bytes <= BOUND
+        if reading != self._reading:
+            self._reading = reading
+            self._source.read_on(reading)
+
+    def lose(self) -> None:
+        """Nothing that waits will ever pass."""
+        for waiting in self._queue:
+            if waiting.packet is not None:
+                self._record(Lost(now(), waiting.packet))
+        self._queue.clear()
+        self._bytes = 0
+
+    def remove(self) -> None:
+        """The connection is closed."""
+        self.lose()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._link.pipes.remove(self)
+
+    def _append(self, piece: Piece, end: str = "") -> None:
+        number = None if piece.packet is None else next(self._packets)
+        if number is not None and piece.packet is not None:
+            self._record(self._sent(number, piece.packet, piece.size))
+        self._bytes += len(piece.data)
+        self._queue.append(Waiting(self._loop.time(), piece, number, end))
+        if piece.begins is not None:
+            self._link.sprung(piece.begins)
+
+    def _sent(self, number: int, packet: QuorumPacket, size: int) -> Sent:
+        txn: LoggedTxn | None = None
+        try:
+            txn = packet.txn()
+        except JuteError as error:
+            reason = f"packet {number}, {packet.kind}: {error}"
+            self._record(Undecoded(now(), self._connection, self._link.sender, self._link.receiver, reason))
+        return Sent(
+            time=now(),
+            packet=number,
+            connection=self._connection,
+            sender=self._link.sender,
+            receiver=self._link.receiver,
+            kind=packet.kind,
+            zxid=packet.zxid,
+            epoch=packet.epoch(),
+            txn=txn,
+            size=size,
+        )
+
+    def _is_held(self, waiting: Waiting) -> bool:
+        return self._link.hold is not None and waiting.piece.begins == self._link.hold
+
+    def _may_pass(self, waiting: Waiting) -> bool:
+        if self._link.cut or not self._sink.writable or self._is_held(waiting):
+            return False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = waiting.read + self._link.delay
+        if due > self._loop.time():
+            self._timer = self._loop.call_at(due, self.pump)
+            return False
+        return True
+
+    def _pass(self, waiting: Waiting, together: bytearray) -> None:
+        self._bytes -= len(waiting.piece.data)
+        if waiting.packet is not None:
+            self._record(Passed(now(), waiting.packet))
+        together += waiting.piece.data
+        if len(together) >= AT_ONCE:
+            self._hand_over(together)
+
+    def _hand_over(self, together: bytearray) -> None:
+        if together:
+            self._sink.write(bytes(together))
+            together.clear()
+
+    def _pass_end(self, end: str) -> None:
+        if end == "close":
+            self._sink.close()
+        else:
+            self._sink.finish()
+            self.ended = True
+            self._on_end()
+
+
+def numbers() -> Iterator[int]:
+    """1, 2, 3, …"""
+    return count(1)

@@ -1,0 +1,279 @@
+"""What stands between the servers of an ensemble: reads every packet, and delays, holds back, cuts, resets.
+
+Each server is told, instead of the ports of another one, two ports of the proxy that are for this pair alone: so the
+proxy knows who speaks to whom. The election port's first message names the address at which its sender can be reached;
+it is rewritten, so that the answer comes by the proxy too.
+
+A link is one direction between two servers. A cut link passes nothing: what was sent waits, in order, and so do the
+ends of connections and new connections. Nobody is told. Only addresses of this machine are listened to and called.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import wait
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from zabcheck.ensemble.recording import Fault, Record, now
+from zabcheck.ensemble.run.connections import LOOPBACK, Connection, End
+from zabcheck.ensemble.run.links import Link, numbers
+from zabcheck.ensemble.wire.jute import PacketType
+from zabcheck.ensemble.wire.streams import FIRST_ACK, ElectionStream, QuorumStream, RawStream, Stream
+
+Port = Literal["quorum", "election"]
+PORTS: tuple[Port, Port] = ("quorum", "election")
+ACCEPTING = 5
+"""Turns of the loop after which a connection that was being accepted when its port was closed is connected, or never
+will be: asyncio drops some then, and tells nobody."""
+PATIENCE = 1.0
+"""Seconds between two looks at whether the thread still lives that is to answer."""
+KINDS = frozenset({FIRST_ACK, *(each.name for each in PacketType)})
+"""What can be held: "ACK-LD" is the ACK of NEWLEADER (the first of a connection with counter 0), "ACK" is any other."""
+
+T = TypeVar("T")
+
+# What asyncio would print about a socket. Its errors come to `Proxy._handle`.
+logging.getLogger("asyncio").addHandler(logging.NullHandler())
+
+
+class ProxyError(Exception):
+    """The proxy has ended, and does nothing any more. The message is one line."""
+
+
+class Proxy:
+    """Proxies between all of `targets`: the real quorum and election port of each server.
+
+    It runs in a thread of its own. Its methods may be called from any other thread; each returns when it is done. They
+    do not raise for what happens in that thread: `error` says so, and whoever drives a run has to look at it. If that
+    thread has ended, they raise ProxyError.
+    `record` is called from that thread.
+    """
+
+    def __init__(self, targets: Mapping[int, tuple[int, int]], record: Callable[[Record], None]) -> None:
+        self.error: BaseException | None = None
+        """What went wrong in the proxy itself, first: nothing that was recorded since can be trusted."""
+        self._targets = dict(targets)
+        self._to_record = record
+        self._ports: dict[tuple[int, int, str], int] = {}
+        self._links: dict[tuple[int, int], Link] = {}
+        self._open: dict[int, Connection] = {}
+        self._numbers = numbers()
+        self._packets = numbers()
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
+
+    def start(self) -> None:
+        """Listen. OSError if there are no ports."""
+        self._thread.start()
+        self._ready.wait()
+        if self.error is not None:
+            self._thread.join()
+            raise self.error
+
+    def port(self, client: int, server: int, port: Port) -> int:
+        """Where `client` finds the port of `server`."""
+        return self._ports[client, server, port]
+
+    def close(self) -> None:
+        """Close all connections and the ports, and end the thread. What waits is lost. A second call does nothing."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join()
+
+    def cut(self, sender: int, receiver: int) -> None:
+        """Nothing of what `sender` sends reaches `receiver`, until `mend`."""
+
+        def cut(link: Link) -> None:
+            link.cut = True
+
+        self._change("cut", sender, receiver, cut)
+
+    def mend(self, sender: int, receiver: int) -> None:
+        """It reaches it again, and first what waited."""
+
+        def mend(link: Link) -> None:
+            link.cut = False
+
+        self._change("mend", sender, receiver, mend)
+
+    def hold(self, sender: int, receiver: int, kind: str) -> None:
+        """The next packet of this kind does not pass, nor does what follows it on its connection, until `release`.
+
+        Packets of other connections of the link do pass, up to their first one of the kind. A link has one hold: a
+        second call replaces the first.
+        """
+        assert kind in KINDS, kind
+
+        def hold(link: Link) -> None:
+            link.hold = kind
+
+        self._change("hold", sender, receiver, hold, kind)
+
+    def release(self, sender: int, receiver: int) -> None:
+        """Nothing is held any more on this link; what waited passes."""
+
+        def release(link: Link) -> None:
+            link.hold = None
+
+        self._change("release", sender, receiver, release)
+
+    def trap(self, sender: int, receiver: int, kind: str, action: Callable[[], None]) -> None:
+        """Call `action`, once, in the proxy's thread, when the next packet of this kind is read, before it passes.
+
+        It passes then, as what is in the network does when its sender dies. A link has one trap; `heal` removes it.
+        """
+        assert kind in KINDS, kind
+
+        def trap(link: Link) -> None:
+            link.trap = kind, action
+
+        self._change("trap", sender, receiver, trap, kind)
+
+    def delay(self, sender: int, receiver: int, milliseconds: int) -> None:
+        """Everything passes so much later than it was sent; 0 ends it. The order is kept."""
+
+        def delay(link: Link) -> None:
+            link.delay = milliseconds / 1000
+
+        self._change("delay", sender, receiver, delay, str(milliseconds))
+
+    def reset(self, one: int, other: int) -> None:
+        """Close all connections between the two at once; both are told that they were reset. What waits is lost."""
+
+        def reset() -> None:
+            self._record(Fault(now(), "reset", one, other))
+            for connection in [*self._open.values()]:
+                if {one, other} == {connection.links[0].sender, connection.links[0].receiver}:
+                    connection.reset("proxy")
+
+        self._call(reset)
+
+    def heal(self) -> None:
+        """All links are mended and released, and delay nothing."""
+
+        def heal() -> None:
+            self._record(Fault(now(), "heal"))
+            for link in self._links.values():
+                link.cut, link.hold, link.trap, link.delay = False, None, None, 0.0
+            for link in self._links.values():
+                link.pump()
+
+        self._call(heal)
+
+    def wait_held(self, sender: int, receiver: int, seconds: float) -> bool:
+        """Whether, within this time, a packet stands at the hold of the link."""
+        link = self._links[sender, receiver]
+
+        async def wait() -> bool:
+            try:
+                await asyncio.wait_for(link.wait_held(), seconds)
+            except TimeoutError:
+                return link.held
+            return True
+
+        return self._result(wait())
+
+    def blocked(self) -> set[tuple[int, int]]:
+        """The links, each as sender and receiver, that are cut, or at whose hold a packet stands."""
+        return self._call(lambda: {each for each, link in self._links.items() if link.cut or link.held})
+
+    def _change(self, what: str, sender: int, receiver: int, change: Callable[[Link], None], kind: str = "") -> None:
+        link = self._links[sender, receiver]
+
+        def apply() -> None:
+            self._record(Fault(now(), what, sender, receiver, kind))
+            change(link)
+            link.pump()
+
+        self._call(apply)
+
+    def _call(self, action: Callable[[], T]) -> T:
+        async def act() -> T:
+            return action()
+
+        return self._result(act())
+
+    def _result(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        assert threading.current_thread() is not self._thread
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            while not wait([future], PATIENCE).done and self._thread.is_alive():
+                pass
+            if future.done() and not future.cancelled():
+                return future.result()
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+        coroutine.close()
+        raise ProxyError(f"the proxy has ended: {self.error!r}")
+
+    def _record(self, record: Record) -> None:
+        # asyncio takes an OSError for a failure of the socket, and keeps it to itself.
+        try:
+            self._to_record(record)
+        except Exception as error:
+            self._failed(error)
+
+    def _failed(self, error: BaseException) -> None:
+        self.error = self.error or error
+
+    def _handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self._failed(context.get("exception") or RuntimeError(context["message"]))
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            self._loop.set_exception_handler(self._handle)
+            try:
+                runner.run(self._serve())
+            except Exception as error:
+                self._failed(error)
+            finally:
+                self._ready.set()
+
+    async def _serve(self) -> None:
+        servers = []
+        try:
+            for client in self._targets:
+                for server in self._targets:
+                    if client != server:
+                        self._links[client, server] = Link(client, server)
+            for client, server in self._links:
+                for port in PORTS:
+                    listener = await self._loop.create_server(partial(self._accept, client, server, port), LOOPBACK, 0)
+                    servers.append(listener)
+                    self._ports[client, server, port] = listener.sockets[0].getsockname()[1]
+            self._ready.set()
+            await self._stop.wait()
+        finally:
+            for listener in servers:
+                listener.close()
+            for _ in range(ACCEPTING):
+                await asyncio.sleep(0)
+            while connected := [each for each in self._open.values() if each.client_end.connected]:
+                for connection in connected:
+                    connection.reset("proxy")
+                await asyncio.sleep(0)
+
+    def _accept(self, client: int, server: int, port: Port) -> End:
+        streams: tuple[Stream, Stream] = QuorumStream(), QuorumStream()
+        target, election = self._targets[server]
+        if port == "election":
+            target = election
+            streams = ElectionStream(f"{LOOPBACK}:{self._ports[server, client, port]}"), RawStream()
+        connection = Connection(
+            number=next(self._numbers),
+            port=port,
+            target=target,
+            links=(self._links[client, server], self._links[server, client]),
+            streams=streams,
+            record=self._record,
+            packets=self._packets,
+            done=lambda connection: self._open.__delitem__(connection.number),
+            failed=self._failed,
+        )
+        self._open[connection.number] = connection
+        return connection.client_end

@@ -1,0 +1,226 @@
+"""One server: a JVM with its configuration, its data directory and its log.
+
+Nothing about the server is changed but its log: whatever binding of slf4j is on the class path, it prints every line
+as `2026-01-31T12:00:00.123+0000 [thread] LEVEL class - message`.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import RLock
+
+from zabcheck.ensemble.recording import Exited, Killed, Paused, Record, Resumed, Started, Stopped, log_file, now
+from zabcheck.ensemble.run.distribution import Distribution
+
+TICK = 500
+"""Milliseconds. A follower that is not heard of for 3 ticks is given up, a synchronisation lasts 10 at most."""
+
+_DEBUG = ("FinalRequestProcessor", "quorum.Leader")
+"""The classes, below org.apache.zookeeper.server, that say what is broadcast and delivered."""
+
+_PATTERN = "%d{yyyy-MM-dd'T'HH:mm:ss.SSSZ} [%t] %p %c - %m%n"
+
+_LOG4J2 = """status = off
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = {pattern}
+rootLogger.level = info
+rootLogger.appenderRef.out.ref = out
+{debug}
+"""
+_LOG4J = """log4j.rootLogger = INFO, out
+log4j.appender.out = org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout = org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern = {pattern}
+{debug}
+"""
+_LOGBACK = """<configuration>
+  <appender name="out" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>{pattern}</pattern></encoder>
+  </appender>
+  {debug}
+  <root level="info"><appender-ref ref="out"/></root>
+</configuration>
+"""
+
+
+def write_log_settings(folder: Path, deliveries: bool = True) -> list[str]:
+    """The options that make Java log in our form, with any binding; the files that they name are put into `folder`.
+
+    Servers run in `folder`, so the names need no path: what Java makes of a path depends on the locale. Without
+    `deliveries` there is nothing but what servers log unasked, and no trace can be made of it.
+    """
+    names = [f"org.apache.zookeeper.server.{name}" for name in _DEBUG] if deliveries else []
+    log4j2 = "\n".join(f"logger.l{i}.name = {name}\nlogger.l{i}.level = debug" for i, name in enumerate(names))
+    log4j = "\n".join(f"log4j.logger.{name} = DEBUG" for name in names)
+    logback = "\n  ".join(f'<logger name="{name}" level="debug"/>' for name in names)
+    files = {
+        "log4j2.properties": _LOG4J2.format(pattern=_PATTERN, debug=log4j2),
+        "log4j.properties": _LOG4J.format(pattern=_PATTERN, debug=log4j),
+        "logback.xml": _LOGBACK.format(pattern=_PATTERN, debug=logback),
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    simple = "-Dorg.slf4j.simpleLogger."
+    return [
+        "-Dlog4j2.configurationFile=log4j2.properties",
+        "-Dlog4j.configuration=file:log4j.properties",
+        "-Dlogback.configurationFile=logback.xml",
+        f"{simple}logFile=System.out",
+        f"{simple}showDateTime=true",
+        f"{simple}dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSZ",
+        *(f"{simple}log.{name}=debug" for name in names),
+    ]
+
+
+class Server:
+    """Server `number`, and the life that it had so far. Every change of it is recorded. Any thread may call it.
+
+    `members` are the `server.N` lines as this server is to see them: its own real ports, and proxies for the others.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        client_port: int,
+        members: Mapping[int, tuple[int, int]],
+        distribution: Distribution,
+        options: list[str],
+        folder: Path,
+        record: Callable[[Record], None],
+    ) -> None:
+        self.number = number
+        self.client_port = client_port
+        self.folder = folder
+        self.data = folder / f"server-{number}"
+        self.incarnation = -1
+        self.paused = False
+        self._record = record
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = RLock()
+        self._command = command(distribution, options, f"./{self.data.name}/zoo.cfg")
+        self.data.mkdir()
+        (self.data / "myid").write_text(f"{number}\n")
+        (self.data / "zoo.cfg").write_text(configuration(f"./{self.data.name}", client_port, members))
+
+    @property
+    def up(self) -> bool:
+        """Whether it was started, and has not ended since; records its end if it ended by itself."""
+        with self._lock:
+            if self._process is None:
+                return False
+            code = self._process.poll()
+            if code is None:
+                return True
+            self._ended(Exited(now(), self.number, code))
+            return False
+
+    def start(self, group: int) -> None:
+        """Start the next incarnation, as a member of this process group. It must not be up.
+
+        The locale is set, for Java writes dates and looks for files by it.
+        """
+        assert not self.up
+        self.incarnation += 1
+        self._record(Started(now(), self.number, self.incarnation))
+        with log_file(self.folder, self.number, self.incarnation).open("wb") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                env={**os.environ, "LC_ALL": "C.UTF-8"},
+                process_group=group,
+            )
+
+    def kill(self, over: bool = False) -> None:
+        """kill -9, and wait until it is gone. Nothing if it is not up. `over`: it is no fault, the run is over."""
+        with self._lock:
+            if self.up:
+                assert self._process is not None
+                self._process.kill()
+                killed = now()  # what is seen of it after this moment was under way before
+                self._process.wait()
+                self._ended(Stopped(killed, self.number) if over else Killed(killed, self.number))
+
+    def ask_to_end(self) -> None:
+        """SIGTERM: Java ends in good order, and does what it has to do then. Nothing if it is not up."""
+        with self._lock:
+            if self.up:
+                self._signal(signal.SIGTERM)
+
+    def pause(self) -> None:
+        """SIGSTOP: it stands still, its connections stay open."""
+        with self._lock:
+            if self.up and not self.paused:
+                self._signal(signal.SIGSTOP)
+                self.paused = True
+                self._record(Paused(now(), self.number))
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        with self._lock:
+            if self.up and self.paused:
+                self._record(Resumed(now(), self.number))
+                self._signal(signal.SIGCONT)
+                self.paused = False
+
+    def log(self) -> str:
+        """What the present incarnation has printed so far."""
+        return log_file(self.folder, self.number, self.incarnation).read_text(encoding="utf-8", errors="replace")
+
+    def _signal(self, number: int) -> None:
+        assert self._process is not None
+        os.kill(self._process.pid, number)
+
+    def _ended(self, record: Record) -> None:
+        self._process = None
+        self.paused = False
+        self._record(record)
+
+
+def command(distribution: Distribution, options: list[str], configuration_file: str) -> list[str]:
+    """How a server is started: small, quick to start, and remembering all that it committed.
+
+    With ZooKeeper's own limit of 500 remembered transactions a server that rejoins under load gets a snapshot, and the
+    interesting ways of catching up are never taken. A log file is made of 4 MB of zeros, not 64: it is read after each
+    end of the server. Servers that were apart vote again at least every 0.4 s, not every minute.
+    """
+    return [
+        str(distribution.java),
+        *distribution.options,
+        "-Xmx160m",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:-UsePerfData",
+        "-Dzookeeper.jmx.log4j.disable=true",
+        "-Dzookeeper.commitLogCount=100000",
+        "-Dzookeeper.preAllocSize=4096",
+        "-Dzookeeper.fastleader.maxNotificationInterval=400",
+        *options,
+        "-cp",
+        distribution.classpath,
+        "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+        configuration_file,
+    ]
+
+
+def configuration(data: str, client_port: int, members: Mapping[int, tuple[int, int]]) -> str:
+    """The text of a server's zoo.cfg."""
+    lines = [
+        f"tickTime={TICK}",
+        "initLimit=10",
+        "syncLimit=3",
+        f"dataDir={data}",
+        f"clientPort={client_port}",
+        "clientPortAddress=127.0.0.1",
+        "admin.enableServer=false",
+        "4lw.commands.whitelist=srvr",
+        "standaloneEnabled=false",
+        *(f"server.{number}=127.0.0.1:{quorum}:{election}" for number, (quorum, election) in sorted(members.items())),
+    ]
+    return "\n".join(lines) + "\n"

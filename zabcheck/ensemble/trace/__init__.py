@@ -1,0 +1,1 @@
+"""How a recording of an ensemble becomes a trace of events."""

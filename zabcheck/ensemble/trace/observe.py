@@ -1,0 +1,153 @@
+"""A recording becomes a trace: what the servers of a real ensemble showed, in the vocabulary of the properties.
+
+Every event is somebody's word, and that is kept beside it: a line of a server's log, a packet, a disk, a client. What
+is not known is not invented: it is left out, and said in a note. If something is left out that would make the verdict
+wrong (a log that cannot be read, a history of unknown origin), the trace says that it is not complete, so the verdict
+is inconclusive.
+
+What is told of each server, and from what: `zabcheck.ensemble.trace.watch`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from invariants.chain import Chain
+from invariants.events import AckEpoch, End, Event, Header, Zxid
+from invariants.trace import dump
+from zabcheck.ensemble.recording import Fault, Lost
+from zabcheck.ensemble.trace.lives import Left, Lives, Moment, Received, read_lives
+from zabcheck.ensemble.trace.messages import Messages, Network
+from zabcheck.ensemble.trace.order import Bound, Turn, in_order
+from zabcheck.ensemble.trace.watch import Watch
+
+TRACE = "trace.jsonl"
+SOURCES = "trace.sources.jsonl"
+
+
+class Observation(Struct, frozen=True):
+    """A trace, with the source of each event, and notes: what is not known of the run, a sentence each.
+
+    `partial` says why the trace is not complete, if it is not. `holes` are those of these reasons by which something
+    may be missing in the middle of it, so that what is sound may seem to be a violation.
+    """
+
+    header: Header
+    events: tuple[Event, ...]
+    sources: tuple[str, ...]
+    notes: tuple[str, ...]
+    partial: tuple[str, ...]
+    holes: tuple[str, ...] = ()
+
+    def trace(self) -> Iterator[Event]:
+        """Header, events and end."""
+        yield self.header
+        yield from self.events
+        yield End(len(self.events), not self.partial)
+
+
+def observe(folder: Path) -> Observation:
+    """The trace of the recording in `folder`. O(records + lines of the logs). RecordingError if it is malformed."""
+    return observe_lives(read_lives(folder))
+
+
+def observe_lives(lives: Lives) -> Observation:
+    """The trace of a recording that was read already."""
+    return _Observer(lives).observe()
+
+
+def write_trace(observation: Observation, folder: Path) -> Path:
+    """Write the trace into `folder`, and the sources of its events beside it; gives the path of the trace.
+
+    Line k of the file of sources says where line k of the trace is from.
+    """
+    path = folder / TRACE
+    with path.open("wb") as file:
+        file.writelines(dump(observation.trace()))
+    with (folder / SOURCES).open("wb") as file:
+        for source in ("recording", *observation.sources, "recording"):
+            file.write(msgspec.json.encode({"source": source}) + b"\n")
+    return path
+
+
+class _Observer:
+    def __init__(self, lives: Lives) -> None:
+        self.lives = lives
+        self.events: list[Event] = []
+        self.sources: list[str] = []
+        self.notes: list[str] = []
+        self.messages = Messages(lives.names)
+        self.network = Network(lambda server: self.watches[server].incarnation)
+        self.watches = {
+            number: Watch(number, lives.names, self._emit, self.notes.append, self._snapshot_of)
+            for number in lives.by_server
+        }
+
+    def _emit(self, event: Event, source: str) -> None:
+        self.events.append(event)
+        self.sources.append(source)
+
+    def _snapshot_of(self, server: int, zxid: Zxid) -> Chain | None:
+        watch = self.watches.get(server)
+        if watch is None or watch.unknown:
+            return None
+        snapshot = watch.history.up_to(zxid)
+        return snapshot if not zxid.counter or snapshot.zxid == zxid else None
+
+    def observe(self) -> Observation:
+        for turn in in_order(self.lives):
+            self._take(turn)
+        self._leave_out()
+        # The last of what is missing may be the end of the recording, and everything before it is there.
+        end = [] if self.lives.complete else [self.lives.missing[-1]]
+        holes = self.lives.missing[: len(self.lives.missing) - len(end)]
+        for server in self.lives.by_server.values():
+            for life in server:
+                holes += life.log.problems
+        holes += [f"server {watch.server}: {watch.unknown}" for watch in self.watches.values() if watch.unknown]
+        run = self.lives.run
+        header = Header(1, run.servers, f"zookeeper-{run.zookeeper}", order="per-process")
+        return Observation(
+            header, tuple(self.events), tuple(self.sources), tuple(self.notes), (*holes, *end), tuple(holes)
+        )
+
+    def _take(self, turn: Turn) -> None:
+        """What a turn leads to: a message is received before what it leads to, and sent after what it tells of."""
+        life, what = turn.life, turn.what
+        if life is None:
+            assert not isinstance(what, Moment | Bound), "those are of a life"
+            if isinstance(what, Lost):
+                self._show(self.messages.lost(what), f"packet {what.packet}")
+            else:
+                self._show(self.network.event(what), "proxy" if isinstance(what, Fault) else "driver")
+            return
+        watch = self.watches[life.server]
+        match what:
+            case Bound.BEGIN:
+                watch.begin(life)
+            case Bound.END:
+                watch.end(life)
+            case Moment(what=Received(packet)):
+                self._show(self.messages.received(packet, life.incarnation), f"packet {packet.packet}")
+                watch.see(what.what)
+            case Moment(what=Left(packet)):
+                watch.see(what.what)
+                self._show(self.messages.sent(packet, life.incarnation), f"packet {packet.packet}")
+            case Moment():
+                watch.see(what.what)
+
+    def _show(self, event: Event | None, source: str) -> None:
+        if event is not None:
+            self._emit(event, source)
+
+    def _leave_out(self) -> None:
+        """Without the history of a leader, those of its followers would seem to be the only ones it could take."""
+        epochs = sorted(epoch for watch in self.watches.values() for epoch in watch.silent_epochs)
+        if not epochs:
+            return
+        self.notes.append(f"no ACK-E is told at all, for that of the leader of epoch {epochs[0]} is not known")
+        kept = [pair for pair in zip(self.events, self.sources, strict=True) if not isinstance(pair[0], AckEpoch)]
+        self.events = [event for event, _ in kept]
+        self.sources = [source for _, source in kept]

@@ -1,0 +1,474 @@
+"""One server as it is observed: what it must have had in its memory and on its disk, and so what its words mean.
+
+ZooKeeper says in its log what it broadcasts and delivers, but not what it delivers of an *initial history*: that it
+just has, when it is established as leader or is up to date as follower. So the history of a server is followed:
+
+- it starts with what was on its disk (all of the log, what was never committed too: that is accepted, not delivered);
+- at each election the server says how far its memory reaches;
+- the leader of its next iteration changes it: TRUNC cuts it, SNAP replaces it by the leader's, PROPOSAL adds to it;
+- what it proposes as leader is added.
+
+What `Learner.syncWithLeader` does with a PROPOSAL and its COMMIT before NEWLEADER depends on how it began:
+
+- after SNAP and TRUNC a committed transaction is applied at once, without a line in the log;
+- after DIFF it is delivered when the server is up to date, with a line for each (3.6.3, 3.8.0), or it is logged and
+  applied at NEWLEADER, without a line (since 3.8.4 and 3.9.1: then the log says "It took … to persist and commit …").
+
+In both cases NEWLEADER's acknowledgement covers what was committed by then, and a proposal that is still outstanding
+is acknowledged by itself.
+"""
+
+from collections.abc import Callable, Iterable
+
+from invariants.chain import EMPTY, Chain
+from invariants.events import (
+    Accept,
+    AckEpoch,
+    Adopt,
+    Broadcast,
+    ClientAck,
+    CommitEpoch,
+    Crash,
+    Deliver,
+    Establish,
+    Event,
+    FinalRead,
+    Halt,
+    Promise,
+    Ready,
+    Recover,
+    Restore,
+    Truncate,
+    Txn,
+    Zxid,
+)
+from zabcheck.ensemble.recording import Acknowledged, Disk, Exited, Read, Sent, Stopped
+from zabcheck.ensemble.trace.lives import LEADING_SYNCHRONIZATION, Iteration, Left, Life, Received, Said, Told
+from zabcheck.ensemble.trace.names import Names
+from zabcheck.ensemble.trace.server_log import (
+    Delivering,
+    Election,
+    Failure,
+    NewLeader,
+    Phase,
+    Proposing,
+    Snapshot,
+    State,
+    Supporters,
+    UpToDate,
+)
+
+Emit = Callable[[Event, str], None]
+"""Takes an event, and who says so."""
+
+
+class Sync:
+    """A follower's synchronisation with its leader, packet by packet."""
+
+    def __init__(self, history: Chain, iteration: Iteration) -> None:
+        self.iteration = iteration
+        self.epoch: int | None = None
+        self.kind = ""  # DIFF, TRUNC or SNAP
+        self.applied = history  # in memory
+        self.kept = history  # what the old history and the new one have in common
+        self.pending: list[Txn] = []  # proposed, and not applied
+        self.committed: list[Zxid] = []
+        self.adopted: Chain | None = None  # what NEWLEADER's acknowledgement covers
+        self.said_so = False  # that it received NEWLEADER
+        self.acknowledged = False
+        self.over = False  # UPTODATE has come
+
+    @property
+    def at_once(self) -> bool:
+        """Whether a committed transaction is applied at once."""
+        return self.kind in ("SNAP", "TRUNC") or self.iteration.forced
+
+    def commit(self, zxid: Zxid) -> None:
+        """A COMMIT before UPTODATE."""
+        if self.adopted is None and self.at_once:
+            if self.pending and self.pending[0].zxid == zxid:
+                self.applied = self.applied.append(self.pending.pop(0))
+        else:
+            self.committed.append(zxid)
+
+    def new_leader(self) -> None:
+        """NEWLEADER: what was committed by now is adopted."""
+        adopted = self.applied
+        while self.pending and self.pending[0].zxid in self.committed:
+            self.committed.remove(self.pending[0].zxid)
+            adopted = adopted.append(self.pending.pop(0))
+        self.adopted = adopted
+        if self.iteration.persisted:
+            self.applied = adopted
+
+    def history(self) -> Chain:
+        """All that is in its log, or will be soon."""
+        history = self.applied if self.adopted is None else self.adopted
+        for txn in self.pending:
+            history = history.append(txn)
+        return history
+
+
+class Watch:
+    """What is known of one server while its moments are gone through. `snapshot_of` gives a leader's history."""
+
+    def __init__(
+        self, server: int, names: Names, emit: Emit, note: Callable[[str], None], snapshot_of: "SnapshotOf"
+    ) -> None:
+        self.server = server
+        self.incarnation = 0
+        self.history = EMPTY  # in memory, and what will be
+        self.unknown = ""  # why the history is not known, if it is not
+        self.silent_epochs: list[int] = []  # that it led without an `AckEpoch` that can be told
+        self._names = names
+        self._emit_to = emit
+        self._note_to = note
+        self._snapshot_of = snapshot_of
+        self._shown = EMPTY  # the durable history as `Adopt` and `Accept` told it
+        self._fallback = EMPTY  # the history before a synchronisation that failed
+        self._inherited = EMPTY  # what came by SNAP: its transactions are inferred
+        self._snapshot = Zxid(0, 0)  # the latest on its disk
+        self._unsettled = False  # a synchronisation changed the disk, and may not have been completed
+        self._current_epoch = 0  # f.a
+        self._promised = 0  # f.p, as far as it was told
+        self._delivered: dict[Txn, None] = {}  # in this incarnation
+        self._sync: Sync | None = None
+        self._file = ""
+        self._proposed: dict[Zxid, Txn] = {}  # what it was asked to accept
+
+    # Telling.
+
+    def _emit(self, event: Event, source: str) -> None:
+        self._emit_to(event, source)
+
+    def _note(self, text: str) -> None:
+        self._note_to(f"server {self.server}: {text}")
+
+    def _at(self, number: int) -> str:
+        return f"{self._file}:{number}"
+
+    # The life of a server.
+
+    def begin(self, life: Life) -> None:
+        """An incarnation starts, with what is on its disk."""
+        self.incarnation = life.incarnation
+        self._file = life.log.file
+        self._delivered = {}
+        self._sync = None
+        if life.incarnation:
+            self._emit(Recover(self.server, life.incarnation), "driver")
+        if life.wiped:
+            self._note(f"its disk was wiped before incarnation {life.incarnation}, so it may have forgotten promises")
+            self.history = self._inherited = EMPTY
+            self._snapshot = Zxid(0, 0)
+            self._current_epoch = self._promised = 0
+            self._unsettled = True
+        elif life.before is not None:
+            self.history = self._from_disk(life.before)
+            self._snapshot = _latest(life.before)
+            if life.before.current_epoch is not None:
+                self._current_epoch = life.before.current_epoch
+        elif life.incarnation:
+            self._note(f"what was on its disk before incarnation {life.incarnation} was not recorded")
+        self._fallback = self.history
+
+    def _from_disk(self, disk: Disk) -> Chain:
+        """What a server has that starts with this disk: its last snapshot, and what its log has after it."""
+        up_to = _latest(disk)
+        logged = Chain.of(self._ascending(disk))
+        known = max((self.history, self._shown), key=lambda chain: chain.up_to(up_to).zxid).up_to(up_to)
+        if not known.starts_with(self._inherited) or logged.starts_with(self._inherited):
+            self._inherited = EMPTY
+        base = known if known.zxid >= logged.up_to(up_to).zxid else logged.up_to(up_to)
+        for txn in logged.after(logged.up_to(base.zxid).length):
+            base = base.append(txn)
+        return base
+
+    def _ascending(self, disk: Disk) -> Iterable[Txn]:
+        """The log's transactions; a repeated run of zxids counts once, as when ZooKeeper reads it."""
+        last, repeated = Zxid(0, 0), 0
+        for logged in disk.log:
+            txn = self._names.txn(logged)
+            if txn.zxid > last:
+                last = txn.zxid
+                yield txn
+            else:
+                repeated += 1
+        if repeated:
+            self._note(f"after incarnation {disk.incarnation} its log holds {repeated} records of zxids it had before")
+
+    def end(self, life: Life) -> None:
+        """An incarnation ended; its disk tells what it accepted without telling anybody."""
+        if life.after is not None:
+            self._settle(life.after)
+        if life.ended is None or isinstance(life.ended, Stopped):
+            return
+        if isinstance(life.ended, Exited) and life.last:
+            failures = [line for line in life.log.lines if isinstance(line, Failure)]
+            reason = f": {failures[-1].message}" if failures else ""
+            self._emit(Halt(self.server, self.incarnation, f"exit code {life.ended.code}{reason}"), "driver")
+        else:
+            self._emit(Crash(self.server, self.incarnation), "driver")
+
+    def _settle(self, disk: Disk) -> None:
+        durable = self._from_disk(disk)
+        source = f"disk of server {self.server} after incarnation {disk.incarnation}"
+        sync = self._sync
+        if sync is not None and sync.said_so and not sync.acknowledged and disk.current_epoch == sync.epoch:
+            assert sync.epoch is not None
+            self._adopt(sync, sync.epoch, durable, source)
+        elif disk.current_epoch == self._current_epoch:
+            self._accept_up_to(durable, source)
+
+    def _accept_up_to(self, durable: Chain, source: str) -> None:
+        """What is durable and was not told of yet was accepted without an answer that anybody saw."""
+        if not durable.starts_with(self._shown):
+            return
+        for txn in durable.after(self._shown.length):
+            if txn.zxid.epoch != self._current_epoch:
+                return
+            self._accept(txn, source)
+
+    def _accept(self, txn: Txn, source: str) -> None:
+        self._shown = self._shown.append(txn)
+        self._emit(Accept(self.server, self.incarnation, self._current_epoch, txn), source)
+
+    # Moments.
+
+    def see(self, what: Said | Received | Left | Told) -> None:
+        """Take one moment in."""
+        match what:
+            case Said(line, iteration):
+                self._hear(line, iteration)
+            case Received(packet):
+                if self._sync is not None and self._sync.iteration.connection == packet.connection:
+                    self._receive(self._sync, packet)
+            case Left(packet):
+                self._send(packet)
+            case Told(Acknowledged() as record, path):
+                self._acknowledge(record, path)
+            case Told(Read() as record):
+                self._read(record)
+
+    def _hear(self, line: object, iteration: Iteration) -> None:
+        match line:
+            case State(_, _, role):
+                self._sync = Sync(self.history, iteration) if role == "following" else None
+            case Election(number, _, zxid):
+                self._reach(Zxid.unpack(zxid), self._at(number))
+            case Phase(number, _, text) if text == LEADING_SYNCHRONIZATION:
+                self._lead(iteration, self._at(number))
+            case Supporters(number, _, zxid):
+                self._establish(zxid >> 32, self._at(number))
+            case Proposing() as proposing:
+                txn = self._names.txn(proposing)
+                epoch = txn.zxid.epoch if iteration.epoch is None else iteration.epoch
+                self._append(txn)
+                self._emit(Broadcast(self.server, self.incarnation, epoch, txn), self._at(proposing.number))
+            case Delivering() as delivering:
+                self._deliver(self._names.txn(delivering), self._at(delivering.number))
+            case Snapshot(_, _, zxid):
+                self._snapshot = max(self._snapshot, Zxid.unpack(zxid))
+            case NewLeader() if self._sync is not None:
+                self._sync.said_so = True
+            case UpToDate(number) if self._sync is not None:
+                self._up_to_date(self._sync, self._at(number))
+
+    def _append(self, txn: Txn) -> None:
+        """It is added to the history; a transaction that comes again, or out of order, is not."""
+        self._proposed[txn.zxid] = txn
+        if txn.zxid > self.history.zxid:
+            self.history = self.history.append(txn)
+
+    def _reach(self, zxid: Zxid, source: str) -> None:
+        """An election: the server's memory reaches up to `zxid`, or that is the start of an epoch without any."""
+        known = [self.history.up_to(zxid), self._fallback.up_to(zxid)]
+        reached = next((chain for chain in known if chain.zxid == zxid), None)
+        if reached is None:
+            reached = known[0]
+            if zxid.counter:
+                self._forget(f"at {source} it says that its memory reaches up to {zxid}, where that is from is unknown")
+        self.history = self._fallback = reached
+        self._accept_up_to(reached, source)
+
+    def _forget(self, why: str) -> None:
+        if not self.unknown:
+            self.unknown = why
+            self._note(why)
+
+    # As follower.
+
+    def _receive(self, sync: Sync, packet: Sent) -> None:
+        zxid = Zxid.unpack(packet.zxid & 0xFFFF_FFFF_FFFF_FFFF)
+        match packet.kind:
+            case "LEADERINFO":
+                sync.epoch = zxid.epoch
+            case "DIFF" | "TRUNC" | "SNAP" if not sync.kind:
+                sync.kind = packet.kind
+                self._begin_sync(sync, packet, zxid)
+            case "PROPOSAL" if packet.txn is not None:
+                txn = self._names.txn(packet.txn)
+                self._proposed[txn.zxid] = txn
+                if sync.over:
+                    self._append(txn)
+                elif txn.zxid > sync.history().zxid:
+                    sync.pending.append(txn)
+                    self._unsettled = self._unsettled or sync.adopted is None
+            case "COMMIT" if not sync.over:
+                sync.commit(zxid)
+            case "NEWLEADER":
+                sync.epoch = zxid.epoch
+                sync.new_leader()
+            case "UPTODATE":
+                sync.over = True
+        if not sync.over or packet.kind == "UPTODATE":
+            self.history = sync.history()
+
+    def _begin_sync(self, sync: Sync, packet: Sent, zxid: Zxid) -> None:
+        if packet.kind == "TRUNC":
+            if self._snapshot.counter and self._snapshot > zxid:
+                # It cuts its log, and then loads its memory from disk: from the latest snapshot on.
+                self._note(f"told to truncate after {zxid}, it goes on from its snapshot up to {self._snapshot}")
+                zxid = self._snapshot
+            sync.applied = sync.kept = self.history.up_to(zxid)
+            self._unsettled = True
+        elif packet.kind == "SNAP":
+            snapshot = self._snapshot_of(packet.sender, zxid)
+            self._unsettled = True
+            if snapshot is None:
+                self._forget(f"it got a snapshot up to {zxid} from server {packet.sender}, whose history is unknown")
+                return
+            self._note(f"what its snapshot up to {zxid} holds is inferred from the history of server {packet.sender}")
+            sync.kept = sync.applied.common_prefix(snapshot)
+            sync.applied = self._inherited = snapshot
+
+    def _send(self, packet: Sent) -> None:
+        sync = self._sync
+        source = f"packet {packet.packet}"
+        if sync is None or sync.iteration.connection != packet.connection:
+            if packet.kind == "LEADERINFO":
+                self._promise(packet.zxid >> 32, source)
+        elif packet.kind == "ACKEPOCH" and sync.epoch is not None:
+            if packet.epoch is not None and packet.epoch >= 0:
+                self._promise(sync.epoch, source)
+                self._ack_epoch(sync.epoch, packet.epoch, source)
+        elif packet.kind == "ACK" and sync.adopted is not None and sync.epoch is not None:
+            self._acknowledge_proposal(sync, sync.epoch, Zxid.unpack(packet.zxid), source)
+
+    def _promise(self, epoch: int, source: str) -> None:
+        if epoch > self._promised:
+            self._promised = epoch
+            self._emit(Promise(self.server, self.incarnation, epoch), source)
+
+    def _ack_epoch(self, epoch: int, current_epoch: int, source: str) -> bool:
+        """Whether it could be told what history the server provides."""
+        history = self.history
+        if self.unknown or (self._unsettled and history != self._shown):
+            self._note(f"what history it provided for epoch {epoch} is not told: a synchronisation had not ended")
+            return False
+        told = history.zxid, history.length, history.hash
+        self._emit(AckEpoch(self.server, self.incarnation, epoch, current_epoch, *told), source)
+        return True
+
+    def _acknowledge_proposal(self, sync: Sync, epoch: int, zxid: Zxid, source: str) -> None:
+        assert sync.adopted is not None
+        if not sync.acknowledged:
+            sync.acknowledged = True
+            self._adopt(sync, epoch, sync.adopted, source)
+        if not zxid.counter or zxid <= self._shown.zxid:
+            return
+        txn = self._proposed.get(zxid)
+        if txn is None:
+            self._note(f"{source} acknowledges {zxid}, which it was never asked to accept")
+        else:
+            self._accept(txn, source)
+
+    def _adopt(self, sync: Sync, epoch: int, history: Chain, source: str) -> None:
+        if not history.starts_with(self._shown):
+            common = history.common_prefix(self._shown)
+            self._emit(Truncate(self.server, self.incarnation, common.zxid, common.length), source)
+        self._take_epoch(epoch, history, source)
+
+    def _take_epoch(self, epoch: int, history: Chain, source: str) -> None:
+        self._current_epoch = epoch
+        self._shown = history
+        self._unsettled = False
+        told = history.zxid, history.length, history.hash
+        if not self.unknown:
+            self._emit(Adopt(self.server, self.incarnation, epoch, *told), source)
+
+    def _up_to_date(self, sync: Sync, source: str) -> None:
+        if sync.epoch is None:
+            self._note(f"{source}: in which epoch it is up to date is unknown")
+        else:
+            self._emit(CommitEpoch(self.server, self.incarnation, sync.epoch), source)
+        applied = sync.applied
+        first = sync.iteration.first_delivery
+        if first is not None and applied.zxid >= Zxid.unpack(first):
+            cut = applied.prefix(max(0, applied.up_to(Zxid.unpack(first)).length - 1))
+            self._note(f"{source}: {applied.length - cut.length} transactions it had are delivered later, with a line")
+            applied = cut
+        self._deliver_initial(applied, source)
+
+    # As leader.
+
+    def _lead(self, iteration: Iteration, source: str) -> None:
+        """A quorum has told its histories: the leader's own is the initial one."""
+        epoch = iteration.epoch
+        if epoch is None:
+            self._note(f"{source}: in which epoch it leads is unknown")
+            return
+        self._promise(epoch, source)
+        if not self._ack_epoch(epoch, self._current_epoch, source):
+            self.silent_epochs.append(epoch)
+        self._take_epoch(epoch, self.history, source)
+
+    def _establish(self, epoch: int, source: str) -> None:
+        self._emit(Establish(self.server, self.incarnation, epoch), source)
+        self._deliver_initial(self.history, source)
+        self._emit(Ready(self.server, self.incarnation, epoch), source)
+
+    # Deliveries and answers.
+
+    def _deliver_initial(self, history: Chain, source: str) -> None:
+        """Deliver what it has and did not deliver yet in this incarnation."""
+        if self.unknown:
+            return
+        base = self._inherited
+        if base and history.starts_with(base) and any(txn not in self._delivered for txn in base):
+            self._emit(Restore(self.server, self.incarnation, base.zxid, base.length, base.hash), source)
+            self._delivered.update(dict.fromkeys(base))
+        for txn in history:
+            if txn not in self._delivered:
+                self._deliver(txn, source)
+
+    def _deliver(self, txn: Txn, source: str) -> None:
+        self._delivered[txn] = None
+        self._emit(Deliver(self.server, self.incarnation, txn), source)
+
+    def _acknowledge(self, record: Acknowledged, path: str) -> None:
+        source = f"client {record.client}, write {record.number}"
+        zxid = Zxid.unpack(record.zxid)
+        txn = self._names.find(zxid, path)
+        if txn is None:
+            self._note(f"{source} was acknowledged as {zxid}, which no log, packet or disk has")
+        else:
+            self._emit(ClientAck(self.server, self.incarnation, txn), source)
+
+    def _read(self, record: Read) -> None:
+        txns = []
+        for path, zxid in sorted(record.nodes, key=lambda node: (node[1], node[0])):
+            txn = self._names.find(Zxid.unpack(zxid), path)
+            if txn is None:
+                self._note(f"the final read has {path} of {Zxid.unpack(zxid)}, which no log, packet or disk has")
+            else:
+                txns.append(txn)
+        self._emit(FinalRead(self.server, self.incarnation, tuple(txns)), "final read")
+
+
+def _latest(disk: Disk) -> Zxid:
+    """The zxid of the latest snapshot; the start of all for none."""
+    return Zxid.unpack(max(disk.snapshots, default=0))
+
+
+SnapshotOf = Callable[[int, Zxid], Chain | None]

@@ -1,0 +1,142 @@
+"""What is said of one run, from its recording: the properties, what else is wrong, the steps, and what is known."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from invariants import Accept, AckEpoch, Adopt, Verdict, check
+from zabcheck.ensemble.recording import Acknowledged, AnyRecord, Asked, RecordingError, Sent
+from zabcheck.ensemble.rules.steps import Judgement
+from zabcheck.ensemble.rules.steps import judge as judge_packets
+from zabcheck.ensemble.trace.lives import Lives, read_lives
+from zabcheck.ensemble.trace.observe import Observation, observe_lives
+from zabcheck.ensemble.verdict.findings import Coverage, Finding, coverage, findings
+from zabcheck.ensemble.verdict.known_issues import Forgot, Recognised, recognise
+
+SEVEREST = ("durability", "final agreement")
+"""The properties whose violation loses data; of several violations one of these is told first."""
+SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
+"""The kinds of findings that count as wrong; the others are told, but may be what a fault leads to."""
+
+
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
+
+
+class Counts(NamedTuple):
+    """How many writes clients asked for, how many were acknowledged, and in how many epochs somebody led."""
+
+    asked: int
+    acknowledged: int
+    epochs: int
+
+
+class Judged(NamedTuple):
+    """One run, judged."""
+
+    folder: Path
+    zookeeper: str
+    schedule: dict[str, Any] | None
+    observation: Observation
+    verdicts: list[Verdict]
+    findings: list[Finding]
+    steps: Judgement
+    known: list[Recognised]
+    coverage: list[Coverage]
+    counts: Counts
+    unsure: tuple[str, ...] = ()
+    """What would be violated if the trace had no holes, a sentence each."""
+
+    @property
+    def violated(self) -> list[str]:
+        """The names of the properties that are violated, the severest first."""
+        names = [verdict.property for verdict in self.verdicts if verdict.status == "violated"]
+        return sorted(names, key=lambda name: SEVEREST.index(name) if name in SEVEREST else len(SEVEREST))
+
+    @property
+    def wrong(self) -> list[str]:
+        """What is wrong, by name, the severest first: properties, then kinds of findings."""
+        kinds = [finding.kind for finding in self.findings if _counts(finding)]
+        return list(dict.fromkeys([*self.violated, *kinds]))
+
+    @property
+    def noticed(self) -> list[str]:
+        """What is told besides, by name: exceptions in logs, and rules that packets do not keep."""
+        errors = [_NUMBERS.sub("…", each.text.partition("\n")[0]) for each in self.findings if not _counts(each)]
+        return list(dict.fromkeys([*self.unsure, *errors, *(each.name for each in self.steps.divergences)]))
+
+
+def _counts(finding: Finding) -> bool:
+    """Whether it counts as wrong. That a fresh server does not start is no fault of Zab: its disk was empty."""
+    return finding.kind in SERIOUS and (finding.kind, finding.incarnation) != ("could not start", 0)
+
+
+def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
+    """Judge the recording in `folder`, by these properties (None: by all). O(records and lines of logs).
+
+    RecordingError if it cannot be read.
+    """
+    try:
+        return _judge(folder, properties)
+    except RecordingError:
+        raise
+    except ValueError as error:  # a zxid that is none
+        raise RecordingError(f"{folder}: {error}") from None
+
+
+def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
+    lives: Lives = read_lives(folder)
+    observation = observe_lives(lives)
+    verdicts, unsure = believed(check(observation.trace(), properties), observation.holes)
+    found = findings(lives, observation)
+    steps = judge_packets(lives.records)
+    version = lives.run.zookeeper
+    known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts)), observation.notes))
+    covered = coverage(lives, observation)
+    schedule = lives.run.schedule
+    counts = counts_of(lives.records)
+    return Judged(folder, version, schedule, observation, verdicts, found, steps, known, covered, counts, unsure)
+
+
+def counts_of(records: Sequence[AnyRecord]) -> Counts:
+    """What a recording says of its clients and epochs."""
+    epochs = {each.zxid >> 32: None for each in records if isinstance(each, Sent) and each.kind == "NEWLEADER"}
+    asked, acknowledged = (sum(isinstance(each, kind) for each in records) for kind in (Asked, Acknowledged))
+    return Counts(asked, acknowledged, len(epochs))
+
+
+def believed(verdicts: Sequence[Verdict], holes: Sequence[str]) -> tuple[list[Verdict], tuple[str, ...]]:
+    """The verdicts on a trace with these holes, and what would be violated without them.
+
+    What is missing in the middle of a trace can make a violation of what is sound, so none is believed then.
+    """
+    if not holes:
+        return [*verdicts], ()
+    violated = [verdict.property for verdict in verdicts if verdict.status == "violated"]
+    unsure = tuple(
+        f"{name} seems to be violated, but of the run something is not known: {holes[0]}" for name in violated
+    )
+    believed = [
+        replace(verdict, status="inconclusive", violation=None) if verdict.property in violated else verdict
+        for verdict in verdicts
+    ]
+    return believed, unsure
+
+
+def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Forgot]:
+    """Who told of less than it had, if that breaks invariant 4. O(events)."""
+    for verdict in verdicts:
+        witness = verdict.violation.witness[0] if verdict.violation is not None else None
+        if verdict.property != "invariant 4" or not isinstance(witness, AckEpoch):
+            continue
+        before: Adopt | Accept | None = None
+        for event in observation.events:
+            if event == witness:
+                break
+            if isinstance(event, Adopt | Accept) and event.process == witness.process:
+                before = event
+        if before is not None:
+            had = before.zxid if isinstance(before, Adopt) else before.txn.zxid
+            yield Forgot(witness.process, witness.zxid, had, before.incarnation != witness.incarnation)

@@ -1,0 +1,38 @@
+"""What stands before and after the report of a scenario: what it is about, and whether its outcome came about."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen
+
+
+def render_about(
+    name: str, title: str, source: str, shows: str, outcome: Sequence[str], ascii_only: bool | None = None
+) -> RenderableType:
+    """What a scenario is about, and what has to come of it."""
+
+    def draw(pen: Pen) -> Iterator[RenderableType]:
+        yield pen.write(f"{name}: {title}", BOLD)
+        yield pen.write(source, DIM)
+        yield Text()
+        yield pen.write(shows)
+        yield Text()
+        yield pen.write("What has to come of it", BOLD)
+        yield from (pen.write(f"- {each}") for each in outcome)
+
+    return Drawing(draw, ascii_only)
+
+
+def render_outcome(unmet: Sequence[str], ascii_only: bool | None = None) -> RenderableType:
+    """Whether the outcome came about; if not, what came instead."""
+
+    def draw(pen: Pen) -> Iterator[RenderableType]:
+        if not unmet:
+            yield pen.write("All of it came about.", BOLD)
+            return
+        yield pen.write("Something else came of it:", RED)
+        yield from (pen.write(f"- {each}") for each in unmet)
+
+    return Drawing(draw, ascii_only)

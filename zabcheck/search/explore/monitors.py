@@ -1,0 +1,213 @@
+"""What the properties still need to know, as a number; and what the events of a step make of it.
+
+The properties are judged by their own judges: one for those that read the same record, one for each of the others, so
+that each knows little and has few states. A judge that has been shown some events is kept, and its number stands for
+it; one that still knows the same (`invariants.identity`) has the same number. What all of them know together is a
+*ghost*, a number too. Every state is judged as if the trace ended in it, so a property is violated in the first state
+in which it is.
+
+In the parts of a state every process is in its first incarnation; here they are numbered as in the trace.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from invariants import Broadcast, Crash, Establish, Event, Invariant, Judge, Local
+from invariants.epoch_uniqueness import EpochUniqueness
+from invariants.identity import identity
+from invariants.quorums import Quorums
+from zabcheck.search.explore.components import NOTHING, CannotTellApart, Names, Parts
+from zabcheck.search.explore.journal import Journal
+from zabcheck.search.goals import Goals
+
+Group = tuple[type[Invariant], ...]
+_ONE_RECORD = ("core", "causality", "ladis")
+
+
+def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
+    """Those of DSN 2011, III and of LADIS 2008 together, each other one by itself."""
+    together = tuple(kind for kind in properties if kind.group in _ONE_RECORD)
+    alone = [(kind,) for kind in properties if kind.group not in _ONE_RECORD]
+    return [*([together] if together else []), *alone]
+
+
+class OncePerEpoch(EpochUniqueness):
+    """Stricter than epoch uniqueness: nor may the same process, in one incarnation, be established for an epoch twice.
+
+    So who it was need not be remembered, which makes for fewer states. Where this holds, epoch uniqueness does; where
+    it is broken by a process alone, the search has to be repeated with that.
+    """
+
+    def _establish(self, event: Establish) -> bool:
+        before = self.leaders.get(event.epoch, ())
+        super()._establish(event)
+        if before and self.lowest is None:
+            self.leaders[event.epoch] = (event, event)
+            self.lowest = event.epoch
+        return bool(before)
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        return frozenset(self.leaders)
+
+
+class _Known(NamedTuple):
+    """A judge, and the incarnation that each process is in."""
+
+    judge: Judge
+    incarnations: tuple[int, ...]
+
+
+class _Group:
+    """What one group of properties knows, by number; number 0 is what it knows at the start."""
+
+    def __init__(self, group: Group, quorums: Quorums) -> None:
+        judge = Judge(group, quorums=quorums)
+        self.looks_at = frozenset(judge.observers) | {Crash}
+        self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
+        self.broken: list[str | None] = [None]
+        self.exercised: dict[str, bool] = {kind.name: False for kind in group}
+        self._known = [_Known(judge, (0,) * (quorums.size + 1))]
+        self._ids: dict[Hashable, int] = {(None, self._identity(self._known[0])): 0}
+        self._next: dict[tuple[int, int], int] = {}
+
+    def after(self, number: int, events: int, shown: Sequence[Event]) -> int:
+        """What is known after the events of this number. O(1) if that was asked before."""
+        key = (number, events)
+        found = self._next.get(key)
+        if found is None:
+            found = self._next[key] = self._observe(number, shown)
+        return found
+
+    def known(self, number: int) -> _Known:
+        """What this number stands for."""
+        return self._known[number]
+
+    def _observe(self, number: int, events: Sequence[Event]) -> int:
+        seen = [event for event in events if type(event) in self.looks_at]
+        if not seen:
+            return number
+        before = self._known[number]
+        judge, incarnations = before.judge.fork(), list(before.incarnations)
+        for event in seen:
+            if self.reads_sequences and isinstance(event, Broadcast) and event.txn in judge.record.sent:
+                raise CannotTellApart(f"{event.txn} is broadcast twice, and the properties tell no runs apart by that")
+            if isinstance(event, Local):
+                judge.observe(replace(event, incarnation=incarnations[event.process]))
+                incarnations[event.process] += isinstance(event, Crash)
+        verdicts = judge.finish()
+        for verdict in verdicts:
+            self.exercised[verdict.property] |= verdict.judged > 0
+        broken = next((verdict.property for verdict in verdicts if verdict.status == "violated"), None)
+        after = _Known(judge, tuple(incarnations))
+        identity_ = (broken, None if broken else self._identity(after))
+        known = self._ids.get(identity_)
+        if known is None:
+            known = self._ids[identity_] = len(self._known)
+            self._known.append(after)
+            self.broken.append(broken)
+        return known
+
+    def _identity(self, known: _Known) -> Hashable:
+        return identity(known.judge, known.incarnations)
+
+
+class Ghosts:
+    """What the properties know together. Number 0 is what they know at the start.
+
+    Unless it has to be `exact`, `OncePerEpoch` stands for epoch uniqueness.
+    """
+
+    def __init__(
+        self, properties: Sequence[type[Invariant]], quorums: Quorums, parts: Parts, journal: Journal, *, exact: bool
+    ) -> None:
+        self.journal = journal
+        self._parts = parts
+        groups = groups_of([OncePerEpoch if kind is EpochUniqueness and not exact else kind for kind in properties])
+        self._groups = [_Group(group, quorums) for group in groups]
+        reading = (i for i, group in enumerate(groups) if any(kind.reads_sequences for kind in group))
+        self._reading = next(reading, None)
+        self.broken: list[str | None] = [None]
+        """By number: the property that is violated."""
+        self._ghosts: list[tuple[int, ...]] = [(0,) * len(self._groups)]
+        self._ids: dict[tuple[int, ...], int] = {self._ghosts[0]: 0}
+        self._next: dict[tuple[int, int], int] = {}
+        self._came_from: list[tuple[int, int]] = [(0, NOTHING)]
+        """By number: the ghost before, and the number of the events that led from there."""
+        self._renamed: dict[tuple[int, Names], int] = {}
+        self.goals: dict[str, None] = {}
+        """The goals that some run reached; for each ghost one run is watched, the first that led there."""
+        self._goals = [(Goals(quorums), (0,) * (quorums.size + 1))]
+
+    def __len__(self) -> int:
+        return len(self._ghosts)
+
+    @property
+    def exercised(self) -> dict[str, bool]:
+        """By property: whether there was anything to judge in some state."""
+        return {name: was for group in self._groups for name, was in group.exercised.items()}
+
+    def after(self, ghost: int, events: int) -> int:
+        """What is known after the events of this number. O(1) if that was asked before."""
+        key = (ghost, events)
+        found = self._next.get(key)
+        if found is None:
+            self.journal.append(("ghosts", key))
+            found = self._next[key] = self._after(ghost, events)
+        return found
+
+    def _after(self, ghost: int, events: int) -> int:
+        shown = self._parts.events[events]
+        known = zip(self._ghosts[ghost], self._groups, strict=True)
+        after = tuple(group.after(number, events, shown) for number, group in known)
+        goals = self._watched(ghost, shown)
+        found = self._ids.get(after)
+        if found is None:
+            found = self._ids[after] = len(self._ghosts)
+            self._ghosts.append(after)
+            self._goals.append(goals)
+            self._came_from.append((ghost, events))
+            each = (group.broken[number] for number, group in zip(after, self._groups, strict=True))
+            self.broken.append(next((broken for broken in each if broken is not None), None))
+        return found
+
+    def _watched(self, ghost: int, events: Sequence[Event]) -> tuple[Goals, tuple[int, ...]]:
+        """What the goals know after these events, and the incarnations."""
+        before, incarnations_before = self._goals[ghost]
+        goals, incarnations = before.fork(), list(incarnations_before)
+        for event in events:
+            observe = goals.observers.get(type(event))
+            if observe is not None and isinstance(event, Local):
+                observe(replace(event, incarnation=incarnations[event.process]))
+                incarnations[event.process] += isinstance(event, Crash)
+        self.goals |= goals.reached
+        return goals, tuple(incarnations)
+
+    def sequences(self, ghost: int) -> tuple[int, Judge, tuple[int, ...]] | None:
+        """A judge that has the delivered sequences on record, its number, and the incarnations of the processes.
+
+        None if no property reads these.
+        """
+        if self._reading is None:
+            return None
+        number = self._ghosts[ghost][self._reading]
+        return number, *self._groups[self._reading].known(number)
+
+    def renamed(self, ghost: int, names: Names) -> int:
+        """What is known if every process had its new name from the start. O(1) if that was asked before."""
+        if not ghost:
+            return ghost
+        found = self._renamed.get((ghost, names))
+        if found is not None:
+            return found
+        self.journal.append(("ghosts renamed", (ghost, names)))
+        waiting: list[int] = []
+        while ghost and (ghost, names) not in self._renamed:
+            waiting.append(ghost)
+            ghost = self._came_from[ghost][0]
+        found = self._renamed[ghost, names] if ghost else 0
+        for each in reversed(waiting):
+            events = self._parts.renamed_events(self._came_from[each][1], names)
+            found = self._renamed[each, names] = self.after(found, events)
+        return found

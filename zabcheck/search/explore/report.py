@@ -1,0 +1,137 @@
+"""What an exhaustive search has shown, in words: what was proved, within which bounds, and what they switched off."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from rich.console import RenderableType
+from rich.text import Text
+
+from zabcheck.text.pen import BOLD, Drawing, Pen
+from zabcheck.text.words import counted
+
+CHAIN_BITS = 63
+"""Of the hash by which two histories are told apart."""
+
+
+_TRAPS = {
+    "trap": "from some state a leader that nobody disturbs does not get on, and nothing is left to be done",
+    "lasso": "from some state a leader that nobody disturbs does not get on, and that goes on for ever",
+    "late": "from some state a leader that nobody disturbs gets on only later than it should",
+    "raised": "from some state the protocol's code raises, although nobody disturbs it",
+}
+"""By the kind of trap (`zabcheck.search.explore.liveness`)."""
+
+
+class Exploration(Struct, frozen=True):
+    """An exhaustive search as data. `seconds` is CPU time.
+
+    `whole`: every state was gone on from. `steps`: those of the counterexample, 0 if there is none. `tried`: no run of
+    up to so many steps breaks anything. `certified`: the steps of the run that was to be certified, or 0.
+    `followed`: from how many pairs of a state and a leader with a quorum it was followed what that leads to when nobody
+    disturbs it, 0 if that was not asked; `trap`: what came of the first that does not get on.
+    `switched_off`: how many different moves each bound forbade. `exercised`: the properties that had something to judge
+    in some state; `unexercised`: the others. `goals`: those that were seen to be reached; `unreached`: the others.
+    `symmetry`: whether states that differ in the names of processes alone were taken for one; `reduction`: whether only
+    one order of moves that commute was tried.
+    """
+
+    protocol: str
+    mutant: str | None
+    bounds: str
+    settings: tuple[str, ...]
+    symmetry: bool
+    reduction: bool
+    states: int
+    transitions: int
+    depth: int
+    parts: int
+    whole: bool
+    broken: str | None
+    steps: int
+    tried: int
+    certified: int
+    followed: int
+    trap: str | None
+    exercised: tuple[str, ...]
+    unexercised: tuple[str, ...]
+    goals: tuple[str, ...]
+    unreached: tuple[str, ...]
+    switched_off: Mapping[str, int]
+    seconds: float
+
+
+def render(found: Exploration) -> RenderableType:
+    """A few sentences."""
+    return Drawing(lambda pen: _lines(pen, found), None)
+
+
+def _lines(pen: Pen, found: Exploration) -> Sequence[Text]:
+    return [pen.write(line, BOLD if not number else "") for number, line in enumerate(sentences(found))]
+
+
+def sentences(found: Exploration) -> list[str]:
+    """What was shown first, then how."""
+    what = found.protocol + (f" with mutant {found.mutant}" if found.mutant else "")
+    within = ", ".join([found.bounds, *found.settings])
+    rate = f"{found.transitions / found.seconds:,.0f} transitions a CPU second" if found.seconds else ""
+    size = (
+        f"{counted(found.states, 'state', 'states')}"
+        + (" (up to the names of processes)" if found.symmetry else "")
+        + f", {counted(found.transitions, 'transition', 'transitions')}, {counted(found.depth, 'level', 'levels')}, "
+        f"made of {found.parts:,} different parts; {found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
+    )
+    said = [_result(found, what), f"{'the bounds' if found.whole else what + ', within'}: {within}", size]
+    if found.followed:
+        said.append(
+            f"from every state each leader with each least quorum was followed, undisturbed: {found.followed:,} pairs"
+            if found.trap is None
+            else f"it is the first of the states in which a leader does not get on; {found.followed:,} pairs were tried"
+        )
+    if found.whole:
+        said.append(
+            "moves that the bounds switched off, besides what they count: "
+            + ", ".join(f"{name} {n:,}" for name, n in found.switched_off.items())
+            if found.switched_off
+            else "the bounds switched nothing off but what they count"
+        )
+        said.append(
+            f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
+            f"{found.parts:,} parts that has a chance of less than {_chance(found.parts):.0e}"
+        )
+        if found.unreached and not found.certified:
+            said.append(f"not seen in any run: {', '.join(found.unreached)}")
+    if found.unexercised and found.broken is None and not found.certified:
+        said.append(f"no state exercised: {', '.join(found.unexercised)}; of these nothing is proved")
+    return said
+
+
+def _result(found: Exploration, what: str) -> str:
+    """In a sentence."""
+    fewer = f"every run of up to {counted(found.tried, 'step', 'steps')} was tried"
+    if found.certified and found.broken is not None:
+        return f"{found.broken} is violated in {found.steps} steps instead of {found.certified}, and {_least(found)}"
+    if found.certified:
+        if found.tried == found.certified - 1:
+            return f"certified: no run of fewer than {found.certified} steps violates it; {fewer}"
+        return f"not finished: whether a run of fewer than {found.certified} steps violates it is not known; {fewer}"
+    if found.trap is not None:
+        return f"{found.broken} is violated: {_TRAPS[found.trap]}"
+    if found.broken is not None:
+        return f"{found.broken} is violated, and {_least(found)}"
+    if not found.whole:
+        return "not finished: nothing was found in what was explored, and nothing is proved of the rest"
+    return f"proved: {what} violates none of {len(found.exercised)} properties in any state within the bounds"
+
+
+def _least(found: Exploration) -> str:
+    if found.tried == found.steps - 1:
+        return "no shorter run within the bounds violates any property that was judged"
+    return (
+        f"whether a run of fewer than {found.steps} steps violates any is not known: "
+        f"every run of up to {counted(found.tried, 'step', 'steps')} was tried"
+    )
+
+
+def _chance(parts: int) -> float:
+    """That two of so many histories have one hash: the birthday bound."""
+    return parts * parts / (1 << (CHAIN_BITS + 1))

@@ -1,0 +1,1 @@
+"""What a search has seen, as tables."""

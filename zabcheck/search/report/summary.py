@@ -1,0 +1,60 @@
+"""What a search has seen, as tables: properties, goals, totals."""
+
+from collections.abc import Mapping
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from invariants.quorums import MAJORITY
+from zabcheck.search.tally import Summary
+from zabcheck.text.words import counted
+
+STYLES = {"holds": "green", "violated": "bold red", "not exercised": "yellow", "inconclusive": "yellow"}
+
+
+def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
+    """The tables; `meanings` says what each goal is. If a property is broken, only the totals."""
+    if any(each.status == "violated" for each in summary.properties):
+        return _totals(summary)
+    properties = Table(title="properties", title_justify="left", box=None, pad_edge=False)
+    properties.add_column("property")
+    properties.add_column("verdict")
+    properties.add_column("runs that exercised it", justify="right")
+    properties.add_column("judged", justify="right")
+    for each in summary.properties:
+        status = Text(each.status, STYLES[each.status])
+        properties.add_row(each.property, status, _share(each.exercised, summary.runs), f"{each.judged:,}")
+    goals = Table(title="sometimes goals", title_justify="left", box=None, pad_edge=False)
+    goals.add_column("goal")
+    goals.add_column("runs", justify="right", no_wrap=True)
+    goals.add_column("what it is", style="dim")
+    for goal, count in summary.goals.items():
+        reached = _share(count, summary.runs) if count else Text("not reached", "yellow")
+        goals.add_row(goal, reached, meanings.get(goal, ""))
+    return Group(properties, "", goals, "", _totals(summary))
+
+
+def _totals(summary: Summary) -> Text:
+    what = summary.protocol + (f" with mutant {summary.mutant}" if summary.mutant else "")
+    size = ["processes drawn" if summary.processes is None else counted(summary.processes, "process", "processes")]
+    size += ["quorums drawn"] if summary.quorums is None else [] if summary.quorums == MAJORITY else [summary.quorums]
+    size += [f"{switch} {value}" for switch, value in summary.switches.items()]
+    broken = any(each.status == "violated" for each in summary.properties)
+    missing = [goal for goal, count in summary.goals.items() if not count and not broken]
+    text = Text(
+        f"{', '.join([what, *size, f'engine {summary.engine}', f'seed {summary.seed}'])}: "
+        f"{counted(summary.runs, 'run', 'runs')}, "
+        f"{counted(summary.steps, 'step', 'steps')}, {summary.seconds:.1f} CPU seconds"
+    )
+    if summary.found_by is not None:
+        text.append(f"\nthe last run has the seed {summary.found_by} of its own: with it, --runs 1 is enough")
+    if summary.interrupted:
+        text.append("\ninterrupted: this is what was done so far", "yellow")
+    if missing:
+        text.append(f"\nnot reached: {', '.join(missing)}", "yellow")
+    return text
+
+
+def _share(count: int, runs: int) -> str:
+    return f"{count:,} ({100 * count / runs:.0f} %)" if runs else "0"

@@ -1,0 +1,91 @@
+"""What every text of a report goes through: made clean, cut into lines that fit, and put side by side."""
+
+from collections.abc import Callable, Iterable, Sequence
+from io import StringIO
+
+from msgspec import Struct
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.text import Text
+
+from zabcheck.text.words import LONGEST, clean
+
+RED, BOLD, DIM = "bold red", "bold", "dim"
+WITNESS = "bold reverse red"
+
+
+class Pen(Struct, frozen=True):
+    """Writes text that is `width` cells wide at most, and clean."""
+
+    console: Console
+    width: int
+    ascii_only: bool
+
+    def write(self, text: str, style: str = "", longest: int = LONGEST) -> Text:
+        return Text(clean(text, self.ascii_only, longest), style)
+
+    def mark(self, label: str) -> Text:
+        """What marks an event of the witness, wherever it is mentioned."""
+        return self.write(f"◀{label}", WITNESS)
+
+    def fold(self, text: Text, width: int) -> list[Text]:
+        """`text` in lines of at most `width` cells."""
+        lines = text.wrap(self.console, max(1, width))
+        for line in lines:
+            line.rstrip()
+        return list(lines)
+
+    def flow(self, pieces: Iterable[Text], width: int) -> list[Text]:
+        """Lines of at most `width` cells; a piece is broken only if it does not fit in a line of its own."""
+        lines: list[Text] = []
+        for piece in pieces:
+            if lines and lines[-1].cell_len + 2 + piece.cell_len <= width:
+                lines[-1] = Text("  ").join([lines[-1], piece])
+            else:
+                lines += self.fold(piece, width)
+        return lines
+
+    def row(self, cells: Sequence[list[Text]], width: int) -> Text:
+        """Cells side by side, each a list of lines and `width` wide."""
+        bar = Text.assemble(self.write(" │ ", DIM))
+        lines = []
+        for index in range(max(map(len, cells))):
+            parts = [cell[index].copy() if index < len(cell) else Text() for cell in cells]
+            for part in parts:
+                part.truncate(width, pad=True)
+            lines.append(bar.join(parts))
+        return Text("\n").join(lines)
+
+
+class Drawing:
+    """Something that is drawn once the width and the characters of its console are known."""
+
+    def __init__(self, draw: Callable[[Pen], Iterable[RenderableType]], ascii_only: bool | None) -> None:
+        self.draw = draw
+        self.ascii_only = ascii_only
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        ascii_only = options.ascii_only if self.ascii_only is None else self.ascii_only
+        yield from self.draw(Pen(console, options.max_width, ascii_only))
+
+
+def text_of(renderable: RenderableType, width: int = 100, color: bool = False) -> str:
+    """Anything that this module renders, as text without trailing blanks."""
+    console = Console(
+        file=StringIO(),
+        width=width,
+        height=25,  # given both, rich does not ask the environment for either
+        force_terminal=color,
+        color_system="standard" if color else None,
+        no_color=False,
+        legacy_windows=False,
+        highlight=False,
+    )
+    with console.capture() as captured:
+        console.print(renderable, crop=False)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")).rstrip("\n") + "\n"
+
+
+def padded(text: Text, width: int) -> Text:
+    """`text` itself, made at least `width` cells wide."""
+    text.pad_right(max(0, width - text.cell_len))
+    return text
