@@ -10,7 +10,7 @@ from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.run import Run, Search, dispatch
 from zabcheck.search.swarm import find
 from zabcheck.search.walk import Walk
-from zabcheck.simulation.schedule import Lead, Request, Settle
+from zabcheck.simulation import choices
 from zabcheck.simulation.simulator import Simulator
 
 ZAB = PROTOCOLS["zab"]
@@ -97,13 +97,13 @@ def swarm(names: list[str] | None, runs: int = 2000) -> str:
 def fault_free(outstanding: int, broadcasts: int = 20_000) -> float:
     """Broadcasts a CPU second, with so many requests before each round of deliveries."""
     run = Run(ZAB, 3, select(SIX))
-    run.execute(Lead(1, (2, 3)))
-    run.execute(Settle(8))
+    run.execute(choices.Lead(1, (2, 3)))
+    run.execute(choices.Settle(8))
     start = process_time()
     for _ in range(broadcasts // outstanding):
         for _ in range(outstanding):
-            run.execute(Request(1))
-        run.execute(Settle(8))
+            run.execute(choices.Request(1))
+        run.execute(choices.Settle(8))
     spent = process_time() - start
     assert run.judge.record.deliveries == 3 * broadcasts
     return broadcasts / spent

@@ -15,8 +15,10 @@ from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.story import Story
 from zabcheck.search.run import schedule_of
+from zabcheck.simulation import choices
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import AnyChoice, Lead, Request, Schedule, Settle
+from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.schedule import Schedule
 
 ROOT = Path(__file__).parents[1]
 USUAL = ROOT / "tests/schedules/no-truncation.primary-integrity.json"
@@ -72,10 +74,10 @@ def timed(story: Story) -> float:
 
 def long() -> Schedule:
     """Ten steps for each request: sent to two followers, acknowledged by both, and delivered."""
-    choices: list[AnyChoice] = [Lead(1, (1, 2, 3)), Settle(6)]
+    made: list[AnyChoice] = [choices.Lead(1, (1, 2, 3)), choices.Settle(6)]
     for number in range(REQUESTS):
-        choices += [Request(1, f"v{number}"), Settle(2)]
-    return schedule_of("zab", "commit-on-own-ack", 3, choices)
+        made += [choices.Request(1, f"v{number}"), choices.Settle(2)]
+    return schedule_of("zab", "commit-on-own-ack", 3, made)
 
 
 def in_browser(pages: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from invariants import Broadcast, Deliver, End, Event, Header, Txn, Verdict, Zxid, trace
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import AnyChoice, Lead, Request, Settle
+from zabcheck.simulation.choices import AnyChoice, Lead, Request, Settle
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 120

@@ -34,7 +34,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import AnyChoice
+from zabcheck.simulation.choices import AnyChoice
 
 SECONDS = 20
 """CPU time that a case may take; the slowest take a tenth of it."""

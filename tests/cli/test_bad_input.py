@@ -17,7 +17,7 @@ from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import AnyChoice, Heal, Hold
+from zabcheck.simulation.choices import AnyChoice, Heal, Hold
 
 OF_ZAB = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab"]
 TRACE = trace_of([*SENT, *DELIVERED])

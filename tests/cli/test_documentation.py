@@ -23,7 +23,7 @@ from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.schedule import EnsembleSchedule
 from zabcheck.ensemble.run.search import Attempt
 from zabcheck.ensemble.verdict.judge import judge
-from zabcheck.simulation.schedule import AnyChoice
+from zabcheck.simulation.choices import AnyChoice
 
 OUTPUT = (ROOT / "docs/output.md").read_text(encoding="utf-8")
 LOST_WRITE = ROOT / "tests/ensemble/lost-write-3.8.0"

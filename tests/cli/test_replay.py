@@ -10,7 +10,7 @@ from tests.cli.conftest import Command, Found
 from tests.protocols.own.raising import Fickle
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import Request
+from zabcheck.simulation.choices import Request
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "1", "4711"])

@@ -17,7 +17,8 @@ from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, ROOT
 from tests.cli.conftest import Command
 from zabcheck.schema import SCHEMAS, schema
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import AnyChoice, ScheduleError
+from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.schedule import ScheduleError
 
 KINDS = (events.Header, events.End, *events.EVENTS)
 EACH, CHANGED, SCHEDULES = 20, 800, 400

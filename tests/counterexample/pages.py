@@ -13,7 +13,8 @@ from zabcheck.counterexample.story import Moment, Raised, Story
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import AnyChoice, Crash, Cut, Elect, Lead, Recover, Request, Schedule, Settle
+from zabcheck.simulation.choices import AnyChoice, Crash, Cut, Elect, Lead, Recover, Request, Settle
+from zabcheck.simulation.schedule import Schedule
 
 SCHEDULES = Path(__file__).parents[1] / "schedules"
 USUAL = "no-truncation.primary-integrity"

@@ -16,18 +16,7 @@ from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import (
-    AnyChoice,
-    Crash,
-    Heal,
-    Lead,
-    Recover,
-    Request,
-    Reset,
-    Settle,
-    Split,
-    Sync,
-)
+from zabcheck.simulation.choices import AnyChoice, Crash, Heal, Lead, Recover, Request, Reset, Settle, Split, Sync
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEDULES = Path(__file__).parents[1] / "schedules"

@@ -13,18 +13,8 @@ from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.story import Decisive
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.run import replay, schedule_of, simulate
-from zabcheck.simulation.schedule import (
-    AnyChoice,
-    Choice,
-    Crash,
-    Heal,
-    Lead,
-    Recover,
-    Request,
-    Schedule,
-    Settle,
-    Split,
-)
+from zabcheck.simulation.choices import AnyChoice, Choice, Crash, Heal, Lead, Recover, Request, Settle, Split
+from zabcheck.simulation.schedule import Schedule
 
 PLAIN = Switches(sync="atomic", elections="together")
 EPOCH: tuple[AnyChoice, ...] = (Lead(1, (2, 3)), Settle(6))

@@ -2,12 +2,13 @@
 
 import pytest
 
-from invariants import NO_ZXID, AckEpoch, Broadcast, Deliver, Establish, Promise, Ready, Receive, Send, Txn, Zxid
+import invariants
+from invariants import NO_ZXID, AckEpoch, Broadcast, Deliver, Establish, Promise, Ready, Send, Txn, Zxid
 from tests.search.builders import RECORDED
 from zabcheck.counterexample.explain import explain, explain_replay
 from zabcheck.counterexample.story import Change, Story
 from zabcheck.search.run import replay, schedule_of
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     AnyChoice,
     Crash,
     Cut,
@@ -19,6 +20,7 @@ from zabcheck.simulation.schedule import (
     Notice,
     Overtake,
     Pause,
+    Receive,
     Recover,
     Request,
     Reset,
@@ -29,11 +31,8 @@ from zabcheck.simulation.schedule import (
     Sync,
     Timeout,
     Wake,
-    load,
 )
-from zabcheck.simulation.schedule import (
-    Receive as ReceiveChoice,
-)
+from zabcheck.simulation.schedule import load
 
 X = Txn(Zxid(1, 1), "x")
 EPOCH: tuple[AnyChoice, ...] = (Lead(1, (2, 3)), Settle(9))
@@ -58,9 +57,7 @@ def test_a_coarse_choice_is_told_as_what_it_executed() -> None:
 
 
 def test_a_message_is_told_where_it_is_sent_and_where_it_is_handled() -> None:
-    asked, _, answered, _, promised = story(
-        Elect(2, 1), Elect(1, 1), ReceiveChoice(1, 2), ReceiveChoice(2, 1), Sync(2)
-    ).moments
+    asked, _, answered, _, promised = story(Elect(2, 1), Elect(1, 1), Receive(1, 2), Receive(2, 1), Sync(2)).moments
     assert asked.sent == (("CEPOCH(0)", (1,)),)
     assert answered.action == "← p2 CEPOCH(0)"
     assert answered.peer == 2
@@ -75,7 +72,7 @@ def test_one_message_to_several_is_told_once() -> None:
 
 
 def test_what_a_step_changed_is_told_and_nothing_else() -> None:
-    moments = story(Elect(2, 1), Elect(1, 1), ReceiveChoice(1, 2), ReceiveChoice(2, 1)).moments
+    moments = story(Elect(2, 1), Elect(1, 1), Receive(1, 2), Receive(2, 1)).moments
     assert moments[0].changes == {2: (Change("", ("election",), ("follows p1, discovery",)),)}
     assert list(moments[2].changes) == [1]
     assert moments[3].changes == {
@@ -152,7 +149,9 @@ def test_the_step_of_an_event_is_the_first_that_showed_it() -> None:
 
 def test_messages_are_told_as_messages_and_not_as_events() -> None:
     told = story(*EPOCH)
-    assert not [event for moment in told.moments for event in moment.shown if isinstance(event, Send | Receive)]
+    assert not [
+        event for moment in told.moments for event in moment.shown if isinstance(event, Send | invariants.Receive)
+    ]
 
 
 def test_what_each_incarnation_delivered_first() -> None:
@@ -205,7 +204,7 @@ def test_a_mutant_that_there_is_not_is_refused() -> None:
 
 
 def test_a_flight_knows_the_steps_that_sent_received_and_lost_it() -> None:
-    told = story(Lead(1, (2,)), ReceiveChoice(1, 2), Sync(1), Elect(1, 3), Notice(2, 1))
+    told = story(Lead(1, (2,)), Receive(1, 2), Sync(1), Elect(1, 3), Notice(2, 1))
     flights = [
         (flight.sender, flight.to, flight.kind, flight.sent, flight.received, flight.lost) for flight in told.flights
     ]

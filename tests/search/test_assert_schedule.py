@@ -10,7 +10,8 @@ import zabcheck
 from tests.protocols.own.hasty import Hasty
 from tests.protocols.own.raising import RaisingAtOnce
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import Hold, Lead, Receive, Request, Schedule
+from zabcheck.simulation.choices import Hold, Lead, Receive, Request
+from zabcheck.simulation.schedule import Schedule
 from zabcheck.testing import Broken, Raised
 
 FILE = Path(__file__).parents[1] / "schedules/no-truncation.agreement.json"

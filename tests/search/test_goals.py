@@ -22,8 +22,8 @@ from invariants.quorums import Quorums
 from tests.invariants.builders import A, B, D, broadcasts, deliveries, restore
 from zabcheck.search.goals import GOALS, Goals
 from zabcheck.search.run import replay, schedule_of
-from zabcheck.simulation import schedule as choices
-from zabcheck.simulation.schedule import AnyChoice, Elect, Lead, PowerLoss, Request, Settle, Snapshot, Sync
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import AnyChoice
 
 DOWN: list[Event] = [Crash(1, 0), Crash(2, 0), Crash(3, 0)]
 DELIVERED_BY_1: list[Event] = [Accept(1, 0, 1, A), Accept(2, 0, 1, A), *deliveries(1, A)]
@@ -109,8 +109,8 @@ def test_a_near_miss_does_not_reach_it(goal: str, why: str, events: Sequence[Eve
     assert goal not in reached(events)
 
 
-EPOCH: list[AnyChoice] = [Lead(1, (2, 3)), Settle(9)]
-A_TRANSACTION: list[AnyChoice] = [*EPOCH, Request(1), Settle(9)]
+EPOCH: list[AnyChoice] = [choices.Lead(1, (2, 3)), choices.Settle(9)]
+A_TRANSACTION: list[AnyChoice] = [*EPOCH, choices.Request(1), choices.Settle(9)]
 
 
 @pytest.mark.parametrize(
@@ -118,20 +118,35 @@ A_TRANSACTION: list[AnyChoice] = [*EPOCH, Request(1), Settle(9)]
     [
         (EPOCH, []),
         (A_TRANSACTION, []),
-        ([*EPOCH, Request(1), Request(1)], ["several outstanding"]),
-        ([Lead(1, (2,)), Settle(9), Request(1), Elect(3, 1), Settle(9)], ["late joiner"]),
-        ([*EPOCH, Lead(1, (2, 3)), Settle(9), Lead(1, (2, 3)), Settle(9)], ["three epochs"]),
-        ([*EPOCH, Lead(2, (3,)), Settle(9), Request(1)], ["two leaders"]),
+        ([*EPOCH, choices.Request(1), choices.Request(1)], ["several outstanding"]),
         (
-            [*EPOCH, Request(1), Sync(1), choices.Crash(1), Lead(2, (3,)), Settle(9), choices.Recover(1), Elect(1, 2)],
+            [choices.Lead(1, (2,)), choices.Settle(9), choices.Request(1), choices.Elect(3, 1), choices.Settle(9)],
+            ["late joiner"],
+        ),
+        (
+            [*EPOCH, choices.Lead(1, (2, 3)), choices.Settle(9), choices.Lead(1, (2, 3)), choices.Settle(9)],
+            ["three epochs"],
+        ),
+        ([*EPOCH, choices.Lead(2, (3,)), choices.Settle(9), choices.Request(1)], ["two leaders"]),
+        (
+            [
+                *EPOCH,
+                choices.Request(1),
+                choices.Sync(1),
+                choices.Crash(1),
+                choices.Lead(2, (3,)),
+                choices.Settle(9),
+                choices.Recover(1),
+                choices.Elect(1, 2),
+            ],
             ["partial replication"],
         ),
         (
             [
                 *A_TRANSACTION,
-                Snapshot(2),
-                Sync(2),
-                PowerLoss(),
+                choices.Snapshot(2),
+                choices.Sync(2),
+                choices.PowerLoss(),
                 *(choices.Recover(p) for p in (1, 2, 3)),
                 *A_TRANSACTION,
             ],

@@ -20,18 +20,7 @@ from zabcheck.protocols.zab.process import Leader
 from zabcheck.search.machine import Machine, choices_a_run, find, machine_class
 from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.search.tally import Tally
-from zabcheck.simulation.schedule import (
-    Bridge,
-    Choice,
-    FineChoice,
-    Flap,
-    Mute,
-    Overtake,
-    PowerLoss,
-    Ring,
-    Sever,
-    Split,
-)
+from zabcheck.simulation.choices import Bridge, Choice, FineChoice, Flap, Mute, Overtake, PowerLoss, Ring, Sever, Split
 
 PRINT_RUNS = """
 import sys

@@ -6,7 +6,7 @@ from msgspec import structs
 from tests.search.builders import RECORDED, breaks_alone, broken
 from zabcheck.search.minimise import breaks, minimise
 from zabcheck.search.run import schedule_of
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     AnyChoice,
     Corrupt,
     Crash,
@@ -16,12 +16,12 @@ from zabcheck.simulation.schedule import (
     Lead,
     Recover,
     Request,
-    Schedule,
     Settle,
     Split,
     Sync,
     Timeout,
 )
+from zabcheck.simulation.schedule import Schedule
 
 NOISY: tuple[AnyChoice, ...] = (
     Timeout(4),

@@ -17,7 +17,8 @@ from zabcheck.search.machine import ProtocolRaised, Search, find
 from zabcheck.search.minimise import minimise_raise, raises
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import Elect, Lead, Receive, Request, Schedule, Settle, Stabilise
+from zabcheck.simulation.choices import Elect, Lead, Receive, Request, Settle, Stabilise
+from zabcheck.simulation.schedule import Schedule
 
 RAISING, AT_ONCE, AFTER_ALL = (
     f"tests.protocols.own.raising:{each.__name__}" for each in (Raising, RaisingAtOnce, RaisingAfterAll)

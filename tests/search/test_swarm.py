@@ -22,7 +22,7 @@ from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, Moves
 from zabcheck.search.run import Run, Search
 from zabcheck.search.swarm import MOST_IN_ORDER, SIZES, Priorities, configure, drive, find, run_seed
 from zabcheck.search.tally import Tally
-from zabcheck.simulation.schedule import Choice, FineChoice, Lead, Receive, Request, Settle, Stabilise
+from zabcheck.simulation.choices import Choice, FineChoice, Lead, Receive, Request, Settle, Stabilise
 
 ZAB = mutated("zab")
 ALL = select(None)

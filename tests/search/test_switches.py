@@ -15,19 +15,8 @@ from zabcheck.search.machine import find
 from zabcheck.search.minimise import minimise
 from zabcheck.search.moves import SWITCHES
 from zabcheck.search.run import Run, Search, schedule_of
-from zabcheck.simulation.schedule import (
-    Choice,
-    Elect,
-    Lead,
-    Receive,
-    Request,
-    Settle,
-    Snapshot,
-    Split,
-    Sync,
-    dump,
-    load,
-)
+from zabcheck.simulation.choices import Choice, Elect, Lead, Receive, Request, Settle, Snapshot, Split, Sync
+from zabcheck.simulation.schedule import dump, load
 from zabcheck.simulation.simulator import Simulator
 
 NAMES = list(Switches.__struct_fields__)

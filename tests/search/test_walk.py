@@ -13,7 +13,7 @@ from zabcheck.protocols.switches import LETTER
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Run
 from zabcheck.search.walk import DEFAULT_FAULTS, NO_FAULTS, Walk
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     Bridge,
     Choice,
     Corrupt,

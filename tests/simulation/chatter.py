@@ -25,8 +25,8 @@ from zabcheck.protocols.base import (
     TimedOut,
 )
 from zabcheck.protocols.switches import LETTER, Switches
-from zabcheck.simulation.schedule import Choice, Elect, Receive
-from zabcheck.simulation.schedule import Request as RequestChoice
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.simulator import Simulator
 
 
@@ -130,18 +130,18 @@ class Chat:
         self.events: list[Event] = []
         self.simulator = Simulator(protocol, processes, self.events.append, switches=switches, network=True)
 
-    def do(self, *choices: Choice) -> list[bool]:
+    def do(self, *wanted: Choice) -> list[bool]:
         """For each choice, whether it was enabled."""
-        return [self.simulator.execute(choice) > 0 for choice in choices]
+        return [self.simulator.execute(choice) > 0 for choice in wanted]
 
     def say(self, process: int, to: int, *words: str, disk: bool = False) -> None:
         for word in words:
-            self.do(RequestChoice(process, f"{'disk>' if disk else ''}{to}:{word}"))
+            self.do(choices.Request(process, f"{'disk>' if disk else ''}{to}:{word}"))
 
     def receive_all(self, process: int, sender: int) -> list[str]:
         """What `process` hears from `sender` now."""
         before = len(self.heard(process, sender))
-        while self.do(Receive(process, sender)) == [True]:
+        while self.do(choices.Receive(process, sender)) == [True]:
             pass
         return self.heard(process, sender)[before:]
 
@@ -152,9 +152,9 @@ class Chat:
 def connected(*followers: int, processes: int = 3, protocol: Protocol = CHATTER, switches: Switches = LETTER) -> Chat:
     """Process 1 leads, and has accepted the connections of `followers`."""
     chat = Chat(processes, protocol, switches)
-    chat.do(Elect(1, 1))
+    chat.do(choices.Elect(1, 1))
     for follower in followers:
-        chat.do(Elect(follower, 1))
+        chat.do(choices.Elect(follower, 1))
         chat.say(follower, 1, "hello")
         assert chat.receive_all(1, follower) == ["hello"]
     return chat

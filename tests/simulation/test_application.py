@@ -7,19 +7,7 @@ from tests.invariants.builders import A, B
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.application import NOTHING, Values
-from zabcheck.simulation.schedule import (
-    Choice,
-    Crash,
-    Cut,
-    Elect,
-    Heal,
-    Lead,
-    Recover,
-    Request,
-    Settle,
-    Snapshot,
-    Split,
-)
+from zabcheck.simulation.choices import Choice, Crash, Cut, Elect, Heal, Lead, Recover, Request, Settle, Snapshot, Split
 from zabcheck.simulation.simulator import Simulator
 
 KEY_VALUE = Switches(application="key-value")

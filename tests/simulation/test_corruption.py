@@ -2,21 +2,12 @@
 
 import pytest
 
+import invariants
 from invariants import NO_ZXID, Chain, Deliver, Event, Halt, Txn, Zxid
-from invariants import Corrupt as CorruptEvent
 from tests.invariants.builders import A, B, C
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.simulation.choices import Choice, Corrupt, Crash, Lead, Recover, Request, Settle, Snapshot
 from zabcheck.simulation.disk import Disk
-from zabcheck.simulation.schedule import (
-    Choice,
-    Corrupt,
-    Crash,
-    Lead,
-    Request,
-    Settle,
-    Snapshot,
-)
-from zabcheck.simulation.schedule import Recover as RecoverChoice
 from zabcheck.simulation.simulator import Simulator
 
 ABC = Chain.of([A, B, C])
@@ -134,21 +125,21 @@ def test_a_variable_that_was_written_anew_since_is_intact() -> None:
 
 
 def test_a_process_that_finds_an_altered_record_halts_for_good() -> None:
-    simulator, events = zab(*TWO_DELIVERED, Corrupt(2, 1), Crash(2), RecoverChoice(2))
+    simulator, events = zab(*TWO_DELIVERED, Corrupt(2, 1), Crash(2), Recover(2))
     assert events[-1] == Halt(2, 1, "the digest of a record in its log does not match")
     assert not simulator.is_up(2)
-    assert simulator.execute(RecoverChoice(2)) == 0
+    assert simulator.execute(Recover(2)) == 0
     assert not any(isinstance(event, Deliver) and event.incarnation for event in events)
 
 
 def test_the_others_go_on_without_it() -> None:
-    _, events = zab(*TWO_DELIVERED, Corrupt(2), Crash(2), RecoverChoice(2), Request(1, "c"), Settle(4))
+    _, events = zab(*TWO_DELIVERED, Corrupt(2), Crash(2), Recover(2), Request(1, "c"), Settle(4))
     assert who_delivered("c", events) == [1, 3]
 
 
 def test_nothing_happens_before_the_record_is_read() -> None:
     _, events = zab(*TWO_DELIVERED, Corrupt(2), Request(1, "c"), Settle(4))
-    assert CorruptEvent(2, 0, "history", Zxid(1, 2)) in events
+    assert invariants.Corrupt(2, 0, "history", Zxid(1, 2)) in events
     assert sorted(event.process for event in events if isinstance(event, Deliver) and event.txn.value == "c") == [
         1,
         2,
@@ -158,8 +149,8 @@ def test_nothing_happens_before_the_record_is_read() -> None:
 
 def test_a_process_may_be_down_when_its_disk_is_altered() -> None:
     simulator, events = zab(*TWO_DELIVERED, Crash(3), Corrupt(3))
-    assert isinstance(events[-1], CorruptEvent)
-    simulator.execute(RecoverChoice(3))
+    assert isinstance(events[-1], invariants.Corrupt)
+    simulator.execute(Recover(3))
     assert isinstance(events[-1], Halt)
 
 
@@ -169,13 +160,13 @@ def test_there_is_nothing_to_alter_before_something_is_synced() -> None:
 
 
 def test_a_snapshot_hides_what_was_altered_below_it_once_the_log_is_cut() -> None:
-    simulator, events = zab(*TWO_DELIVERED, Corrupt(2, 1), Snapshot(2, cut=True), Settle(2), Crash(2), RecoverChoice(2))
+    simulator, events = zab(*TWO_DELIVERED, Corrupt(2, 1), Snapshot(2, cut=True), Settle(2), Crash(2), Recover(2))
     assert simulator.is_up(2)
     assert not any(isinstance(event, Halt) for event in events)
 
 
 def test_without_looking_at_digests_a_wrong_transaction_is_delivered() -> None:
-    run = (*TWO_DELIVERED, Corrupt(2), Crash(2), Crash(1), Crash(3), RecoverChoice(2), RecoverChoice(3))
+    run = (*TWO_DELIVERED, Corrupt(2), Crash(2), Crash(1), Crash(3), Recover(2), Recover(3))
     simulator, events = zab(*run, Lead(2, (3,)), Settle(8), mutant="ignore-digest")
     assert simulator.is_up(2)
     assert Deliver(2, 1, Txn(Zxid(1, 2), "b(altered)")) in events
@@ -184,7 +175,7 @@ def test_without_looking_at_digests_a_wrong_transaction_is_delivered() -> None:
 def test_a_fork_knows_who_has_halted() -> None:
     simulator, _ = zab(*TWO_DELIVERED, Corrupt(2), Crash(2))
     twin = simulator.fork(lambda _: None)
-    simulator.execute(RecoverChoice(2))
+    simulator.execute(Recover(2))
     assert not simulator.is_up(2)
-    assert twin.execute(RecoverChoice(2)) == 1
+    assert twin.execute(Recover(2)) == 1
     assert twin.halted[2]

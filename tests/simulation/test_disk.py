@@ -2,13 +2,11 @@
 
 import pytest
 
+import invariants
 from invariants import NO_ZXID, Accept, AckEpoch, Adopt, Broadcast, Event, Promise, Send, Txn, Zxid
-from invariants import Crash as CrashEvent
-from invariants import Recover as RecoverEvent
 from tests.simulation.chatter import connected
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.simulation.disk import Disk, Write
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     Choice,
     Crash,
     Elect,
@@ -21,6 +19,7 @@ from zabcheck.simulation.schedule import (
     Sync,
     Timeout,
 )
+from zabcheck.simulation.disk import Disk, Write
 from zabcheck.simulation.simulator import Simulator
 
 WORDS = ("a", "b", "c")
@@ -87,7 +86,7 @@ def test_a_process_comes_up_with_any_prefix_of_its_writes(keep: int) -> None:
     chat.say(2, 1, *WORDS, disk=True)
     chat.do(Crash(2, keep), Recover(2))
     assert chat.simulator.states[2].kept == WORDS[:keep]
-    assert CrashEvent(2, 0, max(0, 3 - keep)) in chat.events
+    assert invariants.Crash(2, 0, max(0, 3 - keep)) in chat.events
     assert chat.receive_all(1, 2) == []
 
 
@@ -98,7 +97,7 @@ def test_a_crash_takes_nothing_that_was_synced() -> None:
     chat.say(2, 1, "b", disk=True)
     chat.do(Crash(2), Recover(2))
     assert chat.simulator.states[2].kept == ("a",)
-    assert CrashEvent(2, 0, 1) in chat.events
+    assert invariants.Crash(2, 0, 1) in chat.events
 
 
 @pytest.mark.parametrize("end", [Elect(2, 1), Elect(2, 3), Timeout(2)])
@@ -142,8 +141,8 @@ def test_an_answer_that_an_abandoned_iteration_withheld_does_not_show(end: Choic
 @pytest.mark.parametrize("keep", [0, 1])
 def test_a_write_that_survives_a_crash_shows_although_nobody_was_told(keep: int) -> None:
     simulator, events = zab(Lead(1, (2,)), Receive(1, 2), Receive(2, 1), Crash(2, keep), Recover(2), network=True)
-    shown = [event for event in events if isinstance(event, Promise | AckEpoch | CrashEvent | RecoverEvent)]
-    assert shown == [*([Promise(2, 0, 1)] if keep else []), CrashEvent(2, 0, 1 - keep), RecoverEvent(2, 1)]
+    shown = [event for event in events if isinstance(event, Promise | AckEpoch | invariants.Crash | invariants.Recover)]
+    assert shown == [*([Promise(2, 0, 1)] if keep else []), invariants.Crash(2, 0, 1 - keep), invariants.Recover(2, 1)]
     assert simulator.states[2].accepted_epoch == keep
     assert [event.kind for event in events if isinstance(event, Send) and event.process == 2] == ["CEPOCH"]
 

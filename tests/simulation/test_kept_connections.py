@@ -3,7 +3,7 @@
 import pytest
 
 from tests.simulation.chatter import LOYAL, Chat, connected, dropped
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     Choice,
     Crash,
     Cut,

@@ -4,7 +4,7 @@ import pytest
 
 from invariants import Event
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     Choice,
     Crash,
     Cut,

@@ -2,23 +2,13 @@
 
 import pytest
 
-from invariants import Crash as CrashEvent
+import invariants
 from invariants import Drop, Event, Send
-from invariants import Elect as ElectEvent
-from invariants import Heal as HealEvent
-from invariants import Hold as HoldEvent
-from invariants import Mend as MendEvent
-from invariants import Pause as PauseEvent
-from invariants import Receive as ReceiveEvent
-from invariants import Recover as RecoverEvent
-from invariants import Stall as StallEvent
-from invariants import Wake as WakeEvent
 from tests.simulation.chatter import Chat, connected, dropped
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.walk import DEFAULT_FAULTS, Walk
-from zabcheck.simulation.network import Connection
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     Choice,
     Crash,
     Elect,
@@ -35,6 +25,7 @@ from zabcheck.simulation.schedule import (
     Timeout,
     Wake,
 )
+from zabcheck.simulation.network import Connection
 from zabcheck.simulation.simulator import Simulator
 
 
@@ -310,15 +301,15 @@ def test_faults_of_the_network_are_shown() -> None:
     chat = connected(2)
     chat.events.clear()
     chat.do(Stall(2, 1), Hold(1, 2, "ASK"), Mend(2, 1), Pause(2), Wake(2), Crash(3), Recover(3), Pause(3), Heal())
-    shown = [event for event in chat.events if not isinstance(event, CrashEvent | RecoverEvent)]
+    shown = [event for event in chat.events if not isinstance(event, invariants.Crash | invariants.Recover)]
     assert shown == [
-        StallEvent(2, 1),
-        HoldEvent(1, 2, "ASK"),
-        MendEvent(2, 1),
-        PauseEvent(2, 0),
-        WakeEvent(2, 0),
-        PauseEvent(3, 1),
-        HealEvent(),
+        invariants.Stall(2, 1),
+        invariants.Hold(1, 2, "ASK"),
+        invariants.Mend(2, 1),
+        invariants.Pause(2, 0),
+        invariants.Wake(2, 0),
+        invariants.Pause(3, 1),
+        invariants.Heal(),
     ]
 
 
@@ -339,7 +330,7 @@ def test_what_a_connection_brings_is_a_prefix_of_what_was_sent_on_it(seed: int, 
                         kept.append(connection)
                         place[event.message] = id(connection), to_leader
                         sent.setdefault(place[event.message], []).append(event.message)
-        elif isinstance(event, ReceiveEvent):
+        elif isinstance(event, invariants.Receive):
             received.setdefault(place[event.message], []).append(event.message)
 
     simulator = Simulator(PROTOCOLS["zab"], processes, show, network=True)
@@ -382,7 +373,7 @@ def test_channels_keep_their_promises_on_a_random_walk(seed: int) -> None:
     elected: dict[int, tuple[int, int]] = {}  # process -> the leader that its oracle named, and when
     for index, event in enumerate(events):
         match event:
-            case ElectEvent():
+            case invariants.Elect():
                 elected[event.process] = event.leader, index
             case Send():
                 sent[event.message] = index, event
@@ -390,7 +381,7 @@ def test_channels_keep_their_promises_on_a_random_walk(seed: int) -> None:
                 assert event.message in sent
                 assert event.message not in over
                 over.add(event.message)
-            case ReceiveEvent():
+            case invariants.Receive():
                 assert event.message not in over
                 over.add(event.message)
                 at, message = sent[event.message]

@@ -3,14 +3,13 @@
 import pytest
 from msgspec import structs
 
-from invariants import Cut as CutEvent
-from invariants import Heal as HealEvent
+import invariants
 from invariants import Send
 from tests.simulation.chatter import Chat, connected, dropped
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Message, Protocol
 from zabcheck.search.walk import Walk
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     Choice,
     Crash,
     Cut,
@@ -61,7 +60,7 @@ def test_a_cut_outlives_a_connection() -> None:
 def test_cuts_and_healing_are_shown_once() -> None:
     chat = Chat()
     assert chat.do(Heal(), Cut(1, 2), Cut(1, 2), Cut(1, 1), Heal(), Heal()) == [False, True, False, False, True, False]
-    assert chat.events == [CutEvent(1, 2), HealEvent()]
+    assert chat.events == [invariants.Cut(1, 2), invariants.Heal()]
 
 
 @pytest.mark.parametrize("fault", [Cut(2, 1), Stall(2, 1), Hold(2, 1, "SAY")])

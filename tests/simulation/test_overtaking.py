@@ -1,15 +1,8 @@
 """Messages that overtake others, where a protocol says that its channels do not keep the order."""
 
-from invariants import Overtake as OvertakeEvent
+import invariants
 from tests.simulation.chatter import RUSHED, connected, dropped
-from zabcheck.simulation.schedule import (
-    Cut,
-    Heal,
-    Hold,
-    Overtake,
-    Pause,
-    Wake,
-)
+from zabcheck.simulation.choices import Cut, Heal, Hold, Overtake, Pause, Wake
 
 
 def test_the_last_message_of_a_link_overtakes_all_before_it() -> None:
@@ -71,4 +64,4 @@ def test_overtaking_is_shown() -> None:
     chat.say(2, 1, "a", "b")
     chat.events.clear()
     chat.do(Overtake(2, 1), Overtake(1, 2))
-    assert chat.events == [OvertakeEvent(2, 1)]
+    assert chat.events == [invariants.Overtake(2, 1)]

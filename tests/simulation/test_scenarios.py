@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import invariants
 from invariants import (
     EMPTY,
     NO_ZXID,
@@ -21,14 +22,8 @@ from invariants import (
     Zxid,
     check,
 )
-from invariants import (
-    Crash as CrashEvent,
-)
-from invariants import (
-    Recover as RecoverEvent,
-)
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.simulation.schedule import Choice, Crash, Elect, Lead, Receive, Recover, Request, Settle, Sync
+from zabcheck.simulation.choices import Choice, Crash, Elect, Lead, Receive, Recover, Request, Settle, Sync
 from zabcheck.simulation.simulator import Simulator
 
 X, Y = Txn(Zxid(1, 1), "x"), Txn(Zxid(1, 2), "y")
@@ -104,7 +99,7 @@ def test_what_only_a_crashed_leader_had_is_truncated() -> None:
     back: list[Choice] = [Recover(1), Elect(1, 2), Settle(9)]
     history = Chain.of([X])
     assert events_of([*before, *anew, *back], since=len(before) - 1) == [
-        CrashEvent(1, 0),
+        invariants.Crash(1, 0),
         *promised(2, 0, 2, 1, X),
         *promised(3, 0, 2, 1, X),
         *(Adopt(process, 0, 2, X.zxid, 1, history.hash) for process in (2, 3)),
@@ -115,7 +110,7 @@ def test_what_only_a_crashed_leader_had_is_truncated() -> None:
         Broadcast(2, 0, 2, Z),
         *(Accept(process, 0, 2, Z) for process in (2, 3)),
         *(Deliver(process, 0, Z) for process in (2, 3)),
-        RecoverEvent(1, 1),
+        invariants.Recover(1, 1),
         *promised(1, 1, 2, 1, X, Y),
         Truncate(1, 1, X.zxid, 1),
         Adopt(1, 1, 2, Z.zxid, 2, history.append(Z).hash),

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from zabcheck.simulation import schedule
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     AnyChoice,
     Bridge,
     Corrupt,
@@ -30,8 +30,6 @@ from zabcheck.simulation.schedule import (
     Request,
     Reset,
     Ring,
-    Schedule,
-    ScheduleError,
     Settle,
     Sever,
     Snapshot,
@@ -41,10 +39,8 @@ from zabcheck.simulation.schedule import (
     Sync,
     Timeout,
     Wake,
-    check_kinds,
-    dump,
-    load,
 )
+from zabcheck.simulation.schedule import Schedule, ScheduleError, check_kinds, dump, load
 
 EVERY_KIND: tuple[AnyChoice, ...] = (
     Elect(1, 2),

@@ -14,7 +14,7 @@ from invariants.events import ENVIRONMENT_EVENTS
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.search.walk import Walk
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     AnyChoice,
     Bridge,
     Choice,
@@ -45,8 +45,8 @@ from zabcheck.simulation.schedule import (
     Sync,
     Timeout,
     Wake,
-    dump,
 )
+from zabcheck.simulation.schedule import dump
 from zabcheck.simulation.simulator import Simulator
 
 ZAB = PROTOCOLS["zab"]

@@ -9,7 +9,7 @@ from invariants.quorums import Quorums, quorums_of
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.walk import Walk
-from zabcheck.simulation.schedule import (
+from zabcheck.simulation.choices import (
     Choice,
     Corrupt,
     Crash,

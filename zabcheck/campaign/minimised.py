@@ -25,7 +25,8 @@ from zabcheck.counterexample.saving import save
 from zabcheck.search.minimise import minimise, minimise_raise
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, replay
 from zabcheck.search.swarm import drive
-from zabcheck.simulation.schedule import Drain, Elect, Lead, Receive, Schedule, Settle, Sync
+from zabcheck.simulation import choices
+from zabcheck.simulation.schedule import Schedule
 
 RAISED = "raised"
 """Stands for a property where the protocol's own code raised."""
@@ -122,8 +123,10 @@ def alike(found: Iterable[Minimised]) -> list[list[Minimised]]:
 
 def _moves(schedule: Schedule) -> Iterator[str]:
     """The kinds of choices that are not mere progress; to elect one by one comes to the same as to lead."""
-    kinds = {Lead if isinstance(choice, Elect) else type(choice) for choice in schedule.choices}
-    yield from sorted(kind.__name__.lower() for kind in kinds - {Receive, Sync, Settle, Drain})
+    kinds = {choices.Lead if isinstance(choice, choices.Elect) else type(choice) for choice in schedule.choices}
+    yield from sorted(
+        kind.__name__.lower() for kind in kinds - {choices.Receive, choices.Sync, choices.Settle, choices.Drain}
+    )
 
 
 def _shape(replayed: Replay) -> Iterator[str]:

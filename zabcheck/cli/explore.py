@@ -50,6 +50,7 @@ from zabcheck.search.explore.space import Progress, Space, judged_in_every_state
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.words import as_text
 
@@ -75,7 +76,7 @@ class _Search(Struct, frozen=True):
     liveness: bool
     symmetry: bool
     reduction: bool
-    steps: tuple[schedules.AnyChoice, ...] = ()
+    steps: tuple[AnyChoice, ...] = ()
     exact: bool = False
 
     def space(self, reduction: bool) -> Space:
@@ -171,7 +172,7 @@ def explore(
             MAJORITY if quorums is None else quorums,
             switch,
         )
-        steps: tuple[schedules.AnyChoice, ...] = ()
+        steps: tuple[AnyChoice, ...] = ()
         least = structs.replace(_BOUNDS, processes=schedule.processes)
     else:
         for option, value in said.items():
@@ -296,7 +297,7 @@ def _asked_for(protocol: str, mutant: str | None, processes: int, quorums: str, 
     return schedule_of(protocol, mutant, processes, (), quorums=quorums, switches=switches)
 
 
-def _to_certify(file: Path) -> tuple[Schedule, tuple[schedules.AnyChoice, ...], Bounds]:
+def _to_certify(file: Path) -> tuple[Schedule, tuple[AnyChoice, ...], Bounds]:
     """A saved schedule, its steps, and what they use. BadInput if there are choices that are not made here."""
     schedule = load_schedule(read(file, schedules.MAX_BYTES), str(file))
     if schedule.processes > MOST_PROCESSES:

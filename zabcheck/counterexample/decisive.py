@@ -30,7 +30,9 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Elected, StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.run import Observer, Replay, dispatch, replay, simulate
-from zabcheck.simulation.schedule import Choice, Heal, Lead, Recover, Request, Schedule, Settle, Stabilise, Wake
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.simulation.stabilise import REQUESTS, ROUNDS_TO_DELIVER, ROUNDS_TO_LEAD, is_least
 from zabcheck.text.words import names
@@ -62,7 +64,7 @@ def continuations(quorums: Quorums, switches: Switches, property_: type[Invarian
     everyone = tuple(range(1, quorums.size + 1))
     if property_.group == "liveness":
         return [
-            Continuation(leader, members, (Stabilise(leader, members),))
+            Continuation(leader, members, (choices.Stabilise(leader, members),))
             for leader in everyone
             for members in islice(_least_quorums(quorums, leader, everyone), MOST_QUORUMS)
         ]
@@ -71,16 +73,16 @@ def continuations(quorums: Quorums, switches: Switches, property_: type[Invarian
 
 def _with_everyone(leader: int, everyone: Sequence[int], switches: Switches) -> tuple[Choice, ...]:
     """As `Stabilise`, with all processes."""
-    repairs = [repair for process in everyone for repair in (Wake(process), Recover(process))]
+    repairs = [repair for process in everyone for repair in (choices.Wake(process), choices.Recover(process))]
     followers = tuple(process for process in everyone if process != leader)
-    requests = [Request(leader)] * min(REQUESTS, switches.counter_limit)
+    requests = [choices.Request(leader)] * min(REQUESTS, switches.counter_limit)
     return (
-        Heal(),
+        choices.Heal(),
         *repairs,
-        Lead(leader, followers),
-        Settle(ROUNDS_TO_LEAD),
+        choices.Lead(leader, followers),
+        choices.Settle(ROUNDS_TO_LEAD),
         *requests,
-        Settle(ROUNDS_TO_DELIVER),
+        choices.Settle(ROUNDS_TO_DELIVER),
     )
 
 

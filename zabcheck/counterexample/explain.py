@@ -16,8 +16,9 @@ from zabcheck.protocols.base import Message as ProtocolMessage
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import Replay, replay, simulate
-from zabcheck.simulation import schedule as choices
-from zabcheck.simulation.schedule import Choice, Schedule
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.schedule import Schedule, dump
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.text.words import names
 
@@ -104,7 +105,7 @@ def explain_replay(replayed: Replay, *, decisive: bool = False) -> Story:
         mutant=schedule.mutant,
         processes=schedule.processes,
         choices=len(schedule.choices),
-        schedule=choices.dump(schedule),
+        schedule=dump(schedule),
         wrong=mutant.wrong if mutant else None,
         sha256=replayed.sha256,
         verdicts=tuple(replayed.verdicts),

@@ -8,8 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from invariants import Broadcast, ClientAck, Crash, Deliver, Event, FinalRead, Halt, Ready, Restore, Violation
-from invariants import Elect as ElectEvent
+from invariants import Broadcast, ClientAck, Crash, Deliver, Elect, Event, FinalRead, Halt, Ready, Restore, Violation
 from zabcheck.counterexample.story import Change, Moment, Story
 from zabcheck.text.words import cut, name, names, said
 
@@ -87,7 +86,7 @@ def _changed(moment: Moment, changes: Iterable[Change]) -> Iterator[Piece]:
             continue
         old, new = change.removed[0].split(", "), change.added[0].split(", ")
         news = [part for part in new if part not in old]
-        if any(isinstance(event, ElectEvent) for event in moment.shown):
+        if any(isinstance(event, Elect) for event in moment.shown):
             news = new[1:]
         if any(isinstance(event, Crash) for event in moment.shown):
             news = []

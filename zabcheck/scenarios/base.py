@@ -7,7 +7,8 @@ from msgspec import Struct
 from invariants import End, Event, Header
 from invariants.quorums import MAJORITY
 from zabcheck.protocols.switches import LETTER, Switches
-from zabcheck.simulation.schedule import AnyChoice, Schedule
+from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.schedule import Schedule
 
 _MOST, _LAST = 12, 4
 """So many transactions are told, or so many of the last ones."""

@@ -7,7 +7,8 @@ decision, and with the other reading as a mutant.
 from msgspec import Struct
 
 from zabcheck.scenarios.base import Outcome, Scenario, scheduled
-from zabcheck.simulation.schedule import AnyChoice, Elect, Lead, Receive, Request, Settle, Split, Sync
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import AnyChoice
 
 ISSUES = "Apache ZooKeeper, protocol-spec/issues.md"
 
@@ -55,14 +56,14 @@ _ISSUES = (
         "propose-to-acked-only",
         3,
         (
-            Lead(1, (2,)),
-            Settle(9),
-            Elect(3, 1),
-            Receive(1, 3),
-            Request(1, "a"),
-            Settle(9),
-            Request(1, "b"),
-            Settle(9),
+            choices.Lead(1, (2,)),
+            choices.Settle(9),
+            choices.Elect(3, 1),
+            choices.Receive(1, 3),
+            choices.Request(1, "a"),
+            choices.Settle(9),
+            choices.Request(1, "b"),
+            choices.Settle(9),
         ),
         Outcome(
             holds=("local primary order", "agreement", "chosen"),
@@ -86,7 +87,14 @@ _ISSUES = (
         "its history is none that a leader ever had.",
         "duplicate-proposal",
         3,
-        (Lead(1, (2,)), Settle(9), Request(1, "a"), Elect(3, 1), Receive(1, 3), Settle(9)),
+        (
+            choices.Lead(1, (2,)),
+            choices.Settle(9),
+            choices.Request(1, "a"),
+            choices.Elect(3, 1),
+            choices.Receive(1, 3),
+            choices.Settle(9),
+        ),
         Outcome(
             holds=("integrity", "invariant 2", "chosen"),
             delivered=dict.fromkeys((1, 2, 3), "a⟨1,1⟩"),
@@ -111,17 +119,17 @@ _ISSUES = (
         "commit-ld-zxid",
         5,
         (
-            Lead(1, (2, 3)),
-            Settle(9),
-            Split((1, 4)),
-            Request(1, "a"),
-            Sync(1),
-            Elect(4, 1),
-            Settle(9),
-            Lead(5, (2, 3)),
-            Settle(9),
-            Request(5, "b"),
-            Settle(9),
+            choices.Lead(1, (2, 3)),
+            choices.Settle(9),
+            choices.Split((1, 4)),
+            choices.Request(1, "a"),
+            choices.Sync(1),
+            choices.Elect(4, 1),
+            choices.Settle(9),
+            choices.Lead(5, (2, 3)),
+            choices.Settle(9),
+            choices.Request(5, "b"),
+            choices.Settle(9),
         ),
         Outcome(
             holds=("agreement", "invariant 4", "chosen"),

@@ -2,110 +2,105 @@
 
 from zabcheck.protocols.switches import Switches
 from zabcheck.scenarios.base import Outcome, Scenario, scheduled
-from zabcheck.simulation.schedule import (
-    AnyChoice,
-    Crash,
-    Cut,
-    Elect,
-    Heal,
-    Lead,
-    Receive,
-    Recover,
-    Request,
-    Settle,
-    Stabilise,
-    Sync,
-)
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import AnyChoice
 
 _LADIS = ("core", "ladis", "epoch uniqueness", "zxid uniqueness")
 
 _UNDER_WAY: tuple[AnyChoice, ...] = (
-    Lead(1, (2, 3)),
-    Settle(9),
-    Request(1, "m1"),
-    Settle(9),
-    Request(1, "m2"),
-    Sync(1),
-    Receive(2, 1),
-    Sync(2),
+    choices.Lead(1, (2, 3)),
+    choices.Settle(9),
+    choices.Request(1, "m1"),
+    choices.Settle(9),
+    choices.Request(1, "m2"),
+    choices.Sync(1),
+    choices.Receive(2, 1),
+    choices.Sync(2),
 )
 """Server 1 leads; message 1 is delivered everywhere; message 2 is on the disks of servers 1 and 2."""
 
 _ONLY_THE_LEADER: tuple[AnyChoice, ...] = (
-    Cut(1, 2),
-    Cut(1, 3),
-    Receive(1, 2),
-    Request(1, "m3"),
-    Sync(1),
-    Crash(1),
-    Heal(),
+    choices.Cut(1, 2),
+    choices.Cut(1, 3),
+    choices.Receive(1, 2),
+    choices.Request(1, "m3"),
+    choices.Sync(1),
+    choices.Crash(1),
+    choices.Heal(),
 )
 """It delivers message 2, and writes message 3; no other server hears of either. Then it fails."""
 
-FIGURE_3 = (*_UNDER_WAY, Receive(3, 1), Sync(3), *_ONLY_THE_LEADER)
+FIGURE_3 = (*_UNDER_WAY, choices.Receive(3, 1), choices.Sync(3), *_ONLY_THE_LEADER)
 """All servers have message 2, and server 1 alone has seen its COMMIT, and message 3."""
 FIGURE_4 = (
     *FIGURE_3,
-    Lead(2, (3,)),
-    Settle(9),
-    Request(2, "m4"),
-    Request(2, "m5"),
-    Settle(9),
-    Recover(1),
-    Elect(1, 2),
-    Settle(9),
+    choices.Lead(2, (3,)),
+    choices.Settle(9),
+    choices.Request(2, "m4"),
+    choices.Request(2, "m5"),
+    choices.Settle(9),
+    choices.Recover(1),
+    choices.Elect(1, 2),
+    choices.Settle(9),
 )
 _AND_MORE = "m1⟨1,1⟩ m2⟨1,2⟩ v1⟨2,1⟩ v2⟨2,2⟩"
 """With what clients ask of a leader that nobody disturbs."""
-SERVER_3_HAS_LESS = (*_UNDER_WAY, *_ONLY_THE_LEADER, Lead(3, (2,)), Settle(9), Request(3, "m4"), Settle(9))
+SERVER_3_HAS_LESS = (
+    *_UNDER_WAY,
+    *_ONLY_THE_LEADER,
+    choices.Lead(3, (2,)),
+    choices.Settle(9),
+    choices.Request(3, "m4"),
+    choices.Settle(9),
+)
 """Message 2 has not reached server 3, and it is named as leader."""
 
 W1, W2, W3 = "/a=1@1", "/a=2@2", "/a=3@2"
 """Path, value and version that results, as ("/a", "1", 1) in the paper."""
 _CAUSAL: tuple[AnyChoice, ...] = (
-    Lead(1, (2, 3)),
-    Settle(9),
-    Request(1, W1),
-    Settle(9),
-    Cut(1, 2),
-    Cut(1, 3),
-    Request(1, W2),
-    Sync(1),
-    Crash(1),
-    Heal(),
-    Lead(2, (3,)),
-    Settle(9),
-    Request(2, W3),
-    Settle(9),
-    Recover(1),
-    Lead(1, (3,)),
-    Settle(9),
+    choices.Lead(1, (2, 3)),
+    choices.Settle(9),
+    choices.Request(1, W1),
+    choices.Settle(9),
+    choices.Cut(1, 2),
+    choices.Cut(1, 3),
+    choices.Request(1, W2),
+    choices.Sync(1),
+    choices.Crash(1),
+    choices.Heal(),
+    choices.Lead(2, (3,)),
+    choices.Settle(9),
+    choices.Request(2, W3),
+    choices.Settle(9),
+    choices.Recover(1),
+    choices.Lead(1, (3,)),
+    choices.Settle(9),
 )
 _THREE_LEADERS: tuple[AnyChoice, ...] = (
-    Lead(1, (2, 3)),
-    Settle(9),
-    Request(1, "m1"),
-    Settle(9),
-    Cut(1, 2),
-    Cut(1, 3),
-    Request(1, "m2"),
-    Sync(1),
-    Crash(1),
-    Heal(),
-    Lead(2, (3,)),
-    Settle(9),
-    Cut(2, 3),
-    Request(2, "m3"),
-    Sync(2),
-    Crash(2),
-    Heal(),
-    Recover(1),
-    Lead(1, (3,)),
-    Settle(9),
-    Crash(1),
-    Recover(2),
-    Lead(2, (3,)),
-    Settle(9),
+    choices.Lead(1, (2, 3)),
+    choices.Settle(9),
+    choices.Request(1, "m1"),
+    choices.Settle(9),
+    choices.Cut(1, 2),
+    choices.Cut(1, 3),
+    choices.Request(1, "m2"),
+    choices.Sync(1),
+    choices.Crash(1),
+    choices.Heal(),
+    choices.Lead(2, (3,)),
+    choices.Settle(9),
+    choices.Cut(2, 3),
+    choices.Request(2, "m3"),
+    choices.Sync(2),
+    choices.Crash(2),
+    choices.Heal(),
+    choices.Recover(1),
+    choices.Lead(1, (3,)),
+    choices.Settle(9),
+    choices.Crash(1),
+    choices.Recover(2),
+    choices.Lead(2, (3,)),
+    choices.Settle(9),
 )
 """Server 1 leads and leaves message 2 behind, server 2 leads and leaves message 3 behind; then each leads again."""
 KEY_VALUE = Switches(application="key-value")
@@ -118,7 +113,7 @@ SCENARIOS = (
         "Server 1 leads, and fails; it was the only one to see the COMMIT of message 2. A client may have seen the "
         "result, so message 2 has to be delivered everywhere. The new leader has it in its log, and before it proposes "
         "anything it makes sure that a quorum has, and commits it.",
-        scheduled("ladis", 3, *FIGURE_3, Stabilise(2, (2, 3))),
+        scheduled("ladis", 3, *FIGURE_3, choices.Stabilise(2, (2, 3))),
         Outcome(
             holds=("reliable delivery", "total order", "agreement"),
             judged_by=(*_LADIS, "liveness"),
@@ -255,18 +250,18 @@ SCENARIOS = (
         scheduled(
             "ladis-2008",
             3,
-            Lead(1, (2,)),
-            Settle(9),
-            Cut(1, 2),
-            Request(1, "m1"),
-            Sync(1),
-            Lead(3, (2,)),
-            Settle(9),
-            Request(3, "m2"),
-            Settle(9),
-            Heal(),
-            Lead(1, (3,)),
-            Settle(9),
+            choices.Lead(1, (2,)),
+            choices.Settle(9),
+            choices.Cut(1, 2),
+            choices.Request(1, "m1"),
+            choices.Sync(1),
+            choices.Lead(3, (2,)),
+            choices.Settle(9),
+            choices.Request(3, "m2"),
+            choices.Settle(9),
+            choices.Heal(),
+            choices.Lead(1, (3,)),
+            choices.Settle(9),
         ),
         Outcome(
             violated="epoch uniqueness",

@@ -6,10 +6,8 @@ LADIS 2008, 2: "multiple delivery of a transaction is fine as long as on restart
 from invariants import Broadcast, Chain, Crash, Deliver, Event, Recover, Restore, State, Txn, Zxid
 from zabcheck.protocols.switches import Switches
 from zabcheck.scenarios.base import Outcome, Scenario, Written, scheduled
+from zabcheck.simulation import choices
 from zabcheck.simulation.application import NOTHING, Values
-from zabcheck.simulation.schedule import Crash as CrashChoice
-from zabcheck.simulation.schedule import Elect, Lead, Request, Settle, Snapshot
-from zabcheck.simulation.schedule import Recover as RecoverChoice
 
 
 def _state(process: int, incarnation: int, length: int, state: Values) -> State:
@@ -48,19 +46,19 @@ SCENARIOS = (
         scheduled(
             "ladis",
             3,
-            Lead(1, (2, 3)),
-            Settle(9),
-            Request(1, "/a=1@1"),
-            Settle(9),
-            Snapshot(3),
-            Settle(1),
-            Request(1, "/a=2@2"),
-            Request(1, "/b=1@1"),
-            Settle(9),
-            CrashChoice(3),
-            RecoverChoice(3),
-            Elect(3, 1),
-            Settle(9),
+            choices.Lead(1, (2, 3)),
+            choices.Settle(9),
+            choices.Request(1, "/a=1@1"),
+            choices.Settle(9),
+            choices.Snapshot(3),
+            choices.Settle(1),
+            choices.Request(1, "/a=2@2"),
+            choices.Request(1, "/b=1@1"),
+            choices.Settle(9),
+            choices.Crash(3),
+            choices.Recover(3),
+            choices.Elect(3, 1),
+            choices.Settle(9),
             switches=Switches(application="key-value"),
         ),
         Outcome(

@@ -27,7 +27,7 @@ from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, WEIGHTS, WITHOUT_ORDER, Moves, draw_switches, weights_for
 from zabcheck.search.run import DEFAULT_PROCESSES, PropertyBroken, ProtocolRaised, Run, Search
-from zabcheck.simulation.schedule import Choice
+from zabcheck.simulation.choices import Choice
 
 STEPS_A_CHOICE = 4
 """How many steps a choice takes on average, coarse ones included: it relates the length of a run to its choices."""

@@ -22,19 +22,9 @@ from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import dispatch, simulate
-from zabcheck.simulation.schedule import (
-    Choice,
-    Corrupt,
-    Crash,
-    Elect,
-    Lead,
-    Request,
-    Schedule,
-    Snapshot,
-    Stabilise,
-    Sync,
-    renamed,
-)
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.stabilise import least
 
 SECONDS = 10.0
@@ -279,7 +269,7 @@ class Minimiser:
             if switch not in self.keep and getattr(self.best.switches, switch) != letter:
                 self._accept_longer(self._switched(**{switch: letter}))
         if self._has("sync", "atomic"):
-            syncs = [Sync(process) for process in range(1, self.best.processes + 1)]
+            syncs = [choices.Sync(process) for process in range(1, self.best.processes + 1)]
             apart = tuple(each for choice in self.best.choices for each in (choice, *syncs))
             self._accept(structs.replace(self._switched(sync="separate"), choices=apart), self.steps)
         if self._has("elections", "together"):
@@ -313,7 +303,7 @@ class Minimiser:
 
 
 def _renamed(schedule: Schedule, names: Mapping[int, int]) -> tuple[Choice, ...]:
-    return tuple(new for choice in schedule.choices if (new := renamed(choice, names)) is not None)
+    return tuple(new for choice in schedule.choices if (new := choices.renamed(choice, names)) is not None)
 
 
 def _some_of(schedule: Schedule) -> Iterator[tuple[int, ...]]:
@@ -338,10 +328,10 @@ def _among(schedule: Schedule, kept: Sequence[int]) -> Schedule:
 
 def _least(choice: Choice, quorums: Quorums) -> Choice | None:
     """The quorum of `Stabilise` has to be one of which nobody can be left out."""
-    if not isinstance(choice, Stabilise):
+    if not isinstance(choice, choices.Stabilise):
         return choice
     quorum = least(quorums, choice.leader, choice.quorum)
-    return None if quorum is None else Stabilise(choice.leader, quorum)
+    return None if quorum is None else choices.Stabilise(choice.leader, quorum)
 
 
 def _named(choice: Choice) -> Iterator[int]:
@@ -354,50 +344,50 @@ def _named(choice: Choice) -> Iterator[int]:
 
 
 def _begins_epoch(choice: Choice) -> bool:
-    return isinstance(choice, Lead) or (isinstance(choice, Elect) and choice.process == choice.leader)
+    return isinstance(choice, choices.Lead) or (isinstance(choice, choices.Elect) and choice.process == choice.leader)
 
 
 def _plainer(choice: Choice) -> Sequence[Choice]:
     """Plainer is to lose all that was not synced, to alter the last record, a fresh value, an election of fewer."""
     match choice:
-        case Crash() if choice.keep:
-            return [Crash(choice.process)]
-        case Corrupt() if choice.record:
-            return [Corrupt(choice.process)]
-        case Request() if choice.value is not None:
-            return [Request(choice.process)]
-        case Snapshot() if choice.cut:
-            return [Snapshot(choice.process)]
-        case Lead():
+        case choices.Crash() if choice.keep:
+            return [choices.Crash(choice.process)]
+        case choices.Corrupt() if choice.record:
+            return [choices.Corrupt(choice.process)]
+        case choices.Request() if choice.value is not None:
+            return [choices.Request(choice.process)]
+        case choices.Snapshot() if choice.cut:
+            return [choices.Snapshot(choice.process)]
+        case choices.Lead():
             return [
-                Lead(choice.leader, tuple(each for each in choice.followers if each != left_out))
+                choices.Lead(choice.leader, tuple(each for each in choice.followers if each != left_out))
                 for left_out in choice.followers
             ]
     return []
 
 
-def _together(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+def _together(steps: Sequence[Choice]) -> tuple[Choice, ...]:
     """Each change of leader as one choice: whoever follows that leader before it leads again follows at once."""
     found: list[Choice] = []
     place: dict[int, int] = {}  # of the last election of a leader
-    for choice in choices:
-        if not isinstance(choice, Elect):
+    for choice in steps:
+        if not isinstance(choice, choices.Elect):
             found.append(choice)
         elif choice.process == choice.leader:
             place[choice.leader] = len(found)
-            found.append(Lead(choice.leader, ()))
+            found.append(choices.Lead(choice.leader, ()))
         elif choice.leader in place:
             at = place[choice.leader]
             lead = found[at]
-            assert isinstance(lead, Lead)
-            found[at] = Lead(lead.leader, (*lead.followers, choice.process))
+            assert isinstance(lead, choices.Lead)
+            found[at] = choices.Lead(lead.leader, (*lead.followers, choice.process))
     return tuple(found)
 
 
 def _apart(choice: Choice) -> Iterator[Choice]:
-    if isinstance(choice, Lead):
-        yield Elect(choice.leader, choice.leader)
+    if isinstance(choice, choices.Lead):
+        yield choices.Elect(choice.leader, choice.leader)
         for follower in choice.followers:
-            yield Elect(follower, choice.leader)
+            yield choices.Elect(follower, choice.leader)
     else:
         yield choice

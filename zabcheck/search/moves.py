@@ -8,39 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from zabcheck.protocols.base import Protocol
-from zabcheck.simulation.schedule import (
-    Bridge,
-    Choice,
-    Corrupt,
-    Crash,
-    Cut,
-    Drain,
-    Elect,
-    Flap,
-    Heal,
-    Hold,
-    Lead,
-    Mend,
-    Mute,
-    Notice,
-    Overtake,
-    Pause,
-    PowerLoss,
-    Receive,
-    Recover,
-    Request,
-    Reset,
-    Ring,
-    Settle,
-    Sever,
-    Snapshot,
-    Split,
-    Stabilise,
-    Stall,
-    Sync,
-    Timeout,
-    Wake,
-)
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.simulation.stabilise import least
 
@@ -143,32 +112,32 @@ class Moves:
     def settle(self, pick: int) -> Choice | None:
         if not self.simulator.waiting() and not self.simulator.unsynced():
             return None
-        return Settle(_one(_ROUNDS, pick), sync=pick // len(_ROUNDS) % 3 != 0)
+        return choices.Settle(_one(_ROUNDS, pick), sync=pick // len(_ROUNDS) % 3 != 0)
 
     def request(self, pick: int) -> Choice | None:
         primaries = self.primaries()
-        return Request(_one(primaries, pick)) if primaries else None
+        return choices.Request(_one(primaries, pick)) if primaries else None
 
     def drain(self, pick: int) -> Choice | None:
         waiting = self.simulator.waiting()
-        return Drain(*_one(waiting, pick)[:2]) if waiting else None
+        return choices.Drain(*_one(waiting, pick)[:2]) if waiting else None
 
     def receive(self, pick: int) -> Choice | None:
         waiting = self.simulator.waiting()
-        return Receive(*_one(waiting, pick)[:2]) if waiting else None
+        return choices.Receive(*_one(waiting, pick)[:2]) if waiting else None
 
     def overtake(self, pick: int) -> Choice | None:
         queues = [] if self.simulator.protocol.fifo else self.queues()
-        return Overtake(*_one(queues, pick)) if queues else None
+        return choices.Overtake(*_one(queues, pick)) if queues else None
 
     def sync(self, pick: int) -> Choice | None:
         unsynced = self.simulator.unsynced()
-        return Sync(_one(unsynced, pick)) if unsynced else None
+        return choices.Sync(_one(unsynced, pick)) if unsynced else None
 
     def snapshot(self, pick: int) -> Choice | None:
         # A log that was cut at a leader makes others need its snapshot.
         candidates = (pick % 2 and self.leaders()) or self.ids
-        return Snapshot(_one(candidates, pick // 2), cut=pick // 2 // len(candidates) % 3 != 0)
+        return choices.Snapshot(_one(candidates, pick // 2), cut=pick // 2 // len(candidates) % 3 != 0)
 
     # The oracle.
 
@@ -179,96 +148,96 @@ class Moves:
             return None
         follower = _one([process for process in self.ids if process not in leaders], pick)
         others = [leader for leader in leaders if leader != following[follower]]
-        return Elect(follower, _one(others or leaders, pick // len(self.ids)))
+        return choices.Elect(follower, _one(others or leaders, pick // len(self.ids)))
 
     def lead(self, pick: int) -> Choice | None:
         leader = _one(self.ids, pick)
-        return Lead(leader, self.some_but(leader, pick // len(self.ids)))
+        return choices.Lead(leader, self.some_but(leader, pick // len(self.ids)))
 
     def elect(self, pick: int) -> Choice | None:
-        return None if self.together else Elect(*self.two(pick))
+        return None if self.together else choices.Elect(*self.two(pick))
 
     # Faults.
 
     def timeout(self, pick: int) -> Choice | None:
-        return Timeout(_one(self.ids, pick))
+        return choices.Timeout(_one(self.ids, pick))
 
     def crash(self, pick: int) -> Choice | None:
         # Half of the crashes hit a process that has something to lose, if there is one.
         candidates = (pick % 2 and self.simulator.unsynced()) or self.ids
-        return Crash(_one(candidates, pick // 2), _one(_KEPT, pick // 2 // len(candidates)))
+        return choices.Crash(_one(candidates, pick // 2), _one(_KEPT, pick // 2 // len(candidates)))
 
     def power_loss(self, pick: int) -> Choice | None:
-        return PowerLoss(_one(_KEPT, pick))
+        return choices.PowerLoss(_one(_KEPT, pick))
 
     def corrupt(self, pick: int) -> Choice | None:
         written = self.written()
         if not written:
             return None
         process, records = _one(written, pick)
-        return Corrupt(process, pick // len(written) % records)
+        return choices.Corrupt(process, pick // len(written) % records)
 
     def cut(self, pick: int) -> Choice | None:
-        return Cut(*self.two(pick))
+        return choices.Cut(*self.two(pick))
 
     def sever(self, pick: int) -> Choice | None:
-        return Sever(*self.two(pick))
+        return choices.Sever(*self.two(pick))
 
     def split(self, pick: int) -> Choice | None:
-        return Split(self.some_but(len(self.ids), pick))
+        return choices.Split(self.some_but(len(self.ids), pick))
 
     def mute(self, pick: int) -> Choice | None:
-        return Mute(self.some_but(0, pick))
+        return choices.Mute(self.some_but(0, pick))
 
     def bridge(self, pick: int) -> Choice | None:
         """With three processes it is `sever`."""
         if len(self.ids) <= 3:
             return None
         process = _one(self.ids, pick)
-        return Bridge(process, self.some_but(process, pick // len(self.ids)))
+        return choices.Bridge(process, self.some_but(process, pick // len(self.ids)))
 
     def ring(self, pick: int) -> Choice | None:
         """Three processes are one already."""
-        return Ring() if len(self.ids) > 3 else None
+        return choices.Ring() if len(self.ids) > 3 else None
 
     def stall(self, pick: int) -> Choice | None:
         links = self.links()
-        return Stall(*_one(links, pick)) if links else None
+        return choices.Stall(*_one(links, pick)) if links else None
 
     def hold(self, pick: int) -> Choice | None:
         links, kinds = self.links(), tuple(self.simulator.protocol.kinds.values())
-        return Hold(*_one(links, pick), _one(kinds, pick * _SPREAD >> 16)) if links and kinds else None
+        return choices.Hold(*_one(links, pick), _one(kinds, pick * _SPREAD >> 16)) if links and kinds else None
 
     def flap(self, pick: int) -> Choice | None:
-        return Flap(*self.two(pick), 1 + pick % 2)
+        return choices.Flap(*self.two(pick), 1 + pick % 2)
 
     def pause(self, pick: int) -> Choice | None:
         awake = self.awake()
-        return Pause(_one(awake, pick)) if awake else None
+        return choices.Pause(_one(awake, pick)) if awake else None
 
     def reset(self, pick: int) -> Choice | None:
-        return Reset(*self.two(pick))
+        return choices.Reset(*self.two(pick))
 
     # Repairs.
 
     def notice(self, pick: int) -> Choice | None:
         closed = self.simulator.closed()
-        return Notice(*_one(closed, pick)) if closed else None
+        return choices.Notice(*_one(closed, pick)) if closed else None
 
     def recover(self, pick: int) -> Choice | None:
         down = self.down()
-        return Recover(_one(down, pick)) if down else None
+        return choices.Recover(_one(down, pick)) if down else None
 
     def wake(self, pick: int) -> Choice | None:
         paused = self.simulator.paused
-        return Wake(_one([process for process in self.ids if process in paused], pick)) if paused else None
+        return choices.Wake(_one([process for process in self.ids if process in paused], pick)) if paused else None
 
     def heal(self, pick: int) -> Choice | None:
-        return Heal() if self.simulator.obstructed() else None
+        return choices.Heal() if self.simulator.obstructed() else None
 
     def mend(self, pick: int) -> Choice | None:
         obstructed = self.simulator.obstructed()
-        return Mend(*_one(obstructed, pick)) if obstructed else None
+        return choices.Mend(*_one(obstructed, pick)) if obstructed else None
 
     # The end.
 
@@ -283,7 +252,7 @@ class Moves:
         leader = _one(able, pick)
         first = pick // len(able) % len(able)
         quorum = least(simulator.quorums, leader, able[first:] + able[:first])
-        return None if quorum is None else Stabilise(leader, quorum)
+        return None if quorum is None else choices.Stabilise(leader, quorum)
 
     # What there is to choose from.
 

@@ -15,7 +15,8 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.goals import Goals
-from zabcheck.simulation.schedule import Choice, Schedule
+from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.simulator import Simulator
 
 

@@ -30,7 +30,7 @@ from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, Moves, draw_switches, weights_for
 from zabcheck.search.run import Observer, PropertyBroken, ProtocolRaised, Run, Search
-from zabcheck.simulation.schedule import Receive, Sync
+from zabcheck.simulation import choices
 from zabcheck.simulation.simulator import Simulator
 
 SIZES = (3, 3, 3, 3, 3, 5, 5, 2, 4, 7)
@@ -219,7 +219,7 @@ class Priorities:
                     priorities[chain] = random()
             highest = max(chains, key=priorities.__getitem__)
             process, sender = highest
-            simulator.execute(Sync(process) if process == sender else Receive(process, sender))
+            simulator.execute(choices.Sync(process) if process == sender else choices.Receive(process, sender))
             if random() < self.demoted:
                 self.lowest -= 1
                 priorities[highest] = self.lowest

@@ -7,56 +7,31 @@ comes something else: a fault, its repair, or an answer of the oracle. Each kind
 from collections.abc import Mapping
 from random import Random
 
+from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
-from zabcheck.simulation.schedule import (
-    Bridge,
-    Choice,
-    Corrupt,
-    Crash,
-    Cut,
-    Elect,
-    Flap,
-    Heal,
-    Hold,
-    Mend,
-    Mute,
-    Notice,
-    Overtake,
-    Pause,
-    PowerLoss,
-    Receive,
-    Recover,
-    Request,
-    Reset,
-    Ring,
-    Snapshot,
-    Stall,
-    Sync,
-    Timeout,
-    Wake,
-)
+from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.simulator import Simulator
 
 DEFAULT_FAULTS: Mapping[type[Choice], int] = {
-    Elect: 30,
-    Notice: 20,
-    Recover: 16,
-    Wake: 16,
-    Heal: 8,
-    Mend: 4,
-    Snapshot: 20,
-    Timeout: 2,
-    Crash: 3,
-    PowerLoss: 1,
-    Cut: 3,
-    Stall: 2,
-    Hold: 2,
-    Mute: 1,
-    Bridge: 1,
-    Ring: 1,
-    Flap: 1,
-    Pause: 3,
-    Reset: 3,
+    choices.Elect: 30,
+    choices.Notice: 20,
+    choices.Recover: 16,
+    choices.Wake: 16,
+    choices.Heal: 8,
+    choices.Mend: 4,
+    choices.Snapshot: 20,
+    choices.Timeout: 2,
+    choices.Crash: 3,
+    choices.PowerLoss: 1,
+    choices.Cut: 3,
+    choices.Stall: 2,
+    choices.Hold: 2,
+    choices.Mute: 1,
+    choices.Bridge: 1,
+    choices.Ring: 1,
+    choices.Flap: 1,
+    choices.Pause: 3,
+    choices.Reset: 3,
 }
 """How many of `_TRIES` tries go to each kind of choice that is not the protocol's own progress.
 
@@ -102,7 +77,7 @@ class Walk:
             process = self._leader if random() >= _CHANGE_OF_MIND else 1 + int(random() * len(simulator.ids))
             state = simulator.states[process]
             if state is not None and process not in simulator.paused and simulator.protocol.can_broadcast(state):
-                return Request(process)
+                return choices.Request(process)
         first, second = (self._sync, self._receive) if random() < _SYNC_SHARE else (self._receive, self._sync)
         progress = first() or second() or self._recover() or self._wake()
         return progress or self._elect(1 + int(random() * len(simulator.ids)))
@@ -112,7 +87,7 @@ class Walk:
         if not waiting:
             return None
         process, sender, _ = waiting[int(self._random() * len(waiting))]
-        return Receive(process, sender)
+        return choices.Receive(process, sender)
 
     def _sync(self) -> Choice | None:
         disks, n = self.simulator.disks, len(self.simulator.ids)
@@ -120,51 +95,51 @@ class Walk:
         for index in range(first, first + n):
             process = 1 + index % n
             if disks[process].unsynced and process not in self.simulator.paused:
-                return Sync(process)
+                return choices.Sync(process)
         return None
 
     def _other(self, kind: type[Choice]) -> Choice | None:
         simulator, random = self.simulator, self._random
         n = len(simulator.ids)
         process = 1 + int(random() * n)
-        if kind is Elect:
+        if kind is choices.Elect:
             return self._elect(process)
-        if kind is Notice:
+        if kind is choices.Notice:
             closed = simulator.closed()
-            return Notice(*closed[int(random() * len(closed))]) if closed else None
-        if kind is Recover:
+            return choices.Notice(*closed[int(random() * len(closed))]) if closed else None
+        if kind is choices.Recover:
             return self._recover()
-        if kind is Wake:
+        if kind is choices.Wake:
             return self._wake()
-        if kind is Heal or kind is Ring:
+        if kind is choices.Heal or kind is choices.Ring:
             return kind()
-        if kind is Crash:
-            return Crash(process, int(random() * (1 + len(simulator.disks[process].unsynced))))
-        if kind is Corrupt:
-            return Corrupt(process, int(random() * _RECORDS))
-        if kind is Snapshot:
-            return Snapshot(process, cut=random() < _CUT_SHARE)
-        if kind is PowerLoss:
-            return PowerLoss(int(random() * n))
-        if kind is Cut or kind is Reset or kind is Stall or kind is Overtake:
+        if kind is choices.Crash:
+            return choices.Crash(process, int(random() * (1 + len(simulator.disks[process].unsynced))))
+        if kind is choices.Corrupt:
+            return choices.Corrupt(process, int(random() * _RECORDS))
+        if kind is choices.Snapshot:
+            return choices.Snapshot(process, cut=random() < _CUT_SHARE)
+        if kind is choices.PowerLoss:
+            return choices.PowerLoss(int(random() * n))
+        if kind is choices.Cut or kind is choices.Reset or kind is choices.Stall or kind is choices.Overtake:
             return kind(process, 1 + int(random() * n))
-        if kind is Mend:
+        if kind is choices.Mend:
             links = simulator.obstructed()
-            return Mend(*links[int(random() * len(links))]) if links else None
-        if kind is Hold:
+            return choices.Mend(*links[int(random() * len(links))]) if links else None
+        if kind is choices.Hold:
             return self._hold(process)
-        if kind is Mute:
-            return Mute(self._some())
-        if kind is Bridge:
-            return Bridge(process, self._some())
-        if kind is Flap:
-            return Flap(process, 1 + int(random() * n), 1 + int(random() * _FLAPS))
+        if kind is choices.Mute:
+            return choices.Mute(self._some())
+        if kind is choices.Bridge:
+            return choices.Bridge(process, self._some())
+        if kind is choices.Flap:
+            return choices.Flap(process, 1 + int(random() * n), 1 + int(random() * _FLAPS))
         return kind(process)  # the other kinds take a process only
 
     def _hold(self, sender: int) -> Choice | None:
         random, kinds = self._random, tuple(self.simulator.protocol.kinds.values())
         receiver = 1 + int(random() * len(self.simulator.ids))
-        return Hold(sender, receiver, kinds[int(random() * len(kinds))]) if kinds else None
+        return choices.Hold(sender, receiver, kinds[int(random() * len(kinds))]) if kinds else None
 
     def _some(self) -> tuple[int, ...]:
         """Any of the processes."""
@@ -173,12 +148,12 @@ class Walk:
     def _recover(self) -> Choice | None:
         for process in self.simulator.ids:
             if not self.simulator.is_up(process) and not self.simulator.halted[process]:
-                return Recover(process)
+                return choices.Recover(process)
         return None
 
     def _wake(self) -> Choice | None:
         paused = self.simulator.paused
-        return Wake(next(p for p in self.simulator.ids if p in paused)) if paused else None
+        return choices.Wake(next(p for p in self.simulator.ids if p in paused)) if paused else None
 
     def _elect(self, process: int) -> Choice:
         """Mostly the leader that others were told, and for a process that has none."""
@@ -186,5 +161,5 @@ class Walk:
         if random() < _CHANGE_OF_MIND:
             self._leader = process
         if following[self._leader] != self._leader:
-            return Elect(self._leader, self._leader)
-        return Elect(next((p for p in self.simulator.ids if following[p] == NOBODY), process), self._leader)
+            return choices.Elect(self._leader, self._leader)
+        return choices.Elect(next((p for p in self.simulator.ids if following[p] == NOBODY), process), self._leader)

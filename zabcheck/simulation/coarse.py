@@ -8,25 +8,8 @@ choice knows no more than a `Running` tells.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
-from zabcheck.simulation.schedule import (
-    Bridge,
-    Choice,
-    Crash,
-    Cut,
-    Drain,
-    Elect,
-    Flap,
-    Lead,
-    Mend,
-    Mute,
-    PowerLoss,
-    Receive,
-    Ring,
-    Settle,
-    Sever,
-    Split,
-    Sync,
-)
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
 
 
 class Running(Protocol):
@@ -47,21 +30,21 @@ def fine(choice: Choice, running: Running) -> Iterator[Choice]:
     return _MEANINGS[type(choice)](choice, running)
 
 
-def _lead(choice: Lead, running: Running) -> Iterator[Choice]:
-    yield Elect(choice.leader, choice.leader)
+def _lead(choice: choices.Lead, running: Running) -> Iterator[Choice]:
+    yield choices.Elect(choice.leader, choice.leader)
     for process in choice.followers:
         if process != choice.leader:
-            yield Elect(process, choice.leader)
+            yield choices.Elect(process, choice.leader)
 
 
-def _drain(choice: Drain, running: Running) -> Iterator[Choice]:
+def _drain(choice: choices.Drain, running: Running) -> Iterator[Choice]:
     for process, sender, count in running.waiting():
         if (process, sender) == (choice.process, choice.sender):
             for _ in range(count):
-                yield Receive(process, sender)
+                yield choices.Receive(process, sender)
 
 
-def _settle(choice: Settle, running: Running) -> Iterator[Choice]:
+def _settle(choice: choices.Settle, running: Running) -> Iterator[Choice]:
     for _ in range(choice.rounds):
         before = running.steps
         yield from _a_round(running, choice.sync)
@@ -72,72 +55,72 @@ def _settle(choice: Settle, running: Running) -> Iterator[Choice]:
 def _a_round(running: Running, sync: bool = True) -> Iterator[Choice]:
     for process, sender, count in sorted(running.waiting()):
         for _ in range(count):
-            yield Receive(process, sender)
+            yield choices.Receive(process, sender)
     if sync:
         for process in running.unsynced():
-            yield Sync(process)
+            yield choices.Sync(process)
 
 
-def _split(choice: Split, running: Running) -> Iterator[Choice]:
+def _split(choice: choices.Split, running: Running) -> Iterator[Choice]:
     others = [process for process in running.ids if process not in choice.side]
     return _apart(choice.side, others)
 
 
-def _sever(choice: Sever, running: Running) -> Iterator[Choice]:
+def _sever(choice: choices.Sever, running: Running) -> Iterator[Choice]:
     return _apart([choice.process], [choice.peer])
 
 
-def _mute(choice: Mute, running: Running) -> Iterator[Choice]:
+def _mute(choice: choices.Mute, running: Running) -> Iterator[Choice]:
     others = [process for process in running.ids if process not in choice.side]
     for process in choice.side:
         for other in others:
-            yield Cut(process, other)
+            yield choices.Cut(process, other)
 
 
-def _bridge(choice: Bridge, running: Running) -> Iterator[Choice]:
+def _bridge(choice: choices.Bridge, running: Running) -> Iterator[Choice]:
     side = [process for process in choice.side if process != choice.process]
     others = [process for process in running.ids if process not in choice.side and process != choice.process]
     return _apart(side, others)
 
 
-def _ring(choice: Ring, running: Running) -> Iterator[Choice]:
+def _ring(choice: choices.Ring, running: Running) -> Iterator[Choice]:
     last = len(running.ids)
     for process in running.ids:
         not_next = [other for other in range(process + 1, last + 1) if other - process not in (1, last - 1)]
         yield from _apart([process], not_next)
 
 
-def _flap(choice: Flap, running: Running) -> Iterator[Choice]:
+def _flap(choice: choices.Flap, running: Running) -> Iterator[Choice]:
     for _ in range(choice.times):
         yield from _apart([choice.process], [choice.peer])
         yield from _a_round(running)
-        yield Mend(choice.process, choice.peer)
-        yield Mend(choice.peer, choice.process)
+        yield choices.Mend(choice.process, choice.peer)
+        yield choices.Mend(choice.peer, choice.process)
         yield from _a_round(running)
 
 
-def _power_loss(choice: PowerLoss, running: Running) -> Iterator[Choice]:
+def _power_loss(choice: choices.PowerLoss, running: Running) -> Iterator[Choice]:
     for process in running.ids:
-        yield Crash(process, choice.keep)
+        yield choices.Crash(process, choice.keep)
 
 
 def _apart(side: Iterable[int], others: Iterable[int]) -> Iterator[Choice]:
     """Cut every link between the two, both ways."""
     for process in side:
         for other in others:
-            yield Cut(process, other)
-            yield Cut(other, process)
+            yield choices.Cut(process, other)
+            yield choices.Cut(other, process)
 
 
 _MEANINGS: dict[type[Choice], Callable[[Any, Running], Iterator[Choice]]] = {
-    Lead: _lead,
-    Drain: _drain,
-    Settle: _settle,
-    Split: _split,
-    Sever: _sever,
-    Mute: _mute,
-    Bridge: _bridge,
-    Ring: _ring,
-    Flap: _flap,
-    PowerLoss: _power_loss,
+    choices.Lead: _lead,
+    choices.Drain: _drain,
+    choices.Settle: _settle,
+    choices.Split: _split,
+    choices.Sever: _sever,
+    choices.Mute: _mute,
+    choices.Bridge: _bridge,
+    choices.Ring: _ring,
+    choices.Flap: _flap,
+    choices.PowerLoss: _power_loss,
 }

@@ -12,10 +12,12 @@ from itertools import islice
 from typing import Any
 
 from zabcheck.protocols.base import Message
+from zabcheck.simulation import choices
 from zabcheck.simulation.network import Connection
-from zabcheck.simulation.schedule import Elect, Notice, Receive, Request, Snapshot, Sync, Timeout
 
-_OWN_ACTS = frozenset((Elect, Receive, Sync, Request, Timeout, Notice, Snapshot))
+_OWN_ACTS = frozenset(
+    (choices.Elect, choices.Receive, choices.Sync, choices.Request, choices.Timeout, choices.Notice, choices.Snapshot)
+)
 """What a process does itself: none of it is enabled while it is paused."""
 
 Connections = Mapping[tuple[int, int], Connection]

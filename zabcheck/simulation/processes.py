@@ -9,10 +9,8 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from invariants import Accept, AckEpoch, Adopt, Event, Halt, Promise, Truncate
-from invariants import Crash as CrashEvent
-from invariants import Recover as RecoverEvent
-from invariants import Send as SendEvent
+import invariants
+from invariants import Accept, AckEpoch, Adopt, Crash, Event, Halt, Promise, Recover, Truncate
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import (
     Changed,
@@ -120,7 +118,7 @@ class Processes:
     def recover(self, process: int) -> None:
         """Start again, as the next incarnation."""
         self.incarnations[process] += 1
-        self.show(RecoverEvent(process, self.incarnations[process]))
+        self.show(Recover(process, self.incarnations[process]))
         self.start(process)
 
     def crash(self, process: int, keep: int) -> None:
@@ -132,7 +130,7 @@ class Processes:
                 if isinstance(effect, _DURABLE_EVENTS):
                     self.show(effect)
         lost = disk.crash(keep)
-        self.show(CrashEvent(process, self.incarnations[process], lost))
+        self.show(Crash(process, self.incarnations[process], lost))
         self._stop(process)
 
     def settle(self, process: int) -> None:
@@ -229,4 +227,4 @@ class Processes:
 
     def _show_sent(self, process: int, effect: Send, number: int) -> None:
         kind, text = self.protocol.show(effect.message)
-        self.show(SendEvent(process, self.incarnations[process], effect.to, number, kind, text))
+        self.show(invariants.Send(process, self.incarnations[process], effect.to, number, kind, text))

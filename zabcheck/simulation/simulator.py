@@ -13,53 +13,33 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
-from invariants import Corrupt as CorruptEvent
-from invariants import Cut as CutEvent
-from invariants import Drop as DropEvent
-from invariants import Elect as ElectEvent
-from invariants import Event, Stabilised
-from invariants import Heal as HealEvent
-from invariants import Hold as HoldEvent
-from invariants import Mend as MendEvent
-from invariants import Overtake as OvertakeEvent
-from invariants import Pause as PauseEvent
-from invariants import Receive as ReceiveEvent
-from invariants import Stall as StallEvent
-from invariants import Wake as WakeEvent
+from invariants import (
+    Corrupt,
+    Cut,
+    Drop,
+    Elect,
+    Event,
+    Heal,
+    Hold,
+    Mend,
+    Overtake,
+    Pause,
+    Receive,
+    Stabilised,
+    Stall,
+    Wake,
+)
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Elected, Lost, Protocol, StepRaised, TakeSnapshot, TimedOut
 from zabcheck.protocols.base import Request as RequestStimulus
 from zabcheck.protocols.switches import LETTER, Switches
-from zabcheck.simulation import coarse, stabilise
+from zabcheck.simulation import choices, coarse, stabilise
 from zabcheck.simulation.application import Application
 from zabcheck.simulation.channels import Channels
+from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.mesh import Mesh
 from zabcheck.simulation.network import Parcel
 from zabcheck.simulation.processes import Processes
-from zabcheck.simulation.schedule import (
-    Choice,
-    Corrupt,
-    Crash,
-    Cut,
-    Elect,
-    Heal,
-    Hold,
-    Lead,
-    Mend,
-    Notice,
-    Overtake,
-    Pause,
-    Receive,
-    Recover,
-    Request,
-    Reset,
-    Snapshot,
-    Stabilise,
-    Stall,
-    Sync,
-    Timeout,
-    Wake,
-)
 
 
 def _not_enabled(choice: Choice) -> bool:
@@ -134,29 +114,29 @@ class Simulator:
         self.halted = processes.halted
 
     def _fine_table(self) -> dict[type[Choice], Callable[[Any], bool]]:
-        elections: dict[type[Choice], Callable[[Any], bool]] = {Elect: self._elect}
+        elections: dict[type[Choice], Callable[[Any], bool]] = {choices.Elect: self._elect}
         if self.switches.elections == "together":  # each oracle by itself is never enabled
-            elections = {Elect: _not_enabled, Lead: self._lead_at_once}
+            elections = {choices.Elect: _not_enabled, choices.Lead: self._lead_at_once}
         table: dict[type[Choice], Callable[[Any], bool]] = {
             **elections,
-            Receive: self._receive,
-            Sync: self._sync,
-            Request: self._request,
-            Timeout: self._timeout,
-            Notice: self._notice,
-            Crash: self._crash,
-            Corrupt: self._corrupt,
-            Recover: self._recover,
-            Snapshot: self._snapshot,
-            Cut: self._cut,
-            Mend: self._mend,
-            Stall: self._stall,
-            Hold: self._hold,
-            Overtake: self._overtake,
-            Heal: self._heal,
-            Reset: self._reset,
-            Pause: self._pause,
-            Wake: self._wake,
+            choices.Receive: self._receive,
+            choices.Sync: self._sync,
+            choices.Request: self._request,
+            choices.Timeout: self._timeout,
+            choices.Notice: self._notice,
+            choices.Crash: self._crash,
+            choices.Corrupt: self._corrupt,
+            choices.Recover: self._recover,
+            choices.Snapshot: self._snapshot,
+            choices.Cut: self._cut,
+            choices.Mend: self._mend,
+            choices.Stall: self._stall,
+            choices.Hold: self._hold,
+            choices.Overtake: self._overtake,
+            choices.Heal: self._heal,
+            choices.Reset: self._reset,
+            choices.Pause: self._pause,
+            choices.Wake: self._wake,
         }
         never = self.protocol.never
         return {kind: _not_enabled if kind.__struct_config__.tag in never else do for kind, do in table.items()}
@@ -184,7 +164,7 @@ class Simulator:
                 raise raised
             return 1
         before = self.steps
-        if isinstance(choice, Stabilise):
+        if isinstance(choice, choices.Stabilise):
             self._stabilise(choice)
         else:
             self._execute_all(coarse.fine(choice, self))
@@ -239,26 +219,26 @@ class Simulator:
 
     # Fine choices: each returns whether it was enabled.
 
-    def _elect(self, choice: Elect) -> bool:
+    def _elect(self, choice: choices.Elect) -> bool:
         process = choice.process
         if self.states[process] is None:
             return False
         if self.network:
-            self.show(ElectEvent(process, self.incarnations[process], choice.leader))
+            self.show(Elect(process, self.incarnations[process], choice.leader))
         return self.processes.handle(process, process, Elected(choice.leader))
 
-    def _receive(self, choice: Receive) -> bool:
+    def _receive(self, choice: choices.Receive) -> bool:
         process, sender = choice.process, choice.sender
         parcel = self.channels.take(process, sender)
         if parcel is None:
             return False
         message, number = parcel
         if self.network:
-            self.show(ReceiveEvent(process, self.incarnations[process], sender, number))
+            self.show(Receive(process, self.incarnations[process], sender, number))
         self.processes.handle(process, sender, message)
         return True
 
-    def _sync(self, choice: Sync) -> bool:
+    def _sync(self, choice: choices.Sync) -> bool:
         process = choice.process
         if not self.disks[process].unsynced:
             return False
@@ -266,7 +246,7 @@ class Simulator:
             self.processes.perform(process, write.withheld)
         return True
 
-    def _request(self, choice: Request) -> bool:
+    def _request(self, choice: choices.Request) -> bool:
         state = self.states[choice.process]
         if state is None or not self.protocol.can_broadcast(state):
             return False
@@ -278,18 +258,18 @@ class Simulator:
                 value = self.application.change(choice.process, self.requests)
         return self.processes.handle(choice.process, choice.process, RequestStimulus(value))
 
-    def _timeout(self, choice: Timeout) -> bool:
+    def _timeout(self, choice: choices.Timeout) -> bool:
         return self.states[choice.process] is not None and self.processes.handle(
             choice.process, choice.process, TimedOut()
         )
 
-    def _notice(self, choice: Notice) -> bool:
+    def _notice(self, choice: choices.Notice) -> bool:
         if not self.channels.notice(choice.process, choice.peer):
             return False
         self.processes.handle(choice.process, choice.peer, Lost(choice.peer))
         return True
 
-    def _crash(self, choice: Crash) -> bool:
+    def _crash(self, choice: choices.Crash) -> bool:
         process = choice.process
         if self.states[process] is None:
             return False
@@ -297,23 +277,23 @@ class Simulator:
         self.paused.discard(process)
         return True
 
-    def _corrupt(self, choice: Corrupt) -> bool:
+    def _corrupt(self, choice: choices.Corrupt) -> bool:
         process = choice.process
         altered = self.disks[process].alter(choice.record)
         if altered is None:
             return False
         if self.network:
-            self.show(CorruptEvent(process, self.incarnations[process], *altered))
+            self.show(Corrupt(process, self.incarnations[process], *altered))
         return True
 
-    def _recover(self, choice: Recover) -> bool:
+    def _recover(self, choice: choices.Recover) -> bool:
         process = choice.process
         if self.states[process] is not None or self.halted[process]:
             return False
         self.processes.recover(process)
         return True
 
-    def _snapshot(self, choice: Snapshot) -> bool:
+    def _snapshot(self, choice: choices.Snapshot) -> bool:
         process = choice.process
         if self.states[process] is None or not self.processes.handle(process, process, TakeSnapshot(choice.cut)):
             return False
@@ -321,66 +301,66 @@ class Simulator:
             self.application.snapshot(process, self.disks[process].written("snapshot"))
         return True
 
-    def _cut(self, choice: Cut) -> bool:
+    def _cut(self, choice: choices.Cut) -> bool:
         done = self.obstacles.cut(choice.sender, choice.receiver)
         if done and self.network:
-            self.show(CutEvent(choice.sender, choice.receiver))
+            self.show(Cut(choice.sender, choice.receiver))
         return done
 
-    def _mend(self, choice: Mend) -> bool:
+    def _mend(self, choice: choices.Mend) -> bool:
         done = self.obstacles.mend(choice.sender, choice.receiver)
         if done and self.network:
-            self.show(MendEvent(choice.sender, choice.receiver))
+            self.show(Mend(choice.sender, choice.receiver))
         return done
 
-    def _stall(self, choice: Stall) -> bool:
+    def _stall(self, choice: choices.Stall) -> bool:
         done = self.obstacles.stall(choice.sender, choice.receiver)
         if done and self.network:
-            self.show(StallEvent(choice.sender, choice.receiver))
+            self.show(Stall(choice.sender, choice.receiver))
         return done
 
-    def _hold(self, choice: Hold) -> bool:
+    def _hold(self, choice: choices.Hold) -> bool:
         kinds = tuple(kind for kind, name in self.protocol.kinds.items() if name == choice.kind)
         done = self.obstacles.hold(choice.sender, choice.receiver, kinds)
         if done and self.network:
-            self.show(HoldEvent(choice.sender, choice.receiver, choice.kind))
+            self.show(Hold(choice.sender, choice.receiver, choice.kind))
         return done
 
-    def _overtake(self, choice: Overtake) -> bool:
+    def _overtake(self, choice: choices.Overtake) -> bool:
         done = not self.protocol.fifo and self.channels.overtake(choice.sender, choice.receiver)
         if done and self.network:
-            self.show(OvertakeEvent(choice.sender, choice.receiver))
+            self.show(Overtake(choice.sender, choice.receiver))
         return done
 
-    def _heal(self, choice: Heal) -> bool:
+    def _heal(self, choice: choices.Heal) -> bool:
         done = self.obstacles.heal()
         if done and self.network:
-            self.show(HealEvent())
+            self.show(Heal())
         return done
 
-    def _pause(self, choice: Pause) -> bool:
+    def _pause(self, choice: choices.Pause) -> bool:
         process = choice.process
         done = self.states[process] is not None and self.obstacles.pause(process)
         if done and self.network:
-            self.show(PauseEvent(process, self.incarnations[process]))
+            self.show(Pause(process, self.incarnations[process]))
         return done
 
-    def _wake(self, choice: Wake) -> bool:
+    def _wake(self, choice: choices.Wake) -> bool:
         done = self.obstacles.wake(choice.process)
         if done and self.network:
-            self.show(WakeEvent(choice.process, self.incarnations[choice.process]))
+            self.show(Wake(choice.process, self.incarnations[choice.process]))
         return done
 
-    def _reset(self, choice: Reset) -> bool:
+    def _reset(self, choice: choices.Reset) -> bool:
         return self.channels.reset(choice.process, choice.peer)
 
-    def _lead_at_once(self, choice: Lead) -> bool:
+    def _lead_at_once(self, choice: choices.Lead) -> bool:
         """An election as one choice."""
         chosen = [choice.leader, *(p for p in choice.followers if p != choice.leader)]
-        elected = [self._elect(Elect(p, choice.leader)) for p in chosen if p not in self.paused]
+        elected = [self._elect(choices.Elect(p, choice.leader)) for p in chosen if p not in self.paused]
         return any(elected)
 
-    def _stabilise(self, choice: Stabilise) -> None:
+    def _stabilise(self, choice: choices.Stabilise) -> None:
         leader, quorum = choice.leader, sorted(set(choice.quorum))
         if "stabilise" in self.protocol.never:
             return
@@ -405,4 +385,4 @@ class Simulator:
     def _show_lost(self, parcels: list[Parcel]) -> None:
         if self.network:
             for _, number in parcels:
-                self.show(DropEvent(number))
+                self.show(Drop(number))

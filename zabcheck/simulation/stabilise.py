@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterator
 
 from invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
-from zabcheck.simulation.schedule import Choice, Elect, Heal, Lead, Receive, Recover, Request, Sync, Wake
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
 
 ROUNDS_TO_LEAD = 6
 ROUNDS_TO_DELIVER = 3
@@ -46,10 +47,10 @@ def least(quorums: Quorums, leader: int, members: Collection[int]) -> tuple[int,
 
 def calm(members: Collection[int]) -> Iterator[Choice]:
     """Repair everything: the links, what stands still, and what is down."""
-    yield Heal()
+    yield choices.Heal()
     for process in members:
-        yield Wake(process)
-        yield Recover(process)
+        yield choices.Wake(process)
+        yield choices.Recover(process)
 
 
 def lead_and_deliver(
@@ -75,11 +76,11 @@ def choose(leader: int, members: Collection[int], together: bool) -> Iterator[Ch
     """All choose `leader`; that begins a new iteration, at the leader first."""
     followers = [process for process in members if process != leader]
     if together:
-        yield Lead(leader, tuple(followers))
+        yield choices.Lead(leader, tuple(followers))
         return
-    yield Elect(leader, leader)
+    yield choices.Elect(leader, leader)
     for follower in followers:
-        yield Elect(follower, leader)
+        yield choices.Elect(follower, leader)
 
 
 def a_round(members: Collection[int], waiting: Waiting) -> Iterator[Choice]:
@@ -87,12 +88,12 @@ def a_round(members: Collection[int], waiting: Waiting) -> Iterator[Choice]:
     for process, sender, count in sorted(waiting):
         if process in members and sender in members:
             for _ in range(count):
-                yield Receive(process, sender)
+                yield choices.Receive(process, sender)
     for process in members:
-        yield Sync(process)
+        yield choices.Sync(process)
 
 
 def ask(leader: int, counter_limit: int) -> Iterator[Choice]:
     """Clients ask, but not for more than the epoch has counters."""
     for _ in range(min(REQUESTS, counter_limit)):
-        yield Request(leader)
+        yield choices.Request(leader)

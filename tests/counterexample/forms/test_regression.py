@@ -20,7 +20,7 @@ from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.story import Story
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import Lead, Request
+from zabcheck.simulation.choices import Lead, Request
 from zabcheck.testing import Broken
 
 NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))

@@ -18,7 +18,7 @@ from zabcheck.counterexample.forms.terminal import render, render_catalogue, ren
 from zabcheck.counterexample.story import Story
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import schedule_of
-from zabcheck.simulation.schedule import Crash, Elect, Lead, Recover, Request, Settle
+from zabcheck.simulation.choices import Crash, Elect, Lead, Recover, Request, Settle
 from zabcheck.text.pen import text_of
 
 EVIL = "\x1b[31m\x07[red]v[/red]\r\n\u202e\u2028\x9b"

@@ -17,18 +17,8 @@ from zabcheck.protocols.db19.node import Role
 from zabcheck.search.minimise import breaks
 from zabcheck.search.run import Search, replay, simulate
 from zabcheck.search.swarm import find
-from zabcheck.simulation.schedule import (
-    Heal,
-    Overtake,
-    Receive,
-    Request,
-    Reset,
-    Schedule,
-    Settle,
-    Split,
-    Timeout,
-    load,
-)
+from zabcheck.simulation.choices import Heal, Overtake, Receive, Request, Reset, Settle, Split, Timeout
+from zabcheck.simulation.schedule import Schedule, load
 from zabcheck.simulation.simulator import Simulator
 
 RECORDED = {

@@ -1,6 +1,6 @@
 """Phases 1 and 2 of the lab: NewEpoch, AckEpoch, NewLeader, AckLeader."""
 
-from invariants import AckEpoch as AckEpochEvent
+import invariants
 from invariants import Adopt, Deliver, Establish, Promise, Ready, Truncate, Zxid
 from tests.protocols.db19.nodes import (
     NONE,
@@ -28,7 +28,7 @@ def test_a_later_epoch_is_promised_and_its_leader_followed() -> None:
     assert sent(effects) == [(2, AckEpoch(1, Zxid(1, 1)))]
     assert resets(effects)
     hash_ = history(A).chain.hash
-    assert shown(effects) == [Promise(1, 1, 3), AckEpochEvent(1, 1, 3, 1, Zxid(1, 1), 1, hash_)]
+    assert shown(effects) == [Promise(1, 1, 3), invariants.AckEpoch(1, 1, 3, 1, Zxid(1, 1), 1, hash_)]
 
 
 def test_who_follows_somebody_goes_on_to_do_so() -> None:

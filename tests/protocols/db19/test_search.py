@@ -8,7 +8,7 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.search import machine, swarm
 from zabcheck.search.moves import WEIGHTS, WITHOUT_ORDER, weights_for
 from zabcheck.search.run import Run, Search, schedule_of
-from zabcheck.simulation.schedule import Receive, Settle, Timeout
+from zabcheck.simulation.choices import Receive, Settle, Timeout
 
 DONE = {"receive", "request", "timeout", "cut", "mend", "stall", "hold", "heal", "pause", "wake"}
 """The kinds of fine choices that there are in the lab, or that only delay messages."""

@@ -5,7 +5,7 @@ from typing import Any
 import zabcheck
 from invariants import Event
 from zabcheck.protocols.adapter import protocol_of
-from zabcheck.simulation.schedule import Choice, Elect, Receive, Request
+from zabcheck.simulation.choices import Choice, Elect, Receive, Request
 from zabcheck.simulation.simulator import Simulator
 
 

@@ -6,7 +6,7 @@ import zabcheck
 from invariants import Accept, Broadcast, Deliver, Event, Halt, Promise, Ready, Txn, Zxid
 from tests.protocols.own.echo import Echo, Scene, Word
 from zabcheck.protocols.base import StepRaised
-from zabcheck.simulation.schedule import Corrupt, Crash, Elect, Notice, Receive, Recover, Request, Reset, Sync, Timeout
+from zabcheck.simulation.choices import Corrupt, Crash, Elect, Notice, Receive, Recover, Request, Reset, Sync, Timeout
 
 X = Txn(Zxid(1, 1), "x")
 

@@ -15,7 +15,7 @@ from zabcheck.protocols.paxos.messages import Chosen, Join, Phase1a, Phase1b, Ph
 from zabcheck.protocols.paxos.process import Process
 from zabcheck.search.run import Run, Search
 from zabcheck.search.swarm import find
-from zabcheck.simulation.schedule import Choice, Crash, Elect, Lead, Receive, Recover, Request, Settle, Sync
+from zabcheck.simulation.choices import Choice, Crash, Elect, Lead, Receive, Recover, Request, Settle, Sync
 
 AGREED = ("integrity", "total order", "agreement")
 Step = Callable[[Any, int, Any], list[Effect]]

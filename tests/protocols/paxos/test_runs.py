@@ -7,11 +7,12 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from invariants import Broadcast, Crash, Deliver, Establish, Event, Send, Zxid
+import invariants
+from invariants import Broadcast, Deliver, Establish, Event, Send, Zxid
 from zabcheck.protocols.paxos.messages import Proposal
 from zabcheck.search.run import replay, simulate
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.schedule import Crash as CrashChoice
+from zabcheck.simulation.choices import Crash
 from zabcheck.simulation.schedule import Schedule
 
 RUNS = Path(__file__).parents[3] / "zabcheck/scenarios/paxos"
@@ -124,12 +125,16 @@ def test_with_crashes_nobody_proposes_before_the_one_before_has_crashed() -> Non
         assert len(proposers) <= 1
         seen |= dict.fromkeys(proposers)
     assert list(seen) == [1, 2, 3]
-    assert [choice.process for choice in schedule.choices if isinstance(choice, CrashChoice)] == [1, 2]
+    assert [choice.process for choice in schedule.choices if isinstance(choice, Crash)] == [1, 2]
 
 
 def test_where_one_process_alone_proposes_it_has_crashed_before_the_second_ballot() -> None:
     replayed = replay(load("one-proposer"))
-    of_p1 = [(type(e).__name__, getattr(e, "epoch", 0)) for e in replayed.events if isinstance(e, Establish | Crash)]
+    of_p1 = [
+        (type(e).__name__, getattr(e, "epoch", 0))
+        for e in replayed.events
+        if isinstance(e, Establish | invariants.Crash)
+    ]
     assert of_p1 == [("Establish", 1), ("Crash", 0), ("Establish", 4), ("Establish", 7)]
     assert {e.process for e in replayed.events if isinstance(e, Establish | Broadcast)} == {1}
 

@@ -8,7 +8,7 @@ from tests.protocols.zab.builders import announcing, gives_up
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Lost
 from zabcheck.protocols.zab.leader import on_lost
-from zabcheck.simulation.schedule import Lead, Request, Settle
+from zabcheck.simulation.choices import Lead, Request, Settle
 from zabcheck.simulation.simulator import Simulator
 
 

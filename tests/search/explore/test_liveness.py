@@ -22,8 +22,8 @@ from zabcheck.search.explore.components import of_disk
 from zabcheck.search.explore.liveness import LIVENESS, Environment, Trap, Verdict, Walks, find_trap
 from zabcheck.search.explore.space import Space, judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
+from zabcheck.simulation.choices import AnyChoice, Stabilise
 from zabcheck.simulation.disk import Disk
-from zabcheck.simulation.schedule import AnyChoice, Stabilise
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.simulation.stabilise import a_round, choose
 

@@ -20,7 +20,7 @@ from zabcheck.search.explore.components import CannotTellApart, content
 from zabcheck.search.explore.space import Explored, Progress, Space, judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.channels import NOBODY
-from zabcheck.simulation.schedule import AnyChoice, Crash, Elect, Notice, Receive, Recover, Request, Sync, Timeout
+from zabcheck.simulation.choices import AnyChoice, Crash, Elect, Notice, Receive, Recover, Request, Sync, Timeout
 from zabcheck.simulation.simulator import Simulator
 
 ATOMIC, SEPARATE = Switches(sync="atomic"), Switches()

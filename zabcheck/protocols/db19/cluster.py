@@ -18,9 +18,8 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-from invariants import Event
-from invariants import Receive as ReceiveEvent
-from invariants import Send as SendEvent
+import invariants
+from invariants import Event, Receive
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Effect, Message, ProcessId, Request, ResetTimer, Send, Started, TimedOut
 from zabcheck.protocols.db19 import DB19
@@ -142,7 +141,7 @@ class Cluster:
         while heap and heap[0][0] <= t:
             _, sender, number, to, message = heappop(heap)
             if self.network:
-                self.show(ReceiveEvent(to, 1, sender, number))
+                self.show(Receive(to, 1, sender, number))
             self._step(self.nodes[to - 1], sender, message, t)
         for index, due in enumerate(self._due):
             if due <= t:
@@ -200,7 +199,7 @@ class Cluster:
         delivery = t + 1 + splitmix64(self._seed ^ (sender - 1) ^ (to - 1) ^ t) % DELAYS
         heappush(self._heap, (delivery, sender, self.messages, to, effect.message))
         if self.network:
-            self.show(SendEvent(sender, 1, to, self.messages, *DB19.show(effect.message)))
+            self.show(invariants.Send(sender, 1, to, self.messages, *DB19.show(effect.message)))
         self.messages += 1
 
     # The result.

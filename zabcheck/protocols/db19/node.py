@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+import invariants
 from invariants import NO_ZXID, Adopt, Deliver, Promise, Zxid
-from invariants import AckEpoch as AckEpochEvent
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Effect, Message, ProcessId, ResetTimer, Send
 from zabcheck.protocols.db19.messages import History
@@ -131,7 +131,9 @@ def promise(n: Node, epoch: int) -> list[Effect]:
 def provide(n: Node) -> Effect:
     """The node has promised an epoch, and its history is counted among those of the quorum that begins it."""
     chain = n.history.chain
-    return AckEpochEvent(n.id, n.incarnation, n.accepted_epoch, n.current_epoch, chain.zxid, chain.length, chain.hash)
+    return invariants.AckEpoch(
+        n.id, n.incarnation, n.accepted_epoch, n.current_epoch, chain.zxid, chain.length, chain.hash
+    )
 
 
 def adopt(n: Node) -> Effect:

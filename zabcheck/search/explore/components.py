@@ -23,9 +23,9 @@ from invariants import Chain, Event
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Connect, Effect, Protocol, Send, StepRaised
 from zabcheck.protocols.switches import Switches
+from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.disk import Disk, Write
 from zabcheck.simulation.network import Connection, End, Parcel
-from zabcheck.simulation.schedule import AnyChoice
 from zabcheck.simulation.simulator import Simulator
 
 NO_CONNECTION = 0

@@ -30,8 +30,9 @@ from invariants.reliable_delivery import ReliableDelivery
 from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Link, Outcome, Parts, Process
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.successors import Row
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.simulation.network import End
-from zabcheck.simulation.schedule import AnyChoice, Choice, Heal, Request, Stabilise, Wake
 from zabcheck.simulation.stabilise import Waiting, a_round, ask, calm, choose, is_least, undisturbed
 
 LIVENESS = (Convergence, ReliableDelivery)
@@ -80,7 +81,7 @@ class Walk(NamedTuple):
     `promised` is False if it cannot, as a member of the quorum does not come up. `raised` if the protocol's code did.
     """
 
-    stabilise: Stabilise
+    stabilise: choices.Stabilise
     before: tuple[int, ...]
     promised: bool
     after: tuple[int, ...]
@@ -102,7 +103,7 @@ class Environment:
     """A Stabilise, and the walks that were made with it."""
 
     def __init__(self, leader: int, quorum: tuple[int, ...]) -> None:
-        self.stabilise = Stabilise(leader, quorum)
+        self.stabilise = choices.Stabilise(leader, quorum)
         self.places = tuple(process - 1 for process in quorum)
         """Of the quorum in a row."""
         self.walks: dict[tuple[int, ...], int] = {}
@@ -179,10 +180,10 @@ class Walks:
         verdict = self.verdict(row, environment)
         assert verdict is not None
         assert verdict.is_trap
-        choices, names = self._space.run_to(state)
+        steps, names = self._space.run_to(state)
         leader, quorum = environment.stabilise.leader, environment.stabilise.quorum
-        stabilise = Stabilise(names[leader], tuple(sorted(names[member] for member in quorum)))
-        return Trap((*choices, stabilise), self._kind(row, environment), verdict.broken)
+        stabilise = choices.Stabilise(names[leader], tuple(sorted(names[member] for member in quorum)))
+        return Trap((*steps, stabilise), self._kind(row, environment), verdict.broken)
 
     # Walking.
 
@@ -210,7 +211,7 @@ class Walks:
         after, raised = known
         return Walk(stabilise, before, True, chosen + after, raised)
 
-    def _undisturbed(self, walker: "_Walker", stabilise: Stabilise) -> Iterator[Choice]:
+    def _undisturbed(self, walker: "_Walker", stabilise: choices.Stabilise) -> Iterator[Choice]:
         limit = self._space.parts.switches.counter_limit
         return undisturbed(stabilise.leader, stabilise.quorum, limit, walker.waiting)
 
@@ -318,18 +319,18 @@ class _Walker:
         self.events: list[int] = []
         self.raised = False
 
-    def take(self, choices: Iterable[Choice]) -> None:
-        """These, as far as they are enabled, until one raises. Each is asked for when the one before it is done."""
-        for choice in choices:
+    def take(self, wanted: Iterable[Choice]) -> None:
+        """Take these choices, as far as they are enabled, until one raises. Each is asked for when the last is done."""
+        for choice in wanted:
             if self.raised:
                 break
-            if not isinstance(choice, Heal | Wake):  # nothing stands in the way of anything in a search
+            if not isinstance(choice, choices.Heal | choices.Wake):  # nothing stands in the way of anything in a search
                 self._take(choice)
 
     def _take(self, choice: Any) -> None:
         process: int = choice.process
         outcome = self._steps.outcome(self.places, process, choice, self._requests)
-        self._requests += isinstance(choice, Request)
+        self._requests += isinstance(choice, choices.Request)
         if outcome is None:
             return
         places = list(self.places)

@@ -14,19 +14,9 @@ from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, TIMEOUT, U
 from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Names, Outcome, Parts, Process, of_disk
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.reduction import ALL, Stance, stance
+from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
-from zabcheck.simulation.schedule import (
-    AnyChoice,
-    Crash,
-    Elect,
-    Notice,
-    Receive,
-    Recover,
-    Request,
-    Reset,
-    Sync,
-    Timeout,
-)
+from zabcheck.simulation.choices import AnyChoice
 
 GOES_DEAF = 0
 """The number of the move by which a follower decides to read no more. It is no choice, and no step."""
@@ -102,7 +92,7 @@ class Members:
     def _leads_on_alone(self, process: int) -> bool:
         """Whether it does something as soon as it is told to lead, and not only when it hears of a follower."""
         part, no_links = self.parts.start[process - 1], [NO_CONNECTION] * len(self.parts.ids)
-        outcome = self.parts.execute(part, no_links, no_links, Elect(process, process), 0)
+        outcome = self.parts.execute(part, no_links, no_links, choices.Elect(process, process), 0)
         return outcome is None or outcome.raised or not self._only_waits(part, outcome)
 
     def _only_waits(self, part: int, outcome: Outcome) -> bool:
@@ -113,17 +103,17 @@ class Members:
     def _choices_of(self, process: int, switches: Switches) -> Iterator[tuple[int, int]]:
         """The number and the cost of each choice that moves `process`."""
         others = [p for p in self.parts.ids if p != process]
-        yield from ((self._number(Receive(process, other)), FREE) for other in others)
-        yield from ((self._number(Notice(process, other)), FREE) for other in others)
+        yield from ((self._number(choices.Receive(process, other)), FREE) for other in others)
+        yield from ((self._number(choices.Notice(process, other)), FREE) for other in others)
         if switches.sync == "separate":
-            yield self._number(Sync(process)), FREE
-        yield self._number(Recover(process)), FREE
-        yield self._number(Request(process)), REQUEST
-        yield from ((self._number(Elect(process, leader)), TIMEOUT) for leader in self.parts.ids)
-        yield self._number(Timeout(process)), TIMEOUT
+            yield self._number(choices.Sync(process)), FREE
+        yield self._number(choices.Recover(process)), FREE
+        yield self._number(choices.Request(process)), REQUEST
+        yield from ((self._number(choices.Elect(process, leader)), TIMEOUT) for leader in self.parts.ids)
+        yield self._number(choices.Timeout(process)), TIMEOUT
         keeps = range(_MOST_WRITES + 1) if switches.sync == "separate" else range(1)
-        yield from ((self._number(Crash(process, keep)), CRASH) for keep in keeps)
-        yield from ((self._number(Reset(process, leader)), CUT) for leader in others)
+        yield from ((self._number(choices.Crash(process, keep)), CRASH) for keep in keeps)
+        yield from ((self._number(choices.Reset(process, leader)), CUT) for leader in others)
 
     def _number(self, choice: AnyChoice) -> int:
         self.choices.append(choice)
@@ -202,7 +192,7 @@ class Members:
             self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
         elif outcome is not None:
             waits = outcome.raised or self._only_waits(self.members[member][0], outcome)
-            assert waits or not isinstance(self.choices[number], Elect), "who is told a leader only waits"
+            assert waits or not isinstance(self.choices[number], choices.Elect), "who is told a leader only waits"
             found = self._move(number, FREE, outcome, links_to)
         self._singles[key] = found
         return found
@@ -250,7 +240,7 @@ class Members:
         moves = []
         for number, cost in self._choices[process]:
             choice = self.choices[number]
-            if isinstance(choice, Elect) and part.following == NOBODY:
+            if isinstance(choice, choices.Elect) and part.following == NOBODY:
                 cost = FREE
             if not self._may_be_enabled(choice, part, opened, links_to):
                 continue
@@ -290,25 +280,25 @@ class Members:
     def _may_be_enabled(self, choice: Any, part: Process, opened: list[int], links_to: list[int]) -> bool:
         """False only if it is certainly not, or does what another does; to ask that is much cheaper than to try."""
         kind = type(choice)
-        if kind is Receive or kind is Notice:
-            other = choice.sender if kind is Receive else choice.peer
+        if kind is choices.Receive or kind is choices.Notice:
+            other = choice.sender if kind is choices.Receive else choice.peer
             to, from_ = self.parts.links[opened[other - 1]], self.parts.links[links_to[other - 1]]
-            if kind is Notice:
+            if kind is choices.Notice:
                 return (to is not None and to.is_closed) or (from_ is not None and from_.is_closed)
             return (to is not None and bool(to.connection.to_follower)) or (
                 from_ is not None and bool(from_.connection.to_leader)
             )
-        if kind is Recover:
+        if kind is choices.Recover:
             return not part.is_up
         if not part.is_up:
             return False
-        if kind is Request:
+        if kind is choices.Request:
             return bool(self.parts.protocol.can_broadcast(part.state))
-        if kind is Sync:
+        if kind is choices.Sync:
             return bool(part.disk.unsynced)
-        if kind is Crash:
+        if kind is choices.Crash:
             return bool(choice.keep <= len(part.disk.unsynced))
-        if kind is Reset:
+        if kind is choices.Reset:
             link = self.parts.links[opened[choice.peer - 1]]
             return link is not None and not link.connection.broken
         return True
@@ -335,13 +325,17 @@ class Members:
     def _changes_nothing(self, move: Move, member: int, links_to: list[int]) -> bool:
         """Whether a leader only takes a message out of a queue."""
         choice = self.choices[move.choice]
-        if not isinstance(choice, Receive) or (move.member, move.events, move.raised) != (member, NOTHING, False):
+        if not isinstance(choice, choices.Receive) or (move.member, move.events, move.raised) != (
+            member,
+            NOTHING,
+            False,
+        ):
             return False
         before = links_to[choice.sender - 1]
         return move.links == ((choice.sender - 1, self.parts.popped(before)),)
 
     def _goes_on(self, move: Move, member: int) -> bool:
         """Whether a leader notices that a follower has left, and leads on: with its own links, and nothing to show."""
-        if not isinstance(self.choices[move.choice], Notice) or (move.events, move.raised) != (NOTHING, False):
+        if not isinstance(self.choices[move.choice], choices.Notice) or (move.events, move.raised) != (NOTHING, False):
             return False
         return self.leads[move.member] and self.members[move.member][1:] == self.members[member][1:]

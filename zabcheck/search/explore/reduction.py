@@ -37,9 +37,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from zabcheck.search.explore.components import Link, Process
+from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.network import End
-from zabcheck.simulation.schedule import Choice, Crash, Elect, Notice, Receive, Recover, Request, Reset, Sync, Timeout
 
 
 class Stance(NamedTuple):
@@ -58,15 +59,20 @@ class Stance(NamedTuple):
 ALL = Stance(False, (Choice,))
 """Where nothing is reduced."""
 
-_ANY = Stance(False, (Receive, Notice, Sync, Request, Timeout, Crash, Reset))
-_ANY_BUT_CRASH = Stance(False, (Receive, Notice, Sync, Request, Timeout, Reset))
-_DOWN = Stance(True, (Recover,), at_once=True)
-_LEFT = Stance(True, (Receive, Notice, Sync), at_once=True)
-_READING = Stance(True, (Receive, Sync), may_go_deaf=True, at_once=True)
-_READING_OR_GONE = Stance(True, (Receive, Sync, Timeout), at_once=True)
-_ELECTING = Stance(True, (Elect, Crash, Sync))
-_ELECTING_LATER = Stance(False, (Elect, Crash, Sync))
-_JOINING = Stance(False, (Crash, Sync))
+_ANY = Stance(
+    False,
+    (choices.Receive, choices.Notice, choices.Sync, choices.Request, choices.Timeout, choices.Crash, choices.Reset),
+)
+_ANY_BUT_CRASH = Stance(
+    False, (choices.Receive, choices.Notice, choices.Sync, choices.Request, choices.Timeout, choices.Reset)
+)
+_DOWN = Stance(True, (choices.Recover,), at_once=True)
+_LEFT = Stance(True, (choices.Receive, choices.Notice, choices.Sync), at_once=True)
+_READING = Stance(True, (choices.Receive, choices.Sync), may_go_deaf=True, at_once=True)
+_READING_OR_GONE = Stance(True, (choices.Receive, choices.Sync, choices.Timeout), at_once=True)
+_ELECTING = Stance(True, (choices.Elect, choices.Crash, choices.Sync))
+_ELECTING_LATER = Stance(False, (choices.Elect, choices.Crash, choices.Sync))
+_JOINING = Stance(False, (choices.Crash, choices.Sync))
 
 
 def stance(process: Process, opened: Sequence[Link | None], unlimited: bool, is_lazy: bool) -> Stance:

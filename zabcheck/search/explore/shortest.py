@@ -16,23 +16,22 @@ from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.components import highest_epoch
 from zabcheck.search.explore.space import Explored, Progress, Space
 from zabcheck.search.run import simulate
+from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
-from zabcheck.simulation.schedule import (
-    AnyChoice,
-    Choice,
-    Crash,
-    Elect,
-    Notice,
-    Receive,
-    Recover,
-    Request,
-    Reset,
-    Schedule,
-    Sync,
-    Timeout,
-)
+from zabcheck.simulation.choices import AnyChoice, Choice
+from zabcheck.simulation.schedule import Schedule
 
-TRIED = (Crash, Elect, Notice, Receive, Recover, Request, Reset, Sync, Timeout)
+TRIED = (
+    choices.Crash,
+    choices.Elect,
+    choices.Notice,
+    choices.Receive,
+    choices.Recover,
+    choices.Request,
+    choices.Reset,
+    choices.Sync,
+    choices.Timeout,
+)
 """The kinds of choices that an exhaustive search makes."""
 
 Show = Callable[[Progress], None] | None
@@ -98,12 +97,19 @@ def used_by(schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
     epoch, used, shown = 0, Counter[type[Choice]](), list[Event]()
     again = simulate(schedule, shown.append)
     for choice in whole.executed:
-        if not isinstance(choice, TRIED) or (isinstance(choice, Request) and choice.value is not None):
+        if not isinstance(choice, TRIED) or (isinstance(choice, choices.Request) and choice.value is not None):
             raise NotTried(type(choice).__name__.lower())
-        mid_iteration = isinstance(choice, Elect) and again.following[choice.process] != NOBODY
-        used[Timeout if mid_iteration else type(choice)] += 1
+        mid_iteration = isinstance(choice, choices.Elect) and again.following[choice.process] != NOBODY
+        used[choices.Timeout if mid_iteration else type(choice)] += 1
         again.execute(choice)
         epoch = max(epoch, *(highest_epoch(state, shown) for state in again.states))
         shown.clear()
-    bounds = Bounds(schedule.processes, epoch, used[Request], used[Timeout], used[Crash], used[Reset])
+    bounds = Bounds(
+        schedule.processes,
+        epoch,
+        used[choices.Request],
+        used[choices.Timeout],
+        used[choices.Crash],
+        used[choices.Reset],
+    )
     return tuple(whole.executed), bounds  # type: ignore[arg-type]  # all are AnyChoice: each is one of TRIED

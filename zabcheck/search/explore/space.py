@@ -31,7 +31,7 @@ from zabcheck.search.explore.monitors import Ghosts
 from zabcheck.search.explore.successors import Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, forked
-from zabcheck.simulation.schedule import AnyChoice
+from zabcheck.simulation.choices import AnyChoice
 
 _LOOK = 4096
 """After so many states memory is looked at, and progress told."""

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from zabcheck.search.explore.local_states import Members, Move
 from zabcheck.search.explore.monitors import Ghosts
-from zabcheck.simulation.schedule import AnyChoice, Elect, Receive
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import AnyChoice
 
 Row = tuple[int, ...]
 """A state: a member for each process, what was used up of the bounds, and a ghost."""
@@ -69,11 +70,14 @@ class Successors:
     def _all_joins(self, numbers: dict[AnyChoice, int]) -> Iterator[_Joins]:
         number = len(self._members.choices)
         for leader in self._ids:
-            for told in (None, numbers[Elect(leader, leader)]):
+            for told in (None, numbers[choices.Elect(leader, leader)]):
                 joins = []
                 for follower in self._ids:
                     if follower != leader:
-                        elect, hear = numbers[Elect(follower, leader)], numbers[Receive(leader, follower)]
+                        elect, hear = (
+                            numbers[choices.Elect(follower, leader)],
+                            numbers[choices.Receive(leader, follower)],
+                        )
                         joins.append(_Join(number, follower, elect, hear))
                         number += 1
                 yield _Joins(leader, told, tuple(joins))
