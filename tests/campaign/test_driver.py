@@ -17,7 +17,7 @@ from zabcheck.campaign.driver import Progress
 from zabcheck.campaign.findings import INDEX, Finding
 from zabcheck.campaign.minimised import RAISED
 from zabcheck.campaign.store import Store, StoreError
-from zabcheck.campaign.tasks import TaskFailed, spread
+from zabcheck.campaign.tasks import TaskFailed, run_tasks
 from zabcheck.search.minimise import breaks
 from zabcheck.simulation import schedule as schedules
 
@@ -208,7 +208,7 @@ def test_what_a_task_raises_is_told_in_one_line(spark: "SparkSession") -> None:
         raise ValueError("not\nlike this")
 
     with pytest.raises(TaskFailed) as raised:
-        spread(spark, [1], worker, lambda _: None)  # type: ignore[arg-type]  # it never returns
+        run_tasks(spark, [1], worker, lambda _: None)  # type: ignore[arg-type]  # it never returns
     assert str(raised.value) == "not"
 
 
@@ -219,9 +219,9 @@ def test_every_piece_is_done_once(spark: "SparkSession", tmp_path: Path) -> None
         return lambda piece: Path(folder, f"{piece}-{os.getpid()}").touch()
 
     looks: list[int] = []
-    spread(spark, [5, 7, 9], worker, lambda _: looks.append(1))  # type: ignore[arg-type]  # what it returns is not looked at
+    run_tasks(spark, [5, 7, 9], worker, lambda _: looks.append(1))  # type: ignore[arg-type]  # what it returns is not looked at
     assert sorted(path.name.partition("-")[0] for path in tmp_path.iterdir()) == ["5", "7", "9"]
     assert looks
     looks.clear()
-    spread(spark, [], worker, lambda _: looks.append(1))  # type: ignore[arg-type]  # nor is it called
+    run_tasks(spark, [], worker, lambda _: looks.append(1))  # type: ignore[arg-type]  # nor is it called
     assert looks == [1]

@@ -7,17 +7,17 @@ import pytest
 from invariants.quorums import MAJORITY
 from tests.campaign.plans import made, plan_of, rows
 from zabcheck.campaign.minimised import (
-    A_PIECE,
     RAISED,
-    Failing,
+    RUNS_A_PIECE,
+    FailingRun,
     Minimised,
     Minimiser,
-    alike,
-    chosen,
+    group_alike,
     name_of,
     pieces_of,
     read,
-    report,
+    select_runs,
+    write_findings,
 )
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.search.minimise import breaks
@@ -31,19 +31,19 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="module")
-def failing(store: Store) -> list[Failing]:
-    return [Failing(row["mutant"], row["broken"], row["run"]) for row in rows(store) if row["broken"]]
+def failing(store: Store) -> list[FailingRun]:
+    return [FailingRun(row["mutant"], row["broken"], row["run"]) for row in rows(store) if row["broken"]]
 
 
 @pytest.fixture(scope="module")
-def found(store: Store, failing: list[Failing]) -> list[Minimised]:
+def found(store: Store, failing: list[FailingRun]) -> list[Minimised]:
     minimiser = Minimiser(PLAN, store)
     for piece in pieces_of(failing):
         minimiser.work(piece)
     return read(store, pieces_of(failing))
 
 
-def test_every_run_breaks_what_it_broke_in_few_steps(found: list[Minimised], failing: list[Failing]) -> None:
+def test_every_run_breaks_what_it_broke_in_few_steps(found: list[Minimised], failing: list[FailingRun]) -> None:
     assert [each.failing for each in found] == failing
     assert len(found) > 10
     for each in found:
@@ -53,7 +53,7 @@ def test_every_run_breaks_what_it_broke_in_few_steps(found: list[Minimised], fai
 
 
 def test_those_that_are_alike_are_one_finding_with_the_shortest_in_front(found: list[Minimised]) -> None:
-    groups = alike(found)
+    groups = group_alike(found)
     assert len(groups) < len(found) / 4
     assert sorted(each.failing.run for group in groups for each in group) == [each.failing.run for each in found]
     for group in groups:
@@ -68,7 +68,7 @@ def test_how_it_breaks_names_moves_and_the_shape_of_the_witness(found: list[Mini
 
 
 def test_what_was_minimised_is_not_minimised_again(
-    store: Store, failing: list[Failing], found: list[Minimised]
+    store: Store, failing: list[FailingRun], found: list[Minimised]
 ) -> None:
     [piece, *_] = pieces_of(failing)
     before = Path(store.root, name_of(piece)).stat().st_mtime_ns
@@ -77,23 +77,23 @@ def test_what_was_minimised_is_not_minimised_again(
 
 
 def test_as_many_as_wanted_of_each_mutant_and_property_are_chosen() -> None:
-    runs = [Failing(mutant, name, run) for run in range(5) for mutant in ("a", None) for name in ("x", RAISED)]
-    assert chosen(runs, None) == sorted(runs, key=lambda each: each.run)
-    assert len(chosen(runs, 2)) == 8
-    assert {each.run for each in chosen(runs, 2)} == {0, 1}
-    assert chosen(reversed(runs), 1) != []
-    assert chosen(runs, 0) == []
+    runs = [FailingRun(mutant, name, run) for run in range(5) for mutant in ("a", None) for name in ("x", RAISED)]
+    assert select_runs(runs, None) == sorted(runs, key=lambda each: each.run)
+    assert len(select_runs(runs, 2)) == 8
+    assert {each.run for each in select_runs(runs, 2)} == {0, 1}
+    assert select_runs(reversed(runs), 1) != []
+    assert select_runs(runs, 0) == []
 
 
 def test_a_piece_is_named_after_its_runs() -> None:
-    runs = [Failing(None, "x", run) for run in range(2 * A_PIECE + 1)]
+    runs = [FailingRun(None, "x", run) for run in range(2 * RUNS_A_PIECE + 1)]
     pieces = pieces_of(runs)
     assert [each for piece in pieces for each in piece] == runs
     assert len({name_of(piece) for piece in pieces}) == len(pieces) == 3
-    assert name_of(pieces[0]) != name_of(runs[: A_PIECE - 1])
+    assert name_of(pieces[0]) != name_of(runs[: RUNS_A_PIECE - 1])
 
 
-def test_a_file_that_is_corrupt_is_named(store: Store, failing: list[Failing], found: list[Minimised]) -> None:
+def test_a_file_that_is_corrupt_is_named(store: Store, failing: list[FailingRun], found: list[Minimised]) -> None:
     [piece, *_] = pieces_of(failing)
     content = store.read(name_of(piece)) or b""
     store.write(name_of(piece), content[:50])
@@ -103,7 +103,7 @@ def test_a_file_that_is_corrupt_is_named(store: Store, failing: list[Failing], f
 
 
 def test_the_report_has_the_most_frequent_first_and_every_file(store: Store, found: list[Minimised]) -> None:
-    findings = report(PLAN, store, alike(found))
+    findings = write_findings(PLAN, store, group_alike(found))
     assert [each.runs for each in findings] == sorted((each.runs for each in findings), reverse=True)
     for each in findings:
         assert store.read(f"findings/{each.schedule}")
@@ -114,6 +114,6 @@ def test_what_the_user_fixed_stays_as_it_is(tmp_path: Path) -> None:
     plan = plan_of(10, "commit-on-own-ack", quorums="weights 1,1,1", switches={"histories": "full"})
     store = made(tmp_path, plan)
     [row, *_] = [row for row in rows(store) if row["broken"]]
-    small = Minimiser(plan, store).minimised(Failing(row["mutant"], row["broken"], row["run"]))
+    small = Minimiser(plan, store).minimised(FailingRun(row["mutant"], row["broken"], row["run"]))
     assert small.schedule.quorums == "weights 1,1,1" != MAJORITY
     assert small.schedule.switches.histories == "full"

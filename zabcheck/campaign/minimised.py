@@ -1,8 +1,8 @@
-"""Violating runs, each made again and minimised in a task; then those that are alike become one finding.
+"""Violating runs, each repeated and minimised in a task; runs that are alike then become one finding.
 
-Two runs are alike if they break the same property of the same mutant in the same way: the minimised schedules need the
-same kinds of choices, faults above all, and the witnesses are of the same shape, the same kinds of events at the same
-or at different processes. How often something is received or requested on the way does not count.
+Two runs are alike if they break the same property of the same mutant in the same way: their minimised schedules need
+the same kinds of choices (faults, above all), and their witnesses have the same shape, that is, the same kinds of
+events, at the same process or at different ones. How often something is received or requested does not count.
 """
 
 import tempfile
@@ -29,13 +29,13 @@ from zabcheck.simulation import choices
 from zabcheck.simulation.schedule import Schedule
 
 RAISED = "raised"
-"""Stands for a property where the protocol's own code raised."""
+"""Stands in place of a property if the protocol's own code raised."""
 FOLDER = "minimised"
-A_PIECE = 4
-"""So many runs are minimised by one task: most take a tenth of a second, some take ten."""
+RUNS_A_PIECE = 4
+"""How many runs one task minimises: most runs take a tenth of a second, some take ten seconds."""
 
 
-class Failing(Struct, frozen=True, order=True):
+class FailingRun(Struct, frozen=True, order=True):
     """A run that broke a property, or in which the protocol's code raised."""
 
     mutant: str | None
@@ -44,35 +44,35 @@ class Failing(Struct, frozen=True, order=True):
 
 
 class Minimised(Struct, frozen=True):
-    """What such a run came down to: so many steps. `how` is what it has in common with those that are like it."""
+    """A failing run after minimisation: a schedule of `steps` steps. Runs that are alike have an equal `how`."""
 
-    failing: Failing
+    failing: FailingRun
     steps: int
     how: tuple[str, ...]
     schedule: Schedule
 
 
-def chosen(failing: Iterable[Failing], most: int | None) -> list[Failing]:
-    """The first `most` runs of each mutant and property, in order; all of them for None."""
-    groups: dict[tuple[str | None, str], list[Failing]] = defaultdict(list)
+def select_runs(failing: Iterable[FailingRun], most: int | None) -> list[FailingRun]:
+    """Return the first `most` runs of each mutant and property, in order; all of them if `most` is None."""
+    groups: dict[tuple[str | None, str], list[FailingRun]] = defaultdict(list)
     for each in sorted(failing, key=lambda each: each.run):
         groups[each.mutant, each.property].append(each)
     return sorted((each for group in groups.values() for each in group[:most]), key=lambda each: each.run)
 
 
-def pieces_of(failing: Sequence[Failing]) -> list[Sequence[Failing]]:
-    """As the tasks do them."""
-    return [failing[first : first + A_PIECE] for first in range(0, len(failing), A_PIECE)]
+def pieces_of(failing: Sequence[FailingRun]) -> list[Sequence[FailingRun]]:
+    """Divide the runs into the pieces that the tasks work on."""
+    return [failing[first : first + RUNS_A_PIECE] for first in range(0, len(failing), RUNS_A_PIECE)]
 
 
-def name_of(piece: Sequence[Failing]) -> str:
-    """The file that a piece leaves; it says which runs it is about."""
+def name_of(piece: Sequence[FailingRun]) -> str:
+    """Return the name of the file for the results of a piece. The name is a function of the runs in the piece."""
     digest = sha256(",".join(str(each.run) for each in piece).encode()).hexdigest()[:16]
     return f"{FOLDER}/{piece[0].run:09}-{digest}.json"
 
 
 class Minimiser:
-    """Minimises pieces, one after the other, and writes what they come down to."""
+    """Minimises the runs of one piece after another, and writes the results."""
 
     def __init__(self, plan: Plan, store: Store) -> None:
         self.maker = Maker(plan, store)
@@ -80,14 +80,17 @@ class Minimiser:
         self.store = store
         self.keep = (*plan.switches, *(["quorums"] if plan.quorums is not None else []))
 
-    def work(self, piece: Sequence[Failing]) -> None:
-        """Write what each run comes down to, into the file of the piece. StoreError if that cannot be."""
+    def work(self, piece: Sequence[FailingRun]) -> None:
+        """Minimise each run of a piece and write the results to the piece's file. StoreError if that fails."""
         name = name_of(piece)
         if self.store.read(name) is None:
             self.store.write(name, msgspec.json.encode([self.minimised(each) for each in piece]))
 
-    def minimised(self, failing: Failing) -> Minimised:
-        """ValueError if the run does not fail again, or not in the same way: the protocol is not deterministic."""
+    def minimised(self, failing: FailingRun) -> Minimised:
+        """Repeat a run and minimise it.
+
+        ValueError if the run does not fail again, or not in the same way: the protocol is not deterministic.
+        """
         plan, seed = self.plan, self.plan.seed_of(failing.run)
         try:
             run = drive(self.maker.searches[failing.mutant], self.maker.kinds, seed)
@@ -100,8 +103,8 @@ class Minimiser:
         return Minimised(failing, replayed.steps, (*_moves(schedule), *_shape(replayed)), schedule)
 
 
-def read(store: Store, pieces: Iterable[Sequence[Failing]]) -> list[Minimised]:
-    """What the tasks have written."""
+def read(store: Store, pieces: Iterable[Sequence[FailingRun]]) -> list[Minimised]:
+    """Read the results that the tasks have written. StoreError if a file is missing or malformed."""
     found: list[Minimised] = []
     for piece in pieces:
         name = name_of(piece)
@@ -113,8 +116,8 @@ def read(store: Store, pieces: Iterable[Sequence[Failing]]) -> list[Minimised]:
     return found
 
 
-def alike(found: Iterable[Minimised]) -> list[list[Minimised]]:
-    """Those that are one finding stand together, the shortest first."""
+def group_alike(found: Iterable[Minimised]) -> list[list[Minimised]]:
+    """Group the runs that are one finding; in each group the shortest schedule comes first."""
     groups: dict[Any, list[Minimised]] = defaultdict(list)
     for each in found:
         groups[each.failing.mutant, each.failing.property, each.how].append(each)
@@ -122,7 +125,7 @@ def alike(found: Iterable[Minimised]) -> list[list[Minimised]]:
 
 
 def _moves(schedule: Schedule) -> Iterator[str]:
-    """The kinds of choices that are not mere progress; to elect one by one comes to the same as to lead."""
+    """Yield the kinds of choices that are not mere progress. `Elect` counts as `Lead`, which is a series of it."""
     kinds = {choices.Lead if isinstance(choice, choices.Elect) else type(choice) for choice in schedule.choices}
     yield from sorted(
         kind.__name__.lower() for kind in kinds - {choices.Receive, choices.Sync, choices.Settle, choices.Drain}
@@ -130,7 +133,7 @@ def _moves(schedule: Schedule) -> Iterator[str]:
 
 
 def _shape(replayed: Replay) -> Iterator[str]:
-    """The kinds of events of the witness, with their processes lettered as they come; or where the code raised."""
+    """Yield the kinds of the witness's events, with letters for processes; or the place where the code raised."""
     if replayed.raised is not None:
         kind, file, line = replayed.raised.place
         yield f"{kind.__name__} {Path(file).name}:{line}"
@@ -141,8 +144,11 @@ def _shape(replayed: Replay) -> Iterator[str]:
             yield f"{type(event).__name__.lower()}@{letter}"
 
 
-def report(plan: Plan, store: Store, groups: Iterable[list[Minimised]]) -> list[Finding]:
-    """Explain the shortest of each, and write it; the findings, the most frequent first. StoreError if that fails."""
+def write_findings(plan: Plan, store: Store, groups: Iterable[list[Minimised]]) -> list[Finding]:
+    """Explain and write the shortest run of each group, and return the findings.
+
+    The findings of each mutant stand together, the most frequent first. StoreError if a file cannot be written.
+    """
     findings = []
     with tempfile.TemporaryDirectory() as folder:
         for group in groups:

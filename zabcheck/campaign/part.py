@@ -1,7 +1,7 @@
 """A part of a campaign: what one task does, wherever it runs. Nothing here knows Spark.
 
-Each run is one of the swarm, with the seed that the plan gives it. So a part that is made twice is the same twice, but
-for the CPU time.
+Each run is a run of the swarm, with the seed that the plan gives it. So a part that is made twice is the same both
+times, apart from the CPU time.
 """
 
 from collections import Counter
@@ -25,18 +25,18 @@ from zabcheck.search.run import ProtocolRaised, Run
 from zabcheck.search.swarm import Configuration, drive
 
 _BATCH = 50_000
-"""After about so many events a batch is made of them: what is not in columns yet takes much more memory."""
+"""About how many events are put into one batch of columns: events outside columns take much more memory."""
 
 
 class Recorded(Struct):
-    """A run of a campaign: its row, and its lines, header and end included."""
+    """A run of a campaign: its row of `runs`, and the lines of its trace, header and end included."""
 
     row: dict[str, Any]
     lines: list[Event]
 
 
 class Maker:
-    """Makes parts of a campaign, one after the other. ValueError if the plan names what there is not."""
+    """Makes parts of a campaign, one after the other. ValueError if the plan names something that does not exist."""
 
     def __init__(self, plan: Plan, store: Store) -> None:
         self.plan = plan
@@ -45,7 +45,7 @@ class Maker:
         self.searches = {mutant: plan.search(mutant) for mutant in dict.fromkeys(plan.mutants)}
 
     def make(self, part: int) -> None:
-        """Make the runs of a part and write them. StoreError if they cannot be written; then nothing is there."""
+        """Make the runs of a part and write them. StoreError if they cannot be written; then the part has no runs."""
         plan, store = self.plan, self.store
         rows: list[dict[str, Any]] = []
         events, batches = Rows(), []
@@ -63,7 +63,11 @@ class Maker:
         store.write_table(name_of(RUNS_FOLDER, part), [pa.RecordBatch.from_pylist(rows, RUNS)], RUNS, **RUNS_PARQUET)
 
     def record(self, number: int, known: dict[State, int]) -> Recorded:
-        """One run of the plan. `known` are the states that earlier runs of the part were in, and is added to."""
+        """Make one run of the plan.
+
+        `known` maps the states in which earlier runs of the part were to their fingerprints; the run's new states are
+        added to it.
+        """
         mutant, seed = self.plan.mutant_of(number), self.plan.seed_of(number)
         lines: list[Event] = []
         watching: list[tuple[Configuration, Coverage]] = []
@@ -109,7 +113,7 @@ def _drawn(drawn: Configuration) -> dict[str, Any]:
 
 
 def _judged(run: Run) -> dict[str, Any]:
-    """What the properties say of a run that came to its end."""
+    """Return the columns of a run that came to its end: what the properties found, and how far it got."""
     first = run.broken
     verdicts = run.judge.finish()
     violated = [verdict.property for verdict in verdicts if verdict.status == "violated"]
@@ -125,7 +129,7 @@ def _judged(run: Run) -> dict[str, Any]:
 
 
 def _raised(error: ProtocolRaised) -> dict[str, Any]:
-    """Of a run in which the protocol's code raised nothing is judged."""
+    """Return the same columns of a run in which the protocol's code raised; no property judges such a run."""
     return {
         "broken": None,
         "violated": [],

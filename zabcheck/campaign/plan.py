@@ -1,7 +1,7 @@
-"""The plan of a campaign: what every part of it needs to know, and nothing that a machine decides.
+"""The plan of a campaign: what every part of the campaign needs to know, and nothing that depends on the machine.
 
-It is written to `campaign.json` before the first run. The seed of each run follows from it, so a part can be made at
-any time, anywhere, and again, and comes out the same.
+The plan is written to `campaign.json` before the first run. The seed of each run follows from the plan, so a part can
+be made at any time, on any machine, and again, with the same result.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from zabcheck.search.swarm import run_seed
 VERSION: Final = 1
 
 RUNS_A_PART = 2000
-"""As many as take some seconds: a task of Spark costs 65 ms of its own."""
+"""The most runs in a part. They take some seconds, where a Spark task has an overhead of 65 ms."""
 LEAST_PARTS = 16
 
 Keep = Literal["events", "violations", "none"]
@@ -48,24 +48,24 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def parts(self) -> int:
-        """How many there are, numbered from 0."""
+        """The number of parts; parts are numbered from 0."""
         return -(-self.runs // self.runs_a_part)
 
     def runs_of(self, part: int) -> range:
-        """The numbers of the runs of a part."""
+        """Return the numbers of the runs of a part."""
         first = part * self.runs_a_part
         return range(first, min(first + self.runs_a_part, self.runs))
 
     def seed_of(self, run: int) -> int:
-        """The seed of a run, 64 bits."""
+        """Return the seed of a run, 64 bits."""
         return run_seed(self.seed, run)
 
     def mutant_of(self, run: int) -> str | None:
-        """What is planted in a run: each in turn, so that every part has all of them."""
+        """Return the mutant planted in a run, None for none. The mutants take turns, so every part has all of them."""
         return self.mutants[run % len(self.mutants)]
 
     def search(self, mutant: str | None) -> Search:
-        """What the swarm is told. ValueError if there is no such protocol or mutant, or no such quorum system."""
+        """Return the search that the swarm makes. ValueError for an unknown protocol, mutant or quorum system."""
         quorums = None
         if self.quorums is not None and self.processes is not None:
             quorums = quorums_of(self.quorums, self.processes)
@@ -81,17 +81,17 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def runs_a_part(runs: int) -> int:
-    """How many runs of a campaign make a part: few enough for 16 parts, so that its progress shows."""
+    """Return how many runs make a part: few enough for 16 parts, so that the campaign's progress shows."""
     return max(1, min(RUNS_A_PART, -(-runs // LEAST_PARTS)))
 
 
 def dump(plan: Plan) -> bytes:
-    """The content of `campaign.json`."""
+    """Return the content of `campaign.json`."""
     return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
 
 
 def load(data: bytes, name: str) -> Plan:
-    """The inverse of `dump`. ValueError, with `name` and the field, for anything else."""
+    """Parse what `dump` returned. ValueError, with `name` and the field, for anything else."""
     try:
         return msgspec.json.decode(data, type=Plan)
     except msgspec.DecodeError as error:

@@ -1,7 +1,8 @@
 """The tables of a campaign, as data: what its report shows, and what `DIR/tables/NAME.parquet` holds.
 
-A row is a struct of plain values, so that each table is a flat one wherever it is read. `mutant` is None for the
-protocol as it is. `zabcheck.campaign.tables` makes them.
+`zabcheck.campaign.tables` computes them. They are defined here, beside it, because whatever shows a report has to do
+so without loading Spark. A row is a struct of plain values, so that each table is flat wherever it is read. A `mutant`
+of None stands for the unchanged protocol.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +12,12 @@ from msgspec import Struct
 
 
 class Overview(Struct, frozen=True):
-    """The campaign in a row. Counts are of runs that are stored, `seconds` is CPU time.
+    """The campaign in one row. All counts are over the stored runs; `seconds` is CPU time.
 
-    `planned_runs` and `planned_parts` are what the plan says; `parts` are finished. `longest` is the longest delivered
-    sequence of any run, in transactions. `as_it_is` counts the runs without a mutant, `broken_as_it_is` those of them
-    that violate a property: in a sound protocol there are none. `states` are abstract ones, each counted once.
+    `planned_runs` and `planned_parts` are what the plan says; `parts` is the number of finished parts. `longest` is the
+    longest delivered sequence of any run, in transactions. `as_it_is` counts the runs without a mutant, and
+    `broken_as_it_is` how many of them violate a property: none, if the protocol is sound. `states` counts the abstract
+    states, each once.
     """
 
     planned_runs: int
@@ -38,7 +40,7 @@ class Overview(Struct, frozen=True):
 
 
 class PropertyRow(Struct, frozen=True):
-    """A property. In how many runs it was exercised, was violated, was the first to break; how often it was judged."""
+    """A property: in how many runs it was exercised, was violated, broke first; and how often it was judged in all."""
 
     property: str
     exercised: int
@@ -59,8 +61,8 @@ class GoalRow(Struct, frozen=True):
 class GrowthRow(Struct, frozen=True):
     """How far the campaign was after `runs` runs, in the order of their numbers.
 
-    `states`, `goals` and `violating` are all up to there. `new` and `discovering` are of the runs since the row before:
-    states in which no earlier run was, and runs that were in such a state. `per_1000` is `new` for 1,000 runs.
+    `states`, `goals` and `violating` count from the start. `new` and `discovering` count since the row before: the
+    states in which no earlier run was, and the runs that were in such a state. `per_1000` is `new` for 1,000 runs.
     """
 
     runs: int
@@ -73,12 +75,12 @@ class GrowthRow(Struct, frozen=True):
 
 
 class Saturation(Struct, frozen=True):
-    """Whether more runs would find more; `zabcheck.campaign.tables.saturation_table` tells what is estimated, and how.
+    """Whether more runs would find more; `zabcheck.campaign.tables.saturation` says what is estimated, and how.
 
-    Of the last `last_runs` runs, a tenth, `last_discovering` reached a state in which no earlier run was, and together
-    `last_new` such states. `chance` is the share of them, from `low` to `high` with 95 % confidence. `only_once` counts
-    the states that only one part reached, `next_part` estimates how many new ones the next part would, and `reachable`
-    how many there are at least. Both are None for a single part.
+    Of the last `last_runs` runs (a tenth), `last_discovering` reached a state in which no earlier run was: `last_new`
+    such states in all. `chance` is the share of such runs, from `low` to `high` with 95 % confidence.
+    `only_once` counts the states that exactly one part reached; `next_part` estimates how many new states the next part
+    would reach, and `reachable` how many states can be reached at least. Both are None if there is a single part.
     """
 
     runs: int
@@ -97,8 +99,11 @@ class Saturation(Struct, frozen=True):
 
 
 class MutantRow(Struct, frozen=True):
-    """A mutant: `rate` is detections in 10^6 steps. `median_seconds` and `worst_seconds` are CPU time for a detection:
-    that of all runs of the mutant since the one before. None if there was no detection."""
+    """A mutant and how often it was detected; `rate` is detections in 10^6 steps.
+
+    `median_seconds` and `worst_seconds` are the CPU time of a detection, that is, of all runs of the mutant since the
+    detection before it; None if there was no detection.
+    """
 
     mutant: str | None
     runs: int
@@ -120,7 +125,7 @@ class BrokenRow(Struct, frozen=True):
 
 
 class RaisedRow(Struct, frozen=True):
-    """An exception of the protocol's own code: in how many runs, and the number of the first."""
+    """An exception that the protocol's own code raised: in how many runs, and the number of the first run."""
 
     mutant: str | None
     raised: str
@@ -133,11 +138,11 @@ Measure = Literal["detections", "new states"]
 
 
 class ConfigurationRow(Struct, frozen=True):
-    """Runs that drew `value` of `kind`, and those that did not, of one mutant, or of all together (`in_all`).
+    """The runs that drew `value` of `kind` against those that did not: runs of one mutant, or all runs (`in_all`).
 
-    `found` and `found_without` are what `measure` counts: runs that violate a property, or, where none does, states in
+    `found` and `found_without` are what `measure` counts: runs that violate a property or, where no run does, states in
     which no earlier run of the part was. The rates are detections in 10^6 steps, or states a run. `ratio` is the rate
-    with it by the rate without it, from `low` to `high` with 95 % confidence; None is beyond any number.
+    with the thing divided by the rate without it, from `low` to `high` with 95 % confidence; None means infinity.
     """
 
     in_all: bool
@@ -159,7 +164,7 @@ class ConfigurationRow(Struct, frozen=True):
 
 
 class DistributionRow(Struct, frozen=True):
-    """A figure over all runs: of p90 nine tenths are not above it. `seconds` is CPU time."""
+    """How a figure is distributed over all runs: nine tenths of the runs are not above `p90`. `seconds` is CPU time."""
 
     figure: str
     least: float
@@ -170,7 +175,7 @@ class DistributionRow(Struct, frozen=True):
 
 
 class HistogramRow(Struct, frozen=True):
-    """How many runs have a figure from `low` to below `high`; the last row of a figure has its greatest, too."""
+    """The number of runs whose figure is at least `low` and below `high`; the last row includes `high`."""
 
     figure: str
     low: float
@@ -179,7 +184,7 @@ class HistogramRow(Struct, frozen=True):
 
 
 class Tables(Struct, frozen=True):
-    """All of them."""
+    """All tables of a campaign. A table of one row is a tuple of one."""
 
     overview: tuple[Overview, ...]
     properties: tuple[PropertyRow, ...]
@@ -195,13 +200,14 @@ class Tables(Struct, frozen=True):
 
 
 class CampaignReport(Struct, frozen=True):
-    """What is reported: the plan, in words and as data, the tables, and the findings, if the campaign has written any.
+    """What is reported: the plan, the tables, and the findings if the campaign has written any.
 
-    A finding has `mutant`, `property`, `runs`, `run`, `seed`, `steps`, `summary`, `schedule` and `report`.
+    The plan and the findings are plain data, with the fields of `zabcheck.campaign.plan.Plan` and of
+    `zabcheck.campaign.findings.Finding`.
     """
 
     name: str
-    """What the campaign is called: its folder."""
+    """The campaign's folder, which is its name."""
     plan: Mapping[str, Any]
     tables: Tables
     findings: Sequence[Mapping[str, Any]] | None = None

@@ -1,4 +1,4 @@
-"""The Spark session: one that is there already, the one that `--master` names, or one on this machine."""
+"""The Spark session: one that is active already, the one that `--master` names, or one on this machine."""
 
 import os
 import re
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from zabcheck.campaign.java import java_home
-from zabcheck.campaign.shipped_code import is_connect, send
-from zabcheck.campaign.spark_errors import reason
+from zabcheck.campaign.shipped_code import is_connect, ship
+from zabcheck.campaign.spark_errors import one_line
 from zabcheck.java import NoJava
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[*,4]"
-"""Every core of this machine; a task whose Python worker is killed is tried again, three times at most."""
+"""The default master: every core of this machine. A task whose Python worker is killed is retried up to 3 times."""
 
 TIMEOUT = 10.0
 """How long to wait for a master's port, in seconds."""
@@ -36,7 +36,7 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 """
-"""What Log4j prints: next to nothing, from the start. A task that fails is an exception, and told as one."""
+"""The configuration of Log4j: print next to nothing. A failed task is an exception in Python, and reported as one."""
 
 _EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
@@ -59,18 +59,18 @@ _MASTER = re.compile(
 
 
 class NoSpark(Exception):
-    """There is no Spark to be had. The message is one line."""
+    """No Spark can be used. The message is one line."""
 
 
 def session(master: str | None = None) -> "SparkSession":
-    """The session to use, whose tasks can import zabcheck, and what has been imported from the current directory.
+    """Return the session to use. Its tasks can import zabcheck and what was imported from the current directory.
 
-    One that is active is taken as it is: so under spark-submit, in a notebook, on Databricks. `master` is what
-    spark-submit takes (`local[2]`, `spark://host:7077`, `yarn`, `k8s://…`), or `sc://host:15002` for Spark Connect;
-    None means what the environment says (MASTER, SPARK_REMOTE), or else this machine. Java is started for it, unless
-    Spark Connect has it. It takes seconds.
+    An active session is used as it is: under spark-submit, in a notebook, on Databricks. `master` is what spark-submit
+    takes (`local[2]`, `spark://host:7077`, `yarn`, `k8s://…`), or `sc://host:15002` for Spark Connect; None means what
+    the environment says (MASTER, SPARK_REMOTE), or else this machine. A new session starts a Java here, unless it is
+    one of Spark Connect. That takes some seconds.
 
-    NoSpark if pyspark is not installed, `master` is none, or nothing answers there; NoJava if there is no Java.
+    NoSpark if pyspark is not installed, `master` is malformed, or nothing answers there; NoJava if there is no Java.
     """
     try:
         from pyspark.sql import SparkSession
@@ -83,22 +83,22 @@ def session(master: str | None = None) -> "SparkSession":
             spark = SparkSession.builder.getOrCreate()
         elif spark is None:
             spark = _started(named, master or LOCAL)
-        send(spark)
+        ship(spark)
     except (NoSpark, NoJava):
         raise
     except Exception as error:
-        raise NoSpark(f"{named}: no session, {reason(error)}") from error
+        raise NoSpark(f"{named}: no session, {one_line(error)}") from error
     return spark
 
 
 def check_master(spark: "SparkSession") -> None:
-    """NoSpark if the session's master has gone away: Spark would wait for ever. (Spark Connect does not.)"""
+    """Raise NoSpark if the session's master has gone away: Spark would wait for ever. (Spark Connect does not.)"""
     if not is_connect(spark):
         _check_reachable(spark.sparkContext.master, spark.sparkContext.master)
 
 
 def _named(master: str | None) -> tuple[str, str | None]:
-    """What a message calls the master, and the master. NoSpark if it is not written as one."""
+    """Return what messages call the master, and the master itself. NoSpark if it is malformed."""
     said = {"--master": master, **{name: os.environ.get(name) for name in ("SPARK_REMOTE", "MASTER")}}
     where, found = next(((name, value) for name, value in said.items() if value is not None), ("", None))
     if where != "--master" and _is_submitted():
@@ -109,7 +109,7 @@ def _named(master: str | None) -> tuple[str, str | None]:
 
 
 def _started(named: str, master: str) -> "SparkSession":
-    """A new session at `master`."""
+    """Start a new session at `master`."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
@@ -123,9 +123,9 @@ def _started(named: str, master: str) -> "SparkSession":
         for name, value in _EVERYWHERE.items():
             builder = builder.config(name, value)
         spark = builder.getOrCreate()
-        # A server that dies is given up after a quarter of a minute, by default it would be after ten.
+        # Give up on a dead server after a quarter of a minute; the default is ten minutes.
         spark.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=4000)])
-        warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # it is an error, too
+        warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # it is raised as an error, too
         return spark
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
@@ -143,7 +143,7 @@ def _started(named: str, master: str) -> "SparkSession":
         except Exception as error:
             said.seek(0)
             java = said.read().decode(errors="replace")
-            why = reason(NoSpark(java) if "JAVA_GATEWAY" in str(error) else error)
+            why = one_line(NoSpark(java) if "JAVA_GATEWAY" in str(error) else error)
             if "stopped SparkContext" in why:
                 why = "what answers there is no master of this version of Spark"
             raise NoSpark(f"{named}: no session, {why}") from error
@@ -151,14 +151,14 @@ def _started(named: str, master: str) -> "SparkSession":
 
 
 def _is_submitted() -> bool:
-    """Whether something has started this program that decides where it runs."""
+    """Whether this program was started by something that decides where its tasks run."""
     return any(name in os.environ for name in ("PYSPARK_GATEWAY_PORT", "DATABRICKS_RUNTIME_VERSION"))
 
 
 def _check_reachable(named: str, master: str) -> str:
-    """This machine's address as the master sees it, empty if `master` is none that has an address.
+    """Return this machine's address as the master sees it; "" if `master` is not a URL with an address.
 
-    NoSpark if it has one and does not answer: Spark itself would try for minutes.
+    NoSpark if the master has an address and does not answer there: Spark itself would keep trying for minutes.
     """
     if not master.startswith(("spark://", "sc://")):
         return ""
@@ -174,7 +174,7 @@ def _check_reachable(named: str, master: str) -> str:
 
 
 def _check_connect(named: str, master: str) -> None:
-    """NoSpark if what answers does not speak gRPC: Spark Connect itself would try for minutes."""
+    """Raise NoSpark if what answers does not speak gRPC: Spark Connect itself would keep trying for minutes."""
     try:
         import grpc
         from pyspark.sql.connect.client.core import DefaultChannelBuilder
@@ -197,13 +197,13 @@ def _java_options() -> str:
 
 
 def _memory() -> str:
-    """For driver and executors, which are one here: half of what the machine has, 4 GiB at most."""
+    """Return the memory of the driver, which is the only executor, too: half of the machine's, 4 GiB at most."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
     return os.environ.get("SPARK_DRIVER_MEMORY", f"{min(4096, pages // 2)}m")
 
 
 class _ToDelete(list[Path]):
-    """Files that are gone when the interpreter ends."""
+    """Files that are deleted when the interpreter ends."""
 
     def __del__(self) -> None:
         for path in self:

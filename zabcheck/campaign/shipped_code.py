@@ -1,4 +1,4 @@
-"""The code that tasks run, sent to where they run: a cluster needs our dependencies, and not us.
+"""The code that tasks run, shipped to the workers: a cluster needs the dependencies of zabcheck, but not zabcheck.
 
 So every task runs the very code that the driver runs, whatever is installed on a worker.
 """
@@ -20,57 +20,59 @@ if TYPE_CHECKING:
 OURS = ("invariants", "zabcheck")
 
 
-def send(spark: "SparkSession") -> None:
-    """Have the tasks of this session import zabcheck, and what came from the current directory so far, as it is here.
+def ship(spark: "SparkSession") -> None:
+    """Make the driver's zabcheck, and what it has imported from the current directory, importable in tasks.
 
-    That is a protocol of one's own, and what it has imported from beside it. Tasks of this machine have it all at
-    hand. Costs little, but that each Python of a worker has to compile what it imports: a second.
+    Modules in the current directory are a user's own protocol and what that protocol imports. Tasks on this machine
+    can import them anyway, so nothing is shipped. Shipping is cheap, but each Python process of a worker has to compile
+    what it imports, which takes a second.
     """
-    if is_here(spark):
+    if runs_here(spark):
         return
-    places = {name: _place(import_module(name)) for name in OURS} | dict(_from_here())
-    spark.addArtifacts(*(str(_zipped(name, place)) for name, place in places.items() if place.exists()), pyfile=True)
+    locations = {name: _location(import_module(name)) for name in OURS} | dict(_modules_of_current_directory())
+    zips = [str(_zipped(name, location)) for name, location in locations.items() if location.exists()]
+    spark.addArtifacts(*zips, pyfile=True)
 
 
-def folders(spark: "SparkSession") -> list[str]:
-    """Where tasks look for modules, too: those of this machine in the current directory."""
-    return [str(Path.cwd())] if is_here(spark) else []
+def module_folders(spark: "SparkSession") -> list[str]:
+    """Return the folders that tasks have to add to `sys.path`: the current directory, if they run on this machine."""
+    return [str(Path.cwd())] if runs_here(spark) else []
 
 
-def is_here(spark: "SparkSession") -> bool:
-    """Whether the tasks run on this machine, by what the driver started."""
+def runs_here(spark: "SparkSession") -> bool:
+    """Whether the tasks run on this machine, in what the driver itself started."""
     return not is_connect(spark) and spark.sparkContext.master.startswith("local")
 
 
 def is_connect(spark: "SparkSession") -> bool:
-    """Whether the session is one of Spark Connect: then this process has no Spark context."""
+    """Whether the session is one of Spark Connect; this process then has no Spark context."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def _from_here() -> Iterator[tuple[str, Path]]:
-    """Top-level modules of the current directory."""
+def _modules_of_current_directory() -> Iterator[tuple[str, Path]]:
+    """Yield name and location of the imported top-level modules that are in the current directory."""
     here = Path.cwd()
     for name, module in sorted(sys.modules.items()):
-        if "." not in name and (place := _place(module)) in (here / name, here / f"{name}.py"):
-            yield name, place
+        if "." not in name and (location := _location(module)) in (here / name, here / f"{name}.py"):
+            yield name, location
 
 
-def _place(module: ModuleType) -> Path:
-    """The folder of a package, the file of another module; what is in neither is nowhere."""
+def _location(module: ModuleType) -> Path:
+    """Return the folder of a package or the file of a module; "/nowhere" for a module without either."""
     folder = next(iter(getattr(module, "__path__", ())), None)
     return Path(folder or getattr(module, "__file__", None) or "/nowhere").absolute()
 
 
 @cache
 def _folder() -> "tempfile.TemporaryDirectory[str]":
-    """Gone when the interpreter ends: a worker may ask for a file at any time."""
+    """Return a folder that exists until the interpreter ends, as a worker may ask for a file at any time."""
     return tempfile.TemporaryDirectory(prefix="zabcheck-code-")
 
 
-def _zipped(name: str, place: Path) -> Path:
-    """The same content makes the same file, and has the same name: Spark takes no other under a name that it knows."""
-    files = sorted(each for each in place.rglob("*.py")) if place.is_dir() else [place]
-    contents = {str(each.relative_to(place.parent)): each.read_bytes() for each in files}
+def _zipped(name: str, location: Path) -> Path:
+    """Zip a package or module. The name contains a digest: Spark refuses other content under a name it knows."""
+    files = sorted(each for each in location.rglob("*.py")) if location.is_dir() else [location]
+    contents = {str(each.relative_to(location.parent)): each.read_bytes() for each in files}
     digest = sha256(repr(contents).encode()).hexdigest()[:16]
     path = Path(_folder().name, f"{name}-{digest}.zip")
     with ZipFile(path, "w") as file:

@@ -1,16 +1,20 @@
-"""What went wrong, in one line, of what Spark says about it: pages of Java, with the traceback of a worker inside."""
+"""Errors of Spark in one line. Spark itself prints pages of Java, with the traceback of a worker inside."""
 
 import re
 
 _OWN = r"^(?:\w+\.)*(?:StoreError|ValueError): (.+)$"
-"""What our own code raised says it all."""
+"""An exception that our own code raised; its message needs nothing added."""
 _GRPC = r'details = "(.+?)"'
 _CAUSES = r"^Caused by: (?:\w+\.)*(\w+: .+)$"
 _FIRST = r'(?:^|: |" )(?:\w+\.)*(\w+(?:Error|Exception|Failed): .+)$'
 
 
-def reason(error: Exception) -> str:
-    """What a worker's traceback ends with; else what gRPC says; else Java's causes, or its exception."""
+def one_line(error: Exception) -> str:
+    """Return what an error of Spark says, in one line.
+
+    The first of these that the text contains: the last line of a worker's traceback, the details of gRPC, Java's
+    causes, an exception, the text's first line.
+    """
     text = str(error)
     for pattern in (_OWN, _GRPC):
         if found := re.findall(pattern, text, re.MULTILINE):

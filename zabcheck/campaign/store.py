@@ -1,13 +1,14 @@
 """The folder of a campaign, on any file system that Arrow knows: this machine's, or s3://, gs://, hdfs://.
 
     campaign.json              the plan
-    runs/part-000012.parquet   a row a run; its presence says that the part is finished
-    events/part-000012.parquet the events of its runs, unless none are kept
+    runs/part-000012.parquet   a row for each run; if this file exists, the part is finished
+    events/part-000012.parquet the events of the part's runs, unless none are kept
     findings/                  the counterexamples
-    tables/, report.html       what `zabcheck campaign report` makes of it
+    tables/, report.html       what `zabcheck campaign report` writes
 
-A file is written beside, under a name that readers pass over, and renamed when it is whole. The events of a part come
-before its runs. So whatever is killed at whatever time, there is no half part: it is there, or it is made again.
+A file is written beside its place, under a name that readers ignore, and renamed when it is complete. The events of a
+part are written before its runs. So there is no half part, whatever is killed at whatever time: a part is there, or it
+is made again.
 """
 
 import re
@@ -33,11 +34,11 @@ _PART = re.compile(r"part-(\d{6,})\.parquet")
 
 
 class StoreError(ValueError):
-    """The folder, or a file in it, is not what it has to be. The message is one line that names it."""
+    """The folder, or a file in it, is not what it should be. The message is one line that names the file."""
 
 
 class Store:
-    """The folder at `place`, a path or a URI. StoreError if no file system knows it."""
+    """The folder of a campaign at `place`, a path or a URI. StoreError if no file system understands `place`."""
 
     def __init__(self, place: str) -> None:
         self.place = place.rstrip("/") or place
@@ -47,18 +48,18 @@ class Store:
             else:
                 self.files, self.root = pafs.LocalFileSystem(), str(Path(self.place).absolute())
         except (OSError, ValueError) as error:
-            raise StoreError(f"{place}: {_reason(error)}") from None
+            raise StoreError(f"{place}: {_one_line(error)}") from None
 
     @property
     def everywhere(self) -> str:
-        """The place, for a process that may have another current directory."""
+        """The place, written so that a process with another current directory finds it."""
         return self.place if "://" in self.place else self.root
 
     def uri(self, name: str = "") -> str:
-        """What Spark calls a file of the folder.
+        """Return the name that Spark has for a file of the folder.
 
-        It reads s3://bucket as s3a://bucket, with settings of its own; what a URI tells Arrow behind a `?` is no name
-        to it. In a path nothing is encoded, but what would be a pattern is escaped.
+        For Spark, s3://bucket is s3a://bucket, with settings of its own, and the part of a URI after `?`, which is for
+        Arrow, has to go. A local path is not percent-encoded, but characters that would be a pattern are escaped.
         """
         start = "file://" + _PATTERN.sub(r"\\\g<0>", self.root)
         if "://" in self.place:
@@ -66,13 +67,13 @@ class Store:
         return f"{start}/{name}" if name else start
 
     def path(self, name: str) -> str:
-        """What a message calls it."""
+        """Return the name of a file for messages."""
         return f"{self.place.partition('?')[0]}/{name}"
 
     # The plan.
 
     def plan(self) -> Plan | None:
-        """That of the folder, or None if it has none. StoreError if it cannot be read."""
+        """Return the plan of the folder, None if it has none. StoreError if the plan cannot be read."""
         content = self.read(PLAN)
         try:
             return None if content is None else plans.load(content, self.path(PLAN))
@@ -80,7 +81,7 @@ class Store:
             raise StoreError(str(error)) from None
 
     def begin(self, plan: Plan) -> None:
-        """Make the folder, with its plan. StoreError if that cannot be."""
+        """Make the folder, with its plan. StoreError if that fails."""
         with self.errors(""):
             for folder in ("", RUNS_FOLDER, EVENTS_FOLDER):
                 self.files.create_dir(self._at(folder))
@@ -89,7 +90,7 @@ class Store:
     # Parts.
 
     def finished(self) -> dict[int, str]:
-        """The numbers of the parts that are finished, each with the name of its file of runs."""
+        """Return the numbers of the finished parts, each with the name of its file of runs."""
         return {
             int(found[1]): f"{RUNS_FOLDER}/{name}"
             for name in self.names(RUNS_FOLDER)
@@ -97,7 +98,10 @@ class Store:
         }
 
     def check_part(self, plan: Plan, part: int) -> None:
-        """StoreError if a finished part is not whole, or is not of this plan. Costs a look at its footers."""
+        """Raise StoreError if a finished part is incomplete, or is not one of this plan.
+
+        Reads three columns of the runs, and the footer of the events.
+        """
         name = name_of(RUNS_FOLDER, part)
         found = self.table(name, RUNS, ["run", "part", "seed"])
         runs = plan.runs_of(part)
@@ -107,7 +111,7 @@ class Store:
             self.footer(name_of(EVENTS_FOLDER, part))
 
     def table(self, name: str, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
-        """A Parquet file, or some of its columns. StoreError if it is none, or has other columns."""
+        """Read a Parquet file, or some of its columns. StoreError if it is no such file, or lacks a column."""
         footer = self.footer(name)
         for field in schema:
             if field.name not in footer.names:
@@ -119,12 +123,12 @@ class Store:
             return pq.read_table(self._at(name), columns=columns, filesystem=self.files)
 
     def footer(self, name: str) -> pa.Schema:
-        """The schema of a Parquet file. StoreError if it is corrupt, cut off, or not there."""
+        """Read the schema of a Parquet file. StoreError if the file is corrupt, cut off, or missing."""
         with self.errors(name):
             return pq.read_schema(self._at(name), filesystem=self.files)
 
     def write_table(self, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, **how: Any) -> None:
-        """Write a Parquet file, whole or not at all. StoreError if that cannot be."""
+        """Write a Parquet file, whole or not at all. StoreError if that fails."""
         with (
             self.errors(name),
             self._beside(name) as beside,
@@ -137,19 +141,19 @@ class Store:
     # Files.
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder, sorted; none if there is no such folder."""
+        """Return the names of the files in a folder, sorted; an empty list if there is no such folder."""
         selector = pafs.FileSelector(self._at(folder), allow_not_found=True)
         with self.errors(folder):
             return sorted(each.base_name for each in self.files.get_file_info(selector) if each.is_file)
 
     def size(self, folder: str) -> int:
-        """Of all files in a folder together, in bytes."""
+        """Return the total size of the files in a folder, in bytes."""
         selector = pafs.FileSelector(self._at(folder), allow_not_found=True)
         with self.errors(folder):
             return sum(each.size for each in self.files.get_file_info(selector) if each.is_file)
 
     def read(self, name: str) -> bytes | None:
-        """The content of a file, None if there is none. StoreError if it cannot be read."""
+        """Return the content of a file, None if there is no such file. StoreError if it cannot be read."""
         with self.errors(name):
             if self.files.get_file_info(self._at(name)).type == pafs.FileType.NotFound:
                 return None
@@ -157,12 +161,12 @@ class Store:
                 return bytes(source.read())
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, whole or not at all. StoreError if that cannot be."""
+        """Write a file, whole or not at all. StoreError if that fails."""
         with self.errors(name), self._beside(name) as beside, self.files.open_output_stream(beside) as sink:
             sink.write(content)
 
     def sweep(self) -> None:
-        """Delete what killed tasks left half written. Nobody else may be at work in the folder."""
+        """Delete files that killed tasks left half written. Nothing else may be writing to the folder meanwhile."""
         selector = pafs.FileSelector(self.root, recursive=True, allow_not_found=True)
         with self.errors(""):
             for each in self.files.get_file_info(selector):
@@ -171,7 +175,7 @@ class Store:
 
     @contextmanager
     def _beside(self, name: str) -> Iterator[str]:
-        """Where to write; the file gets its name when the block ends well, and is gone if it does not."""
+        """Provide a temporary name to write to. The file gets its real name if the block succeeds, else is deleted."""
         folder, _, base = name.rpartition("/")
         if folder:
             self.files.create_dir(self._at(folder))
@@ -189,15 +193,15 @@ class Store:
 
     @contextmanager
     def errors(self, name: str) -> Iterator[None]:
-        """What the file system or Arrow says against a file becomes a StoreError that names it."""
+        """Turn an error of the file system or of Arrow into a StoreError that names the file."""
         try:
             yield
         except (OSError, pa.ArrowException) as error:
-            raise StoreError(f"{self.path(name) if name else self.place}: {_reason(error)}") from None
+            raise StoreError(f"{self.path(name) if name else self.place}: {_one_line(error)}") from None
 
 
 def shared(place: str) -> Store:
-    """The folder as a task sees it. StoreError if that is another one than the driver's, on a worker's own disk."""
+    """Open the folder in a task. StoreError if it holds no campaign: it is on a worker's own disk, then."""
     store = Store(place)
     if store.read(PLAN) is None:
         raise StoreError(f"--out {place}: a worker finds no campaign there; name a folder that all machines share")
@@ -205,12 +209,12 @@ def shared(place: str) -> Store:
 
 
 def name_of(folder: str, part: int) -> str:
-    """The name of a part's file, in one of the two folders."""
+    """Return the name of a part's file in one of the two folders."""
     return f"{folder}/part-{part:06}.parquet"
 
 
-def _reason(error: Exception) -> str:
-    """In one line. Arrow adds what the system said, with its number, to a text of its own."""
+def _one_line(error: Exception) -> str:
+    """Return the system's message in one line, without the text of its own that Arrow puts around it."""
     text = " ".join(str(error).split())
     found = re.search(r"\[errno \d+\] ([^.\[]+)", text)
     if isinstance(error, OSError) and error.strerror and "errno" not in error.strerror:

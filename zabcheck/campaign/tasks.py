@@ -1,7 +1,7 @@
-"""Numbered pieces of work, spread over what Spark has: one task a piece.
+"""Numbered pieces of work, run as Spark tasks: one task a piece.
 
-A piece leaves a file when it is done, and that is how the driver knows: it looks into the folder while Spark works, so
-progress can be shown wherever the tasks run, and a piece whose file is there is never made again.
+A finished piece leaves a file, and the driver looks for these files while Spark works. So progress can be shown
+wherever the tasks run, and a piece whose file exists is never made again.
 """
 
 import logging
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from zabcheck.campaign.session import check_master
-from zabcheck.campaign.shipped_code import folders, is_connect
-from zabcheck.campaign.spark_errors import reason
+from zabcheck.campaign.shipped_code import is_connect, module_folders
+from zabcheck.campaign.spark_errors import one_line
 from zabcheck.search.run import collect_garbage_less_often
 
 if TYPE_CHECKING:
@@ -29,49 +29,49 @@ if TYPE_CHECKING:
 _SECONDS = 0.3
 """How long to wait between two looks into the folder."""
 PATIENCE = 20.0
-"""After so many seconds without a task that runs, it is looked whether there still is a master."""
+"""After this many seconds without a running task, the driver checks whether there still is a master."""
 
 
 class TaskFailed(Exception):
-    """A task failed, each time that Spark tried it. The message is one line."""
+    """A task failed each time that Spark tried it. The message is one line."""
 
 
-def spread(
+def run_tasks(
     spark: "SparkSession",
     pieces: Sequence[int],
     worker: Callable[[], Callable[[int], None]],
     look: Callable[[float], None],
 ) -> None:
-    """Do every piece. `worker` is called once in each task, and what it returns with each piece.
+    """Do all pieces of work. Each task calls `worker` once, and calls what it returns with the piece's number.
 
-    `look` is called now and then, with the seconds for which no task has been running, and once more at the end; what
-    it raises ends the work. TaskFailed if a piece failed as often as Spark tries it, or if there is no Spark any more;
-    KeyboardInterrupt if Ctrl-C ended it.
+    `look` is called every now and then, with the seconds for which no task has been running, and once more at the end;
+    an exception that it raises ends the work. TaskFailed if a piece failed as often as Spark tries it, or if Spark has
+    gone away; KeyboardInterrupt if Ctrl-C ended the work.
     """
     if not pieces:
         look(0)
         return
     with _interruptible():
-        _spread(spark, pieces, worker, look)
+        _run_tasks(spark, pieces, worker, look)
 
 
-def _spread(
+def _run_tasks(
     spark: "SparkSession",
     pieces: Sequence[int],
     worker: Callable[[], Callable[[int], None]],
     look: Callable[[float], None],
 ) -> None:
-    with _said():
-        running = _running(spark)
+    with _as_task_failed():
+        running = _activity_of(spark)
         numbered = spark.range(0, len(pieces), 1, len(pieces))
-        done = numbered.mapInArrow(_task(list(pieces), worker, folders(spark)), "piece long")
+        done = numbered.mapInArrow(_task_function(list(pieces), worker, module_folders(spark)), "piece long")
     with ThreadPoolExecutor(1) as thread:
         working = thread.submit(done.collect)
         try:
             busy = monotonic()
             while not working.done():
                 wait_for([working], _SECONDS)
-                with _said():
+                with _as_task_failed():
                     busy = monotonic() if running() else busy
                     idle = monotonic() - busy
                     if idle > PATIENCE:
@@ -81,18 +81,18 @@ def _spread(
             with suppress(Exception):  # it may be gone
                 spark.interruptAll()
             raise
-    with _said():
+    with _as_task_failed():
         working.result()
     look(0)
 
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C is a KeyboardInterrupt in the end, whatever becomes of the one that Spark's handler raises.
+    """Make Ctrl-C end in a KeyboardInterrupt, whatever becomes of the one that Spark's handler raises.
 
-    That handler cancels the jobs first. If what it raises then is lost, as in a finaliser, or made into something else
-    by the code that it went through, the next thing that is heard of is a cancelled job, which looks like a failed one.
-    Py4J logs what it was interrupted in, with a traceback: nobody needs that.
+    Spark's handler cancels the jobs, then raises. If that exception is lost, as in a finaliser, or turned into another
+    one by the code it passes through, all that is seen is a cancelled job, which looks like a failed one. Py4J also
+    logs a traceback of what was interrupted, which nobody needs.
     """
     before = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(before):
@@ -122,18 +122,18 @@ def _interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def _said() -> Iterator[None]:
-    """What Spark raises becomes TaskFailed."""
+def _as_task_failed() -> Iterator[None]:
+    """Turn what Spark raises into TaskFailed."""
     try:
         yield
     except Exception as error:
-        raise TaskFailed(reason(error)) from error
+        raise TaskFailed(one_line(error)) from error
 
 
-def _running(spark: "SparkSession") -> Callable[[], bool]:
-    """What tells whether any task of the session is running."""
+def _activity_of(spark: "SparkSession") -> Callable[[], bool]:
+    """Return a function that says whether any task of the session is running."""
     if is_connect(spark):
-        seen = Event()  # since it was looked at last: the server tells every two seconds, as long as there is one
+        seen = Event()  # a task since the last look: the server reports every two seconds while there is one
 
         def note(stages: object, inflight_tasks: int, operation_id: object, done: bool) -> None:
             if inflight_tasks:
@@ -155,7 +155,7 @@ def _running(spark: "SparkSession") -> Callable[[], bool]:
     return running
 
 
-def _task(
+def _task_function(
     pieces: list[int], worker: Callable[[], Callable[[int], None]], folders: list[str]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

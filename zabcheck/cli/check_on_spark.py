@@ -15,7 +15,7 @@ from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text, clean, counted
 
 if TYPE_CHECKING:
-    from zabcheck.campaign.judging.checking import Broken, Checked
+    from zabcheck.campaign.judging.checking import BrokenRun, CheckedRuns
 
 STATUSES: tuple[Status, ...] = ("holds", "violated", "not exercised", "inconclusive")
 SHOWN = 10
@@ -49,7 +49,7 @@ def check_on_spark(
     return _show(checked, format)
 
 
-def _show(checked: "Checked", format: Format) -> int:
+def _show(checked: "CheckedRuns", format: Format) -> int:
     if format is Format.json:
         print_json("check", **_as_json(checked))
     else:
@@ -60,7 +60,7 @@ def _show(checked: "Checked", format: Format) -> int:
     return OK if "holds" in found and "inconclusive" not in found else INCONCLUSIVE
 
 
-def _as_json(checked: "Checked") -> dict[str, Any]:
+def _as_json(checked: "CheckedRuns") -> dict[str, Any]:
     properties = [
         {"property": name, **{status.replace(" ", "_"): counts.get(status, 0) for status in STATUSES}}
         for name, counts in checked.counts.items()
@@ -88,7 +88,7 @@ def _as_json(checked: "Checked") -> dict[str, Any]:
     }
 
 
-def _print(console: Console, checked: "Checked") -> None:
+def _print(console: Console, checked: "CheckedRuns") -> None:
     for each in checked.broken[:SHOWN]:
         print_path(console, f"{each.trace}, run {each.run}", style="bold")
         for verdict in each.verdicts:
@@ -124,7 +124,7 @@ def _print(console: Console, checked: "Checked") -> None:
         console.print(f"{which} not end with a complete `end`: what could yet change is left open")
 
 
-def _is_alone(checked: "Checked") -> bool:
+def _is_alone(checked: "CheckedRuns") -> bool:
     return checked.runs == 1
 
 
@@ -135,7 +135,7 @@ def _line(console: Console, verdict: Verdict) -> Text:
     return Text(clean(said, console.options.ascii_only))
 
 
-def _without_witness(broken: "Broken") -> list[str]:
+def _without_witness(broken: "BrokenRun") -> list[str]:
     """For a run that is too long for a witness: what DataFrame code knows."""
     lines = []
     for name in broken.violated:

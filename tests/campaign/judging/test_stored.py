@@ -12,7 +12,7 @@ from invariants import Deliver, Event, TraceError, check, trace
 from invariants.columns import PARQUET, Rows
 from tests.invariants.builders import A, B, broadcasts, deliveries, restore, whole
 from tests.invariants.traces import random_trace
-from zabcheck.campaign.judging.checking import Checked, check_stored
+from zabcheck.campaign.judging.checking import CheckedRuns, check_stored
 from zabcheck.campaign.judging.verdicts import SIX
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_json_lines_in_small_blocks_and_parquet_are_judged_alike(spark: "SparkSe
     assert {each.run: each.violated for each in from_columns.broken} == {k: v for k, v in wanted.items() if v}
 
 
-def found(checked: Checked) -> list[object]:
+def found(checked: CheckedRuns) -> list[object]:
     return [[verdict.violation for verdict in each.verdicts] for each in checked.broken]
 
 

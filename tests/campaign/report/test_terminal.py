@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from tests.campaign.report.campaigns import FINDING, GOLDEN, REPORT, TABLES, golden_texts, worst
 from zabcheck.campaign.report import sheets as campaign_sheets
 from zabcheck.campaign.report import terminal as campaign
+from zabcheck.campaign.report import wording
 from zabcheck.campaign.results import CampaignReport, GoalRow, MutantRow, PropertyRow
 from zabcheck.text.pen import text_of
 
@@ -100,14 +101,14 @@ def test_a_campaign_without_mutants_says_nothing_of_them() -> None:
 def test_what_matters_most_comes_first_and_what_shows_nothing_last() -> None:
     [(name, rows), _] = campaign_sheets.groups(REPORT)
     assert name == "all runs"
-    assert [row.value for row in campaign_sheets.by_influence(rows)] == ["2", "power_loss", "sync atomic"]
-    assert [campaign_sheets.stands_out(row) for row in rows] == [True, True, False]
+    assert [row.value for row in wording.by_influence(rows)] == ["2", "power_loss", "sync atomic"]
+    assert [wording.stands_out(row) for row in rows] == [True, True, False]
 
 
 def test_a_bound_that_there_is_not_is_said() -> None:
     row = TABLES.configurations[-1]
-    assert campaign_sheets.ratio(row) == "1.18 (0.00 to unbounded)"
-    assert not campaign_sheets.stands_out(row)
+    assert wording.ratio(row) == "1.18 (0.00 to unbounded)"
+    assert not wording.stands_out(row)
 
 
 def test_every_table_is_told() -> None:

@@ -1,4 +1,4 @@
-"""Stored traces judged on Spark, and what is to be told of them: counts, and the runs that are broken."""
+"""Judges stored traces on Spark, and collects what a person wants to know: counts, and the runs that are broken."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from invariants import Status, TraceError, Verdict
 from zabcheck.campaign.judging.facts import facts_of
 from zabcheck.campaign.judging.narrow_rows import unpacked
 from zabcheck.campaign.judging.properties import explain, judge
-from zabcheck.campaign.judging.stored import Stored, read, reason_of
+from zabcheck.campaign.judging.stored import StoredTraces, one_line_about, read
 from zabcheck.campaign.judging.verdicts import SIX, VIOLATED, columns_of, status_of
 from zabcheck.campaign.session import session
 
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, Row, SparkSession
 
 EXPLAINED = 20
-"""For so many broken runs the witness is looked for."""
+"""The number of broken runs for which a witness is searched."""
 
 LONGEST_EXPLAINED = 5_000_000
-"""In events: a witness needs the memory of one executor for the run's transactions."""
+"""The longest run, in events, for which a witness is searched: one executor has to hold the run's transactions."""
 
 
 @dataclass(frozen=True)
-class Broken:
-    """A run that violates something. `verdicts` are of what it violates, with witnesses, unless the run is too long.
+class BrokenRun:
+    """A run that violates a property.
 
-    `at` has for each violated property a zxid (epoch, counter) that shows it, where DataFrame code knows one.
+    `verdicts` has a verdict with its witness for each violated property, unless the run is too long. `at` has, for each
+    violated property, a zxid (epoch, counter) at which the violation shows, if the DataFrame code knows one.
     """
 
     trace: str
@@ -41,38 +42,39 @@ class Broken:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What is said of all runs together."""
+class CheckedRuns:
+    """The result for all runs together."""
 
     runs: int
     events: int
     counts: dict[str, dict[Status, int]]
-    """For each property in how many runs it has which status."""
+    """For each property, the number of runs in which it has each status."""
 
     ways: dict[str, int]
-    """How many runs were judged in which way, see `zabcheck.campaign.judging.properties`."""
+    """How many runs were judged in each way; see `zabcheck.campaign.judging.properties`."""
 
     violated: int
-    broken: list[Broken]
-    """The first of the violated runs."""
+    broken: list[BrokenRun]
+    """The first `EXPLAINED` of the violated runs."""
 
 
-def check_stored(paths: Sequence[str], properties: Sequence[str] = SIX, master: str | None = None) -> Checked:
-    """Judge all runs in these paths (see `zabcheck.campaign.judging.stored`) by these of the six.
+def check_stored(paths: Sequence[str], properties: Sequence[str] = SIX, master: str | None = None) -> CheckedRuns:
+    """Judge all runs in the paths by the given ones of the six properties.
 
-    TraceError, in one line, for what is no trace or cannot be read; NoSpark and NoJava as `session`.
+    `zabcheck.campaign.judging.stored` says what a path may be. TraceError, in one line, for a file that is no trace or
+    cannot be read; NoSpark and NoJava as for `session`.
     """
     spark = session(master)
     try:
         return _checked(spark, paths, properties)
     except Exception as error:
-        # What Java raises comes through as it is, by py4j, where Spark has no error of its own for it.
+        # Where Spark has no error class of its own, an exception of Java arrives unchanged, through py4j.
         if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
-            raise TraceError(reason_of(error, paths)) from None
+            raise TraceError(one_line_about(error, paths)) from None
         raise
 
 
-def _checked(spark: "SparkSession", paths: Sequence[str], properties: Sequence[str]) -> Checked:
+def _checked(spark: "SparkSession", paths: Sequence[str], properties: Sequence[str]) -> CheckedRuns:
     stored = read(spark, paths)
     facts = facts_of(stored.events).persist()
     for wrong in facts.filter(F.col("wrong").isNotNull()).orderBy("run").limit(1).collect():
@@ -93,7 +95,7 @@ def _checked(spark: "SparkSession", paths: Sequence[str], properties: Sequence[s
     violated = found.filter(_is_violated(properties))
     first = violated.orderBy("run").limit(EXPLAINED).collect()
     number = violated.count() if len(first) == EXPLAINED else len(first)
-    return Checked(runs, events, counts, ways, number, _broken(stored, first, properties))
+    return CheckedRuns(runs, events, counts, ways, number, _broken(stored, first, properties))
 
 
 def _is_violated(properties: Sequence[str]) -> "Column":
@@ -104,7 +106,7 @@ def _is_violated(properties: Sequence[str]) -> "Column":
     return found
 
 
-def _broken(stored: Stored, rows: "list[Row]", properties: Sequence[str]) -> list[Broken]:
+def _broken(stored: StoredTraces, rows: "list[Row]", properties: Sequence[str]) -> list[BrokenRun]:
     short = [row["run"] for row in rows if row["rows"] <= LONGEST_EXPLAINED]
     explained = explain(stored.events, short) if short else {}
     broken = []
@@ -112,10 +114,10 @@ def _broken(stored: Stored, rows: "list[Row]", properties: Sequence[str]) -> lis
         codes = {name: row[columns_of(name)[0]] for name in SIX}
         verdicts = {verdict.property: verdict for verdict in explained.get(row["run"], [])}
         for name, verdict in verdicts.items():
-            # They are independent of one another, so this is where a mistake of either shows.
+            # The two implementations are independent, so a mistake in either one shows here.
             assert (codes[name] == VIOLATED) == (verdict.status == "violated"), (stored.name_of(row["run"]), name)
         names = [name for name in properties if status_of(name, codes[name], row["complete"]) == "violated"]
         at = {name: unpacked(z) for name in names if (z := row[columns_of(name)[1]]) is not None}
         told = [verdicts[name] for name in names if name in verdicts]
-        broken.append(Broken(*stored.place_of(row["run"]), row["how"], names, told, at))
+        broken.append(BrokenRun(*stored.place_of(row["run"]), row["how"], names, told, at))
     return broken

@@ -1,18 +1,19 @@
-"""What can be said of each run by counting its rows: how long it is, whether it is complete, whether it is a trace.
+"""Facts about each run that counting its rows gives: its length, whether it is complete, whether it is a trace at all.
 
-A row for each run, with these columns:
+The table has a row for each run, with these columns:
 
-    rows           int64    all of them, header and end included
+    rows           int64    number of rows, header and end included
     last           int64    the highest `seq`
-    steps          int64    rows that the six properties read
-    complete       bool     whether there is an `end`, and it says so
-    restores       int64    how many; `prefixes` of them of something, `long_prefixes` of two transactions or more
-    strange        bool     whether a restore of nothing has a zxid or a hash other than that of nothing
-    processes      int64    what the header says
-    wrong          string   the first thing that makes the rows no trace, null if they are one; `wrong_at` is its `seq`
+    relevant       int64    number of rows that the six properties read
+    complete       bool     whether there is an `end`, and it says that the run is complete
+    restores       int64    number of restores, `prefixes` of which restored at least one transaction, and
+                            `long_prefixes` at least two
+    strange        bool     whether a restore of nothing has another zxid or hash than the empty history
+    processes      int64    the number of processes in the header
+    wrong          string   the first reason why the rows are no trace, null if they are one; `wrong_at` is its `seq`
 
-`wrong` names the field and what was expected, or is MALFORMED for a row that is no line of a trace by itself: what is
-wrong with it is found out by whoever reads that row.
+`wrong` names the field and what was expected. It is MALFORMED for a row that could not be a line of any trace; whoever
+reads that row finds out what is wrong with it.
 """
 
 from typing import TYPE_CHECKING
@@ -29,28 +30,31 @@ MALFORMED = "malformed"
 
 _KINDS = {str(kind.__struct_config__.tag): kind for kind in (*EVENTS, Header, End)}
 _LOCAL = [tag for tag, kind in _KINDS.items() if issubclass(kind, Local)]
-_STEPS = ("deliver", "broadcast", "restore")
+_RELEVANT = ("deliver", "broadcast", "restore")
 _MOST = 2**32 - 1
 
 
 def facts_of(events: "DataFrame") -> "DataFrame":
-    """Three passes over `events`, which have the columns of `invariants.columns`. Rows are combined where they are."""
+    """Compute the facts in three passes over `events`, whose columns are those of `invariants.columns`.
+
+    Rows are combined before they are shuffled.
+    """
     runs = _by_run(_by_actor(events)).join(_ends(events), "run", "left").join(_malformed_at(events), "run", "left")
     return _judged(runs)
 
 
 def _by_actor(events: "DataFrame") -> "DataFrame":
     event, seq, length = F.col("event"), F.col("seq"), F.col("length")
-    step, restore = event.isin(*_STEPS), event == "restore"
+    relevant, restore = event.isin(*_RELEVANT), event == "restore"
     from_nothing = (F.col("hash") == 0) & (F.col("zxid_epoch") == 0) & (F.col("zxid_counter") == 0)
     return events.groupBy("run", "process", "incarnation").agg(
         F.count(F.lit(1)).alias("rows"),
         F.min(seq).alias("first"),
         F.max(seq).alias("last"),
         F.sum(seq).alias("sum"),
-        F.count(F.when(step, 1)).alias("steps"),
-        F.min(F.when(step, seq)).alias("first_step"),
-        F.max(F.when(step, seq)).alias("last_step"),
+        F.count(F.when(relevant, 1)).alias("relevant"),
+        F.min(F.when(relevant, seq)).alias("first_relevant"),
+        F.max(F.when(relevant, seq)).alias("last_relevant"),
         F.count(F.when(restore, 1)).alias("restores"),
         F.count(F.when(restore & (length > 0), 1)).alias("prefixes"),
         F.count(F.when(restore & (length > 1), 1)).alias("long_prefixes"),
@@ -59,7 +63,7 @@ def _by_actor(events: "DataFrame") -> "DataFrame":
 
 
 def _ends(events: "DataFrame") -> "DataFrame":
-    """What header and end of each run say, and where they are."""
+    """Return what the header and the end of each run say, and where they are."""
     header, end = F.col("event") == "header", F.col("event") == "end"
     in_rest = {name: F.get_json_object("rest", f"$.{name}") for name in ("processes", "count", "complete")}
     return (
@@ -82,7 +86,7 @@ def _malformed_at(events: "DataFrame") -> "DataFrame":
 
 
 def _malformed() -> "Column":
-    """Whether a row cannot be a line of a trace. Null counts as yes; what is only in `rest` is not looked at."""
+    """Whether a row cannot be a line of a trace; null counts as yes. Fields that are only in `rest` are not checked."""
 
     def within(name: str, least: int, most: int) -> "Column":
         return F.col(name).between(least, most)
@@ -112,12 +116,12 @@ def _malformed() -> "Column":
 
 def _by_run(actors: "DataFrame") -> "DataFrame":
     earlier = Window.partitionBy("run", "process").orderBy("incarnation").rowsBetween(Window.unboundedPreceding, -1)
-    before = F.max("last_step").over(earlier)
+    before = F.max("last_relevant").over(earlier)
     return (
-        actors.withColumn("back_at", F.when(before > F.col("first_step"), before))
+        actors.withColumn("back_at", F.when(before > F.col("first_relevant"), before))
         .groupBy("run")
         .agg(
-            *(F.sum(name).alias(name) for name in ("rows", "sum", "steps", "restores", "prefixes", "long_prefixes")),
+            *(F.sum(name).alias(name) for name in ("rows", "sum", "relevant", "restores", "prefixes", "long_prefixes")),
             F.min("first").alias("first"),
             F.max("last").alias("last"),
             F.max("strange").alias("strange"),
@@ -161,7 +165,7 @@ def _judged(runs: "DataFrame") -> "DataFrame":
     wrong, wrong_at = F.lit(None).cast("string"), F.lit(None).cast("long")
     for is_so, at, said in reversed(checks):
         wrong, wrong_at = F.when(is_so, said).otherwise(wrong), F.when(is_so, at).otherwise(wrong_at)
-    kept = ("run", "rows", "last", "steps", "restores", "prefixes", "long_prefixes", "processes")
+    kept = ("run", "rows", "last", "relevant", "restores", "prefixes", "long_prefixes", "processes")
     return runs.select(
         *kept,
         F.coalesce("strange", F.lit(False)).alias("strange"),

@@ -1,31 +1,31 @@
 """The six properties for any run in which no prefix was restored, however broken it is.
 
-Every sentence of DSN 2011, III-A becomes group-bys and joins on equal keys. A segment is an incarnation of a process,
-begun anew at a `Restore` of nothing; Δ is what a segment delivered first, in its order, and β_ρ what a primary ρ
-(epoch, process, incarnation) broadcast first, in its order.
+Each sentence of DSN 2011, III-A becomes group-bys and joins on equal keys. A segment is an incarnation of a process,
+and a `Restore` of nothing begins a new segment. Δ is the sequence of first deliveries of a segment, and β_ρ the
+sequence of first broadcasts of a primary ρ (epoch, process, incarnation). A property is violated if:
 
     integrity               some transaction is delivered and not broadcast
-    total order             some transaction comes in two segments after different ones, or in one of them first. If all
-                            segments have the same before each transaction, they have, by induction, all before it in
-                            common; the other way see `invariants.total_order`
-    agreement               some transaction is delivered by fewer segments than there are segments of at least the
-                            size of the smallest that delivers it. Where of any two sets one contains the other, a set
-                            of at least that size contains that smallest one, and so the transaction. And if each
-                            transaction is in all sets from some size on, and in no smaller, the sets form a chain
-    local primary order     a segment delivers b, and not before it a, which a primary broadcast right before b. What
-                            came before a follows by induction
-    global primary order    a segment delivers something of a higher epoch before something of a lower one: for some
-                            epoch the first delivery is before the last one of a lower epoch
-    primary integrity       what a segment had delivered of the epochs below e when it broadcast in e is less than all
-                            that is delivered of them anywhere: fewer transactions, or the last of them came later. In a
-                            segment the first broadcast of a primary demands most
+    total order             some transaction follows different transactions in two segments, or is the first in only
+                            one of them. (If every transaction follows the same one in all segments, then, by induction,
+                            all that comes before it is the same; for the converse see `invariants.total_order`)
+    agreement               some transaction is delivered by fewer segments than there are segments at least as large
+                            as the smallest that delivers it. (If of any two sets one contains the other, a set of at
+                            least that size contains the smallest one, and so the transaction. Conversely, if each
+                            transaction is in all sets from some size on, and in no smaller set, the sets form a chain)
+    local primary order     a segment delivers b, and not before it a, which a primary broadcast right before b. (What
+                            came before a follows by induction)
+    global primary order    a segment delivers a transaction of a higher epoch before one of a lower epoch: for some
+                            epoch the first delivery comes before the last delivery of a lower epoch
+    primary integrity       when a segment broadcast in epoch e, it had not delivered all that any segment delivers of
+                            the epochs below e: it has fewer of these transactions, or delivered the last one later.
+                            (Of a primary's broadcasts in a segment, the first demands most)
 
-A transaction that several primaries broadcast has a lowest and a highest epoch: the lower one where it has to come
-early, the higher one where it has to come late.
+A transaction that several primaries broadcast has a lowest and a highest epoch: the lowest counts where it has to come
+early, the highest where it has to come late.
 
-Cost: about ten shuffles of the deliveries. Only local primary order joins deliveries with broadcasts: as many rows as
-there are deliveries, times the number of different neighbours that primaries gave the same transaction. A segment is
-sorted whole by one task, on disk where it does not fit.
+Cost: about ten shuffles of the deliveries. Only local primary order joins deliveries with broadcasts; the join has as
+many rows as there are deliveries, times the number of different predecessors that primaries gave the same transaction.
+Each segment is sorted by one task, on disk if it does not fit into memory.
 """
 
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
 from zabcheck.campaign.judging.narrow_rows import BROADCAST, DELIVER, RESTORE, txn
-from zabcheck.campaign.judging.verdicts import VERDICTS, said
+from zabcheck.campaign.judging.verdicts import VERDICTS, verdict_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -46,11 +46,11 @@ _PRIMARY = ("run", "epoch", "process", "incarnation")
 _BEGIN, _NOW = Window.unboundedPreceding, Window.currentRow
 
 
-def judge_forked(steps: "DataFrame", restored: bool) -> "DataFrame":
-    """The findings of each run that has steps. `restored` says whether any of them has a `Restore` (of nothing)."""
-    steps = _with_segment(steps, restored)
-    casts = _casts(steps)
-    deliveries = _deliveries(steps, casts)
+def judge_forked(narrow: "DataFrame", restored: bool) -> "DataFrame":
+    """Judge each run that has narrow rows. `restored` says whether any of the runs has a `Restore` (of nothing)."""
+    narrow = _with_segment(narrow, restored)
+    casts = _casts(narrow)
+    deliveries = _deliveries(narrow, casts)
     txns = _txns(deliveries)
     parts = [
         _of_sets(deliveries, txns),
@@ -58,26 +58,26 @@ def judge_forked(steps: "DataFrame", restored: bool) -> "DataFrame":
         _global_primary_order(deliveries),
         _primary_integrity(deliveries, casts, txns),
     ]
-    runs = steps.select("run").distinct()
+    runs = narrow.select("run").distinct()
     for part in parts:
         runs = runs.join(part, "run", "left")
     return runs.select(*VERDICTS)
 
 
-def _with_segment(steps: "DataFrame", restored: bool) -> "DataFrame":
-    """`segment` is the `seq` of the restore that began it, 0 for the beginning of the incarnation."""
+def _with_segment(narrow: "DataFrame", restored: bool) -> "DataFrame":
+    """Add the column `segment`: the `seq` of the restore that began it, 0 if the incarnation's start began it."""
     segment = F.lit(0)
     if restored:
         so_far = Window.partitionBy(*_ACTOR).orderBy("seq").rowsBetween(_BEGIN, _NOW)
         segment = F.coalesce(F.last(F.when(F.col("kind") == RESTORE, F.col("seq")), True).over(so_far), segment)
-    return steps.withColumn("segment", segment)
+    return narrow.withColumn("segment", segment)
 
 
-def _casts(steps: "DataFrame") -> "DataFrame":
-    """β: the first broadcast of each transaction by each primary, with its neighbour (`near_z`, `near_d`)."""
+def _casts(narrow: "DataFrame") -> "DataFrame":
+    """Return β: each primary's first broadcast of a transaction, with the transaction before (`near_z`, `near_d`)."""
     own = Window.partitionBy(*_PRIMARY).orderBy("seq")
     return (
-        steps.filter(F.col("kind") == BROADCAST)
+        narrow.filter(F.col("kind") == BROADCAST)
         .withColumnRenamed("n", "epoch")
         .groupBy(*_PRIMARY, "z", "d")
         .agg(F.min("seq").alias("seq"), F.min("segment").alias("segment"))
@@ -85,13 +85,13 @@ def _casts(steps: "DataFrame") -> "DataFrame":
     )
 
 
-def _deliveries(steps: "DataFrame", casts: "DataFrame") -> "DataFrame":
-    """Δ: with the lowest and the highest epoch of the transaction, what came before it, and the segment's size."""
+def _deliveries(narrow: "DataFrame", casts: "DataFrame") -> "DataFrame":
+    """Return Δ, with the transaction's lowest and highest epoch, the transaction before it, and the segment's size."""
     epochs = casts.groupBy(*_TXN).agg(F.min("epoch").alias("lowest"), F.max("epoch").alias("highest"))
     own = Window.partitionBy(*_SEGMENT).orderBy("seq")
     whole = own.rowsBetween(_BEGIN, Window.unboundedFollowing)
     return (
-        steps.filter(F.col("kind") == DELIVER)
+        narrow.filter(F.col("kind") == DELIVER)
         .groupBy(*_SEGMENT, "z", "d")
         .agg(F.min("seq").alias("seq"))
         .withColumns({"after": F.lag(txn()).over(own), "size": F.count(F.lit(1)).over(whole)})
@@ -111,7 +111,7 @@ def _txns(deliveries: "DataFrame") -> "DataFrame":
 
 
 def _of_sets(deliveries: "DataFrame", txns: "DataFrame") -> "DataFrame":
-    """Integrity, total order and agreement."""
+    """Judge integrity, total order and agreement."""
     larger = Window.partitionBy("run").orderBy(F.desc("size"))
     segments = (
         deliveries.filter(F.col("after").isNull())  # a segment's first
@@ -136,9 +136,9 @@ def _of_sets(deliveries: "DataFrame", txns: "DataFrame") -> "DataFrame":
     )
     return found.select(
         "run",
-        *said("integrity", F.lit(True), F.col("not_broadcast")),
-        *said("total order", F.col("shared"), F.col("unlike")),
-        *said("agreement", F.col("segments") > 1, F.col("not_everywhere")),
+        *verdict_columns("integrity", F.lit(True), F.col("not_broadcast")),
+        *verdict_columns("total order", F.col("shared"), F.col("unlike")),
+        *verdict_columns("agreement", F.col("segments") > 1, F.col("not_everywhere")),
     )
 
 
@@ -151,11 +151,11 @@ def _local_primary_order(deliveries: "DataFrame", casts: "DataFrame") -> "DataFr
     lacks = F.col("near_seq").isNull() | (F.col("near_seq") > F.col("seq"))
     found = needed.join(near, [*_SEGMENT, "near_z", "near_d"], "left").groupBy("run")
     lacking = found.agg(F.min(F.when(lacks, F.col("z"))).alias("lacking"))
-    return lacking.select("run", *said("local primary order", F.lit(True), F.col("lacking")))
+    return lacking.select("run", *verdict_columns("local primary order", F.lit(True), F.col("lacking")))
 
 
 def _global_primary_order(deliveries: "DataFrame") -> "DataFrame":
-    """From a row for each epoch in which something was broadcast that a segment delivered."""
+    """Judge global primary order, from one row for each segment and each epoch of what the segment delivered."""
     known = deliveries.filter(F.col("lowest").isNotNull())
     last = known.groupBy(*_SEGMENT, F.col("lowest").alias("epoch")).agg(F.max("seq").alias("last"))
     first = known.groupBy(*_SEGMENT, F.col("highest").alias("epoch")).agg(
@@ -172,11 +172,17 @@ def _global_primary_order(deliveries: "DataFrame") -> "DataFrame":
         ((F.count(F.lit(1)) > 1) & (F.min("lowest") < F.max("highest"))).alias("several")
     )
     several = sizes.groupBy("run").agg(F.max("several").alias("several"))
-    return early.join(several, "run").select("run", *said("global primary order", F.col("several"), F.col("early")))
+    return early.join(several, "run").select(
+        "run", *verdict_columns("global primary order", F.col("several"), F.col("early"))
+    )
 
 
 def _primary_integrity(deliveries: "DataFrame", casts: "DataFrame", txns: "DataFrame") -> "DataFrame":
-    """`older` counts what a segment, or anybody, delivered of the epochs below the one of a broadcast."""
+    """Judge primary integrity.
+
+    For a broadcast in an epoch, `older` counts what the segment had delivered of lower epochs, and `all_older` what any
+    segment delivered of them.
+    """
     known = deliveries.filter(F.col("lowest").isNotNull())
     asked = casts.groupBy(*_SEGMENT, "epoch").agg(F.min("seq").alias("asked"), F.min("z").alias("z"))
     own = known.groupBy(*_SEGMENT, F.col("lowest").alias("epoch")).agg(
@@ -204,4 +210,4 @@ def _primary_integrity(deliveries: "DataFrame", casts: "DataFrame", txns: "DataF
             F.min(F.when(lacks, F.col("z"))).alias("lacking"),
         )
     )
-    return found.select("run", *said("primary integrity", F.col("older"), F.col("lacking")))
+    return found.select("run", *verdict_columns("primary integrity", F.col("older"), F.col("lacking")))

@@ -1,16 +1,16 @@
 """The events that the six properties read, as narrow rows: what Spark sorts and sends between its machines.
 
-    run          int64   which trace
-    seq          int64   the place in it; only the order of the events of one process matters
+    run          int64   the trace
+    seq          int64   the place in the trace; only the order of the events of one process matters
     process      int32
     incarnation  int64
     kind         int32   DELIVER, BROADCAST or RESTORE
-    z            int64   the zxid, packed so that it is ordered like the zxid: (epoch - 2^31) * 2^32 + counter
-    d            int64   a digest of the value (xxhash64); of a restore the chain hash
-    n            int64   of a broadcast the epoch, of a restore the length, of a delivery null
+    z            int64   the zxid, packed so that integers are ordered like zxids: (epoch - 2^31) * 2^32 + counter
+    d            int64   a digest of the value (xxhash64); for a restore the chain hash
+    n            int64   for a broadcast the epoch, for a restore the length, for a delivery null
 
-A transaction is (z, d). Two values of one zxid in one run that had one digest would be taken for one transaction: for
-each pair of values under the same zxid the chance is 2^-64, and values under different zxids cannot be mistaken.
+A transaction is the pair (z, d). Two values with the same zxid and the same digest would be taken for one transaction:
+the chance is 2^-64 for each pair of values with the same zxid. Values with different zxids are never confused.
 """
 
 from typing import TYPE_CHECKING
@@ -27,8 +27,8 @@ NO_Z = -(2**63)
 """The packed form of the zxid of an empty history."""
 
 
-def steps_of(events: "DataFrame", value: bool = False) -> "DataFrame":
-    """The narrow rows of `events` (columns as in `invariants.columns`); with `value` also the values as they are."""
+def narrow_rows(events: "DataFrame", value: bool = False) -> "DataFrame":
+    """Return the narrow rows of `events` (columns as in `invariants.columns`); if `value` is set, with the values."""
     kind = (
         F.when(F.col("event") == "deliver", DELIVER).when(F.col("event") == "broadcast", BROADCAST).otherwise(RESTORE)
     )
@@ -47,15 +47,15 @@ def steps_of(events: "DataFrame", value: bool = False) -> "DataFrame":
 
 
 def packed(epoch: "Column", counter: "Column") -> "Column":
-    """A zxid as one integer, in the order of zxids."""
+    """Pack a zxid into one integer; the integers are ordered like the zxids."""
     return F.shiftleft(epoch - _LOWEST_EPOCH, 32).bitwiseOR(counter)
 
 
 def unpacked(z: int) -> tuple[int, int]:
-    """Epoch and counter of a packed zxid."""
+    """Return epoch and counter of a packed zxid."""
     return (z >> 32) + _LOWEST_EPOCH, z & 0xFFFFFFFF
 
 
 def txn() -> "Column":
-    """A digest of a whole transaction, for the comparison of two: they differ unnoticed with a chance of 2^-64."""
+    """Return a digest of a whole transaction, to compare two; different ones look equal with a chance of 2^-64."""
     return F.xxhash64("z", "d")

@@ -1,33 +1,33 @@
 """The six properties for runs in which all delivered sequences are prefixes of one path.
 
-That is so in every run of a correct protocol. Then everything is said by one number for each transaction, its place on
-the path, and two tables that are much smaller than the deliveries: one of transactions, one of epochs.
+Every run of a correct protocol is like that. One number for each transaction, its place on the path, then says
+everything, in two tables that are much smaller than the deliveries: one of transactions, one of epochs.
 
-A delivery's place is its rank in its segment (an incarnation, or what follows a `Restore`), plus the restored length.
-The sequences lie on one path if each transaction has one place and each place has one transaction: as the places of a
-segment have no gap, it is enough that there are as many transactions as the highest place says. Then, by DSN 2011,
-III-A:
+The place of a delivery is its rank in its segment (an incarnation, or what follows a `Restore`), plus the restored
+length. The sequences lie on one path if each transaction has one place and each place has one transaction. As the
+places of a segment have no gap, it is enough that the number of transactions equals the highest place. Then, by DSN
+2011, III-A:
 
     total order, agreement  hold: of two prefixes of one path, one contains the other
-    integrity               violated if something on the path was not broadcast
+    integrity               violated if a transaction on the path was not broadcast
     global primary order    violated if an epoch begins on the path before a lower epoch ends there
-    primary integrity       violated if a lower epoch ends on the path behind what the primary had delivered when it
-                            broadcast (a place as well)
-    local primary order     holds if what is delivered comes on the path right after its neighbour in β
+    primary integrity       violated if a lower epoch ends on the path after the place up to which the primary had
+                            delivered when it broadcast
+    local primary order     holds if each delivered transaction comes on the path right after its predecessor in β
 
-A run that is not as simple as that is `odd`, and judged elsewhere (`properties` tells where): a sequence that leaves
-the path, a transaction that one segment delivers twice, or that is broadcast twice, a primary that goes back to an
-earlier epoch, a neighbour that is not right before. Whether a run is odd has nothing to do with whether it is broken.
+A run that is not as simple as that is `odd`, and judged elsewhere (`properties` says where): a sequence leaves the
+path, a segment delivers a transaction twice, a transaction is broadcast twice, a primary goes back to an earlier epoch,
+or a transaction does not come right after its predecessor in β. An odd run need not be broken, nor a broken run odd.
 
-Restored prefixes. What a restored segment delivers with a zxid not above the restored one is presumed to be in the
-prefix, and gets no place; it must have one, from others, within the prefix. Whether the prefix is the one on the path
-is seen by its chain hash, in one pass over the transactions of such runs in the order of the path
-(`without_false_prefixes`). If the places are 1, 2, 3, … without a gap, the prefix is on record too: its last
-transaction was delivered by a segment that began before it, whose prefix is on record by induction.
+Restored prefixes. A delivery in a restored segment whose zxid is not above the restored one is presumed to be in the
+prefix, and gets no place; deliveries of other segments must give that transaction a place within the prefix. The chain
+hash tells whether the prefix is the one on the path, in one pass over the transactions of such runs in the order of the
+path (`without_false_prefixes`). If the places are 1, 2, 3, … without a gap, the prefix is on record too: a segment that
+began before it delivered its last transaction, and that segment's own prefix is on record by induction.
 
-Cost: one shuffle of the steps by run if no run is long; otherwise one by (run, process, incarnation, chunk) and one by
-transaction. No task sorts more than a chunk of a process, however long the run is; only where it has a `Restore` an
-incarnation is sorted whole, on disk where it does not fit.
+Cost: one shuffle of the narrow rows by run if no run is long; otherwise one by (run, process, incarnation, chunk) and
+one by transaction. No task sorts more than a chunk of a process, however long the run is. Only an incarnation of a run
+with a `Restore` is sorted whole, on disk if it does not fit into memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,7 +39,7 @@ from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
 from invariants import Txn, Zxid, chain_hash
 from zabcheck.campaign.judging.narrow_rows import BROADCAST, DELIVER, NO_Z, RESTORE, txn, unpacked
-from zabcheck.campaign.judging.verdicts import said
+from zabcheck.campaign.judging.verdicts import verdict_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -48,26 +48,26 @@ _ACTOR = ("run", "process", "incarnation")
 _BEGIN, _NOW = Window.unboundedPreceding, Window.currentRow
 
 
-def judge_on_a_path(steps: "DataFrame", restored: bool, chunk: int | None) -> "DataFrame":
-    """A row for each run that has steps: its findings as if it were not odd, `odd`, and `starts`.
+def judge_on_a_path(narrow: "DataFrame", restored: bool, chunk: int | None) -> "DataFrame":
+    """Make a row for each run that has narrow rows: its verdicts as if it were not odd, `odd`, and `starts`.
 
-    `starts` counts the segments that deliver from the beginning. `restored` says whether any run has a `Restore`;
-    `chunk` how many places of a run are sorted together at most, None if no run is that long.
+    `starts` counts the segments that deliver from the beginning. `restored` says whether any run has a `Restore`.
+    `chunk` is the number of places of a run that are sorted together at most, None if no run is that long.
     """
-    txns = _by_txn(_placed(steps, restored, chunk), restored, chunk is None)
+    txns = _by_txn(_placed(narrow, restored, chunk), restored, chunk is None)
     return _by_run(_by_epoch(txns))
 
 
-def without_false_prefixes(steps: "DataFrame") -> "DataFrame":
-    """The runs among these in which each restored prefix is on the path, and the places have no gap.
+def without_false_prefixes(narrow: "DataFrame") -> "DataFrame":
+    """Select the runs in which each restored prefix is on the path, and the places have no gap.
 
-    For runs that are not odd as far as that is known; `steps` have the column `value`. One process computes the chain
-    hashes of a run, in O(1) memory; 2 microseconds a transaction.
+    The runs must not be known to be odd; `narrow` needs the column `value`. One process computes the chain hashes of a
+    run, in O(1) memory and 2 microseconds a transaction.
     """
-    placed = _placed(steps, True, None)
+    placed = _placed(narrow, True, None)
     delivered = placed.filter((F.col("kind") == DELIVER) & F.col("bound").isNull())
     on_path = delivered.select("run", "place", F.lit(0).alias("restored"), "z", "value", F.lit(0).alias("hash"))
-    taken = steps.filter((F.col("kind") == RESTORE) & (F.col("n") > 0)).select(
+    taken = narrow.filter((F.col("kind") == RESTORE) & (F.col("n") > 0)).select(
         "run", F.col("n").alias("place"), F.lit(1).alias("restored"), "z", F.lit("").alias("value"), F.col("d")
     )
     rows = (
@@ -77,7 +77,7 @@ def without_false_prefixes(steps: "DataFrame") -> "DataFrame":
 
 
 def _compare_hashes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Each run, once, and whether its prefixes are on its path. The rows of a run come in the order of the path."""
+    """Yield each run once, and whether its prefixes are on its path. Its rows must come in the order of the path."""
     runs: list[int] = []
     fits: list[bool] = []
     length, at, hash_ = 0, NO_Z, 0
@@ -100,28 +100,28 @@ def _compare_hashes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     )
 
 
-def _placed(steps: "DataFrame", restored: bool, chunk: int | None) -> "DataFrame":
-    """Deliveries and broadcasts, with what came before them.
+def _placed(narrow: "DataFrame", restored: bool, chunk: int | None) -> "DataFrame":
+    """Return the deliveries and broadcasts with what came before them, in these columns:
 
-    place        of a delivery its place, of a broadcast that of the last delivery before it
-    bound        of a delivery that is presumed to be in the restored prefix the length of that; it has no place
-    after        of a delivery the transaction before it in its segment, null if that is not known
-    neighbour    of a broadcast the one before it in its incarnation, and `after_epoch` the epoch of that
+    place        for a delivery its place; for a broadcast the place of the last delivery before it
+    bound        for a delivery presumed to be in the restored prefix, the prefix's length; `place` means nothing then
+    after        for a delivery the transaction before it in its segment, null if that is not known
+    neighbour    for a broadcast the transaction broadcast before it in its incarnation; `after_epoch` is its epoch
     """
     part: Column = F.lit(0)
     if chunk is not None:
         part = F.expr(f"seq div {chunk}")
         if restored:
-            # Which prefix a chunk begins in would have to be known first. Few runs are long and have snapshots: the
-            # processes of these are sorted whole, on disk where the memory is too small.
-            begun = steps.filter(F.col("kind") == RESTORE).select("run").distinct()
-            steps = steps.join(F.broadcast(begun.withColumn("whole", F.lit(True))), "run", "left")
+            # To divide such a run into chunks, the prefix in which a chunk begins would have to be known. Few runs are
+            # long and have snapshots, so their processes are sorted whole, on disk if the memory is too small.
+            begun = narrow.filter(F.col("kind") == RESTORE).select("run").distinct()
+            narrow = narrow.join(F.broadcast(begun.withColumn("whole", F.lit(True))), "run", "left")
             part = F.when(F.col("whole"), 0).otherwise(part)
-    steps = steps.withColumn("part", part).withColumn("txn", txn())
+    narrow = narrow.withColumn("part", part).withColumn("txn", txn())
     one = Window.partitionBy(*_ACTOR, "part").orderBy("seq")
     until, before = one.rowsBetween(_BEGIN, _NOW), one.rowsBetween(_BEGIN, -1)
     begins, delivers, broadcasts = (F.col("kind") == kind for kind in (RESTORE, DELIVER, BROADCAST))
-    placed = steps
+    placed = narrow
     if restored:
         placed = placed.withColumns(
             {
@@ -145,13 +145,13 @@ def _placed(steps: "DataFrame", restored: bool, chunk: int | None) -> "DataFrame
         since = F.coalesce(F.last(F.when(begins, F.col("place")), True).over(until), F.lit(0))
         placed = placed.withColumn("place", F.col("place") - since + F.col("prefix"))
         placed = placed.withColumn("after", F.nullif("after", F.lit(0))).filter(~begins)
-    return placed if chunk is None else _across_chunks(placed, _carried(steps))
+    return placed if chunk is None else _across_chunks(placed, _carried(narrow))
 
 
-def _carried(steps: "DataFrame") -> "DataFrame":
-    """For each chunk but the first of an incarnation, what the first rows in it have to know. One row a chunk."""
+def _carried(narrow: "DataFrame") -> "DataFrame":
+    """Return what the first rows of a chunk need to know of the chunks before it: a row for each but the first."""
     delivers, broadcasts = F.col("kind") == DELIVER, F.col("kind") == BROADCAST
-    found = steps.groupBy(*_ACTOR, "part").agg(
+    found = narrow.groupBy(*_ACTOR, "part").agg(
         F.count(F.when(delivers, 1)).alias("places"),
         F.max_by("txn", F.when(delivers, F.col("seq"))).alias("delivered"),
         F.max_by("txn", F.when(broadcasts, F.col("seq"))).alias("broadcast"),
@@ -178,7 +178,7 @@ def _across_chunks(placed: "DataFrame", carried: "DataFrame") -> "DataFrame":
 
 
 def _by_txn(placed: "DataFrame", restored: bool, whole_runs: bool) -> "DataFrame":
-    """A row a transaction: how often it was delivered, at which places, and how it was broadcast."""
+    """Make a row for each transaction: how often it was delivered, at which places, and how it was broadcast."""
     broadcasts = F.col("kind") == BROADCAST
     delivers = F.col("kind") == DELIVER
     bound = F.lit(None).cast("long")
@@ -201,7 +201,7 @@ def _by_txn(placed: "DataFrame", restored: bool, whole_runs: bool) -> "DataFrame
     }
     rows = placed.select(*(column.alias(name) for name, column in columns.items()))
     if not whole_runs:
-        # Said here, as otherwise each map task would first look for rows to combine, and find hardly any.
+        # Without this, each map task would first look for rows to combine, and find hardly any.
         rows = rows.repartition("run", "z", "d")
     was_delivered = F.col("delivered_at").isNotNull()
     return rows.groupBy("run", "z", "d").agg(
@@ -219,7 +219,7 @@ def _by_txn(placed: "DataFrame", restored: bool, whole_runs: bool) -> "DataFrame
 
 
 def _by_epoch(txns: "DataFrame") -> "DataFrame":
-    """A row for each epoch of a run, one more (epoch null) for what was not broadcast."""
+    """Make a row for each epoch of a run, and one with a null epoch for what was not broadcast."""
     delivered = F.col("delivered") > 0
     has_neighbour = delivered & F.col("neighbour").isNotNull()
     odd = (
@@ -268,11 +268,11 @@ def _by_run(epochs: "DataFrame") -> "DataFrame":
     return runs.select(
         "run",
         (F.col("has_odd") | (F.col("txns") != F.coalesce("longest", F.lit(0)))).alias("odd"),
-        *said("integrity", F.col("txns") > 0, F.col("integrity_at")),
-        *said("total order", F.col("shared"), nowhere),
-        *said("agreement", F.col("starts") > 1, nowhere),
-        *said("local primary order", F.col("pairs"), nowhere),
-        *said("global primary order", F.col("several_epochs"), F.col("global_at")),
-        *said("primary integrity", F.col("later_primary"), F.col("primary_at")),
+        *verdict_columns("integrity", F.col("txns") > 0, F.col("integrity_at")),
+        *verdict_columns("total order", F.col("shared"), nowhere),
+        *verdict_columns("agreement", F.col("starts") > 1, nowhere),
+        *verdict_columns("local primary order", F.col("pairs"), nowhere),
+        *verdict_columns("global primary order", F.col("several_epochs"), F.col("global_at")),
+        *verdict_columns("primary integrity", F.col("later_primary"), F.col("primary_at")),
         "starts",
     )

@@ -1,17 +1,18 @@
 """The six properties of DSN 2011, III-A over stored runs, as Spark DataFrame code.
 
-For many runs in one table, or one run of any length. It is an implementation of its own: that a run is broken is not
-asked of the incremental judge (`invariants.Judge`), and so the two check each other. A run goes where it can be judged:
+It judges many runs in one table, or one run of any length. It is an implementation of its own, which does not ask the
+incremental judge (`invariants.Judge`) whether a run is broken, so the two check each other. Each run is judged in one
+of three ways:
 
-    on a path   every delivered sequence is a prefix of one, restored or not: all runs of a correct protocol, and most
-                of a broken one that are cheap to decide (`zabcheck.campaign.judging.on_a_path`)
+    on a path   all delivered sequences are prefixes of one path, with or without restored prefixes. These are all runs
+                of a correct protocol, and most runs of a broken one (`zabcheck.campaign.judging.on_a_path`)
     forked      any other run in which nothing is restored (`zabcheck.campaign.judging.forked`)
-    streamed    the rest: a prefix was restored, and the sequences do not lie on one path, or the prefix is none of it.
-                Chain hashes are sequential, and here there is one for each way through the tree. The events of these
-                runs, and only these, go through the incremental judge in the executors, one run after the other
-                (`zabcheck.campaign.judging.streamed`); there the verdict is not independent
+    streamed    the rest: a prefix was restored, and the sequences do not lie on one path, or the prefix is not on it.
+                Chain hashes are sequential, and here each way through the tree has one. The events of these runs go
+                through the incremental judge in the executors, one run after the other
+                (`zabcheck.campaign.judging.streamed`); only for these runs is the verdict not independent
 
-Each run's verdicts are as `invariants.check` gives them. Witnesses are a matter of their own: `explain`.
+The verdicts are those of `invariants.check`. Witnesses are found separately, by `explain`.
 """
 
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812  # the usual name
 
 from invariants import TraceError, Verdict
 from zabcheck.campaign.judging.forked import judge_forked
-from zabcheck.campaign.judging.narrow_rows import steps_of
+from zabcheck.campaign.judging.narrow_rows import narrow_rows
 from zabcheck.campaign.judging.on_a_path import judge_on_a_path, without_false_prefixes
 from zabcheck.campaign.judging.streamed import judge_streamed, verdicts_of
 from zabcheck.campaign.judging.verdicts import HOLDS, NOT_EXERCISED, SIX, VERDICTS, VIOLATED, columns_of
@@ -31,36 +32,36 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 CHUNK = 2_000_000
-"""How many places of a run are sorted together at most. Runs that are not longer are not divided at all."""
+"""How many places of a run are sorted together at most. Shorter runs are not divided."""
 
 ROWS_A_TASK = 1_500_000
 """About how many events a task of a shuffle gets."""
 
 FEW_RUNS = 1_000_000
-"""So many run numbers may be sent to every executor."""
+"""The most run numbers that are broadcast to every executor."""
 
 ON_A_PATH, FORKED, STREAMED = "on a path", "forked", "streamed"
 
 
 def judge(events: "DataFrame", facts: "DataFrame", chunk: int = CHUNK) -> "DataFrame":
-    """A row for each run: its findings (see `zabcheck.campaign.judging.verdicts`), and `how` it was judged.
+    """Make a row for each run: its verdicts (see `zabcheck.campaign.judging.verdicts`), and `how` it was judged.
 
-    `events` has the columns of `invariants.columns`, its rows in any order; `facts` is `facts_of(events)`, best kept:
-    it is used several times, and the result is a part of it. Of the data nothing is collected but counts.
+    `events` has the columns of `invariants.columns`, its rows in any order. `facts` is `facts_of(events)`; persist it,
+    as it is used several times, and by the result. Nothing is collected but counts.
 
-    TraceError for a run that could not be judged because its own order is broken; `facts` tell it beforehand.
+    TraceError for a run whose order is broken, so that it cannot be judged; `facts` shows that beforehand.
     """
     [size] = facts.agg(
-        F.sum("steps").alias("steps"), F.max("last").alias("longest"), F.sum("restores").alias("restores")
+        F.sum("relevant").alias("relevant"), F.max("last").alias("longest"), F.sum("restores").alias("restores")
     ).collect()
-    if not size["steps"]:
+    if not size["relevant"]:
         return _unexercised(facts).withColumn("how", F.lit(ON_A_PATH))
     restored = size["restores"] > 0
-    steps = steps_of(events)
-    found = judge_on_a_path(*_spread(steps, size["steps"], size["longest"], restored, chunk))
+    narrow = narrow_rows(events)
+    found = judge_on_a_path(*_partitioned_by_run(narrow, size["relevant"], size["longest"], restored, chunk))
     found = _completed(facts.join(found, "run", "left")).persist()
     counted = found.groupBy("how").agg(
-        F.count(F.lit(1)).alias("runs"), F.sum("steps").alias("steps"), F.max("last").alias("longest")
+        F.count(F.lit(1)).alias("runs"), F.sum("relevant").alias("relevant"), F.max("last").alias("longest")
     )
     counts = {row["how"]: row for row in counted.collect()}
     on_path = found.filter(F.col("how") == ON_A_PATH)
@@ -68,15 +69,15 @@ def judge(events: "DataFrame", facts: "DataFrame", chunk: int = CHUNK) -> "DataF
     uncertain = counts.get(_UNCERTAIN)
     if uncertain is not None:
         asked = found.filter(F.col("how") == _UNCERTAIN)
-        with_values = _only(steps_of(events, value=True), asked, uncertain["runs"])
+        with_values = _only(narrow_rows(events, value=True), asked, uncertain["runs"])
         right = without_false_prefixes(with_values).withColumn("right", F.lit(True)).persist()
         on_path = on_path.union(asked.join(right, "run", "leftsemi"))
         streamed = streamed.union(asked.join(right, "run", "leftanti").select("run"))
     results = [on_path.select(*VERDICTS).withColumn("how", F.lit(ON_A_PATH))]
     forked = counts.get(FORKED)
     if forked is not None:
-        odd = _only(steps, found.filter(F.col("how") == FORKED), forked["runs"])
-        odd, *_ = _spread(odd, forked["steps"], forked["longest"], restored, chunk)
+        odd = _only(narrow, found.filter(F.col("how") == FORKED), forked["runs"])
+        odd, *_ = _partitioned_by_run(odd, forked["relevant"], forked["longest"], restored, chunk)
         results.append(_settled(judge_forked(odd, restored)).withColumn("how", F.lit(FORKED)))
     if uncertain is not None or STREAMED in counts:
         results.append(_streamed(_only(events, streamed, FEW_RUNS)).withColumn("how", F.lit(STREAMED)))
@@ -86,23 +87,23 @@ def judge(events: "DataFrame", facts: "DataFrame", chunk: int = CHUNK) -> "DataF
 _UNCERTAIN = "on a path, if the restored prefixes are on it"
 
 
-def _spread(
-    steps: "DataFrame", rows: int, longest: int, restored: bool, chunk: int
+def _partitioned_by_run(
+    narrow: "DataFrame", rows: int, longest: int, restored: bool, chunk: int
 ) -> "tuple[DataFrame, bool, int | None]":
-    """Each run in one task, if none is long; then there is no other shuffle of the steps."""
+    """Return the arguments of `judge_on_a_path`: rows partitioned by run if no run is long, which saves a shuffle."""
     if longest > chunk:
-        return steps, restored, chunk
-    return steps.repartition(max(2, -(-rows // ROWS_A_TASK)), "run"), restored, None
+        return narrow, restored, chunk
+    return narrow.repartition(max(2, -(-rows // ROWS_A_TASK)), "run"), restored, None
 
 
 def _only(rows: "DataFrame", runs: "DataFrame", count: int) -> "DataFrame":
-    """The rows of these runs."""
+    """Select the rows of the given runs."""
     runs = runs.select("run")
     return rows.join(F.broadcast(runs) if count <= FEW_RUNS else runs, "run", "leftsemi")
 
 
 def _completed(found: "DataFrame") -> "DataFrame":
-    """With what restored prefixes exercise, and how each run is to be judged; a run without steps exercises nothing."""
+    """Add what restored prefixes exercise, and how each run has to be judged; an empty run exercises nothing."""
     only_restored = F.col("odd").isNull() & (F.col("restores") > 0)
     how = (
         F.when(F.col("strange") | (only_restored & (F.col("prefixes") > 0)), STREAMED)
@@ -118,13 +119,13 @@ def _completed(found: "DataFrame") -> "DataFrame":
         F.when(F.col("long_prefixes") > 0, HOLDS).otherwise(total).alias("total_order"),
         F.when(several, HOLDS).otherwise(agreement).alias("agreement"),
         how.alias("how"),
-        "steps",
+        "relevant",
         "last",
     )
 
 
 def _settled(found: "DataFrame") -> "DataFrame":
-    """What nothing was found about was not exercised."""
+    """Fill in "not exercised" where there is no verdict."""
     codes = {columns_of(name)[0]: NOT_EXERCISED for name in SIX}
     return found.fillna(codes)
 
@@ -138,7 +139,7 @@ def _unexercised(facts: "DataFrame") -> "DataFrame":
 
 
 def _streamed(events: "DataFrame") -> "DataFrame":
-    """The findings of the incremental judge; where the evidence is, is told by its witness."""
+    """Return the verdicts of the incremental judge; the place of the evidence is left null, as a witness shows it."""
     said = judge_streamed(events)
     columns: list[Column] = []
     for number, name in enumerate(SIX):
@@ -148,9 +149,10 @@ def _streamed(events: "DataFrame") -> "DataFrame":
 
 
 def explain(events: "DataFrame", runs: Iterable[int]) -> dict[int, list[Verdict]]:
-    """The verdicts of the incremental judge on these runs, with witnesses, as if each were recorded to its end.
+    """Return the incremental judge's verdicts on the given runs, with witnesses, as if each run had come to its end.
 
-    For as many runs as a person reads; each needs memory for its distinct transactions in an executor.
+    Meant for as many runs as a person reads. An executor needs memory for the distinct transactions of a run.
+    TraceError for a run that the incremental judge cannot read.
     """
     rows = judge_streamed(events.filter(F.col("run").isin(list(runs)))).collect()
     wrong = [row for row in rows if row["error"] is not None]

@@ -1,13 +1,13 @@
-"""Stored traces as one DataFrame of events, whatever their form, checked as far as that can be done on Spark.
+"""Stored traces, read as one DataFrame of events, whatever their format.
 
-A path is what Spark takes for one: a file, a folder or a pattern, on any file system that Spark reads.
+A path is what Spark accepts: a file, a folder or a pattern, on any file system that Spark reads.
 
-- Parquet, with the columns of `invariants.columns`. All files of one path are one table: a run may be in several of
-  them, and two runs of one number in one path are one run, so give files of different campaigns as different paths.
-- JSON Lines (any other file), each file one trace. Spark reads a long file in blocks; the lines of the blocks before
-  are counted first, so that each line has its number. Lines are decoded by the package's own decoder, in the executors.
+- Parquet, with the columns of `invariants.columns`. All files of one path are one table: a run may be spread over
+  several files, and rows with the same run number are one run. So give files of different campaigns as different paths.
+- JSON Lines (any other file), each file one trace. Spark reads a long file in blocks. So that each line has its number,
+  the lines of each block are counted first. The executors decode lines with the package's own decoder.
 
-The column `run` of the result numbers all runs of all paths: the place of the path (or file) and the run in it.
+The column `run` of the result numbers all runs of all paths: the place of the path (or file), and the run in it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from invariants import TraceError
 from invariants.columns import SCHEMA, Rows, events_of
 from invariants.trace import decode
 from zabcheck.campaign.judging.facts import MALFORMED
-from zabcheck.campaign.spark_errors import reason
+from zabcheck.campaign.spark_errors import one_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -32,8 +32,8 @@ _COLUMNS = {field.name: _TYPES[str(field.type)] for field in SCHEMA}
 _DDL = ", ".join(f"`{name}` {type_}" for name, type_ in _COLUMNS.items())
 
 
-class Stored:
-    """The events of several paths, and how a run is called in messages."""
+class StoredTraces:
+    """The events of several paths, and what messages call a run."""
 
     def __init__(self, events: "DataFrame", names: Sequence[str], numbered: bool) -> None:
         self.events = events
@@ -41,16 +41,16 @@ class Stored:
         self.numbered = numbered  # whether a name has many runs
 
     def place_of(self, run: int) -> tuple[str, int]:
-        """The path or file, and the number of the run in it."""
+        """Return the path or file of a run, and the run's number in it."""
         return self.names[run >> _RUN_BITS], run & ((1 << _RUN_BITS) - 1)
 
     def name_of(self, run: int) -> str:
-        """How it is called in a message."""
+        """Return what messages call a run."""
         name, number = self.place_of(run)
         return f"{name}, run {number}" if self.numbered else name
 
     def raise_for(self, wrong: "Row") -> None:
-        """TraceError for a row of facts that has something in `wrong`."""
+        """Raise the TraceError for a row of facts that has something in `wrong`."""
         where = f"{self.name_of(wrong['run'])}, line {wrong['wrong_at']}"
         if wrong["wrong"] != MALFORMED:
             said = wrong["wrong"]
@@ -70,10 +70,11 @@ def _nullable() -> Iterator[Any]:
     return (field.with_nullable(True) for field in SCHEMA)
 
 
-def read(spark: "SparkSession", paths: Sequence[str]) -> Stored:
-    """The traces of these paths; files of one kind. TraceError for what is no such file, as far as that is seen yet.
+def read(spark: "SparkSession", paths: Sequence[str]) -> StoredTraces:
+    """Read the traces in the paths, whose files have to be of one kind.
 
-    An error of Spark for what cannot be read; `reason_of` makes a line of it.
+    TraceError for a file that is no trace, as far as that is seen this early. What cannot be read raises an error of
+    Spark, which `one_line_about` shortens.
     """
     files = {path: spark.read.text(path).inputFiles() for path in paths}
     for path, found in files.items():
@@ -88,7 +89,7 @@ def read(spark: "SparkSession", paths: Sequence[str]) -> Stored:
     return _json_lines(spark, list(dict.fromkeys(paths)), [file for found in files.values() for file in found])
 
 
-def _parquet(spark: "SparkSession", paths: Sequence[str], nonce: str) -> Stored:
+def _parquet(spark: "SparkSession", paths: Sequence[str], nonce: str) -> StoredTraces:
     tables = []
     for number, path in enumerate(paths):
         table = spark.read.parquet(path)
@@ -97,17 +98,17 @@ def _parquet(spark: "SparkSession", paths: Sequence[str], nonce: str) -> Stored:
             if found.get(column) != expected:
                 is_ = f"found {found[column]}" if column in found else "found no such column"
                 raise TraceError(f"{path}, column `{column}`: expected {expected}, {is_}")
-        # A number that does not fit makes another run, which then has no header.
+        # A run number that needs more bits lands in another run, which then has no header.
         run = F.shiftleft(F.lit(number).cast("long"), _RUN_BITS).bitwiseOR(F.col("run"))
         tables.append(table.select(run.alias("run"), *list(_COLUMNS)[1:]))
     events = tables[0]
     for table in tables[1:]:
         events = events.union(table)
-    # Spark takes what it has kept for an equal query, even if the files have changed since: so no two are equal.
-    return Stored(events.filter(F.lit(nonce) != ""), paths, numbered=True)
+    # Spark reuses the kept result of an equal query even if the files have changed since, so no two queries are equal.
+    return StoredTraces(events.filter(F.lit(nonce) != ""), paths, numbered=True)
 
 
-def _json_lines(spark: "SparkSession", paths: list[str], files: list[str]) -> Stored:
+def _json_lines(spark: "SparkSession", paths: list[str], files: list[str]) -> StoredTraces:
     lines = (
         spark.read.option("lineSep", "\n")
         .text(paths)
@@ -138,16 +139,16 @@ def _json_lines(spark: "SparkSession", paths: list[str], files: list[str]) -> St
         .mapInArrow(_decoded, _DDL)
         .persist()
     )
-    return Stored(decoded, [_plain(name) for name in names], numbered=False)
+    return StoredTraces(decoded, [_plain(name) for name in names], numbered=False)
 
 
 def _plain(file: str) -> str:
-    """A file as people write it: one of this machine without the scheme."""
+    """Return a file's name as people write it: without the scheme, if the file is on this machine."""
     return "/" + file.removeprefix("file:").lstrip("/") if file.startswith("file:/") else file
 
 
 def _decoded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The lines of a block come in their order, block after block."""
+    """Decode lines into rows of events. The lines of a block have to come in their order, block after block."""
     at, number = None, 0
     for batch in batches:
         rows = Rows()
@@ -166,7 +167,7 @@ def _decoded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist(wrong, SCHEMA)
 
 
-def reason_of(error: Exception, paths: Sequence[str]) -> str:
-    """What Spark says against an input, in one line with the name of the file."""
-    text = reason(error)
+def one_line_about(error: Exception, paths: Sequence[str]) -> str:
+    """Return an error of Spark about an input, in one line that has the name of a path."""
+    text = one_line(error)
     return text if any(path in text for path in paths) else f"{', '.join(paths)}: {text}"

@@ -1,8 +1,8 @@
-"""Runs through the incremental judge, each in one process of an executor.
+"""The incremental judge on Spark: each run goes through it in one process of an executor.
 
-Two uses. It explains: the canonical witness of a run that was found to be broken. And it decides the few runs that
-DataFrame code does not, see `properties`; for these the verdict is no second opinion. It needs memory
-for the distinct transactions of one run at a time.
+It has two uses. It finds the canonical witness of a run that is known to be broken. And it decides the few runs that
+DataFrame code cannot decide (see `properties`); their verdict is no second opinion. It needs memory for the distinct
+transactions of one run at a time.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,9 +36,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 def judge_streamed(events: "DataFrame") -> "DataFrame":
-    """A row for each run: `run`, `codes` of the six in their order, `verdicts` (JSON), or else `error`.
+    """Make a row for each run: `run`, `codes` of the six properties in their order, `verdicts` (JSON), or an `error`.
 
-    The run is judged as if it were recorded to its end.
+    Each run is judged as if it had been recorded to its end.
     """
     rows = (
         events.filter(events["event"].isin("deliver", "broadcast", "restore"))
@@ -58,7 +58,7 @@ def _judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number, seq, *row in zip(*columns, strict=True):
             if number != run:
                 if run is not None:
-                    yield _said(run, judge, error)
+                    yield _result(run, judge, error)
                 run, judge, error = number, Judge(select(SIX)), None
             try:
                 if error is None:
@@ -66,7 +66,7 @@ def _judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             except TraceError as wrong:
                 error = f"line {seq}, {wrong}"
     if run is not None:
-        yield _said(run, judge, error)
+        yield _result(run, judge, error)
 
 
 def _event(
@@ -79,7 +79,7 @@ def _event(
     return Restore(process, incarnation, Zxid(z, c), length, hash_)
 
 
-def _said(run: int, judge: Judge, error: str | None) -> pa.RecordBatch:
+def _result(run: int, judge: Judge, error: str | None) -> pa.RecordBatch:
     verdicts = [] if error else judge.finish()
     row: dict[str, list[Any]] = {
         "run": [run],
@@ -96,7 +96,7 @@ _SCHEMA = pa.schema(
 
 
 class _Violation(Violation, frozen=True):
-    """One whose witness can be read back: which events there are has to be said."""
+    """A violation whose witness msgspec can decode: the type says which events there are."""
 
     witness: tuple[AnyEvent, ...]
 
@@ -106,5 +106,5 @@ class _Verdict(Verdict, frozen=True):
 
 
 def verdicts_of(text: str) -> list[Verdict]:
-    """What `judge_streamed` has in its column `verdicts`."""
+    """Decode the column `verdicts` of `judge_streamed`."""
     return list(msgspec.json.decode(text, type=list[_Verdict]))

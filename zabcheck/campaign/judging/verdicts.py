@@ -1,10 +1,10 @@
-"""What is said of a run: for each of the six properties a code, and where the evidence is if it is violated.
+"""The verdicts on a run, as columns: a code for each of the six properties, and where a violation shows.
 
     run              int64
-    <property>       int32   NOT_EXERCISED, HOLDS or VIOLATED, of the run as if it were recorded to its end
-    <property>_at    int64   if violated: the least packed zxid that shows it; null if it is not known
+    <property>       int32   NOT_EXERCISED, HOLDS or VIOLATED, as if the run had been recorded to its end
+    <property>_at    int64   if violated: the least packed zxid at which that shows; null if it is not known
 
-in the columns that `columns_of` names.
+`columns_of` gives the names of a property's columns.
 """
 
 from typing import TYPE_CHECKING
@@ -27,30 +27,30 @@ SIX = (
 """The properties of DSN 2011, III-A."""
 
 REPAIRABLE = ("integrity", "agreement")
-"""What later events can repair: a broadcast that was missing, a process that catches up."""
+"""The properties whose violation later events can repair: with a missing broadcast, by a process that catches up."""
 
 NOT_EXERCISED, HOLDS, VIOLATED = range(3)
 
 
 def columns_of(name: str) -> tuple[str, str]:
-    """The columns of the code and of the evidence of a property."""
+    """Return the names of a property's columns: of its code, and of where a violation shows."""
     column = name.replace(" ", "_")
     return column, f"{column}_at"
 
 
 VERDICTS = ("run", *(column for name in SIX for column in columns_of(name)))
-"""The columns of a table of findings."""
+"""The columns of a table of verdicts."""
 
 
-def said(name: str, exercised: "Column", at: "Column") -> "tuple[Column, Column]":
-    """The two columns of a property that is violated where `at` is not null."""
+def verdict_columns(name: str, exercised: "Column", at: "Column") -> "tuple[Column, Column]":
+    """Return the two columns of a property that is violated where `at` is not null."""
     code, place = columns_of(name)
     found = F.when(at.isNotNull(), VIOLATED).when(exercised, HOLDS).otherwise(NOT_EXERCISED)
     return found.alias(code), at.alias(place)
 
 
 def status_of(name: str, code: int, complete: bool) -> Status:
-    """The verdict on a property. What a run that was cut off may yet repair, or exercise, is left open."""
+    """Return the verdict on a property; "inconclusive" for what later events might still repair or exercise."""
     if code == VIOLATED and (complete or name not in REPAIRABLE):
         return "violated"
     if not complete:

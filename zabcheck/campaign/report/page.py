@@ -1,14 +1,14 @@
-"""A campaign as one HTML page that stands alone: no network, no script, nothing beside it.
+"""A campaign as one HTML page that stands alone: no network, no script, no other file.
 
-It is well-formed XML as well, follows the reader's choice of light or dark, and fits a phone: the page itself never
-scrolls sideways, a wide table scrolls within itself. Every text is cleaned and escaped. The same report gives the same
+The page is well-formed XML, too, follows the reader's choice of light or dark, and fits a phone: it never scrolls
+sideways, but a wide table scrolls within its box. Every text is cleaned and escaped. The same report gives the same
 bytes.
 """
 
 from collections.abc import Iterator
 
 from zabcheck.campaign.report import plots, sheets
-from zabcheck.campaign.report.sheets import Said, Sheet
+from zabcheck.campaign.report.sheets import Phrase, Sheet
 from zabcheck.campaign.results import CampaignReport, ConfigurationRow, HistogramRow
 from zabcheck.text.html import document, text
 
@@ -36,7 +36,7 @@ details { margin: 0.75rem 0; } summary { cursor: pointer; }
 
 
 def page(report: CampaignReport) -> str:
-    """The whole page. It takes matplotlib some seconds where there are many mutants."""
+    """Return the whole page. With many mutants matplotlib takes some seconds."""
     title = f"{report.name}: {sheets.title(report)}"
     sections = list(_sections(report))
     links = "".join(f'<li><a href="#{name}">{text(heading)}</a></li>' for name, heading, _ in sections)
@@ -60,7 +60,7 @@ def page(report: CampaignReport) -> str:
 
 
 def _sections(report: CampaignReport) -> Iterator[tuple[str, str, str]]:
-    """Name, heading and content of each."""
+    """Yield the name, the heading and the content of each section."""
     tables = report.tables
     runs = tables.overview[0].runs
     yield "short", "In short", _list(sheets.headlines(report))
@@ -90,7 +90,7 @@ def _sections(report: CampaignReport) -> Iterator[tuple[str, str, str]]:
 
 
 def _groups(groups: list[tuple[str, list[ConfigurationRow]]]) -> Iterator[str]:
-    """The first one open, the others folded."""
+    """Draw the groups of runs, the first one open, the others folded."""
     for number, (name, rows) in enumerate(groups):
         drawn = _plots(plots.ratios(f"ratios-{number}", name, rows))
         table = _table(sheets.configurations(name, rows), f"configurations-{number}")
@@ -100,8 +100,8 @@ def _groups(groups: list[tuple[str, list[ConfigurationRow]]]) -> Iterator[str]:
 # Pieces.
 
 
-def _list(items: Iterator[Said]) -> str:
-    lines = "".join(f"<li{_tone(said)}>{text(said.text)}</li>\n" for said in items)
+def _list(items: Iterator[Phrase]) -> str:
+    lines = "".join(f"<li{_tone(phrase)}>{text(phrase.text)}</li>\n" for phrase in items)
     return f"<ul>\n{lines}</ul>\n"
 
 
@@ -114,13 +114,13 @@ def _plots(*drawn: str) -> str:
 
 
 def _table(sheet: Sheet, name: str = "") -> str:
-    """In a box that scrolls, also by keyboard."""
+    """Draw a sheet in a box that scrolls, also by keyboard."""
     name = f"{name or sheet.name}-table"
     head = "".join(
         f'<th scope="col"{_figure(sheet, place)}>{text(column)}</th>' for place, column in enumerate(sheet.columns)
     )
     rows = "".join(
-        f"<tr>{''.join(_cell(sheet, place, said) for place, said in enumerate(row))}</tr>\n" for row in sheet.rows
+        f"<tr>{''.join(_cell(sheet, place, phrase) for place, phrase in enumerate(row))}</tr>\n" for row in sheet.rows
     )
     note = f": {text(sheet.note[:1].lower() + sheet.note[1:])}" if sheet.note else ""
     return (
@@ -130,16 +130,16 @@ def _table(sheet: Sheet, name: str = "") -> str:
     )
 
 
-def _cell(sheet: Sheet, place: int, said: Said) -> str:
+def _cell(sheet: Sheet, place: int, phrase: Phrase) -> str:
     if place == 0:
-        return f'<th scope="row"{_figure(sheet, place)}>{text(said.text)}</th>'
+        return f'<th scope="row"{_figure(sheet, place)}>{text(phrase.text)}</th>'
     kind = "figure" if place >= sheet.words else "words"
-    return f'<td class="{f"{kind} {said.tone}".strip()}">{text(said.text)}</td>'
+    return f'<td class="{f"{kind} {phrase.tone}".strip()}">{text(phrase.text)}</td>'
 
 
 def _figure(sheet: Sheet, place: int) -> str:
     return ' class="figure"' if place >= sheet.words else ""
 
 
-def _tone(said: Said) -> str:
-    return f' class="{said.tone}"' if said.tone else ""
+def _tone(phrase: Phrase) -> str:
+    return f' class="{phrase.tone}"' if phrase.tone else ""

@@ -1,8 +1,8 @@
-"""The plots of a campaign's report, as SVG that can stand within an HTML page.
+"""The plots of a campaign's report, as SVG for an HTML page.
 
-matplotlib draws, and this is the only module that loads it. It is given marker colours, which become CSS variables, so
-that a plot follows the page from light to dark. Text stays text. Every plot has a title and a description, which a
-screen reader tells. The same tables give the same bytes: no date, and no random names.
+matplotlib draws them, and no other module of the report loads it. It is given marker colours, which are replaced by CSS
+variables, so that a plot follows the page from light to dark. Text stays text. Every plot has a title and a
+description, which a screen reader reads out. The same tables give the same bytes: no date, no random names.
 """
 
 import re
@@ -17,18 +17,18 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from zabcheck.campaign.report.sheets import by_influence, drawn, figures_name, named, stands_out
+from zabcheck.campaign.report.wording import by_influence, drawn, figures_name, named, stands_out
 from zabcheck.campaign.results import ConfigurationRow, GoalRow, GrowthRow, HistogramRow, MutantRow
 from zabcheck.text.words import clean
 
 WIDTH = 4.6
-"""Inches, at 72 units each: narrow enough for a phone, where a plot is as wide as the page."""
+"""The width of a plot in inches of 72 units: narrow enough for a phone, where a plot is as wide as the page."""
 LINE = 0.22
-"""Inches for each line of a plot that has one for each of several names."""
+"""The height of a line, in inches, in a plot that has a line for each of several names."""
 
 INK, FAINT, ONE, TWO = "#010203", "#010204", "#010205", "#010206"
 VARIABLES = {INK: "var(--ink)", FAINT: "var(--faint)", ONE: "var(--one)", TWO: "var(--two)"}
-"""What becomes of each colour."""
+"""The CSS variable that replaces each marker colour."""
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _SETTINGS = {
@@ -49,11 +49,11 @@ _SETTINGS = {
     "patch.edgecolor": "none",
 }
 _LEAST, _MOST = 1 / 32, 32
-"""The ratios that are drawn; what is beyond ends at the edge."""
+"""The least and the greatest ratio that are drawn; an interval beyond them ends at the edge."""
 
 
 def growth(rows: Sequence[GrowthRow]) -> str:
-    """States and goals over the number of runs."""
+    """Plot states and goals over the number of runs."""
     with matplotlib.rc_context(_SETTINGS):
         figure = Figure((WIDTH, 3.0), layout="constrained")
         axes = figure.add_subplot()
@@ -71,7 +71,7 @@ def growth(rows: Sequence[GrowthRow]) -> str:
 
 
 def rarity(rows: Sequence[GrowthRow]) -> str:
-    """New states in 1,000 runs, over the number of runs."""
+    """Plot new states in 1,000 runs, over the number of runs."""
     with matplotlib.rc_context(_SETTINGS):
         figure = Figure((WIDTH, 3.0), layout="constrained")
         axes = figure.add_subplot()
@@ -88,21 +88,21 @@ def rarity(rows: Sequence[GrowthRow]) -> str:
 
 
 def goals(rows: Sequence[GoalRow], runs: int) -> str:
-    """In which share of the runs each goal was reached."""
+    """Plot the share of the runs that reached each goal."""
     shares = [(row.goal, 100 * row.runs / runs) for row in rows]
     said = f"Most often {_extreme(shares, max, ' %')}, least often {_extreme(shares, min, ' %')}."
     return _bars("goals", "Goals: in how many runs in a hundred", "% of runs", shares, said, " %")
 
 
 def mutants(rows: Iterable[MutantRow]) -> str:
-    """Detections in a million steps."""
+    """Plot each mutant's detections in a million steps."""
     rates = [(_name(named(row.mutant)), row.rate) for row in rows]
     said = f"Most often {_extreme(rates, max)}, least often {_extreme(rates, min)}."
     return _bars("mutants", "Mutants: detections in a million steps", "detections", rates, said)
 
 
 def ratios(identity: str, name: str, rows: Sequence[ConfigurationRow]) -> str:
-    """For each thing that runs drew, the ratio of the rates with it and without it, with its interval."""
+    """Plot, for each thing that runs drew, the ratio of the rates with and without it, with its interval."""
     with matplotlib.rc_context(_SETTINGS):
         shown = by_influence(rows)[::-1]
         figure = Figure((WIDTH, 0.8 + LINE * len(shown)), layout="constrained")
@@ -126,7 +126,7 @@ def ratios(identity: str, name: str, rows: Sequence[ConfigurationRow]) -> str:
 
 
 def histogram(figure_of: str, rows: Sequence[HistogramRow]) -> str:
-    """How many runs have which figure; the last bar is all that lie above."""
+    """Plot how many runs have which figure; the last bar is for all runs above it."""
     with matplotlib.rc_context(_SETTINGS):
         figure = Figure((WIDTH, 2.2), layout="constrained")
         axes = figure.add_subplot()
@@ -141,7 +141,7 @@ def histogram(figure_of: str, rows: Sequence[HistogramRow]) -> str:
 
 
 def _bars(identity: str, title: str, label: str, rows: Sequence[tuple[str, float]], said: str, unit: str = "") -> str:
-    """A bar for each name. Where some are hundreds of times as long as others, the scale is logarithmic but for 0."""
+    """Plot a bar for each name. If some values are over 100 times others, the scale is logarithmic, except near 0."""
     with matplotlib.rc_context(_SETTINGS):
         figure = Figure((WIDTH, 0.8 + LINE * len(rows)), layout="constrained")
         axes = figure.add_subplot()
@@ -164,12 +164,12 @@ def _bars(identity: str, title: str, label: str, rows: Sequence[tuple[str, float
 
 
 def _name(text: str) -> str:
-    """Text from a file, in characters that every font has."""
+    """Return text from a file, in characters that every font has."""
     return clean(text, ascii_only=True, longest=28)
 
 
 def _short(value: float) -> str:
-    """Three digits where they are needed."""
+    """Return a number with three significant digits, or whole if it is 100 or more."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -179,7 +179,7 @@ def _thousands(*axes: Any) -> None:
 
 
 def _readable_factors(axes: Any, rows: Iterable[ConfigurationRow]) -> None:
-    """Halves and doubles as ticks, as far as there is something to see."""
+    """Use halves and doubles as ticks, over the range that is drawn."""
     ends = [end for row in rows for end in (row.low, row.high, row.ratio) if end]
     least, most = max(_LEAST, min([*ends, 0.5])), min(_MOST, max([*ends, 2.0]))
     ticks = [value for value in (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, 32) if least <= value <= most]
@@ -194,7 +194,7 @@ def _extreme(rows: Sequence[tuple[str, float]], which: Any, unit: str = "") -> s
 
 
 def _svg(figure: Figure, identity: str, title: str, said: str) -> str:
-    """A figure for a page: without a size of its own, and with names that no other one has."""
+    """Return a figure as SVG for a page: without a size of its own, and with ids that no other plot has."""
     file = StringIO()
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     root = ElementTree.fromstring(file.getvalue())
@@ -217,7 +217,7 @@ def _svg(figure: Figure, identity: str, title: str, said: str) -> str:
 
 
 def _adapt(element: ElementTree.Element, identity: str, used: set[str]) -> None:
-    """Colours become variables, names get the plot's before them, and names that nothing refers to go."""
+    """Replace the colours by variables, prefix ids with the plot's, and drop ids that nothing refers to."""
     name = element.attrib.pop("id", None)
     for key, value in element.attrib.items():
         value = re.sub(r"url\(#([^)]+)\)", rf"url(#{identity}-\1)", value)

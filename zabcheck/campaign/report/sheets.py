@@ -1,47 +1,53 @@
-"""What a campaign's report says, before it is known where it is shown: sentences, and tables of text.
+"""What a campaign's report says, wherever it is shown: sentences, and sheets, which are tables of text.
 
 The terminal (`zabcheck.campaign.report.terminal`) and the page (`zabcheck.campaign.report.page`) show the same ones.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import log
 from typing import Literal
 
 from msgspec import Struct
 
+from zabcheck.campaign.report.wording import (
+    AS_IT_IS,
+    by_influence,
+    drawn,
+    figures_name,
+    named,
+    percent,
+    ratio,
+    stands_out,
+)
 from zabcheck.campaign.results import CampaignReport, ConfigurationRow, Saturation
 from zabcheck.search.report.matrix import code
 from zabcheck.text.words import counted
 
 Tone = Literal["", "good", "warning", "bad"]
 
-AS_IT_IS = "as it is"
-"""The protocol without a mutant."""
 
-
-class Said(Struct, frozen=True):
-    """A piece of text, and how it is meant."""
+class Phrase(Struct, frozen=True):
+    """A piece of text, and its tone, which decides the colour."""
 
     text: str
     tone: Tone = ""
 
 
 class Sheet(Struct, frozen=True):
-    """A table. The first `words` columns are text, the others are figures; `note` says how to read it."""
+    """A table. Its first `words` columns are text, the others are figures; `note` says how to read it."""
 
     name: str
     title: str
     note: str
     columns: tuple[str, ...]
     words: int
-    rows: Sequence[Sequence[Said]]
+    rows: Sequence[Sequence[Phrase]]
 
 
 # In short.
 
 
 def title(report: CampaignReport) -> str:
-    """What the plan was, in a line."""
+    """Return the plan in one line."""
     plan = report.plan
     fixed = [] if plan["processes"] is None else [counted(plan["processes"], "process", "processes")]
     fixed += [] if plan["quorums"] is None else [f"quorums {plan['quorums']}"]
@@ -50,11 +56,11 @@ def title(report: CampaignReport) -> str:
     return ", ".join([f"a campaign on {plan['protocol']}", *fixed])
 
 
-def headlines(report: CampaignReport) -> Iterator[Said]:
-    """What somebody who reads no further should know, a sentence each."""
+def headlines(report: CampaignReport) -> Iterator[Phrase]:
+    """Yield the sentences that a reader who reads no further should know."""
     tables = report.tables
     [total], [end] = tables.overview, tables.saturation
-    yield Said(
+    yield Phrase(
         f"{counted(total.runs, 'run', 'runs')}, {counted(total.steps, 'step', 'steps')}, "
         f"{counted(total.events, 'event', 'events')}, {counted(total.deliveries, 'delivery', 'deliveries')}, "
         f"{total.seconds:,.1f} CPU seconds"
@@ -63,7 +69,7 @@ def headlines(report: CampaignReport) -> Iterator[Said]:
     if missing:
         are = "is" if missing == 1 else "are"
         runs = total.planned_runs - total.runs
-        yield Said(
+        yield Phrase(
             f"unfinished: {missing:,} of {counted(total.planned_parts, 'part', 'parts')} {are} missing, "
             f"with {counted(runs, 'run', 'runs')}",
             "warning",
@@ -71,35 +77,35 @@ def headlines(report: CampaignReport) -> Iterator[Said]:
     if total.as_it_is:
         runs_as_it_is = f"the protocol {AS_IT_IS}: {counted(total.as_it_is, 'run', 'runs')}"
         if total.broken_as_it_is:
-            yield Said(f"{runs_as_it_is}, {total.broken_as_it_is:,} of them violate a property", "bad")
+            yield Phrase(f"{runs_as_it_is}, {total.broken_as_it_is:,} of them violate a property", "bad")
         else:
-            yield Said(f"{runs_as_it_is}, none violates a property", "good")
+            yield Phrase(f"{runs_as_it_is}, none violates a property", "good")
     if total.raised:
         said = "the protocol's own code raised in"
-        yield Said(f"{said} {counted(total.raised, 'run', 'runs')}; nothing is judged there", "bad")
+        yield Phrase(f"{said} {counted(total.raised, 'run', 'runs')}; nothing is judged there", "bad")
     mutants = [row for row in tables.mutants if row.mutant is not None]
     survived = [named(row.mutant) for row in mutants if not row.violating]
     if survived:
-        yield Said(f"mutants not found: {', '.join(survived)}", "bad")
+        yield Phrase(f"mutants not found: {', '.join(survived)}", "bad")
     elif mutants:
-        yield Said(
+        yield Phrase(
             f"mutants: {'the one planted was' if len(mutants) == 1 else f'all {len(mutants)} were'} found", "good"
         )
     idle = [row.property for row in tables.properties if not row.exercised]
     if idle:
-        yield Said(f"not exercised: {', '.join(idle)}", "warning")
+        yield Phrase(f"not exercised: {', '.join(idle)}", "warning")
     else:
-        yield Said(f"properties: all {len(tables.properties)} were exercised", "good")
+        yield Phrase(f"properties: all {len(tables.properties)} were exercised", "good")
     unreached = [row.goal for row in tables.goals if not row.runs]
     if unreached:
-        yield Said(f"not reached: {', '.join(unreached)}", "warning")
+        yield Phrase(f"not reached: {', '.join(unreached)}", "warning")
     else:
-        yield Said(f"goals: all {len(tables.goals)} were reached", "good")
-    yield Said(saturated(end))
+        yield Phrase(f"goals: all {len(tables.goals)} were reached", "good")
+    yield Phrase(saturated(end))
 
 
 def saturated(end: Saturation) -> str:
-    """One sentence: how much the last runs found, and what the next ones would."""
+    """Return one sentence: how much the last runs found, and what the next ones would find."""
     found = f"{end.last_new:,} of them new in the last {counted(end.last_runs, 'run', 'runs')}"
     who = f"{percent(end.chance)} of these runs ({percent(end.low)} to {percent(end.high)}) reached a new one"
     said = f"saturation: {counted(end.states, 'abstract state', 'abstract states')}, {found}; {who}"
@@ -112,7 +118,7 @@ def saturated(end: Saturation) -> str:
 
 
 def overview(report: CampaignReport) -> Sheet:
-    """What happened, a figure a row."""
+    """Make the sheet of what happened, one figure a row."""
     [total] = report.tables.overview
     figures = [
         ("runs", f"{total.runs:,}"),
@@ -135,7 +141,7 @@ def overview(report: CampaignReport) -> Sheet:
 
 
 def findings(report: CampaignReport) -> Sheet | None:
-    """None if the campaign has written none, or found none."""
+    """Make the sheet of findings; None if the campaign has written none, or found none."""
     if not report.findings:
         return None
     rows = [
@@ -157,12 +163,12 @@ def findings(report: CampaignReport) -> Sheet | None:
 
 
 def properties(report: CampaignReport) -> Sheet:
-    """In the order of the plan."""
+    """Make the sheet of properties, in the order of the plan."""
     runs = report.tables.overview[0].runs
     rows = [
         (
             row.property,
-            _share(row.exercised, runs) if row.exercised else Said("not exercised", "warning"),
+            _share(row.exercised, runs) if row.exercised else Phrase("not exercised", "warning"),
             f"{row.judged:,}",
             _some(row.violated),
             _some(row.first),
@@ -175,13 +181,13 @@ def properties(report: CampaignReport) -> Sheet:
 
 
 def goals(report: CampaignReport) -> Sheet:
-    """Each with its meaning."""
+    """Make the sheet of goals, each with its meaning."""
     runs = report.tables.overview[0].runs
     rows = [
         (
             row.goal,
             row.meaning,
-            _share(row.runs, runs) if row.runs else Said("not reached", "warning"),
+            _share(row.runs, runs) if row.runs else Phrase("not reached", "warning"),
             "" if row.first is None else f"{row.first:,}",
         )
         for row in report.tables.goals
@@ -191,7 +197,7 @@ def goals(report: CampaignReport) -> Sheet:
 
 
 def growth(report: CampaignReport, most: int | None = None) -> Sheet:
-    """All points, or about `most` of them; new states are counted since the point that stands above."""
+    """Make the sheet of growth: all points, or about `most` of them. New states are counted since the row above."""
     points = report.tables.growth
     every = -(-len(points) // most) if most else 1
     shown = points[(len(points) - 1) % every :: every]
@@ -206,7 +212,7 @@ def growth(report: CampaignReport, most: int | None = None) -> Sheet:
 
 
 def saturation(report: CampaignReport) -> Sheet:
-    """The three answers to whether more runs would find more."""
+    """Make the sheet with the three answers to whether more runs would find more."""
     [end] = report.tables.saturation
     figures = [
         ("abstract states", f"{end.states:,}"),
@@ -225,7 +231,10 @@ def saturation(report: CampaignReport) -> Sheet:
 
 
 def mutants(report: CampaignReport, in_short: bool = False) -> Sheet:
-    """The protocol as it is, and each mutant; `in_short` with initials for the properties, which the note explains."""
+    """Make the sheet of the unchanged protocol and each mutant.
+
+    With `in_short`, initials stand for the properties, and the note explains them.
+    """
     first: dict[str | None, list[str]] = {}
     used = {}
     for each in sorted(report.tables.broken, key=lambda row: -row.first):
@@ -241,7 +250,7 @@ def mutants(report: CampaignReport, in_short: bool = False) -> Sheet:
                 ", ".join(first.get(row.mutant, [])),
                 f"{row.runs:,}",
                 f"{row.steps:,}",
-                Said(f"{row.violating:,}", "" if expected else "bad"),
+                Phrase(f"{row.violating:,}", "" if expected else "bad"),
                 f"{row.rate:,.1f}",
                 ""
                 if row.median_seconds is None or row.worst_seconds is None
@@ -256,7 +265,7 @@ def mutants(report: CampaignReport, in_short: bool = False) -> Sheet:
 
 
 def raised(report: CampaignReport) -> Sheet | None:
-    """None if no code raised."""
+    """Make the sheet of exceptions that the protocol's code raised; None if it raised none."""
     if not report.tables.raised:
         return None
     rows = [(named(row.mutant), row.raised, f"{row.runs:,}", f"{row.first:,}") for row in report.tables.raised]
@@ -265,7 +274,7 @@ def raised(report: CampaignReport) -> Sheet | None:
 
 
 def groups(report: CampaignReport) -> list[tuple[str, list[ConfigurationRow]]]:
-    """The rows of each group of runs: all of them, then each mutant's; with what the group is called."""
+    """Return the name and the rows of each group of runs: all runs first, then each mutant's."""
     found: dict[str, list[ConfigurationRow]] = {}
     for row in report.tables.configurations:
         found.setdefault("all runs" if row.in_all else named(row.mutant), []).append(row)
@@ -273,12 +282,12 @@ def groups(report: CampaignReport) -> list[tuple[str, list[ConfigurationRow]]]:
 
 
 def configurations(name: str, rows: Sequence[ConfigurationRow], all_of_them: bool = True) -> Sheet:
-    """Of one group of runs, those that matter most first; or only those that stand out."""
+    """Make the sheet of what one group of runs drew, what matters most first; or only what stands out."""
     detections = rows[0].measure == "detections"
     shown = [
         (
             drawn(row),
-            Said(ratio(row), "good" if stands_out(row) else ""),
+            Phrase(ratio(row), "good" if stands_out(row) else ""),
             f"{row.rate:,.1f}",
             f"{row.rate_without:,.1f}",
             f"{row.found:,} in {row.runs:,}",
@@ -298,7 +307,7 @@ def configurations(name: str, rows: Sequence[ConfigurationRow], all_of_them: boo
 
 
 def distributions(report: CampaignReport) -> Sheet:
-    """A row for each figure; CPU time in milliseconds."""
+    """Make the sheet of distributions, a row for each figure; CPU time is in milliseconds."""
     rows = [
         (figures_name(row.figure), *(_plain(row.figure, value) for value in _values(row)))
         for row in report.tables.distributions
@@ -309,53 +318,7 @@ def distributions(report: CampaignReport) -> Sheet:
     )
 
 
-# Words.
-
-
-def named(mutant: str | None) -> str:
-    """A mutant's name; of none, that the protocol is as it is."""
-    return AS_IT_IS if mutant is None else mutant
-
-
-def drawn(row: ConfigurationRow) -> str:
-    """What the runs with it drew, as in "crash", "5 processes", "sync atomic"."""
-    if row.kind == "processes":
-        return counted(int(row.value), "process", "processes")
-    return row.value.replace("_", " ") if row.kind in ("move", "switch") else f"{row.kind} {row.value}"
-
-
-def figures_name(figure: str) -> str:
-    """What a distribution is of."""
-    return {"longest": "longest delivered sequence", "seconds": "CPU milliseconds"}.get(figure, figure)
-
-
-def ratio(row: ConfigurationRow) -> str:
-    """With its interval, as in "1.83 (1.62 to 2.07)"."""
-    return f"{_factor(row.ratio)} ({_factor(row.low)} to {_factor(row.high)})"
-
-
-def stands_out(row: ConfigurationRow) -> bool:
-    """Whether 1 is outside the interval."""
-    return row.low > 1 or (row.high is not None and row.high < 1)
-
-
-def by_influence(rows: Iterable[ConfigurationRow]) -> list[ConfigurationRow]:
-    """The greatest ratios first, up or down; those that do not stand out come last."""
-
-    def influence(row: ConfigurationRow) -> tuple[bool, float]:
-        bound = row.low if row.low > 1 else row.high if row.high is not None and row.high < 1 else 1.0
-        return not stands_out(row), -abs(log(max(bound, 1e-9)))
-
-    return sorted(rows, key=influence)
-
-
-def percent(part: float) -> str:
-    """Two digits where they are needed."""
-    return f"{100 * part:.0f} %" if part == 0 or part >= 0.1 else f"{100 * part:.2g} %"
-
-
-def _factor(value: float | None) -> str:
-    return "unbounded" if value is None else f"{value:,.2f}"
+# Cells.
 
 
 def _estimate(value: float | None) -> str:
@@ -379,7 +342,7 @@ def _plain(figure: str, value: float) -> str:
 
 
 def _sheet(
-    name: str, title: str, note: str, columns: tuple[str, ...], words: int, rows: Iterable[Sequence[str | Said]]
+    name: str, title: str, note: str, columns: tuple[str, ...], words: int, rows: Iterable[Sequence[str | Phrase]]
 ) -> Sheet:
-    said = [[cell if isinstance(cell, Said) else Said(cell) for cell in row] for row in rows]
+    said = [[cell if isinstance(cell, Phrase) else Phrase(cell) for cell in row] for row in rows]
     return Sheet(name, title, note, columns, words, said)

@@ -1,6 +1,6 @@
-"""A campaign in the terminal: in short when it ends, and in full when it is asked for.
+"""A campaign in the terminal: in short when it ends, in full for `zabcheck campaign report`.
 
-Nothing is told by colour alone, and every text goes through `Pen.write`, which cleans it.
+Nothing is said by colour alone, and every text goes through `Pen.write`, which cleans it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from zabcheck.campaign.report import sheets
 from zabcheck.campaign.report.sheets import Sheet, Tone
+from zabcheck.campaign.report.wording import named
 from zabcheck.campaign.results import CampaignReport
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen
 from zabcheck.text.words import counted
@@ -19,20 +20,20 @@ from zabcheck.text.words import counted
 STYLES: Mapping[Tone, str] = {"": "", "good": "green", "warning": "yellow", "bad": RED}
 
 MOST_FINDINGS = 6
-"""So many the short form shows."""
+"""The number of findings in the short form."""
 LONGEST_NAME = 30
-"""In characters."""
+"""The longest name that is never broken into lines, in characters."""
 POINTS = 10
-"""Of the growth the full form shows about so many."""
+"""About how many points of the growth the full form shows."""
 
 
 def render_short(report: CampaignReport, ascii_only: bool | None = None) -> RenderableType:
-    """What the campaign command prints at its end: less than 40 lines of 100 characters, for a few findings."""
+    """Render what `zabcheck campaign` prints at its end: fewer than 40 lines of 100 characters, with few findings."""
     return Drawing(lambda pen: _short(pen, report), ascii_only)
 
 
 def render(report: CampaignReport, ascii_only: bool | None = None) -> RenderableType:
-    """Everything, as `zabcheck campaign report` prints it."""
+    """Render everything, as `zabcheck campaign report` prints it."""
     return Drawing(lambda pen: _full(pen, report), ascii_only)
 
 
@@ -42,7 +43,7 @@ def _short(pen: Pen, report: CampaignReport) -> Iterator[RenderableType]:
 
 
 def _findings(pen: Pen, report: CampaignReport, in_short: bool = False) -> Iterator[RenderableType]:
-    """Two lines each in short, and in full one more that says what happened. Nothing if there is no file of them."""
+    """Draw two lines for each finding in short, and a third in full; nothing if the campaign has written none."""
     found = report.findings
     if found is None:
         return
@@ -52,7 +53,7 @@ def _findings(pen: Pen, report: CampaignReport, in_short: bool = False) -> Itera
     yield pen.write(f"Findings{of_which}" if found else "Findings: none", BOLD)
     for each in found[: MOST_FINDINGS if in_short else None]:
         runs, steps = counted(each["runs"], "run", "runs"), counted(each["steps"], "step", "steps")
-        name = f"{sheets.named(each['mutant'])}: {each['property']}"
+        name = f"{named(each['mutant'])}: {each['property']}"
         yield pen.write(f"{name}, {steps}; {runs} came down to it, first run {each['run']:,}")
         if not in_short:
             yield Padding(pen.write(f"{each['summary']}; seed {each['seed']}"), (0, 0, 0, 2))
@@ -85,12 +86,12 @@ def _full(pen: Pen, report: CampaignReport) -> Iterator[RenderableType]:
 
 def _headlines(pen: Pen, report: CampaignReport) -> Iterator[RenderableType]:
     yield pen.write(f"{report.name}: {sheets.title(report)}", BOLD)
-    for said in sheets.headlines(report):
-        yield pen.write(said.text, STYLES[said.tone])
+    for phrase in sheets.headlines(report):
+        yield pen.write(phrase.text, STYLES[phrase.tone])
 
 
 def _table(pen: Pen, sheet: Sheet) -> Table:
-    """Figures stay whole, and so do names, unless somebody chose long ones."""
+    """Draw a sheet. Figures are never broken into lines, nor are names unless they are long."""
     table = Table(box=None, pad_edge=False)
     names = max(len(row[0].text) for row in sheet.rows)
     for place, column in enumerate(sheet.columns):

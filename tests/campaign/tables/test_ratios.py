@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from zabcheck.campaign.ratios import of_means, of_rates, share
+from zabcheck.campaign.tables.ratios import of_means, of_rates, share
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.campaign.campaigns import PART, change, copied, rows_of
-from zabcheck.campaign import ratios, tables
+from zabcheck.campaign import tables
 from zabcheck.campaign.results import ConfigurationRow, Tables
 from zabcheck.campaign.store import Store, StoreError
+from zabcheck.campaign.tables import ratios
+from zabcheck.campaign.tables.configurations import configurations_table
+from zabcheck.campaign.tables.counts import FIGURES, overview_table, raised_table
+from zabcheck.campaign.tables.saturation import first_runs, growth_table, saturation_table
 from zabcheck.search.goals import GOALS
 
 if TYPE_CHECKING:
@@ -206,7 +210,7 @@ def test_runs_with_a_fault_are_compared_with_those_without_it(found: Tables, row
 
 
 def test_without_a_violation_new_states_are_compared(spark: "SparkSession", sound: Store) -> None:
-    found = tables.configurations_table(tables.read(spark, sound), [None])
+    found = configurations_table(tables.read(spark, sound), [None])
     assert {(each.in_all, each.measure) for each in found} == {(True, "new states")}
     assert list(found) == [expected(each, rows_of(sound)) for each in found]
 
@@ -215,7 +219,7 @@ def test_without_a_violation_new_states_are_compared(spark: "SparkSession", soun
 
 
 def test_distributions_are_numpys(found: Tables, rows: Rows) -> None:
-    assert [each.figure for each in found.distributions] == list(tables.FIGURES)
+    assert [each.figure for each in found.distributions] == list(FIGURES)
     for each in found.distributions:
         values = [round(row[each.figure], 6) for row in rows]
         expected = np.percentile(values, [0, 50, 90, 99, 100])
@@ -223,7 +227,7 @@ def test_distributions_are_numpys(found: Tables, rows: Rows) -> None:
 
 
 def test_a_histogram_counts_each_run_once_where_it_belongs(found: Tables, rows: Rows) -> None:
-    for figure in tables.FIGURES:
+    for figure in FIGURES:
         bins = [each for each in found.histograms if each.figure == figure]
         assert sum(each.runs for each in bins) == len(rows)
         assert all(one.high == pytest.approx(next.low) for one, next in pairwise(bins))
@@ -268,17 +272,17 @@ def test_what_is_not_finished_yet_is_left_out(spark: "SparkSession", campaign: S
     plan, rows = store.plan(), rows_of(store)
     assert plan is not None
     runs = tables.read(spark, store)
-    overview = tables.overview_table(runs, plan)
+    overview = overview_table(runs, plan)
     assert (overview.runs, overview.parts, overview.planned_parts, overview.planned_runs) == (250, 5, 6, 300)
-    grown = tables.growth_table(runs, tables.first_runs(runs), ())
+    grown = growth_table(runs, first_runs(runs), ())
     states = len({state for row in rows for state in row["states"]})
     assert (grown[-1].runs, grown[-1].states, sum(each.new for each in grown)) == (250, states, states)
 
 
 def test_a_single_part_tells_nothing_of_the_next(spark: "SparkSession", sound: Store) -> None:
     runs = tables.read(spark, sound).where("part = 0")
-    firsts = tables.first_runs(runs)
-    end = tables.saturation_table(firsts, tables.growth_table(runs, firsts, ()), 1, PART)
+    firsts = first_runs(runs)
+    end = saturation_table(firsts, growth_table(runs, firsts, ()), 1, PART)
     assert (end.parts, end.next_part, end.reachable) == (1, None, None)
     assert end.only_once == end.states > 0
 
@@ -292,7 +296,7 @@ def test_exceptions_are_told_the_most_frequent_first(spark: "SparkSession", camp
         return table.set_column(table.schema.get_field_index("raised"), "raised", pa.array(said, pa.string()))
 
     change(store, "runs/part-000000.parquet", raise_in)
-    found = tables.raised_table(tables.read(spark, store))
+    found = raised_table(tables.read(spark, store))
     assert [msgspec.structs.astuple(each) for each in found] == [
         ("no-truncation", "KeyError: 1", 2, 1),
         ("commit-ld-zxid", "TypeError: [a] <b>", 1, 2),

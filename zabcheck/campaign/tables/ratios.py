@@ -1,22 +1,22 @@
-"""How much more often, and how sure: shares and ratios with their intervals, 95 % each.
+"""Shares and ratios with their 95 % confidence intervals: how much more often something happens, and how sure that is.
 
-Detections are counts of rare, independent events: those with a fault and those without are two Poisson counts. Given
-their sum, the first is binomial, and its share says how the rates compare (Przyborowski, Wilenski: "Homogeneity of
-results in testing samples from Poisson series", Biometrika 1940). Wilson's interval for that share (JASA 1927) is good
-for small counts and for none, where a normal one for the logarithm is not even defined.
+Detections are counts of rare, independent events: the detections with a fault and those without are two Poisson counts.
+Given their sum, the first count is binomial, and its share says how the rates compare (Przyborowski, Wilenski:
+"Homogeneity of results in testing samples from Poisson series", Biometrika 1940). Wilson's interval for that share
+(JASA 1927) is good for small counts and for zero, where the normal interval of the logarithm is not even defined.
 
-New states come in bunches, so their counts vary more than Poisson's. There the ratio of two means is taken, with the
-variance that was observed, normal in its logarithm (delta method).
+New states come in bunches, so their counts vary more than Poisson counts do. For them the ratio of two means is taken,
+with the observed variance, and with a normal interval for the logarithm of the ratio (delta method).
 """
 
 from math import exp, inf, sqrt
 
 Z = 1.959963984540054
-"""Of the normal distribution, 95 % lie between -Z and Z."""
+"""95 % of the standard normal distribution lie between -Z and Z."""
 
 
 def share(count: int, total: int) -> tuple[float, float]:
-    """Wilson's interval for the share that `count` of `total` is an estimate of. O(1)."""
+    """Return Wilson's interval for the share that `count / total` estimates; (0, 1) if `total` is 0."""
     if total == 0:
         return 0.0, 1.0
     middle = (count + Z * Z / 2) / (total + Z * Z)
@@ -27,9 +27,9 @@ def share(count: int, total: int) -> tuple[float, float]:
 
 
 def of_rates(count: int, effort: float, other: int, other_effort: float) -> tuple[float, float, float]:
-    """The ratio of `count / effort` to `other / other_effort`, and its interval. Neither effort may be 0.
+    """Return the ratio of `count / effort` to `other / other_effort`, and its interval. Neither effort may be 0.
 
-    Without any count nothing is known: the ratio is 1, from 0 to infinity.
+    If both counts are 0, nothing is known: the ratio is 1, from 0 to infinity.
     """
     if count + other == 0:
         return 1.0, 0.0, inf
@@ -39,9 +39,10 @@ def of_rates(count: int, effort: float, other: int, other_effort: float) -> tupl
 
 
 def of_means(total: float, squares: float, runs: int, other: tuple[float, float, int]) -> tuple[float, float, float]:
-    """The ratio of two means, and its interval; of each the sum, the sum of squares, and how many. None may be empty.
+    """Return the ratio of two means, and its interval.
 
-    Where a mean is 0, or comes from a single run, nothing is known of the variance: the interval is all there is.
+    Each sample is given by its sum, its sum of squares and its size, which may not be 0. Where a mean is 0, or comes
+    from a single run, nothing is known of the variance, so the interval is from 0 to infinity.
     """
     mean, mean_other = total / runs, other[0] / other[2]
     if mean_other == 0:
@@ -54,7 +55,7 @@ def of_means(total: float, squares: float, runs: int, other: tuple[float, float,
 
 
 def _relative_variance(total: float, squares: float, runs: int) -> float:
-    """Of a mean, by the mean squared."""
+    """Return the variance of a sample's mean, divided by the square of the mean."""
     mean = total / runs
     return max(0.0, squares - runs * mean * mean) / (runs - 1) / runs / (mean * mean)
 

@@ -1,0 +1,56 @@
+"""How a campaign's report writes names and figures; its sentences, tables and plots all use this."""
+
+from collections.abc import Iterable
+from math import log
+
+from zabcheck.campaign.results import ConfigurationRow
+from zabcheck.text.words import counted
+
+AS_IT_IS = "as it is"
+"""Stands for the protocol without a mutant."""
+
+
+def named(mutant: str | None) -> str:
+    """Return a mutant's name, or "as it is" for None."""
+    return AS_IT_IS if mutant is None else mutant
+
+
+def drawn(row: ConfigurationRow) -> str:
+    """Return what the runs of a row drew, as in "crash", "5 processes", "sync atomic"."""
+    if row.kind == "processes":
+        return counted(int(row.value), "process", "processes")
+    return row.value.replace("_", " ") if row.kind in ("move", "switch") else f"{row.kind} {row.value}"
+
+
+def figures_name(figure: str) -> str:
+    """Return the name of a distribution's figure."""
+    return {"longest": "longest delivered sequence", "seconds": "CPU milliseconds"}.get(figure, figure)
+
+
+def ratio(row: ConfigurationRow) -> str:
+    """Return the ratio with its interval, as in "1.83 (1.62 to 2.07)"."""
+    return f"{_factor(row.ratio)} ({_factor(row.low)} to {_factor(row.high)})"
+
+
+def stands_out(row: ConfigurationRow) -> bool:
+    """Whether 1 is outside the interval of the ratio."""
+    return row.low > 1 or (row.high is not None and row.high < 1)
+
+
+def by_influence(rows: Iterable[ConfigurationRow]) -> list[ConfigurationRow]:
+    """Sort the rows by how far the ratio is from 1, in either direction; rows that do not stand out come last."""
+
+    def influence(row: ConfigurationRow) -> tuple[bool, float]:
+        bound = row.low if row.low > 1 else row.high if row.high is not None and row.high < 1 else 1.0
+        return not stands_out(row), -abs(log(max(bound, 1e-9)))
+
+    return sorted(rows, key=influence)
+
+
+def percent(part: float) -> str:
+    """Return a share in percent, with two digits if it is below 10 %."""
+    return f"{100 * part:.0f} %" if part == 0 or part >= 0.1 else f"{100 * part:.2g} %"
+
+
+def _factor(value: float | None) -> str:
+    return "unbounded" if value is None else f"{value:,.2f}"
