@@ -183,9 +183,9 @@ def one(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def begun_by_options(folder: Path) -> Path:
-    from zabcheck.cli.campaign import _planned
+    from zabcheck.cli.campaign.plan import new_plan
 
-    Store(str(folder)).begin(_planned({"runs": 20, "seed": 1, "steps": 50, "processes": 3}))
+    Store(str(folder)).begin(new_plan({"runs": 20, "seed": 1, "steps": 50, "processes": 3}))
     return folder
 
 

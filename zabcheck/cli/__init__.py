@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 
 from zabcheck.cli import (
-    campaign,
     check,
     db19,
     evaluate,
@@ -26,6 +25,7 @@ from zabcheck.cli import (
     run,
     scenario,
 )
+from zabcheck.cli.campaign import command as campaign
 from zabcheck.cli.commands import app, guarded
 from zabcheck.cli.zookeeper import command as zookeeper
 from zabcheck.cli.zookeeper import judge as zookeeper_judge

@@ -1,4 +1,4 @@
-"""`zabcheck check --engine spark`: stored runs in any number, or one trace of any length."""
+"""`zabcheck check --engine spark`: any number of stored runs, or one trace of any length."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 STATUSES: tuple[Status, ...] = ("holds", "violated", "not exercised", "inconclusive")
 SHOWN = 10
-"""So many violated runs are shown as text."""
+"""The number of violated runs that are shown as text."""
 
 
 def check_on_spark(
     paths: list[str], properties: list[str] | None, master: str | None, format: Format, merge: bool
 ) -> int:
-    """Judge what is in `paths`, print it, and return the exit code. BadInput if it cannot be read."""
+    """Judge the traces in `paths`, print the verdicts, and return the exit code. BadInput if they cannot be read."""
     if merge:
         raise BadInput("--merge: not with --engine spark")
     if STDIN in paths:
@@ -129,14 +129,14 @@ def _is_alone(checked: "CheckedRuns") -> bool:
 
 
 def _line(console: Console, verdict: Verdict) -> Text:
-    """What a property says of one run among many."""
+    """Return a line that says how one of many runs breaks a property."""
     assert verdict.violation is not None
     said = f"  {verdict.property} is violated: {verdict.violation.summary}"
     return Text(clean(said, console.options.ascii_only))
 
 
 def _without_witness(broken: "BrokenRun") -> list[str]:
-    """For a run that is too long for a witness: what DataFrame code knows."""
+    """Return what the DataFrame code knows of the violations in a run that is too long for a witness."""
     lines = []
     for name in broken.violated:
         if name not in {verdict.property for verdict in broken.verdicts}:

@@ -25,7 +25,7 @@ from zabcheck.text.words import as_text, clean
 _BELOW_64 = 2**64
 _BELOW_32 = 2**32
 _TICKS_A_NOTE = 1024
-"""How often the bar moves on, in ticks in which something could happen."""
+"""How often the progress bar advances, in ticks in which something could happen."""
 
 Show = Callable[[Event], None]
 
@@ -33,21 +33,21 @@ Show = Callable[[Event], None]
 @command
 def db19(
     seed: Annotated[str, typer.Option(metavar="S", help="Decides delays and time-outs; below 2^64.")],
-    nodes: Annotated[str, typer.Option(metavar="N", help="How many nodes, from 1; the lab calls them 0 to N-1.")],
-    rounds: Annotated[str, typer.Option(metavar="R", help="How many ticks, from 1.")],
-    proposals: Annotated[str, typer.Option(metavar="K", help="How many payloads clients send, evenly spread.")],
+    nodes: Annotated[str, typer.Option(metavar="N", help="How many nodes, at least 1; the lab calls them 0 to N-1.")],
+    rounds: Annotated[str, typer.Option(metavar="R", help="How many ticks, at least 1.")],
+    proposals: Annotated[str, typer.Option(metavar="K", help="How many payloads clients send, spread evenly.")],
     partition: Annotated[
         str | None, typer.Option(metavar="S,D,S,D,…", help="Links, from node to node, on which everything is lost.")
     ] = None,
     dump: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the canonical dump to this file.")] = None,
     trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the events to this file.")] = None,
     messages: Annotated[
-        bool, typer.Option("--messages", help="With --trace: also what is sent and received, most of it votes.")
+        bool, typer.Option("--messages", help="With --trace, also write what is sent and received, mostly votes.")
     ] = False,
     property: Properties = None,
     format: Formats = Format.text,
 ) -> int:
-    """Run the db-19 lab's cluster: the SHA-256 of its dump; what breaks is told on standard error."""
+    """Run the db-19 lab's cluster and print the SHA-256 of its dump; violations go to standard error."""
     size = number("--nodes", nodes, 1, _BELOW_32)
     setting = Setting(
         number("--seed", seed, 0, _BELOW_64),
@@ -93,29 +93,29 @@ def db19(
 
 
 class Judging:
-    """Judges a run, each property until it is broken for good: a run may be long, and break it again and again."""
+    """Judges a run by each property until the property is broken for good: a long run may break it again and again."""
 
     def __init__(self, kinds: Sequence[type[Invariant]], nodes: int) -> None:
         self.judge = Judge(kinds, quorums=Quorums(nodes))
         self.kinds = kinds
         self.settled: list[Verdict] = []
-        self._left = 0  # how many are broken that may yet be repaired
+        self._left = 0  # how many properties are broken that may yet be repaired
 
     def observe(self, event: Event) -> None:
-        """Show an event to those that are still judged."""
+        """Show an event to the properties that are still judged."""
         self.judge.observe(event)
         if len(self.judge.broken) != self._left:
             self.settled += self.judge.settle()
             self._left = len(self.judge.broken)
 
     def finish(self) -> list[Verdict]:
-        """The verdicts on all properties, in the order of the papers."""
+        """Return the verdicts on all properties, in the order of the papers."""
         of = {verdict.property: verdict for verdict in (*self.settled, *self.judge.finish())}
         return [of[kind.name] for kind in self.kinds]
 
 
 def run_all(setting: Setting, show: Show, messages: bool) -> Cluster:
-    """The cluster after its last tick, with a bar for those that wait."""
+    """Run the cluster to its last tick, with a progress bar, and return it."""
     with progress(setting.rounds, "running", "ticks") as advance:
         cluster = Cluster(setting, show, network=messages)
         for count, tick in enumerate(cluster.ticks()):
@@ -125,7 +125,7 @@ def run_all(setting: Setting, show: Show, messages: bool) -> Cluster:
 
 
 def recorded(observe: Show, out: BinaryIO) -> Show:
-    """Each event is written to `out`, then shown to `observe`."""
+    """Return a function that writes each event to `out`, then shows it to `observe`."""
 
     def show(event: Event) -> None:
         out.writelines(trace_format.dump([event]))
@@ -135,7 +135,7 @@ def recorded(observe: Show, out: BinaryIO) -> Show:
 
 
 def tell(verdicts: Sequence[Verdict]) -> None:
-    """What is broken, a line each, or that nothing was there to judge, on standard error."""
+    """Print a line for each violation, or that there was nothing to judge, to standard error."""
     ascii_only = not (sys.stderr.encoding or "").lower().startswith("utf")
     said = [f"{v.property} is violated: {v.violation.summary}" for v in verdicts if v.violation is not None]
     if all(verdict.status == "not exercised" for verdict in verdicts):
@@ -148,7 +148,7 @@ def tell(verdicts: Sequence[Verdict]) -> None:
 
 
 def number(option: str, text: str, least: int, below: int) -> int:
-    """BadInput for anything but decimal digits, and for what is not within the bounds."""
+    """Parse a number. BadInput for anything but decimal digits, and for a number out of bounds."""
     digits = text.lstrip("0") or text[:1]
     if re.fullmatch("[0-9]{1,20}", digits) and least <= int(digits) < below:
         return int(digits)
@@ -156,7 +156,7 @@ def number(option: str, text: str, least: int, below: int) -> int:
 
 
 def links(text: str, nodes: int) -> tuple[tuple[int, int], ...]:
-    """The pairs (from, to) of a list of ids. BadInput if it is empty or odd, or has an id of no node."""
+    """Parse a list of ids as pairs (from, to). BadInput for an odd number of ids, or an id that is no node's."""
     ids = [number("--partition", each, 0, nodes) for each in text.split(",")]
     if len(ids) % 2:
         raise BadInput(f"--partition {text}: expected pairs of ids, from and to, found {len(ids)} ids")
@@ -164,7 +164,7 @@ def links(text: str, nodes: int) -> tuple[tuple[int, int], ...]:
 
 
 def check_files(dump: Path | None, trace: Path | None, messages: bool) -> None:
-    """BadInput if a file cannot be written, before anything is run."""
+    """Raise BadInput if a file could not be written, before anything is run."""
     if messages and trace is None:
         raise BadInput("--messages: expected --trace FILE, too")
     for option, file in (("--dump", dump), ("--trace", trace)):

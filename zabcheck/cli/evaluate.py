@@ -33,48 +33,52 @@ def _listed(values: tuple[object, ...]) -> str:
 @command
 def evaluate(
     servers: Annotated[
-        str, typer.Option(metavar="N,…", help=f"How many servers, from {FEWEST_SERVERS} to {MOST_SERVERS}.")
+        str, typer.Option(metavar="N,…", help=f"Numbers of servers, from {FEWEST_SERVERS} to {MOST_SERVERS}.")
     ] = _listed(_PLAN.servers),
     disk: Annotated[
-        str, typer.Option(metavar="D,…", help="none (network only), cache (with write cache), no-cache.")
+        str, typer.Option(metavar="D,…", help="Disks: none (network only), cache (with write cache), no-cache.")
     ] = _listed(_PLAN.disks),
     operations: Annotated[
-        int, typer.Option(min=1, max=MOST_TRANSACTIONS, help="How many are measured under load.")
+        int, typer.Option(min=1, max=MOST_TRANSACTIONS, help="How many operations to measure under load.")
     ] = _PLAN.operations,
     outstanding: Annotated[
-        int, typer.Option(min=1, max=100_000, help="How many are under way at any time.")
+        int, typer.Option(min=1, max=100_000, help="How many operations are under way at any time.")
     ] = _PLAN.outstanding,
     size: Annotated[int, typer.Option(min=1, max=2**20, help="Bytes of an operation.")] = _COSTS.size,
     bandwidth: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Of each server's network card, in Mbit/s.")
+        int, typer.Option(min=1, max=1_000_000, help="Bandwidth of each server's network card, in Mbit/s.")
     ] = _COSTS.bandwidth // 10**6,
-    ping: Annotated[int, typer.Option(min=0, max=10_000_000, help="There and back, in microseconds.")] = _COSTS.ping
-    // MICROSECOND,
+    ping: Annotated[
+        int, typer.Option(min=0, max=10_000_000, help="Round-trip time between two servers, in microseconds.")
+    ] = _COSTS.ping // MICROSECOND,
     header: Annotated[
-        int, typer.Option(min=1, max=2**16, help="Bytes of a message besides its operations.")
+        int, typer.Option(min=1, max=2**16, help="Bytes of a message in addition to its operations.")
     ] = _COSTS.header,
-    cpu: Annotated[int, typer.Option(min=0, max=10**9, help="To handle a message, in nanoseconds.")] = _COSTS.cpu,
+    cpu: Annotated[int, typer.Option(min=0, max=10**9, help="Time to handle a message, in nanoseconds.")] = _COSTS.cpu,
     cached_sync: Annotated[
-        int, typer.Option(min=0, max=10_000_000, help="A sync with write cache, in microseconds.")
+        int, typer.Option(min=0, max=10_000_000, help="Time of a sync with write cache, in microseconds.")
     ] = _PLAN.cached_sync // MICROSECOND,
     uncached_sync: Annotated[
-        int, typer.Option(min=0, max=10_000_000, help="A sync without, in microseconds.")
+        int, typer.Option(min=0, max=10_000_000, help="Time of a sync without write cache, in microseconds.")
     ] = _PLAN.uncached_sync // MICROSECOND,
     disk_rate: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="MB a second that a disk writes.")
+        int, typer.Option(min=1, max=1_000_000, help="How fast a disk writes, in MB a second.")
     ] = _PLAN.disk_rate // 10**6,
     history: Annotated[
-        str, typer.Option(metavar="N,…", help="Recover with so many transactions in every log; or `none`.")
+        str, typer.Option(metavar="N,…", help="Numbers of transactions in every log before a recovery; or `none`.")
     ] = _listed(_PLAN.histories),
     detect: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Milliseconds until a crash of the leader is noticed.")
+        int, typer.Option(min=0, max=1_000_000, help="Milliseconds until the survivors notice a leader's crash.")
     ] = _PLAN.detect // MILLISECOND,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the plots (SVG) and the figures (JSON) there.")
+        Path | None, typer.Option(metavar="DIR", help="Write the plots (SVG) and the figures (JSON) to this folder.")
     ] = None,
     format: Formats = Format.text,
 ) -> int:
-    """Run Zab on a network and disks with costs: throughput, latency, recovery, as in the paper's evaluation."""
+    """Measure throughput, latency and recovery of Zab in simulated time, as in the paper's evaluation.
+
+    The network, the disks and the processors are simulated, each with its costs.
+    """
     plan = Plan(
         servers=numbers("--servers", servers, FEWEST_SERVERS, MOST_SERVERS),
         disks=_disks(disk),
@@ -108,7 +112,7 @@ def _fields(found: Evaluation) -> Mapping[str, object]:
 
 
 def written(out: Path, found: Evaluation) -> list[Path]:
-    """Write the plots and the figures to this folder; what was written."""
+    """Write the plots and the figures to the folder, and return the files."""
     contents = {f"{name}.svg": svg(plot).encode() for name, plot in evaluation.plots(found).items()}
     contents["evaluation.json"] = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
     with bad_path("--out", out):
@@ -119,7 +123,10 @@ def written(out: Path, found: Evaluation) -> list[Path]:
 
 
 def numbers(option: str, text: str, least: int, most: int) -> tuple[int, ...]:
-    """The numbers in `text`, ascending, each once. BadInput, naming the option, if one is beyond `least` or `most`."""
+    """Parse the numbers in `text`, and return them ascending, each once.
+
+    BadInput, naming the option, if one is not a number from `least` to `most`.
+    """
     found = set()
     for each in text.split(","):
         digits = each.strip()
@@ -134,7 +141,7 @@ def numbers(option: str, text: str, least: int, most: int) -> tuple[int, ...]:
 
 
 def _disks(text: str) -> tuple[str, ...]:
-    """In the order in which they are always shown."""
+    """Parse the names of disks, and return them in the order in which they are always shown."""
     named = [each.strip() for each in text.split(",")]
     for each in named:
         if each not in DISKS:

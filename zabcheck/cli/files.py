@@ -76,3 +76,10 @@ def bad_input_for(
         yield
     except kind as error:
         raise BadInput(f"{prefix if isinstance(prefix, str) else prefix()}{error}") from None
+
+
+def check_file(option: str, path: Path) -> None:
+    """Raise BadInput, with the option's name, if the path is not a file that could be written."""
+    with bad_path(option, path):
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise BadInput(f"{option} {path}: expected the name of a file in a folder that there is")

@@ -1,4 +1,4 @@
-"""`zabcheck gate`: what a change has to pass, for CI."""
+"""`zabcheck gate`: the search that a change has to pass in CI."""
 
 import os
 from pathlib import Path
@@ -8,8 +8,8 @@ import msgspec
 import typer
 
 from invariants import PROPERTIES
-from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, command
-from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, Format, Formats, command
+from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.saving import write
@@ -30,15 +30,16 @@ CODES: dict[Status, int] = {
 def gate(
     config: Annotated[Path, typer.Option(help="The file with a table [tool.zabcheck].")] = Path("pyproject.toml"),
     out: Annotated[
-        Path | None, typer.Option(help="Where counterexamples are written, instead of what it says.")
+        Path | None, typer.Option(help="Where to write counterexamples, instead of where --config says.")
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write the outcomes to this file as JUnit XML.")] = None,
-    summary: Annotated[Path | None, typer.Option(help="Write them to this file as Markdown.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Write the outcomes to this file as Markdown.")] = None,
     format: Formats = Format.text,
 ) -> int:
-    """Search the protocols that a configuration names, within its budget; for CI.
+    """Search the protocols that a configuration names, within its budget; made for CI.
 
-    Exit code 0 only if nothing broke, everything was exercised, every goal reached and every mutant found in time.
+    The exit code is 0 only if nothing broke, and everything was exercised, every goal reached and every mutant found in
+    time.
     """
     with bad_input_for(ConfigurationError):
         wanted = load(config)
@@ -61,7 +62,7 @@ def gate(
         console.print(report.render(found), crop=False)
         for name in dict.fromkeys(name for outcome in found.outcomes for name in outcome.files):
             print_path(console, f"wrote {name}")
-    # Only now, so that a full disk does not keep anybody from what was found.
+    # These files are written last, so that a full disk does not hide what was found.
     for option, path, content in (
         ("--junit", junit, report.junit(found)),
         ("--summary", summary, report.markdown(found, list(PROPERTIES)).encode()),
@@ -76,7 +77,7 @@ def gate(
 
 
 class Pass(NamedTuple):
-    """A pass of the gate that is over: what it found, and the counterexamples with their files."""
+    """A finished pass of the gate: what it found, and the counterexamples, each with the file of its schedule."""
 
     report: GateReport
     stories: list[tuple[Story, str]]
@@ -84,7 +85,7 @@ class Pass(NamedTuple):
 
 
 def _check(wanted: Configuration) -> Pass:
-    """The gate, with progress on a terminal; Ctrl-C ends it after the run that goes on."""
+    """Run the gate, with progress on a terminal. Ctrl-C ends it after the current run."""
     most = wanted.runs * (len(wanted.protocols) * len(wanted.seeds) + len(kills_of(wanted)))
     with progress(most, "gate") as advance, interrupts() as look_for_interrupt:
 
@@ -96,15 +97,8 @@ def _check(wanted: Configuration) -> Pass:
         return Pass(checks.check(), checks.stories, checks.interrupted)
 
 
-def check_file(option: str, path: Path) -> None:
-    """BadInput if this is no file that could be written."""
-    with bad_path(option, path):
-        if path.is_dir() or not path.absolute().parent.is_dir():
-            raise BadInput(f"{option} {path}: expected the name of a file in a folder that there is")
-
-
 def tell_github(found: GateReport) -> None:
-    """In a job of GitHub Actions: annotations, and a summary of the job (the variables are documented by GitHub)."""
+    """In a job of GitHub Actions, print annotations and write the job's summary; GitHub documents the variables."""
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in report.annotations(found):
             typer.echo(line, err=True)

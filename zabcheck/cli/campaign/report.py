@@ -1,6 +1,6 @@
-"""`zabcheck campaign report`: what the runs of a campaign say, all together.
+"""`zabcheck campaign report`: what all runs of a campaign say together.
 
-Everything that needs the extra `spark` is loaded here only when it is used.
+What needs the extra `spark` is imported only when it is used.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,8 +13,7 @@ import typer
 
 from zabcheck.campaign.report import terminal as campaign
 from zabcheck.cli.commands import OK, BadInput, Format, Formats
-from zabcheck.cli.files import bad_input_for, bad_path
-from zabcheck.cli.gate import check_file
+from zabcheck.cli.files import bad_input_for, bad_path, check_file
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.counterexample.saving import write
 from zabcheck.text.words import as_text, counted
@@ -30,14 +29,14 @@ MISSING = "this needs Spark: pip install 'zabcheck[spark]'"
 def report(
     directory: Annotated[str, typer.Argument(metavar="DIR", help="The folder of the campaign, a path or a URI.")],
     master: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where Spark runs, as for spark-submit; or sc://host:15002.")
+        str | None, typer.Option(metavar="URL", help="The Spark to use, as in spark://host:7077 or sc://host:15002.")
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page that stands alone to this file.")] = None,
     format: Formats = Format.text,
 ) -> int:
-    """Say what a campaign has found and covered, and write the tables to DIR/tables.
+    """Report what a campaign has found and covered, and write the tables to DIR/tables.
 
-    Exit code 0 once the report is made, whatever is in it: this is no gate.
+    The exit code is 0 once the report is made, whatever it says: this is no gate.
     """
     draw = None
     if html is not None:
@@ -51,7 +50,7 @@ def report(
         console.print(campaign.render(made), crop=False)
         console.print()
         print_path(console, f"wrote {counted(len(tables), 'table', 'tables')} to {made.name}/{FOLDER}")
-    # Only now, so that a full disk does not keep anybody from what was counted.
+    # The page is written last, so that a full disk does not hide what was counted.
     if html is not None and draw is not None:
         content = draw(made).encode()
         with bad_path("--html", html):
@@ -63,7 +62,7 @@ def report(
 
 @contextmanager
 def needed() -> Iterator[None]:
-    """What Spark, Java and the folder may lack is the user's to mend; so is an extra that is not installed."""
+    """Turn what Spark, Java or the folder lacks into BadInput, and an extra that is not installed as well."""
     try:
         from zabcheck.campaign.session import NoSpark
         from zabcheck.campaign.store import StoreError
@@ -77,7 +76,7 @@ def needed() -> Iterator[None]:
 
 
 def load_page() -> Callable[["CampaignReport"], str]:
-    """What draws the page. BadInput without matplotlib, before anything takes time."""
+    """Return the function that draws the page. BadInput without matplotlib, before anything takes time."""
     try:
         from zabcheck.campaign.report.page import page
     except ImportError as error:
@@ -86,7 +85,7 @@ def load_page() -> Callable[["CampaignReport"], str]:
 
 
 def fields(made: "CampaignReport", files: list[str]) -> dict[str, Any]:
-    """Those of the JSON document. A table of one row is an object there."""
+    """Return the fields of the JSON document, in which a table that always has one row is an object."""
     tables = msgspec.to_builtins(made.tables)
     for name in ("overview", "saturation"):
         [tables[name]] = tables[name]
@@ -94,7 +93,7 @@ def fields(made: "CampaignReport", files: list[str]) -> dict[str, Any]:
 
 
 def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str]]:
-    """The report, and the names of the tables that were written. BadInput for whatever is wrong with the folder."""
+    """Make the report, write its tables, and return it with their names. BadInput if the folder is not in order."""
     from zabcheck.campaign.results import CampaignReport
 
     with needed():
@@ -114,7 +113,7 @@ def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str
 
 
 def findings(store: "Store") -> list[dict[str, Any]] | None:
-    """Those that the campaign has written, or None. BadInput if the file is something else."""
+    """Return the findings that the campaign has written, None if there are none. BadInput if the file is malformed."""
     from zabcheck.campaign.findings import INDEX, Finding
 
     content = store.read(INDEX)

@@ -1,0 +1,1 @@
+"""The commands about campaigns: `zabcheck campaign`, and `zabcheck campaign report`."""

@@ -1,0 +1,204 @@
+"""`zabcheck campaign`: a great number of runs, on every core or on a cluster, and a short report of them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from shlex import quote
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from zabcheck.campaign.report.terminal import render_short
+from zabcheck.campaign.results import CampaignReport
+from zabcheck.cli.campaign.plan import MINIMISE, RUNS, STEPS, Kept, new_plan, resumed_plan
+from zabcheck.cli.campaign.report import fields, make, needed
+from zabcheck.cli.campaign.report import report as campaign_report
+from zabcheck.cli.commands import (
+    BAD_INPUT,
+    INCONCLUSIVE,
+    OK,
+    VIOLATED,
+    BadInput,
+    Format,
+    Formats,
+    Properties,
+    app,
+    complain,
+    guarded,
+)
+from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
+
+if TYPE_CHECKING:
+    from zabcheck.campaign.driver import Progress
+    from zabcheck.campaign.plan import Plan
+
+campaigns = typer.Typer(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+app.add_typer(campaigns, name="campaign")
+
+
+@campaigns.callback()
+def campaign(
+    context: typer.Context,
+    runs: Annotated[int | None, typer.Option(min=1, help=f"How many runs to make; by default {RUNS:,}.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="The protocol to check: see `zabcheck list`, or `module:Class`; by default zab.")
+    ] = None,
+    mutant: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="M",
+            help="Plant this known bug; `all` plants each of them, `none` is no bug (may be repeated).",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="The same seed gives the same runs.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where to write: a folder, or a URI as in s3://bucket/campaign.")
+    ] = None,
+    keep: Annotated[
+        Kept | None, typer.Option(help="Store the events of all runs, of the runs with violations, or of none.")
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="The Spark to use, as in spark://host:7077 or sc://host; by default this machine."
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the campaign in --out.")] = False,
+    processes: Annotated[
+        int | None, typer.Option(min=1, max=MAX_PROCESSES, help="How many processes; by default each run draws it.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, max=MAX_STEPS, help=f"The most steps of a run, about; by default {STEPS}.")
+    ] = None,
+    quorums: Annotated[
+        str | None, typer.Option(help="`majority`, `weights 3,1,1` or `sets 1+2,2+3`; by default each run draws it.")
+    ] = None,
+    switch: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Fix a switch that each run would draw otherwise (may be repeated)."),
+    ] = None,
+    property: Properties = None,
+    minimise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help=f"How many violating runs of each bug and property to minimise, or `all`; by default {MINIMISE}.",
+        ),
+    ] = None,
+    format: Formats = Format.text,
+) -> int:
+    """Make a great number of runs of the swarm on Spark, store them, minimise those that break a property, and report.
+
+    --resume continues a campaign, however it was stopped. `zabcheck campaign report DIR` reports in full.
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    wishes = {
+        "protocol": protocol,
+        "mutant": mutant,
+        "seed": seed,
+        "runs": runs,
+        "keep": keep and keep.value,
+        "steps": steps,
+        "processes": processes,
+        "quorums": quorums,
+        "property": property,
+        "switch": switch,
+        "minimise": minimise,
+    }
+    said = {name: wish for name, wish in wishes.items() if wish is not None}
+    return guarded(lambda: _campaign(said, out, resume, master, format))
+
+
+def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: str | None, format: Format) -> int:
+    if resume and out is None:
+        raise BadInput("--resume: expected --out DIR, the folder of the campaign")
+    plan = None if resume else new_plan(wishes)
+    with needed():
+        from zabcheck.campaign import driver
+        from zabcheck.campaign.session import session
+        from zabcheck.campaign.store import Store
+
+        store = Store(out or f"reports/campaign-{plan.seed if plan else ''}")
+        if plan is None:
+            plan = resumed_plan(store, wishes)
+        elif store.plan() is not None:
+            raise BadInput(f"--out {store.place}: holds a campaign already; --resume goes on with it")
+        with Console(stderr=True).status("starting Spark"):
+            spark = session(master)
+        if not resume:
+            store.begin(plan)
+        try:
+            with _live(plan) as show:
+                driver.run(spark, store, plan, show)
+        except KeyboardInterrupt:
+            parts = f"{len(store.finished())} of {plan.parts} parts are finished"
+            again = f"zabcheck campaign --resume --out {quote(store.place)}"
+            return complain(f"interrupted: {parts}; {again} goes on", INCONCLUSIVE)
+    report, tables = make(store.place, master)
+    if format is Format.json:
+        print_json("campaign", **fields(report, tables))
+    else:
+        console = make_console()
+        console.print(render_short(report), crop=False)
+        console.print()
+        print_path(console, f"wrote {store.place}; zabcheck campaign report {quote(store.place)} tells more")
+    return _exit_code(report)
+
+
+def _exit_code(report: CampaignReport) -> int:
+    """Return the exit code. As for a search, violations come first, then code that raised, then what no run exercised."""
+    [overview] = report.tables.overview
+    if overview.violating:
+        return VIOLATED
+    if overview.raised:
+        return BAD_INPUT
+    return OK if all(row.exercised for row in report.tables.properties) else INCONCLUSIVE
+
+
+@contextmanager
+def _live(plan: "Plan") -> Iterator[Any]:
+    """Show progress on standard error: a bar if that is a terminal, and a line if a cluster runs no task."""
+    from zabcheck.campaign.tasks import PATIENCE
+
+    console = Console(stderr=True)
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    start = monotonic()
+    with bar:
+        making = bar.add_task("parts", total=plan.parts, note="")
+        minimising = bar.add_task("minimising", total=None, note="", visible=False)
+        waiting = False
+
+        def show(progress: "Progress") -> None:
+            nonlocal waiting
+            if progress.idle >= PATIENCE and not waiting:
+                complain(f"no task has been running for {PATIENCE:.0f} s; still waiting for Spark to have a free core")
+            waiting = progress.idle >= PATIENCE
+            rate = (progress.runs - progress.resumed) / max(monotonic() - start, 1e-9)
+            note = f"{progress.runs:,} runs, {rate:,.0f} a second, {progress.failing:,} violating"
+            bar.update(making, completed=progress.finished, note=note)
+            if progress.to_minimise:
+                bar.update(minimising, completed=progress.minimised, total=progress.to_minimise, visible=True)
+
+        yield show
+
+
+@campaigns.command("report")
+@wraps(campaign_report)
+def report(*args: Any, **kwargs: Any) -> int:
+    """See `zabcheck.cli.campaign.report`."""
+    return guarded(lambda: campaign_report(*args, **kwargs))
