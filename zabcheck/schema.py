@@ -1,7 +1,7 @@
-"""JSON Schemas of what is read, generated from the types that read it, so that the two cannot drift apart.
+"""JSON Schemas of traces and schedules, generated from the types that decode them, so the two cannot drift apart.
 
-For editors, and for whoever writes traces in another language. `docs/*.schema.json` are these; `zabcheck schema` prints
-them. What a schema cannot say is told in docs/traces.md.
+They are meant for editors, and for programs in other languages that write traces. `zabcheck schema` prints them, and
+`docs/*.schema.json` are the same. docs/traces.md says what a schema cannot say.
 """
 
 from inspect import cleandoc
@@ -16,11 +16,11 @@ SCHEMAS: dict[str, tuple[Any, str]] = {
     "trace": (trace.Line, "A line of a trace of zabcheck: the header, an event, or the end"),
     "schedule": (Schedule, "A schedule of zabcheck"),
 }
-"""By name: the type, and what it is."""
+"""Each schema's type and title, by name."""
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of this name. KeyError if there is none."""
+    """Return the JSON Schema (draft 2020-12) of this name. KeyError if there is none."""
     kind, title = SCHEMAS[name]
     [root], definitions = msgspec.json.schema_components([kind])
     for definition in definitions.values():
@@ -29,10 +29,10 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def as_file(name: str) -> bytes:
-    """The schema of this name as the file that holds it."""
+    """Return the content of the file with the schema of this name."""
     return msgspec.json.format(msgspec.json.encode(schema(name)), indent=2) + b"\n"
 
 
 def _told(docstring: str) -> str:
-    """A docstring without its indentation and its examples, which are of Python."""
+    """Return a docstring without its indentation and without its examples, which are in Python."""
     return cleandoc(docstring).partition(">>>")[0].strip()

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from invariants import Broadcast, ClientAck, Crash, Deliver, Elect, Event, FinalRead, Halt, Ready, Restore, Violation
 from zabcheck.counterexample.story import Change, Moment, Story
-from zabcheck.text.words import cut, name, names, said
+from zabcheck.text.words import cut, name, names, phrase
 
 Tone = Literal["action", "fault", "disk", "state", "phase", "message", "lost", "event", "txn", "witness"]
 
@@ -115,6 +115,6 @@ def _shown(moment: Moment, labels: Labels) -> Iterator[Piece]:
     for event in moment.shown:
         label = labels.get((moment.step, event))
         if label is not None:
-            yield Piece(said(event), "witness", label)
+            yield Piece(phrase(event), "witness", label)
         elif isinstance(event, _MENTIONED) or (isinstance(event, Crash) and event.lost):
-            yield Piece(said(event), "txn" if isinstance(event, Broadcast | Deliver) else "event")
+            yield Piece(phrase(event), "txn" if isinstance(event, Broadcast | Deliver) else "event")

@@ -55,7 +55,7 @@ from zabcheck.counterexample.folding import Placed, Row, fold, is_folded, many, 
 from zabcheck.counterexample.pieces import DELIVERED
 from zabcheck.counterexample.story import Change, Flight, Moment, Story
 from zabcheck.counterexample.story import State as Variables
-from zabcheck.text.words import cut, name, said
+from zabcheck.text.words import cut, name, phrase
 
 MOST_ROWS = 2000
 """Of a longer trace only about so many rows are shown."""
@@ -302,7 +302,7 @@ def _led_to(events: Iterable[Event], marked: Collection[Event]) -> Iterator[str]
     """What the first event of a row led to, where the row does not say it anyway."""
     for event in events:
         if isinstance(event, Promise | AckEpoch | Adopt | Accept | Truncate | Establish) and event not in marked:
-            yield said(event)
+            yield phrase(event)
 
 
 def _action(event: Event, flights: Mapping[int, Flight]) -> str:
@@ -335,7 +335,7 @@ def _action(event: Event, flights: Mapping[int, Flight]) -> str:
                 f" in epoch {event.epoch}" if event.epoch != event.txn.zxid.epoch else ""
             )
         case _:
-            return "" if isinstance(event, _TOLD_BY_ROW) else said(event)
+            return "" if isinstance(event, _TOLD_BY_ROW) else phrase(event)
 
 
 def _short(txn: Txn) -> str:

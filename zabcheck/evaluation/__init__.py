@@ -1,4 +1,5 @@
 """The evaluation of DSN 2011, VII, in simulated time: the protocol's own steps on a network and disks with costs.
 
-`costs` says what takes how long, `cluster` runs servers by it, `measure` puts load on them and reads the clock.
+`costs` says how long everything takes, `cluster` runs servers at these costs, `measure` puts load on the servers and
+reads the clock, and `plan` decides which runs are made. `results` has the figures, `report` shows them.
 """

@@ -1,10 +1,10 @@
 """Servers in simulated time: the processes of the simulator, with a clock in place of choices.
 
-A discrete-event simulation: what is to happen waits in a heap, by its time and then by the order in which it was
-planned. So the same cluster does the same, to the nanosecond, on every machine.
+This is a discrete-event simulation: events wait in a heap, ordered by their time and then by the order in which they
+were planned. So the same cluster does the same on every machine, to the nanosecond.
 
-The steps, what becomes of their effects, and the connections are those of `zabcheck.simulation`; here is only when a
-message arrives, and when a disk has synced.
+The protocol's steps, the handling of their effects, and the connections are those of `zabcheck.simulation`. This module
+only decides when a message arrives, and when a disk has synced.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,11 +25,11 @@ NEVER = 1 << 62
 
 
 class Cluster:
-    """Servers 1 to `servers`, up and not yet told who leads. `disk` None: nothing is written, all is kept.
+    """Servers 1 to `servers`, up and not yet told who leads.
 
-    `show` is called with each event; `on_send` with sender and message when something is sent. With `history` each has
-    that in its log, and its application in a snapshot, all of it committed by server 1 in an earlier incarnation; the
-    events of that are not shown.
+    If `disk` is None, servers write nothing and forget nothing. `show` is called with each event, `on_send` with the
+    sender and the message when something is sent. Every server begins with `history` in its log, and in a snapshot of
+    its application; server 1 has committed it in an earlier incarnation, whose events are not shown.
     """
 
     def __init__(
@@ -52,18 +52,18 @@ class Cluster:
         self.now = 0
         self._heap: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
         self._planned = 0
-        # By server; entry 0 is not used.
-        self.syncs = [0] * (servers + 1)  # how often its disk has synced
-        self._sending = [0] * (servers + 1)  # how long its network card takes for all that it was given to send
-        self._syncing = [0] * (servers + 1)  # and its disk
-        self._out_free = [0] * (servers + 1)  # when the network card has sent what it has to send
-        self._in_free = [0] * (servers + 1)  # and received what is on the way
+        # Lists by server; entry 0 is not used.
+        self.syncs = [0] * (servers + 1)  # how often the disk has synced
+        self._sending = [0] * (servers + 1)  # how long the network card takes to send all it was ever given
+        self._syncing = [0] * (servers + 1)  # how long the disk takes for all its syncs so far
+        self._out_free = [0] * (servers + 1)  # when the network card will have sent all it has to send
+        self._in_free = [0] * (servers + 1)  # when the network card will have received all that has arrived
         self._cpu_free = [0] * (servers + 1)
         self._down_since = [NEVER] * (servers + 1)
         self._disk_free = [0] * (servers + 1)
         self._in_sync = [0] * (servers + 1)  # how many writes the disk is syncing
-        self._written = [history] * (servers + 1)  # the log, with what is not synced yet
-        self._lost: set[int] = set()  # messages that a closed connection has lost; only asked, never iterated
+        self._written = [history] * (servers + 1)  # the log, with writes that are not synced yet
+        self._lost: set[int] = set()  # messages that closed connections have lost; never iterated
         quorums = Quorums(servers)
         sync = "atomic" if disk is None else "separate"
         switches = Switches(sync=sync, histories=histories)  # type: ignore[arg-type]  # one of the two literals each
@@ -80,13 +80,13 @@ class Cluster:
     # What is done to it.
 
     def at(self, time: int, function: Callable[..., None], *arguments: Any) -> None:
-        """Call this at that time, after what was planned for then before."""
+        """Plan a call of `function` for a time, after the calls that were planned for the same time before."""
         assert time >= self.now, "the past is over"
         self._planned += 1
         heappush(self._heap, (time, self._planned, function, arguments))
 
     def run(self, done: Callable[[], bool] | None = None) -> bool:
-        """Let time pass until `done`, or until nothing is left to happen; whether it is done then."""
+        """Let time pass until `done`, or until nothing is left to happen. Return whether it is done."""
         heap = self._heap
         while heap:
             if done is not None and done():
@@ -96,49 +96,49 @@ class Cluster:
         return done is None or done()
 
     def elect(self, leader: int, members: list[int]) -> None:
-        """The oracles of `members` name a leader, all at once."""
+        """Let the oracles of all `members` name the leader, all at once."""
         for server in members:
             self.processes.handle(server, server, Elected(leader))
             self._look_at_disk(server)
 
     def request(self, leader: int, value: str) -> None:
-        """A client asks the leader, in no time."""
+        """Hand a client's operation to the leader. The way from the client takes no time."""
         self.processes.handle(leader, leader, Request(value))
         self._look_at_disk(leader)
 
     def forward(self, server: int, leader: int, value: str) -> None:
-        """A client asks a follower, in no time, which passes the operation on to the leader."""
+        """Hand a client's operation to a follower, which sends it on to the leader. The way from the client is free."""
         self._transfer(server, leader, self.costs.header + self.costs.size, self.request, leader, value)
 
     def crash(self, server: int) -> None:
-        """The server stops. What it has not synced is lost, and what its network card has not sent."""
+        """Stop the server. What it has not synced is lost, and so is what its network card has not sent."""
         self._down_since[server] = self.now
         self.processes.crash(server, 0)
 
     # What can be asked.
 
     def sent_for(self, server: int) -> int:
-        """How long its network card has been sending until now, in nanoseconds."""
+        """Return how long the server's network card has been sending until now, in nanoseconds."""
         return self._sending[server] - max(0, self._out_free[server] - self.now)
 
     def synced_for(self, server: int) -> int:
-        """How long its disk has been syncing until now."""
+        """Return how long the server's disk has been syncing until now, in nanoseconds."""
         return self._syncing[server] - max(0, self._disk_free[server] - self.now)
 
     # The network.
 
     def send(self, sender: int, to: int, message: Message, number: int) -> None:
-        """A message that the channels have taken sets out."""
+        """Send a message that the channels have accepted on its way."""
         if self.on_send is not None:
             self.on_send(sender, message)
         self._transfer(sender, to, self.costs.bytes_of(message), self._receive, to, sender, number)
 
     def lose(self, parcels: list[Parcel]) -> None:
-        """These are under way, and nobody will handle them."""
+        """Note that these messages, which are under way, are lost: nobody will handle them."""
         self._lost.update(number for _, number in parcels)
 
     def _transfer(self, sender: int, to: int, size: int, function: Callable[..., None], *arguments: Any) -> None:
-        """Call this when `to` has received and read so many bytes of `sender`."""
+        """Send `size` bytes, and plan a call of `function` for when `to` has received and handled them."""
         takes = self.costs.on_the_wire(size)
         sent = max(self.now, self._out_free[sender]) + takes
         self._out_free[sender] = sent
@@ -148,9 +148,9 @@ class Cluster:
     def _arrive(
         self, sender: int, sent: int, to: int, takes: int, function: Callable[..., None], arguments: tuple[Any, ...]
     ) -> None:
-        """The last bit is there, unless the receiver's network card was busy with what others sent."""
+        """Let the last bit arrive, later if the receiver's network card is busy with what others sent."""
         if sent > self._down_since[sender]:
-            return  # it never left
+            return  # the sender went down before the message had left
         received = self._in_free[to] = max(self.now, self._in_free[to] + takes)
         handled = self._cpu_free[to] = max(received, self._cpu_free[to]) + self.costs.cpu
         self.at(handled, function, *arguments)
@@ -167,7 +167,7 @@ class Cluster:
     # The disks.
 
     def _look_at_disk(self, server: int) -> None:
-        """If there is something to sync, and the disk is idle, sync all that there is."""
+        """If there are writes to sync, and the disk is idle, begin to sync all of them."""
         unsynced = self.processes.disks[server].unsynced
         if self.disk is None or not unsynced or self._in_sync[server]:
             return
@@ -179,7 +179,7 @@ class Cluster:
         self.at(self._disk_free[server], self._synced, server)
 
     def _bytes_of_write(self, server: int, fields: Mapping[str, Any]) -> int:
-        """A header for each variable; of the log, one for each transaction that is new in it."""
+        """Return the size of a write: a header for each variable, and for each new transaction in the log."""
         log = fields.get("history")
         if log is None:
             return self.costs.header * len(fields)
@@ -196,7 +196,7 @@ class Cluster:
 
 
 class _Timed(Channels):
-    """The connections, with the time that messages take."""
+    """Connections on which messages take time."""
 
     __slots__ = ("cluster",)
 

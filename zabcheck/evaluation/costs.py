@@ -1,13 +1,13 @@
-"""What takes how long (DSN 2011, VII). All times are whole nanoseconds of simulated time, all sizes bytes.
+"""The costs: how long everything takes (DSN 2011, VII). Times are whole nanoseconds of simulated time, sizes bytes.
 
-Each server has one network card. What it sends to all others goes out one after the other, at the bandwidth of the
-card; what it receives comes in likewise. Between two cards a message takes half a ping. To handle a message that came
-in takes processor time, one message after the other.
+Each server has one network card. All that a server sends goes out through it, one message after the other, at the
+card's bandwidth; what it receives comes in likewise. Between two cards a message takes half a ping. Handling a message
+takes processor time, one message after the other.
 
-A disk syncs one group at a time: all writes that wait when a sync begins are synced by it (group commit). With a write
-cache a sync is short. Without, it waits for the platter.
+A disk syncs one group at a time: a sync covers all writes that wait when it begins (group commit). With a write cache a
+sync is short. Without one, it waits for the platter.
 
-Which of the numbers are the paper's, and which are assumed, stands in docs/evaluation.md and beside each field here.
+Each field says whether its value is the paper's or assumed; docs/evaluation.md lists them all.
 """
 
 from msgspec import Struct
@@ -19,30 +19,29 @@ from zabcheck.protocols.zab.messages import AckE, CEpoch, NewEpoch, NewLeader, P
 
 SECOND, MILLISECOND, MICROSECOND = 10**9, 10**6, 10**3
 ZXID = 8
-"""Bytes of a zxid, as ZooKeeper packs it."""
+"""The size of a zxid, as ZooKeeper packs it."""
 
 
 class Costs(Struct, frozen=True):
-    """A network, a processor, and the size of operations. The paper's numbers are marked; the others are assumed."""
+    """The costs of the network and of the processor, and the size of an operation."""
 
     size: int = 1024
-    """Of an operation. The paper's."""
+    """Bytes of an operation. The paper's."""
     header: int = 60
-    """What every message carries besides: ZooKeeper's fields, and those of TCP and IP. A message that carries no
-    operation is nothing else. Assumed."""
+    """Bytes of a message in addition to its operations: ZooKeeper's fields, and those of TCP and IP. Assumed."""
     bandwidth: int = 10**9
-    """Of a network card, in bits a second, each way. The paper's: gigabit."""
+    """Bandwidth of a network card, in bits a second, each way. The paper's: gigabit."""
     ping: int = 100 * MICROSECOND
-    """There and back. The paper's."""
+    """Round-trip time between two network cards. The paper's."""
     cpu: int = 1 * MICROSECOND
-    """To handle a message that came in. Assumed."""
+    """Processor time to handle a message. Assumed."""
 
     def on_the_wire(self, size: int) -> int:
-        """How long a network card takes for so many bytes; at least a nanosecond."""
+        """Return how long a network card takes for `size` bytes; at least a nanosecond."""
         return max(1, _divided(size * 8 * SECOND, self.bandwidth))
 
     def bytes_of(self, message: Message) -> int:
-        """How large a message is. O(1): of a history only the length matters."""
+        """Return the size of a message. O(1): of a history only the length matters."""
         match message:
             case Propose():
                 return self.header + self.size
@@ -54,52 +53,52 @@ class Costs(Struct, frozen=True):
                 return self.header
 
     def cap(self, servers: int) -> float:
-        """The most operations a second that a leader can send to all the others: bandwidth / ((n - 1) × size).
+        """Return the most operations a second that a leader can send to all others: bandwidth / ((n - 1) × size).
 
-        It counts the operations alone, without headers, ACKs and COMMITs. `servers` is 2 or more.
+        This counts operations only, no headers, ACKs or COMMITs. `servers` is 2 or more.
         """
         return self.bandwidth / (8 * (servers - 1) * self.size)
 
 
 def carried(history: Carried) -> int:
-    """How many transactions a message with this history carries."""
+    """Return how many transactions a message with this history carries."""
     return history.history.length - history.base.length if isinstance(history, Whole) else len(history.txns)
 
 
 class Disk(Struct, frozen=True):
-    """A disk that the log is written to."""
+    """A disk to which a server writes its log."""
 
     name: str
     sync: int
-    """How long a sync takes, whatever it writes."""
+    """The fixed part of the time that a sync takes."""
     rate: int
-    """Bytes a second that are written one after the other."""
+    """Bytes a second that the disk writes sequentially."""
 
     def takes(self, size: int) -> int:
-        """How long a sync of so many bytes takes."""
+        """Return how long a sync of `size` bytes takes."""
         return self.sync + _divided(size * SECOND, self.rate)
 
 
 NETWORK_ONLY, CACHED, UNCACHED = "network only", "disk with write cache", "disk without write cache"
 CACHED_SYNC = 100 * MICROSECOND
-"""A sync that ends in the disk's cache. Assumed: a system call, and the way to the disk."""
+"""The time of a sync that ends in the disk's cache. Assumed: a system call, and the way to the disk."""
 ROTATION_AND_SEEK = 20 * MILLISECOND
 """The paper's: "around 20 milliseconds"."""
 METADATA = 8_333 * MICROSECOND
-"""The paper says that its kernel updates metadata as well, and not how long that takes. Assumed: one more revolution
-at 7,200 a minute."""
+"""The paper says that its kernel also updates metadata, but not how long that takes. Assumed: one more revolution at
+7,200 a minute."""
 UNCACHED_SYNC = ROTATION_AND_SEEK + METADATA
 DISK_RATE = 100 * 10**6
-"""Bytes a second. Assumed: a SATA disk of that time, sequentially."""
+"""Bytes a second. Assumed: sequential writes to a SATA disk of that time."""
 
 
 def appended(before: Chain, after: Chain) -> int:
-    """How many transactions have to be written to make the log `after` of `before`. O(1) for one more."""
+    """Return how many transactions have to be written to turn the log `before` into `after`. O(1) for one more."""
     if after.length and after.previous is before:
         return 1
     return after.length - after.common_prefix(before).length
 
 
 def _divided(amount: int, by: int) -> int:
-    """Rounded up."""
+    """Divide, and round up."""
     return -(-amount // by)

@@ -1,7 +1,7 @@
-"""A small plot of lines as SVG, drawn without a library: what is measured over a few numbers.
+"""A small line plot as SVG, drawn without a library.
 
-Lines are told apart by colour, by dashes and by the form of their points, never by colour alone. A broad one is seen
-beneath another that goes the same way. The same data gives the same bytes.
+Lines differ in colour, in dashes and in the form of their points, never in colour alone. A broad line can be seen
+beneath another one with the same values. The same data gives the same bytes.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ LEFT, RIGHT, BOTTOM = 76, 20, 52
 LINE = 18
 """The height of a line of the legend."""
 LETTER = 6.4
-"""About how wide a letter is."""
+"""About the width of a letter."""
 
 _INK, _SOFT, _FAINT, _PAPER = "#1b1f24", "#57606a", "#d8dde3", "#ffffff"
 _COLOURS = ("#6f9fd8", "#9a4600", "#116329", "#7a2f8f", "#57606a")
@@ -26,7 +26,7 @@ MOST_TICKS = 6
 
 
 class Line(Struct, frozen=True):
-    """One line: its name, and its points from left to right. A dashed one has no marks at its points."""
+    """A line: its name, and its points from left to right. A dashed line has no marks at its points."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -35,7 +35,7 @@ class Line(Struct, frozen=True):
 
 
 class Plot(Struct, frozen=True):
-    """What is drawn. `note` is told by a screen reader, after the title. A logarithmic axis needs what is above 0."""
+    """What is drawn. A screen reader reads out `note` after the title. A logarithmic axis needs values above 0."""
 
     title: str
     x: str
@@ -47,7 +47,7 @@ class Plot(Struct, frozen=True):
 
 
 class _Axis(Struct, frozen=True):
-    """From `low`, at pixel `start`, to `high`, at pixel `end`."""
+    """An axis from `low`, at pixel `start`, to `high`, at pixel `end`."""
 
     low: float
     high: float
@@ -57,13 +57,13 @@ class _Axis(Struct, frozen=True):
     ticks: tuple[float, ...]
 
     def at(self, value: float) -> str:
-        """The pixel, to a tenth."""
+        """Return the pixel of a value, to a tenth."""
         low, high, value = (log10(each) if self.log else each for each in (self.low, self.high, value))
         return f"{self.start + (value - low) / (high - low) * (self.end - self.start):.1f}"
 
 
 def svg(plot: Plot) -> str:
-    """The plot as a file. O(points)."""
+    """Draw the plot as the content of an SVG file. O(points)."""
     top = 44 + LINE * len(_legend_rows(plot.lines))
     xs = sorted({x for line in plot.lines for x, _ in line.points})
     ys = [y for line in plot.lines for _, y in line.points]
@@ -91,7 +91,7 @@ def _across(xs: Sequence[float], log: bool) -> _Axis:
 
 
 def _up(ys: Sequence[float], log: bool, bottom: float, top: float) -> _Axis:
-    """From 0, or from a power of ten, to a little more than the highest."""
+    """Make the vertical axis: from 0, or from a power of ten, to a little more than the highest value."""
     high = max(ys)
     if log:
         least, most = floor(log10(min(ys))), ceil(log10(high))
@@ -103,7 +103,7 @@ def _up(ys: Sequence[float], log: bool, bottom: float, top: float) -> _Axis:
 
 
 def _step(high: float) -> float:
-    """The least of 1, 2, 5, 10, 20, … of which there are few enough."""
+    """Return the least of 1, 2, 5, 10, 20, … that gives at most `MOST_TICKS` ticks."""
     unit = 10.0 ** floor(log10(high / MOST_TICKS))
     return next(unit * step for step in _STEPS if unit * step * MOST_TICKS >= high)
 
@@ -135,7 +135,7 @@ def _number(value: float) -> str:
 
 
 def _legend_rows(lines: Sequence[Line]) -> list[list[int]]:
-    """The numbers of the lines that are named in each row of the legend."""
+    """Return, for each row of the legend, the numbers of the lines that it names."""
     rows: list[list[int]] = [[]]
     used = 0.0
     for number, line in enumerate(lines):

@@ -1,6 +1,6 @@
-"""What is measured on a cluster: throughput and latency (DSN 2011, VII, figures 6 and 7), and recovery.
+"""Measurements on a cluster: throughput and latency (DSN 2011, VII, figures 6 and 7), and recovery.
 
-Every run is judged by the six properties of the paper (III-A) while it goes on.
+The six properties of the paper (III-A) judge every run while it goes on.
 """
 
 from collections.abc import Callable
@@ -32,30 +32,30 @@ from zabcheck.protocols.zab.messages import NewLeader
 
 SIX = ("integrity", "total order", "agreement", "local primary order", "global primary order", "primary integrity")
 LEADER = 1
-"""Of every cluster, until it crashes."""
+"""The leader of every cluster, until it crashes."""
 SINGLE_OPERATIONS = 3
-"""So many in a row, one at a time, of which the last is measured."""
+"""How many operations are made one at a time to measure a latency; the last one is measured."""
 
 
 class Stuck(Exception):
-    """Nothing is left to happen, and what was waited for did not: the protocol does not get on."""
+    """The protocol makes no progress: nothing is left to happen, and what was waited for did not happen."""
 
 
 class Judged:
-    """What the properties say of all runs so far."""
+    """Collects what the properties say of all runs so far."""
 
     def __init__(self) -> None:
         self.runs = 0
         self._verdicts: dict[str, list[Verdict]] = {name: [] for name in SIX}
 
     def add(self, judge: Judge) -> None:
-        """A run has ended."""
+        """Add the verdicts on a run that has ended."""
         self.runs += 1
         for verdict in judge.finish():
             self._verdicts[verdict.property].append(verdict)
 
     def rows(self) -> list[JudgedRow]:
-        """One for each property."""
+        """Return a row for each property."""
         return [_judged(name, verdicts) for name, verdicts in self._verdicts.items()]
 
 
@@ -67,7 +67,7 @@ def _judged(name: str, verdicts: list[Verdict]) -> JudgedRow:
 
 
 class Load:
-    """Keeps `outstanding` operations at the leader under way until the first `most` are delivered there.
+    """Keeps `outstanding` operations under way until the leader has delivered `most` operations.
 
     `issued` and `delivered` hold the times at the leader, in order.
     """
@@ -80,22 +80,22 @@ class Load:
         self.delivered: list[int] = []
 
     def begin(self) -> None:
-        """Issue the first ones, all at once."""
+        """Issue the first `outstanding` operations, all at once."""
         for _ in range(self.outstanding):
             self.cluster.at(self.cluster.now, self._issue)
 
     def on_delivered(self) -> None:
-        """The leader has delivered one: it issues another right after the step."""
+        """Note that the leader has delivered an operation; another one is issued right after the step."""
         self.delivered.append(self.cluster.now)
         if len(self.delivered) < self.most:
             self.cluster.at(self.cluster.now, self._issue)
 
     def stop(self) -> None:
-        """Issue no more."""
+        """Stop issuing operations."""
         self.most = 0
 
     def is_done(self) -> bool:
-        """Whether all are delivered, or nobody waits for them any more."""
+        """Whether all operations are delivered, or the load was stopped."""
         return len(self.delivered) >= self.most
 
     def _issue(self) -> None:
@@ -114,9 +114,10 @@ def throughput(
     name: str,
     protocol: Protocol = ZAB,
 ) -> ThroughputRow:
-    """`operations` under load, after as many as are `outstanding`, which warm up; Stuck if they are never delivered.
+    """Measure the throughput of `operations` under load, after `outstanding` operations to warm up.
 
-    The load goes on until the last of them is delivered. O(operations × servers).
+    The load goes on until the last measured operation is delivered. Stuck if that never happens. O(operations ×
+    servers).
     """
     judge = _judge(servers)
 
@@ -158,7 +159,10 @@ def _used(cluster: Cluster) -> tuple[int, int, int]:
 def latency(
     judged: Judged, servers: int, disk: Disk | None, costs: Costs, name: str, protocol: Protocol = ZAB
 ) -> LatencyRow:
-    """One operation at a time: of a client of the leader, and then of the last follower. Stuck if it never comes."""
+    """Measure the latency of one operation at a time: for a client of the leader, and for one of the last follower.
+
+    Stuck if an operation is never delivered.
+    """
     judge = _judge(servers)
     delivered: dict[tuple[int, str], int] = {}
 
@@ -196,11 +200,12 @@ def recovery(
     detect: int,
     protocol: Protocol = ZAB,
 ) -> RecoveryRow:
-    """A leader crashes under load, when as many operations are delivered as are outstanding.
+    """Measure the recovery after the leader crashes under load, once `outstanding` operations are delivered.
 
-    All have `history` transactions before the load. The last server is away while it lasts: nobody tells it who leads.
-    `detect` nanoseconds after the crash all survivors are told to follow that server: it has to fetch the most. Stuck
-    if it does not get to the broadcast phase. `servers` is 3 or more. O(outstanding × servers + history).
+    All servers have `history` transactions before the load. The last server takes no part in the load, as nobody tells
+    it who leads. `detect` nanoseconds after the crash all survivors are told to follow that server, which has the most
+    to fetch. Stuck if it does not reach the broadcast phase. `servers` is 3 or more. O(outstanding × servers +
+    history).
     """
     chain, before = committed(history)
     judge = before.fork()
@@ -243,7 +248,7 @@ def recovery(
     cluster.elect(new, survivors)
     _run(cluster, lambda: len(committed_epoch) == len(survivors))
     end = cluster.now
-    cluster.request(new, "after")  # so that there are two primaries to judge
+    cluster.request(new, "after")  # so that the properties have two primaries to judge
     _run(cluster)
     judged.add(judge)
     return RecoveryRow(
@@ -260,9 +265,9 @@ def recovery(
 
 @cache
 def committed(length: int) -> tuple[Chain, Judge]:
-    """So many transactions that server 1 has broadcast and delivered in epoch 1, and who has seen that.
+    """Return `length` transactions that server 1 broadcast and delivered in epoch 1, and a judge that has seen it.
 
-    Then all servers stopped, and came up again. The judge is to be forked. O(length), once.
+    After that server 1 crashed and recovered. Fork the judge before use, as it is shared. O(length), once.
     """
     judge = Judge([PROPERTIES[name] for name in SIX])
     chain = EMPTY
@@ -281,7 +286,7 @@ def _judge(servers: int) -> Judge:
 
 
 def _establish(cluster: Cluster, members: list[int] | None = None) -> None:
-    """Server 1 leads these, or all; until nothing is left to be done."""
+    """Make server 1 the leader of `members`, or of all servers, and let time pass until nothing is left to happen."""
     cluster.elect(LEADER, list(cluster.ids) if members is None else members)
     cluster.run()
     if not cluster.processes.protocol.can_broadcast(cluster.processes.states[LEADER]):
@@ -289,6 +294,6 @@ def _establish(cluster: Cluster, members: list[int] | None = None) -> None:
 
 
 def _run(cluster: Cluster, done: Callable[[], bool] | None = None) -> None:
-    """Let time pass; Stuck if it ends before that."""
+    """Let time pass until `done`; Stuck if nothing is left to happen before that."""
     if not cluster.run(done):
         raise Stuck

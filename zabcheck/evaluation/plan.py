@@ -1,4 +1,4 @@
-"""A whole evaluation: which runs are made, in which order."""
+"""A whole evaluation: which runs are made, and in which order."""
 
 from collections.abc import Callable
 from itertools import product
@@ -23,18 +23,19 @@ from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.zab import ZAB
 
 DISKS = {"none": NETWORK_ONLY, "cache": CACHED, "no-cache": UNCACHED}
-"""The name of each on the command line, and in what is said of it."""
+"""The name of each disk on the command line, and its name in reports."""
 LEAST_TO_RECOVER = 3
-"""Of fewer servers no quorum is left when one has crashed."""
+"""The fewest servers that can recover: of fewer, no quorum is left when one has crashed."""
 
 UNDER_WAY = 100
-"""Operations that are outstanding when a leader crashes; fewer if fewer are to be outstanding at any time."""
+"""The most operations that are outstanding when a leader crashes; fewer if the plan's `outstanding` is less."""
 
 
 class Plan(Struct, frozen=True):
-    """What is to be measured. Without `histories` no recovery; nobody notices a crash for `detect` nanoseconds.
+    """What is to be measured.
 
-    The servers, the operation, the ping and how many are outstanding are the paper's; the paper has 250,000 operations.
+    Without `histories` no recovery is measured. Survivors notice a crash after `detect` nanoseconds. The defaults for
+    servers, size of an operation, ping, and outstanding operations are the paper's; the paper has 250,000 operations.
     """
 
     servers: tuple[int, ...] = (3, 5, 7, 9, 11, 13)
@@ -49,22 +50,22 @@ class Plan(Struct, frozen=True):
     disk_rate: int = DISK_RATE
 
     def disk(self, name: str) -> Disk | None:
-        """None for "none"."""
+        """Return the disk of this name, None for "none"."""
         if name == "none":
             return None
         return Disk(DISKS[name], self.cached_sync if name == "cache" else self.uncached_sync, self.disk_rate)
 
     @property
     def runs(self) -> int:
-        """How many there are."""
+        """The number of runs."""
         recovering = sum(servers >= LEAST_TO_RECOVER for servers in self.servers)
         return 2 * len(self.servers) * len(self.disks) + 2 * len(self.histories) * recovering
 
 
 def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB) -> Evaluation:
-    """Make all the runs; `on_run` is told how many are done. Stuck if the protocol does not get on in one of them.
+    """Make all runs; `on_run` is called with the number of finished runs. Stuck if the protocol makes no progress.
 
-    A log that recovers is on a disk with write cache.
+    Recovery is measured on disks with a write cache.
     """
     start = process_time()
     judged = Judged()

@@ -13,11 +13,11 @@ from zabcheck.text.words import counted
 
 MILLISECOND, MICROSECOND = 10**6, 10**3
 HISTORIES = {"full": "whole histories", "missing": "differences"}
-"""What ACK-E and NEWLEADER carry, by the switch `histories`."""
+"""What ACK-E and NEWLEADER carry, for each value of the switch `histories`."""
 
 
 def render(found: Evaluation) -> RenderableType:
-    """Some sentences, and a table for each thing that was measured."""
+    """Render some sentences, and a table for each measurement."""
     return Drawing(lambda pen: _parts(pen, found), None)
 
 
@@ -50,7 +50,7 @@ def _parts(pen: Pen, found: Evaluation) -> Iterator[RenderableType]:
 
 
 def sentences(s: Settings) -> list[str]:
-    """What was simulated."""
+    """Return sentences that say what was simulated."""
     return [
         f"load: {s.operations:,} operations of {s.size:,} bytes, {s.outstanding:,} outstanding",
         f"network: {s.bandwidth // 10**6:,} Mbit/s at each server, ping {_microseconds(s.ping_ns)}",
@@ -117,7 +117,7 @@ def _latency(rows: Sequence[LatencyRow]) -> Table:
 
 
 def _recovery(rows: Sequence[RecoveryRow]) -> Table:
-    """A row for each history and number of servers; the two ways to carry histories side by side."""
+    """Draw a row for each history and number of servers, with the two ways to carry histories side by side."""
     table = _table("history", "servers")
     for histories in HISTORIES:
         table.add_column(f"{HISTORIES[histories]}: discovery, synchronization; MB", justify="right")
@@ -134,7 +134,7 @@ def _recovery(rows: Sequence[RecoveryRow]) -> Table:
 
 
 def plots(found: Evaluation) -> dict[str, Plot]:
-    """By the name of the file, without its ending."""
+    """Return the plots by the names of their files, without suffix."""
     drawn = {"throughput": _plot_of_throughput(found), "latency": _plot_of_latency(found)}
     recovery = [row for row in found.recovery if row.history]  # the axis is logarithmic
     return drawn | ({"recovery": _plot_of_recovery(recovery)} if recovery else {})
@@ -177,7 +177,7 @@ def _plot_of_latency(found: Evaluation) -> Plot:
 
 
 def _plot_of_recovery(rows: Sequence[RecoveryRow]) -> Plot:
-    """Of the fewest servers and of the most, over the length of the history."""
+    """Plot the recovery of the fewest and of the most servers, over the length of the history."""
     ends = sorted({min(_servers(rows)), max(_servers(rows))})
     lines = []
     for histories in HISTORIES:

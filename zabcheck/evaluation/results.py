@@ -1,4 +1,7 @@
-"""What an evaluation found, as data. Times are nanoseconds of simulated time, sizes bytes."""
+"""The figures of an evaluation, as data. Times are nanoseconds of simulated time, sizes bytes.
+
+`measure` and `plan` make them; the report and the command line show them.
+"""
 
 from collections.abc import Sequence
 
@@ -6,8 +9,11 @@ from msgspec import Struct
 
 
 class Settings(Struct, frozen=True):
-    """What was simulated. `bandwidth`: bits a second; `disk_rate`: bytes a second; `detect`: nobody notices a crash
-    for so long; the others as in `zabcheck.evaluation.costs`."""
+    """What was simulated.
+
+    `bandwidth` is in bits a second, `disk_rate` in bytes a second, and `detect_ns` is how long nobody notices a crash.
+    The other fields are those of `zabcheck.evaluation.costs`.
+    """
 
     servers: tuple[int, ...]
     operations: int
@@ -24,11 +30,12 @@ class Settings(Struct, frozen=True):
 
 
 class ThroughputRow(Struct, frozen=True):
-    """A leader under load. `cap`: bandwidth / ((n - 1) × size), rounded.
+    """A leader under load.
 
-    `latency_ns`: from the request to its delivery at the leader, on average. `network` and `disk_busy`: which part of
-    the time the leader's network card was sending, and its disk syncing. `per_sync`: operations that the leader's disk
-    wrote with one sync, on average; 0 without a disk.
+    `cap` is bandwidth / ((n - 1) × size), rounded. `latency_ns` is the mean time from a request to its delivery at the
+    leader. `network` and `disk_busy` are the shares of the time in which the leader's network card was sending and its
+    disk was syncing. `per_sync` is the mean number of operations that the leader's disk wrote in a sync; 0 without a
+    disk.
     """
 
     servers: int
@@ -42,9 +49,10 @@ class ThroughputRow(Struct, frozen=True):
 
 
 class LatencyRow(Struct, frozen=True):
-    """A single operation, with nothing else going on: from the request to its delivery by who was asked.
+    """The latency of a single operation, with nothing else going on.
 
-    `leader_ns`: the leader was asked, as in the paper; `follower_ns`: a follower, which passes it on.
+    It is the time from the request to the delivery by the server that the client asked: `leader_ns` if that is the
+    leader, as in the paper, `follower_ns` if it is a follower, which sends the operation on to the leader.
     """
 
     servers: int
@@ -54,12 +62,13 @@ class LatencyRow(Struct, frozen=True):
 
 
 class RecoveryRow(Struct, frozen=True):
-    """A leader crashed under load, and a server that was away since the load began took over.
+    """The recovery after a leader crashed under load; a server that had been away since the load began took over.
 
-    `history`: how many transactions were in every log before the load; `lacked`: how many more the new leader had to
-    fetch. `discovery_ns`: from the end of the election until the new leader has proposed its initial history;
-    `synchronization_ns`: from then until it is established; `all_ns`: from the end of the election until the last
-    survivor has committed the epoch. `sent`: bytes, by all survivors until then.
+    `history` is the number of transactions in every log before the load, `lacked` how many more the new leader had to
+    fetch. `discovery_ns` is the time from the end of the election until the new leader has proposed its initial
+    history, `synchronization_ns` the time from then until the leader is established, and `all_ns` the time from the end
+    of the election until the last survivor has committed the epoch. `sent` counts the bytes that all survivors sent
+    until then.
     """
 
     servers: int
@@ -73,7 +82,10 @@ class RecoveryRow(Struct, frozen=True):
 
 
 class JudgedRow(Struct, frozen=True):
-    """One property over all runs: "violated" if it is in one, else "holds" if one exercised it; and in how many."""
+    """A property over all runs: "violated" if a run violates it, else "holds" if a run exercised it.
+
+    `exercised` is the number of runs that exercised it, `judged` how often its condition was met in all.
+    """
 
     property: str
     status: str
@@ -82,7 +94,7 @@ class JudgedRow(Struct, frozen=True):
 
 
 class Evaluation(Struct, frozen=True):
-    """All that was measured. `seconds` is CPU time of the simulation."""
+    """All measurements. `seconds` is the CPU time of the simulation."""
 
     settings: Settings
     throughput: Sequence[ThroughputRow]

@@ -1,4 +1,4 @@
-"""What a gate does: search each protocol, count what was exercised and reached, hunt for the mutants."""
+"""The checks of a gate: search each protocol, count what was exercised and reached, hunt for the mutants."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -33,14 +33,14 @@ Status = Literal["passed", "failed", "inconclusive", "error"]
 
 
 class Outcome(Struct, frozen=True):
-    """One thing that the gate demanded, and how it went.
+    """One demand of the gate, and how it went.
 
-    failed: a property is broken, or a mutant survived. inconclusive: something was not exercised or reached, or there
-    was no time for it. error: the protocol's own code raised.
+    failed: a property is broken, or a mutant survived. inconclusive: something was not exercised or reached, or time
+    ran out first. error: the protocol's own code raised.
     """
 
     suite: str
-    """What it is about: a protocol, or the mutants."""
+    """The protocol that was checked, or `MUTANTS`."""
     name: str
     status: Status
     message: str
@@ -53,7 +53,7 @@ class Outcome(Struct, frozen=True):
 
 
 class GateReport(Struct, frozen=True):
-    """All outcomes, the hunts for mutants, and the totals. `seconds` is CPU time."""
+    """The result of a gate: all outcomes, the hunts for mutants, and totals. `seconds` is CPU time."""
 
     outcomes: tuple[Outcome, ...]
     kills: tuple[MutantSummary, ...]
@@ -66,17 +66,17 @@ class GateReport(Struct, frozen=True):
 
 
 class Gate:
-    """One pass of the gate; `on_run` is called with every run that ends, and `doing` says what it was for."""
+    """One pass of the gate. `on_run` is called with every finished run; `doing` then says what the run was for."""
 
     def __init__(self, configuration: Configuration, on_run: Callable[[Run], None] = lambda _: None) -> None:
         self.configuration = configuration
         self.on_run = on_run
         self.doing = ""
         self.place = 0
-        """How far it has come, in runs. Those that a search had no need of count, too."""
+        """How far the gate has come, in runs, counting runs that a search did not need."""
         self.searches = 0
         self.stories: list[tuple[Story, str]] = []
-        """What was found, each with the file of its schedule."""
+        """The counterexamples found, each with the file of its schedule."""
         self.runs = 0
         self.steps = 0
         self.kills: list[MutantSummary] = []
@@ -84,7 +84,7 @@ class Gate:
         self.interrupted = False
 
     def check(self) -> GateReport:
-        """Everything that the configuration demands. KeyboardInterrupt ends it early, with what is known until then."""
+        """Check everything that the configuration demands. KeyboardInterrupt ends it early, with what is known."""
         start = process_time()
         self.deadline = monotonic() + self.configuration.time_limit
         outcomes = [each for protocol in self.configuration.protocols for each in self._check_protocol(protocol)]
@@ -96,7 +96,7 @@ class Gate:
         return self.interrupted or monotonic() > self.deadline
 
     def _begin(self, what: str) -> None:
-        """A search."""
+        """Note that a search begins."""
         self.doing = what
         self.place = self.searches * self.configuration.runs
         self.searches += 1
@@ -130,8 +130,8 @@ class Gate:
             if tally.violated != name:
                 yield _seen(protocol, f"{name} is exercised", runs, f"exercised by none of {done}")
         for name in goals_of(wanted):
-            said = f"reached by none of {done}: {GOALS[name]}"
-            yield _seen(protocol, f"goal {name}", tally.goals[name], said)
+            message = f"reached by none of {done}: {GOALS[name]}"
+            yield _seen(protocol, f"goal {name}", tally.goals[name], message)
 
     def _search(self, protocol: str, seed: int, tally: Tally) -> Outcome:
         wanted = self.configuration
@@ -140,7 +140,7 @@ class Gate:
         def on_run(run: Run) -> None:
             tally.add(run)
             self._count(run)
-            # The end of a run may show what no event of it did, so `run.broken` does not tell.
+            # The end of a run may show a violation that no event of the run did, so `run.broken` is not enough.
             left = tally.runs - before < wanted.runs
             if left and self.over and not any(verdict.status == "violated" for verdict in run.judge.finish()):
                 raise OutOfTime
@@ -162,22 +162,22 @@ class Gate:
             found = find(wanted.engine, search)
         except KeyboardInterrupt as error:
             self.interrupted |= not isinstance(error, OutOfTime)  # a second Ctrl-C does not wait for the end of a run
-            said = f"{tally.runs - before:,} of {wanted.runs:,} runs: {self._why_over}"
-            return Outcome(protocol, name, "inconclusive", said, seconds=round(process_time() - start, 3))
+            message = f"{tally.runs - before:,} of {wanted.runs:,} runs: {self._why_over}"
+            return Outcome(protocol, name, "inconclusive", message, seconds=round(process_time() - start, 3))
         except ProtocolRaised as failed:
             outcome = Outcome(protocol, name, "error", f"the protocol's own code raised {failed.raised.said}")
             explain = partial(explain_raise, failed.schedule(protocol, None), failed.raised)
             return self._explained(outcome, explain, start)
         if found is None:
-            said = f"{counted(tally.runs - before, 'run', 'runs')}, nothing broken"
-            return Outcome(protocol, name, "passed", said, seconds=round(process_time() - start, 3))
+            message = f"{counted(tally.runs - before, 'run', 'runs')}, nothing broken"
+            return Outcome(protocol, name, "passed", message, seconds=round(process_time() - start, 3))
         outcome = Outcome(protocol, name, "failed", f"{found.property} is violated")
         return self._explained(outcome, partial(counterexample, found.schedule(protocol, None), found.property), start)
 
     def _explained(self, outcome: Outcome, explain: Callable[..., tuple[Replay, Story]], start: float) -> Outcome:
-        """The outcome with its counterexample, minimised (Ctrl-C costs only that) and saved.
+        """Return the outcome with its counterexample, minimised and saved. Ctrl-C only ends the minimisation.
 
-        Where one of these is not possible the message says so; what failed stays what failed.
+        If the counterexample cannot be reproduced or saved, the message says so; a failure stays a failure.
         """
         message, files = outcome.message, []
         try:
@@ -186,7 +186,7 @@ class Gate:
             except KeyboardInterrupt:
                 self.interrupted = True
                 replayed, story = explain(seconds=0)
-        except ValueError as error:  # the protocol does something else each time
+        except ValueError as error:  # the protocol does something else each time it is run
             return structs.replace(outcome, status="error", message=f"{message}, but not again: {error}")
         if story.violation is not None:
             message += f": {story.violation.summary}"
@@ -214,7 +214,7 @@ class Gate:
                 yield Outcome(MUTANTS, name, "inconclusive", f"not searched for: {self._why_over}")
                 continue
             self._begin(name)
-            budget = Budget(wanted.runs, wanted.steps, inf)  # CPU seconds; what counts here is the clock
+            budget = Budget(wanted.runs, wanted.steps, inf)  # no limit of CPU seconds: the gate goes by the clock
             try:
                 found = hunt(
                     CATALOGUE[name],
@@ -233,17 +233,17 @@ class Gate:
             self.kills.append(row_of(name, [found]))
             seconds = round(found.seconds + found.minimising, 3)
             if found.property is not None:
-                said = f"{found.property} broke in {counted(found.minimised or 0, 'step', 'steps')}"
-                yield Outcome(MUTANTS, name, "passed", said, seconds=seconds)
+                message = f"{found.property} broke in {counted(found.minimised or 0, 'step', 'steps')}"
+                yield Outcome(MUTANTS, name, "passed", message, seconds=seconds)
             elif found.runs < wanted.runs:
                 yield Outcome(MUTANTS, name, "inconclusive", f"not found yet: {self._why_over}", seconds=seconds)
             else:
-                said = f"survived {counted(found.runs, 'run', 'runs')}: {CATALOGUE[name].wrong}"
-                yield Outcome(MUTANTS, name, "failed", said, seconds=seconds)
+                message = f"survived {counted(found.runs, 'run', 'runs')}: {CATALOGUE[name].wrong}"
+                yield Outcome(MUTANTS, name, "failed", message, seconds=seconds)
 
 
 def _seen(suite: str, name: str, runs: int, otherwise: str) -> Outcome:
-    """Whether some run did it."""
+    """Return the outcome "passed" if there are such runs, else "inconclusive" with the message `otherwise`."""
     if runs:
         return Outcome(suite, name, "passed", f"in {counted(runs, 'run', 'runs')}")
     return Outcome(suite, name, "inconclusive", otherwise)

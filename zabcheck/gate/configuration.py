@@ -1,4 +1,4 @@
-"""What a gate demands: the table `[tool.zabcheck]` of a pyproject.toml.
+"""The configuration of a gate: the table `[tool.zabcheck]` of a pyproject.toml.
 
 [tool.zabcheck]
 protocols = ["zab", "mylib.protocol:Mine"]
@@ -27,7 +27,7 @@ from zabcheck.text.words import cut
 ALL = "all"
 MAX_RUNS = 2**31 - 1
 _LONGEST = 60
-"""Of a text that a message repeats."""
+"""The most characters of a text that a message repeats."""
 
 _Seed = Annotated[int, Meta(ge=0)]
 _Folder = Annotated[str, Meta(min_length=1, pattern=r"\A[^\x00]*\Z")]
@@ -47,18 +47,18 @@ _EXPECTED = {
 
 
 class ConfigurationError(ValueError):
-    """A configuration that cannot be used. The message is one line: file, key, what was expected."""
+    """A configuration cannot be used. The message is one line: file, key, what was expected."""
 
 
 class Configuration(Struct, frozen=True, forbid_unknown_fields=True, rename=lambda name: name.replace("_", "-")):
     """The keys of the table; all but `protocols` may be left out.
 
-    `protocols` are searched, each with each of `seeds`, in `runs` runs of at most about `steps` steps, with so many
-    `processes` (left out: the swarm draws, Hypothesis takes 3), judged by `properties` (names or groups; left out: all
-    that the protocol is judged by). Every property has to be exercised, and each of `goals` reached, in the runs of
-    each protocol. Each of `kills`, which are mutants, has to be found with the first of the seeds. "all" stands for
-    all goals, or all mutants of the protocols. `time-limit` is in seconds by the clock, for everything together.
-    Counterexamples are written to `out`.
+    Each of `protocols` is searched with each of `seeds`, in `runs` runs of at most about `steps` steps. `processes` is
+    the number of processes (by default the swarm draws it, and Hypothesis takes 3). `properties` (names or groups) are
+    judged, by default all that the protocol is judged by. The runs of each protocol have to exercise every property and
+    reach each of `goals`. Each of `kills`, which are mutants, has to be found with the first of the seeds. "all" stands
+    for all goals, or for all mutants of the protocols. `time-limit` is in seconds by the clock, for everything
+    together. Counterexamples are written to the folder `out`.
     """
 
     protocols: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -75,7 +75,7 @@ class Configuration(Struct, frozen=True, forbid_unknown_fields=True, rename=lamb
 
 
 def load(path: Path) -> Configuration:
-    """The configuration in a pyproject.toml. ConfigurationError if it has none, or one that is not possible."""
+    """Read the configuration in a pyproject.toml. ConfigurationError if there is none, or it cannot be used."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except IsADirectoryError:
@@ -88,7 +88,7 @@ def load(path: Path) -> Configuration:
         raise ConfigurationError(f"{path}: expected TOML, nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: expected TOML, {error}") from None
-    except ValueError:  # of Python, which makes no number of thousands of digits
+    except ValueError:  # Python converts no number of thousands of digits
         raise ConfigurationError(f"{path}: expected TOML, found a number with too many digits") from None
     tool = document.get("tool")
     table = tool.get("zabcheck") if isinstance(tool, dict) else None
@@ -102,10 +102,10 @@ def load(path: Path) -> Configuration:
 
 
 class _Wrong(Exception):
-    """What is wrong in the table, and with which of its keys."""
+    """Something in the table is wrong; `key` says where, if it is one of the keys."""
 
-    def __init__(self, key: str | None, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, key: str | None, message: str) -> None:
+        super().__init__(message)
         self.key = key
 
 
@@ -120,8 +120,8 @@ def _converted(table: dict[str, Any]) -> Configuration:
         found = table[key]
         if not _fits(found, kind):
             wrong = [item for item in found if not _fits([item], kind)] if isinstance(found, list) else []
-            said = f"{_shown(wrong[0])} in it" if wrong else _shown(found)
-            raise _Wrong(key, f"expected {_EXPECTED[key]}, found {said}")
+            message = f"{_shown(wrong[0])} in it" if wrong else _shown(found)
+            raise _Wrong(key, f"expected {_EXPECTED[key]}, found {message}")
     if "protocols" not in table:
         raise _Wrong("protocols", f"expected {_EXPECTED['protocols']}, found no such key")
     configuration = msgspec.convert(table, Configuration)
@@ -147,7 +147,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """A value of TOML, for a message."""
+    """Return a TOML value as messages show it."""
     match value:
         case bool():
             return str(value).lower()
@@ -164,7 +164,7 @@ def _shown(value: Any) -> str:
 
 
 def goals_of(configuration: Configuration) -> list[str]:
-    """The goals that are demanded. ValueError for one that there is not."""
+    """Return the goals that are demanded. ValueError for an unknown goal."""
     for name in configuration.goals:
         if name not in (*GOALS, ALL):
             raise ValueError(f"no goal `{name}`; expected {ALL}, or some of: {', '.join(GOALS)}")
@@ -172,7 +172,7 @@ def goals_of(configuration: Configuration) -> list[str]:
 
 
 def kills_of(configuration: Configuration) -> list[str]:
-    """The mutants that have to be found. ValueError for one that there is not, or not of these protocols."""
+    """Return the mutants that have to be found. ValueError for an unknown mutant, or one of another protocol."""
     known = [name for name, mutant in CATALOGUE.items() if mutant.protocol in configuration.protocols]
     for name in configuration.kills:
         if name not in (*known, ALL):

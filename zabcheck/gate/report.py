@@ -1,4 +1,4 @@
-"""What a gate found, for those who have to decide: a table, Markdown, JUnit XML, and annotations of GitHub Actions."""
+"""The result of a gate, in four forms: a table, Markdown, JUnit XML, and annotations for GitHub Actions."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,17 +16,17 @@ STYLES: dict[Status, str] = {"passed": "green", "failed": "bold red", "inconclus
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ROOM = 800_000
-"""Bytes for all counterexamples in Markdown: GitHub shows no summary of more than a mebibyte."""
+"""The most bytes for all counterexamples in Markdown: GitHub shows no summary of more than a mebibyte."""
 
 
 def verdict(report: GateReport) -> Status:
-    """Of the whole gate: the worst."""
+    """Return the worst status of all outcomes."""
     order: tuple[Status, ...] = ("error", "failed", "inconclusive")
     return next((status for status in order if report.of(status)), "passed")
 
 
 def render(report: GateReport) -> RenderableType:
-    """For a terminal: a line a suite, and below it one for each that did not pass."""
+    """Render for a terminal: a line for each suite, and below it a line for each outcome that is not "passed"."""
     parts: list[RenderableType] = []
     for suite in dict.fromkeys(each.suite for each in report.outcomes):
         outcomes = [each for each in report.outcomes if each.suite == suite]
@@ -38,22 +38,22 @@ def render(report: GateReport) -> RenderableType:
         table.add_column(no_wrap=True)
         for each in outcomes:
             if each.status != "passed":
-                said = Text.assemble((clean(each.name), "bold"), f": {clean(each.message)}")
-                table.add_row("", Text(each.status, STYLES[each.status]), said)
+                line = Text.assemble((clean(each.name), "bold"), f": {clean(each.message)}")
+                table.add_row("", Text(each.status, STYLES[each.status]), line)
         if table.row_count:
             parts.append(table)
     return Group(*parts, "", Text(totals(report), STYLES[verdict(report)]))
 
 
 def totals(report: GateReport) -> str:
-    """The last line."""
+    """Return the last line."""
     passed, runs, steps = len(report.of("passed")), report.runs, report.steps
     done = f"{counted(runs, 'run', 'runs')}, {counted(steps, 'step', 'steps')}, {report.seconds:.1f} CPU seconds"
     return f"gate {verdict(report)}: {passed} of {len(report.outcomes)} passed, {done}"
 
 
 def markdown(report: GateReport, properties: Sequence[str]) -> str:
-    """For a pull request, or the summary of a job."""
+    """Render as Markdown, for a pull request or the summary of a job."""
     lines = [f"## zabcheck: {verdict(report)}", "", totals(report), ""]
     bad = report.of("failed", "error", "inconclusive")
     if bad:
@@ -76,18 +76,18 @@ def markdown(report: GateReport, properties: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text in a cell of a table: no line ends in it, and nothing that Markdown or HTML would take for its own."""
+    """Return text for a table cell, without line ends and with everything escaped that is Markdown or HTML."""
     text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return " ".join(text.replace("|", "\\|").split())
 
 
 def _code(text: str) -> str:
-    """Text between backticks."""
+    """Return text to put between backticks."""
     return clean(text).replace("`", "'")
 
 
 def junit(report: GateReport) -> bytes:
-    """JUnit XML, as CI systems read it. What is inconclusive is an error there: never a pass, and never skipped."""
+    """Render as JUnit XML for CI systems. Inconclusive outcomes are errors there, neither passed nor skipped."""
     root = ElementTree.Element("testsuites", _counts(report.outcomes) | {"name": "zabcheck"})
     for suite in dict.fromkeys(each.suite for each in report.outcomes):
         outcomes = [each for each in report.outcomes if each.suite == suite]
@@ -113,12 +113,12 @@ def _counts(outcomes: Sequence[Outcome]) -> dict[str, str]:
 
 
 def _xml(text: str) -> str:
-    """Without what XML 1.0 cannot hold."""
+    """Replace the characters that XML 1.0 cannot hold."""
     return _NOT_XML.sub("\ufffd", text)
 
 
 def annotations(report: GateReport) -> Iterator[str]:
-    """Commands to GitHub Actions, one a line, that show what did not pass beside the change."""
+    """Yield the commands to GitHub Actions, one a line, that show beside the change what did not pass."""
     for each in report.of("failed", "error", "inconclusive"):
         level = "warning" if each.status == "inconclusive" else "error"
         title = _escaped(f"zabcheck: {each.suite}, {each.name}").replace(":", "%3A").replace(",", "%2C")

@@ -1,1 +1,1 @@
-"""What everything that is shown needs: words, text that fits a terminal, pages that stand alone."""
+"""What all reports share: words for events, text that fits a terminal, HTML pages that stand alone."""

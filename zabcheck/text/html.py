@@ -1,7 +1,7 @@
-"""What every HTML page of ours has in common: it stands alone, in light and dark, and lets nothing in from outside.
+"""The frame of every HTML page of ours: it stands alone, comes in light and dark, and lets nothing in from outside.
 
-No page loads anything. Its policy lets its own style apply, and its own script run if it has one, told by its hash: so
-a text that got through as markup could still do nothing.
+No page loads anything. The content security policy allows the page's own style, and its own script by its hash. So a
+text that was mistaken for markup could still do nothing.
 """
 
 from base64 import b64encode
@@ -24,12 +24,12 @@ a { color: var(--one); }
 
 
 def document(title: str, style: str, body: str, script: str = "") -> str:
-    """A whole page. `style`, `body` and `script` are markup already; `script` must not hold "</" or "]]>"."""
+    """Return a whole page. `style`, `body` and `script` are inserted as they are; `script` has no "</" and no "]]>"."""
     assert "</" not in script
     assert "]]>" not in script
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     if script:
-        script = f"//<![CDATA[\n{script}//]]>"  # for HTML two comments; for XML what makes it text
+        script = f"//<![CDATA[\n{script}//]]>"  # two comments for HTML; for XML this makes the script text
         policy += f"; script-src 'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
         script = f"<script>{script}</script>\n"
     return f"""<!DOCTYPE html>
@@ -48,5 +48,5 @@ def document(title: str, style: str, body: str, script: str = "") -> str:
 
 
 def text(words: str, longest: int = 8 * LONGEST) -> str:
-    """`words` cleaned and escaped."""
+    """Return `words` cleaned, and escaped for HTML."""
     return escape(clean(words, longest=longest))

@@ -1,4 +1,4 @@
-"""What every text of a report goes through: made clean, cut into lines that fit, and put side by side."""
+"""The pen that writes every text in a terminal: it cleans text, breaks it into lines, and sets it in columns."""
 
 from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
@@ -14,7 +14,7 @@ WITNESS = "bold reverse red"
 
 
 class Pen(Struct, frozen=True):
-    """Writes text that is `width` cells wide at most, and clean."""
+    """Writes clean text for a console that is `width` cells wide."""
 
     console: Console
     width: int
@@ -24,18 +24,18 @@ class Pen(Struct, frozen=True):
         return Text(clean(text, self.ascii_only, longest), style)
 
     def mark(self, label: str) -> Text:
-        """What marks an event of the witness, wherever it is mentioned."""
+        """Return the mark of an event of the witness."""
         return self.write(f"◀{label}", WITNESS)
 
     def fold(self, text: Text, width: int) -> list[Text]:
-        """`text` in lines of at most `width` cells."""
+        """Break `text` into lines of at most `width` cells."""
         lines = text.wrap(self.console, max(1, width))
         for line in lines:
             line.rstrip()
         return list(lines)
 
     def flow(self, pieces: Iterable[Text], width: int) -> list[Text]:
-        """Lines of at most `width` cells; a piece is broken only if it does not fit in a line of its own."""
+        """Fill lines of at most `width` cells; a piece is broken only if it does not fit in a line of its own."""
         lines: list[Text] = []
         for piece in pieces:
             if lines and lines[-1].cell_len + 2 + piece.cell_len <= width:
@@ -45,7 +45,7 @@ class Pen(Struct, frozen=True):
         return lines
 
     def row(self, cells: Sequence[list[Text]], width: int) -> Text:
-        """Cells side by side, each a list of lines and `width` wide."""
+        """Put cells side by side, each a list of lines, `width` wide."""
         bar = Text.assemble(self.write(" │ ", DIM))
         lines = []
         for index in range(max(map(len, cells))):
@@ -57,7 +57,10 @@ class Pen(Struct, frozen=True):
 
 
 class Drawing:
-    """Something that is drawn once the width and the characters of its console are known."""
+    """A renderable that draws itself once the width and the encoding of its console are known.
+
+    If `ascii_only` is None, the console's encoding decides.
+    """
 
     def __init__(self, draw: Callable[[Pen], Iterable[RenderableType]], ascii_only: bool | None) -> None:
         self.draw = draw
@@ -69,7 +72,7 @@ class Drawing:
 
 
 def text_of(renderable: RenderableType, width: int = 100, color: bool = False) -> str:
-    """Anything that this module renders, as text without trailing blanks."""
+    """Render anything as text, without trailing blanks."""
     console = Console(
         file=StringIO(),
         width=width,
@@ -86,6 +89,6 @@ def text_of(renderable: RenderableType, width: int = 100, color: bool = False) -
 
 
 def padded(text: Text, width: int) -> Text:
-    """`text` itself, made at least `width` cells wide."""
+    """Pad `text` in place to at least `width` cells, and return it."""
     text.pad_right(max(0, width - text.cell_len))
     return text

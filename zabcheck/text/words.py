@@ -1,7 +1,7 @@
-"""How a report says things: an event in the paper's words, and any text made safe for a terminal.
+"""The words of a report: events in the paper's words, and any text made safe for a terminal.
 
-Values come from users and from trace files. Whatever is printed goes through `clean`, so none of them can move the
-cursor, change the reading direction, or fill the screen.
+Values come from users and from trace files. Whatever is printed goes through `clean`, so no value can move the cursor,
+change the reading direction, or fill the screen.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ from invariants import (
 )
 
 LONGEST = 600
-"""The longest text that is shown whole, in characters; no sentence of ours is longer."""
+"""The longest text that is shown whole, in characters; no sentence that zabcheck makes is longer."""
 
 _ASCII = {
     "⟨": "<",
@@ -61,9 +61,9 @@ _ASCII = {
 
 
 def clean(text: str, ascii_only: bool = False, longest: int = LONGEST) -> str:
-    """`text` without anything that a terminal would obey: what cannot be seen is written as an escape, `\\x1b`.
+    """Return `text` without anything that a terminal would obey: what cannot be seen becomes an escape, as `\\x1b`.
 
-    If it is longer than `longest` it loses its middle. With `ascii_only` the paper's notation is transliterated too.
+    A text longer than `longest` loses its middle. With `ascii_only`, the paper's notation is transliterated too.
 
     >>> clean("a\\x1b[31m\\n")
     'a\\\\x1b[31m\\\\n'
@@ -77,12 +77,12 @@ def clean(text: str, ascii_only: bool = False, longest: int = LONGEST) -> str:
 
 
 def as_text(path: str | Path) -> str:
-    """A file's name for JSON; bytes of it that are no UTF-8 become escapes."""
+    """Return a file's name as text for JSON; bytes that are not UTF-8 become escapes."""
     return str(path).encode(errors="backslashreplace").decode()
 
 
 def cut(text: str, longest: int) -> str:
-    """`text` without its middle, if it is longer than `longest`."""
+    """Return `text`, without its middle if it is longer than `longest`."""
     if len(text) <= longest:
         return text
     tail = longest // 3
@@ -98,22 +98,22 @@ def _character(character: str, ascii_only: bool) -> str:
 
 
 def counted(number: int, one: str, several: str) -> str:
-    """ "1 step", "2 steps"."""
+    """Return a number with its noun: "1 step", "2 steps"."""
     return f"{number:,} {one if number == 1 else several}"
 
 
 def name(process: int, incarnation: int = 0) -> str:
-    """A process, and which of its incarnations if it is not the first."""
+    """Return the name of a process, with the incarnation if it is not the first: "p1 (incarnation 2)"."""
     return f"p{process}" + (f" (incarnation {incarnation})" if incarnation else "")
 
 
 def names(processes: Iterable[int]) -> str:
-    """Several processes, as in "p1 p3"."""
+    """Return the names of several processes, as in "p1 p3"."""
     return " ".join(map(name, processes))
 
 
-def said(event: Event) -> str:
-    """What an event is, without its process, in the paper's words."""
+def phrase(event: Event) -> str:
+    """Return an event in the paper's words, without its process: "broadcasts x⟨1,1⟩"."""
     match event:
         case Broadcast():
             return f"broadcasts {event.txn}"
@@ -156,7 +156,7 @@ def said(event: Event) -> str:
 
 
 def sentence(event: Event) -> str:
-    """An event with its process: "p1 broadcasts x⟨1,1⟩ in epoch 1"."""
+    """Return an event in the paper's words, with its process: "p1 broadcasts x⟨1,1⟩ in epoch 1"."""
     who = f"{name(event.process, event.incarnation)} " if isinstance(event, Local) else ""
     epoch = f" in epoch {event.epoch}" if isinstance(event, Broadcast) else ""
-    return f"{who}{said(event)}{epoch}"
+    return f"{who}{phrase(event)}{epoch}"

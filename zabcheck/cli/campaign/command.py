@@ -152,7 +152,7 @@ def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: 
 
 
 def _exit_code(report: CampaignReport) -> int:
-    """Return the exit code. As for a search, violations come first, then code that raised, then what no run exercised."""
+    """Return the exit code, as for a search: violations first, then code that raised, then what was not exercised."""
     [overview] = report.tables.overview
     if overview.violating:
         return VIOLATED
