@@ -10,7 +10,7 @@ import pytest
 from invariants import Local
 from tests.browser.conftest import Opened
 from tests.counterexample.pages import STORIES
-from zabcheck.counterexample.forms.page import LONGEST_ENTRY
+from zabcheck.counterexample.forms.page_data import LONGEST_ENTRY
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Moment, Story, states_after

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from invariants import Crash, Truncate
 from zabcheck.cli.zookeeper.command import story_of
-from zabcheck.counterexample.forms.diagram import stand_alone
 from zabcheck.counterexample.forms.page import page
+from zabcheck.counterexample.forms.svg import to_svg
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Story
@@ -61,7 +61,7 @@ def texts() -> dict[Path, str]:
     head, *rows = next(each for each in paragraphs if each.startswith("Lines ")).splitlines()
     begin, end = (next(number for number, row in enumerate(rows) if word in row) for word in (BEGIN, END))
     run = "```text\n" + "\n".join([head, *rows[begin : end + 1]]) + "\n```\n"
-    told[PICTURE] = stand_alone(decisive(story), labels_by_step(story))
+    told[PICTURE] = to_svg(decisive(story), labels_by_step(story))
     for name, chosen in SHOWN.items():
         block = "```text\n" + "\n\n".join(paragraphs[number] for number in chosen) + "\n```\n"
         document = (ROOT / name).read_text(encoding="utf-8")

@@ -21,6 +21,7 @@ from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format, 
 from zabcheck.cli.files import STDIN, bad_input_for, opened
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.runs import JudgedRuns, is_parquet, judge_parquet
+from zabcheck.cli.tables import render_verdicts
 from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text
 
@@ -133,7 +134,7 @@ def print_judged(console: Console, judged: Judged) -> None:
         if verdict.violation is not None:
             console.print(terminal.render_violation(verdict.violation, places=judged.as_texts()))
             console.print()
-    console.print(terminal.render_verdicts(judged.verdicts))
+    console.print(render_verdicts(judged.verdicts))
     if any(verdict.status == "inconclusive" for verdict in judged.verdicts):
         which = "the trace does" if len(judged.files) == 1 else "one of the files does"
         console.print(f"{which} not end with a complete `end`: what could yet change is left open")

@@ -11,6 +11,7 @@ from invariants import Status, TraceError, Verdict, select
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format
 from zabcheck.cli.files import STDIN
 from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.tables import STATUS_STYLES
 from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text, clean, counted
 
@@ -110,7 +111,7 @@ def _print(console: Console, checked: "CheckedRuns") -> None:
         table.add_column("verdict")
         for name, counts in checked.counts.items():
             [status] = counts
-            table.add_row(name, Text(status, terminal.VERDICTS[status]))
+            table.add_row(name, Text(status, STATUS_STYLES[status]))
     else:
         for status in STATUSES:
             table.add_column(status, justify="right")

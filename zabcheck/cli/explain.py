@@ -19,6 +19,7 @@ from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.runs import is_parquet, open_parquet
+from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.walk import walk
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import exports, terminal
@@ -93,7 +94,7 @@ def explain_(
         console.print(terminal.render(story, quote(schedule)), crop=False)
         if story.violation is None:
             console.print()
-            console.print(terminal.render_verdicts(story.verdicts))
+            console.print(render_verdicts(story.verdicts))
         for path in out:
             print_path(console, f"wrote {path}")
     return exit_code(list(story.verdicts))

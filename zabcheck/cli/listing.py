@@ -10,7 +10,7 @@ from invariants import GROUPS, PROPERTIES
 from zabcheck import schema as schemas
 from zabcheck.cli.commands import OK, Format, Formats, command
 from zabcheck.cli.output import make_console, print_json
-from zabcheck.counterexample.forms import terminal
+from zabcheck.cli.tables import render_catalogue
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.scenarios import SCENARIOS
@@ -61,7 +61,7 @@ def list_(
             },
         )
     else:
-        make_console().print(terminal.render_catalogue(catalogue))
+        make_console().print(render_catalogue(catalogue))
     return OK
 
 

@@ -11,6 +11,7 @@ from zabcheck.cli.check import exit_code
 from zabcheck.cli.commands import BadInput, Format, Formats, ProtocolFailed, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.zookeeper.command import Classpath, Home, Java, found_distribution
 from zabcheck.cli.zookeeper.replay import replay_ensemble
 from zabcheck.counterexample.explain import explain_replay
@@ -71,7 +72,7 @@ def replay_(
         if any(verdict.violation is not None for verdict in replayed.verdicts):
             console.print(terminal.render(explained(replayed, file), quote(str(file))), crop=False)
             console.print()
-        console.print(terminal.render_verdicts(replayed.verdicts))
+        console.print(render_verdicts(replayed.verdicts))
         console.print(f"\n{counted(replayed.steps, 'step', 'steps')}, trace SHA-256 {replayed.sha256}")
         if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
             console.print(f"the schedule is said to violate {schedule.violates}; it does not")

@@ -8,7 +8,7 @@ from invariants import Event, TraceError, Verdict, Violation, select
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput
 from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import print_path
-from zabcheck.counterexample.forms import terminal
+from zabcheck.cli.tables import render_counts, render_runs
 from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ class JudgedRuns(NamedTuple):
         numbers = {
             name: [*(found[status] for status in STATUSES), self.judged[name]] for name, found in self.statuses.items()
         }
-        console.print(terminal.render_counts(("property", *STATUSES, "judged"), numbers))
+        console.print(render_counts(("property", *STATUSES, "judged"), numbers))
         if self.violations:
             console.print()
-            console.print(terminal.render_runs(self.violations[:SHOWN]))
+            console.print(render_runs(self.violations[:SHOWN]))
             if len(self.violations) > SHOWN:
                 console.print(f"and {len(self.violations) - SHOWN:,} more; --format json names all of them")
             console.print("--run N shows what broke in one")

@@ -9,6 +9,7 @@ import typer
 from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.tables import render_verdicts
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.forms.story_json import fields
@@ -57,7 +58,7 @@ def scenario(
         console.print()
         console.print(terminal.render(played.story, quote(str(files[0])) if files else ""), crop=False)
         console.print()
-        console.print(terminal.render_verdicts(played.story.verdicts))
+        console.print(render_verdicts(played.story.verdicts))
         console.print()
         console.print(render_outcome(played.unmet))
         for file in files:

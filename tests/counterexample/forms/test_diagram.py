@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from invariants import Ready
 from tests.counterexample.pages import EVIL, STORIES
 from zabcheck.counterexample.forms import diagram
+from zabcheck.counterexample.forms.diagram_style import DARK, LIGHT
+from zabcheck.counterexample.forms.svg import to_svg
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.text.words import clean, name
 
@@ -19,7 +21,7 @@ each_story = pytest.mark.parametrize("about", STORIES)
 
 def drawn(about: str, *, dark: bool = True) -> Element:
     story = STORIES[about]()
-    return ElementTree.fromstring(diagram.stand_alone(story, labels_by_step(story), dark=dark))
+    return ElementTree.fromstring(to_svg(story, labels_by_step(story), dark=dark))
 
 
 def texts(root: Element, wanted: str) -> list[Element]:
@@ -79,12 +81,12 @@ def test_dark_is_only_there_if_it_is_wanted() -> None:
     """A picture that is to be converted knows no scheme."""
     styles = [[each.text or "" for each in drawn("usual", dark=dark).iter(f"{SVG}style")] for dark in (True, False)]
     assert ["prefers-color-scheme: dark" in style for [style] in styles] == [True, False]
-    assert diagram.LIGHT.keys() == diagram.DARK.keys()
+    assert LIGHT.keys() == DARK.keys()
 
 
 def test_what_a_user_wrote_is_text() -> None:
     story = STORIES["hostile"]()
-    text = diagram.stand_alone(story, labels_by_step(story))
+    text = to_svg(story, labels_by_step(story))
     assert "<script>" not in text
     assert EVIL not in text
     assert not {"\x1b", "\x00", "\r", "\u202e", "\ud800"} & {*text}
@@ -97,7 +99,7 @@ def test_many_marks_at_one_point_take_no_more_room() -> None:
     events = tuple(Ready(1, 0, epoch) for epoch in range(1, 15))
     labels = {(first.step, event): f"W{number}" for number, event in enumerate(events, 1)}
     crowded = replace(story, moments=(replace(first, shown=events), *others))
-    tags = re.findall(r'class="tag"[^>]*>([^<]*)<', diagram.stand_alone(crowded, labels))
+    tags = re.findall(r'class="tag"[^>]*>([^<]*)<', to_svg(crowded, labels))
     assert tags == ["W1…W14"]
 
 

@@ -18,7 +18,8 @@ import pytest
 from invariants import Crash, Halt, Local, Pause, Recover, Wake
 from tests.counterexample.pages import EVIL, IMAGE, MARKUP, STORIES
 from zabcheck.counterexample.forms import diagram
-from zabcheck.counterexample.forms.page import LONGEST_ENTRY, heading, page
+from zabcheck.counterexample.forms.page import heading, page
+from zabcheck.counterexample.forms.page_data import LONGEST_ENTRY
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.pieces import entries_of, labels_by_step, labels_of
 from zabcheck.counterexample.story import Story, states_after

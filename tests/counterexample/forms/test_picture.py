@@ -16,7 +16,9 @@ from msgspec.structs import replace
 
 from tests.counterexample.stories import HOSTILE, broken, scheduled
 from zabcheck.counterexample.forms import diagram, picture
+from zabcheck.counterexample.forms.diagram_style import LIGHT
 from zabcheck.counterexample.forms.picture import to_png
+from zabcheck.counterexample.forms.svg import size, to_svg
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Moment, Story
 
@@ -24,7 +26,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def svg(story: Story) -> ElementTree.Element:
-    return ElementTree.fromstring(diagram.stand_alone(story, labels_by_step(story), dark=False))
+    return ElementTree.fromstring(to_svg(story, labels_by_step(story), dark=False))
 
 
 def pixels(png: bytes) -> Any:
@@ -33,7 +35,7 @@ def pixels(png: bytes) -> Any:
 
 
 def colour(word: str) -> list[float]:
-    return [int(diagram.LIGHT[word][at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    return [int(LIGHT[word][at : at + 2], 16) / 255 for at in (1, 3, 5)]
 
 
 def is_there(area: Any, word: str) -> bool:
@@ -46,7 +48,7 @@ def png() -> bytes:
 
 
 def test_it_is_a_png_of_twice_the_size_of_the_diagram(png: bytes) -> None:
-    width, height = diagram.size(broken(3), labels_by_step(broken(3)))
+    width, height = size(broken(3), labels_by_step(broken(3)))
     root = svg(broken(3))
     assert (root.get("width"), root.get("height")) == (str(width), str(height))
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
@@ -109,7 +111,7 @@ def test_a_hostile_value_is_text_in_the_svg_and_nothing_else() -> None:
 
 
 def test_nothing_in_the_picture_depends_on_what_a_viewer_may_lack() -> None:
-    text = diagram.stand_alone(broken(3), labels_by_step(broken(3)), dark=False)
+    text = to_svg(broken(3), labels_by_step(broken(3)), dark=False)
     for lacking in ("@", "var(", "url(", "href", "transparent", "color-mix"):
         assert lacking not in text
 

@@ -13,8 +13,9 @@ from rich.console import Console
 from invariants import Broadcast, Deliver, Restore, Txn, Violation, Zxid, check
 from tests.counterexample.stories import WIDTHS, broken, golden_file, golden_story, scheduled
 from tests.invariants.builders import A, B, broadcasts, deliveries, whole
+from zabcheck.cli.tables import render_catalogue, render_verdicts
 from zabcheck.counterexample.explain import explain
-from zabcheck.counterexample.forms.terminal import render, render_catalogue, render_verdicts, render_violation, to_text
+from zabcheck.counterexample.forms.terminal import render, render_violation, to_text
 from zabcheck.counterexample.story import Story
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import schedule_of

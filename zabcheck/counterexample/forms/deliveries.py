@@ -1,4 +1,4 @@
-"""Who delivered what: the delivered sequences side by side, and where they clash."""
+"""The table of deliveries: the delivered sequences side by side, and where they differ."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -19,11 +19,11 @@ LONGEST_VALUE = 16
 Actor = tuple[int, int]
 """A process and its incarnation."""
 Delivered = Sequence[tuple[int, int, tuple[Txn, ...]]]
-"""(process, incarnation, what it delivered)."""
+"""The incarnations, each as (process, incarnation, the transactions that it delivered)."""
 
 
 class Cell(Struct, frozen=True):
-    """What an incarnation delivered at a position, if it did; `label` marks an event of the witness."""
+    """What an incarnation delivered at a position, if anything; `label` marks an event of the witness."""
 
     text: str = ""
     label: str | None = None
@@ -31,14 +31,14 @@ class Cell(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """A position: "3", "≠ 3" where the sequences differ first, "…" for what is left out, "never"."""
+    """A position: "3", "≠ 3" where the sequences first differ, "…" for positions left out, or "never"."""
 
     head: str
     cells: tuple[Cell, ...]
     is_wrong: bool = False
 
 
-class Table(Struct, frozen=True):
+class DeliveryTable(Struct, frozen=True):
     """The delivered sequences side by side, a column an incarnation."""
 
     title: str
@@ -46,8 +46,11 @@ class Table(Struct, frozen=True):
     rows: tuple[Row, ...]
 
 
-def table_of(delivered: Delivered, violation: Violation | None) -> Table:
-    """What is in the witness, and what clashes, is marked; of long sequences only what is near that is there."""
+def table_of(delivered: Delivered, violation: Violation | None) -> DeliveryTable:
+    """Make the table, marking the events of the witness and the first difference.
+
+    Of long sequences, it has only the positions near these marks, and the last ones.
+    """
     labels = labels_of(violation)
     sequences = {(process, incarnation): txns for process, incarnation, txns in delivered}
     lacking = _lacking(sequences, labels)
@@ -79,15 +82,15 @@ def table_of(delivered: Delivered, violation: Violation | None) -> Table:
         cells = (Cell(" ".join(map(_short, lacking.get(actor, ()))), is_wrong=True) for actor in actors)
         rows.append(Row("never", tuple(cells), is_wrong=True))
     title = "Delivered" + (", ≠ is the first difference" if clash is not None else "")
-    return Table(title, actors, tuple(rows))
+    return DeliveryTable(title, actors, tuple(rows))
 
 
 def draw_delivered(pen: Pen, delivered: Delivered, violation: Violation | None) -> Iterator[Text]:
-    """A column for each incarnation, a row for each position; what is in the witness, and what clashes, is marked."""
+    """Draw the table: a column for each incarnation, a row for each position; nothing if there are no deliveries."""
     if not delivered:
         return
     table = table_of(delivered, violation)
-    if not table.rows:  # all that there was is a snapshot of what nobody delivered
+    if not table.rows:  # there was only a snapshot of transactions that nobody delivered
         return
     yield Text()
     heads = [pen.write(row.head, RED if row.is_wrong else "") for row in table.rows]
@@ -102,7 +105,7 @@ def _cell(pen: Pen, cell: Cell) -> Text:
 
 
 def _first_difference(sequences: Sequence[Sequence[Txn]]) -> int | None:
-    """The first position at which two processes delivered different transactions."""
+    """Return the first position at which two processes delivered different transactions."""
     longest: Sequence[Txn] = max(sequences, key=len, default=())
     for index in range(len(longest)):
         if any(len(each) > index and each[index] != longest[index] for each in sequences):
@@ -111,7 +114,7 @@ def _first_difference(sequences: Sequence[Sequence[Txn]]) -> int | None:
 
 
 def _worth_showing(length: int, marked: set[int]) -> list[int]:
-    """All positions of short sequences; of long ones those near a marked one, and the last."""
+    """Return the positions to show: all of short sequences; of long ones those near a mark, and near the end."""
     if length <= 4 * CONTEXT:
         return list(range(length))
     near = {near for index in marked | {length - 1} for near in range(index - CONTEXT, index + CONTEXT + 1)}
@@ -124,7 +127,7 @@ def _short(txn: Txn) -> str:
 
 
 def _lacking(sequences: Mapping[Actor, Sequence[Txn]], labels: Iterable[Event]) -> dict[Actor, list[Txn]]:
-    """What others delivered in the witness, and a process that the witness names did not, nor was it its own."""
+    """Return what an incarnation of the witness lacks: transactions that others delivered and it did not broadcast."""
     delivered = dict.fromkeys(event.txn for event in labels if isinstance(event, Deliver))
     broadcast = {((event.process, event.incarnation), event.txn) for event in labels if isinstance(event, Broadcast)}
     lacking = {}
@@ -137,7 +140,7 @@ def _lacking(sequences: Mapping[Actor, Sequence[Txn]], labels: Iterable[Event]) 
 
 
 def _side_by_side(pen: Pen, heads: Sequence[Text], rows: Sequence[Sequence[Text]]) -> Iterator[Text]:
-    """Columns of one width, as many as there is room for; the others below them. The first row has their titles."""
+    """Draw columns of one width, as many as fit side by side, the others below. The first row has the titles."""
     margin = max(cell_len(head.plain) for head in heads) + 2
     width = min(max(1, pen.width - margin), max(cell.cell_len for row in rows for cell in row))
     at_once = max(1, (pen.width - margin + 3) // (width + 3))

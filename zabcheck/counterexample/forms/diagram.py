@@ -1,18 +1,17 @@
 """The space-time diagram of a run, as SVG: time runs down, a lane a process, a row a step.
 
-What is in a lane: the line of the process, dashed while it is down; a band for each epoch that it takes part in; a
-point for each step that it made, with a sign for what the outside saw of it. Between lanes: the way of each message,
-and what happened to the links. After the space-time diagrams of Lamport ("Time, clocks, and the ordering of events in
-a distributed system", 1978), turned so that a long run scrolls.
+A lane has the line of the process, dashed while it is down; a band for each epoch in which it takes part; and a point
+for each of its steps, with a sign for what the outside saw. Between the lanes are the ways of the messages, and what
+happened to the links. These are the space-time diagrams of Lamport ("Time, clocks, and the ordering of events in a
+distributed system", 1978), turned so that a long run scrolls.
 
-Elements carry classes, not colours: `STYLE` gives them, for light and for dark. Those that belong to a step have
-`data-s` (its number) and `data-p` (the process), messages also a class for their kind, so that a page can mark them.
-Everything is drawn in O(steps + messages), and the same run gives the same bytes.
+Elements carry classes, not colours, which `diagram_style` gives them. Elements that belong to a step have `data-s` (the
+number of the step) and `data-p` (the process), and messages have a class for their kind, so that a page can mark them.
+Drawing takes O(steps + messages), and the same run gives the same bytes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from unicodedata import east_asian_width
 
 from msgspec import Struct
 
@@ -40,7 +39,7 @@ from invariants import (
     Txn,
     Wake,
 )
-from zabcheck.counterexample.pieces import Labels, entries_of
+from zabcheck.counterexample.pieces import Labels
 from zabcheck.counterexample.story import Flight, Moment, Story
 from zabcheck.text.words import clean, name
 
@@ -51,71 +50,24 @@ NUMBERS = 40
 """The width that the numbers of the steps take."""
 BAND = 16
 TAGS = 54
-"""Left of the first lane's line, for the marks of the witness."""
+"""The room left of the first lane's line, for the marks of the witness."""
 MOST_ROOM = 130
 HUES = 6
-"""How many epochs have different colours; then these begin again."""
+"""The number of colours for epochs; after that many epochs they repeat."""
 LONGEST_LABEL = 12
-LONGEST_TEXT = 110
-
-STYLE = """
-.lane { stroke: LINE; stroke-width: 1.5; } .lane.down { stroke-dasharray: 2 4; stroke: FAINT; }
-.band { opacity: .22; } .e0 { fill: #2f7ed8; } .e1 { fill: #e08a1e; } .e2 { fill: #3a9d5d; } .e3 { fill: #b04fc4; }
-.e4 { fill: #c9a400; } .e5 { fill: #1ba3a8; }
-.epoch { fill: SOFT; text-anchor: end; } .number { font-size: 11px; fill: SOFT; text-anchor: end; }
-.head { font-weight: 600; text-anchor: middle; fill: INK; }
-.flight { stroke: SOFT; stroke-width: 1.2; fill: none; } .tip { fill: SOFT; }
-.flight.lost, .flight.open { stroke-dasharray: 4 3; } .x { stroke: BAD; stroke-width: 2; fill: none; }
-.link { stroke: BAD; stroke-width: 2; stroke-dasharray: 1 4; stroke-linecap: round; } .link.mend { stroke: GOOD; }
-.dot { fill: INK; } .sign.txn { fill: GOOD; } .sign.ready { fill: SOFT; }
-.sign.bad { fill: none; stroke: BAD; stroke-width: 2.5; }
-.label, .tag, .epoch { font-size: 11px; stroke: PAPER; stroke-width: 3px; paint-order: stroke; }
-.label { fill: INK; } .tag { font-weight: 700; fill: BAD; text-anchor: end; }
-.ring { fill: none; stroke: BAD; stroke-width: 2; } .hit { fill: none; pointer-events: all; }
-.edge { stroke: SOFT; stroke-width: 1.4; fill: none; } .edge.marked { stroke: BAD; stroke-width: 2.5; }
-.edge.missing { stroke-dasharray: 6 4; } .tip.marked { fill: BAD; }
-.node { fill: INK; } .node.never { fill: PAPER; stroke: BAD; stroke-width: 2; stroke-dasharray: 3 2; }
-.say { fill: INK; } .say.never { fill: BAD; }
-"""
-"""Words in capitals stand for colours."""
-LIGHT = {
-    "INK": "#1b1f24",
-    "SOFT": "#57606a",
-    "FAINT": "#8a929b",
-    "LINE": "#8a929b",
-    "PAPER": "#ffffff",
-    "GOOD": "#116329",
-    "BAD": "#b3261e",
-}
-DARK = {
-    "INK": "#e4e7ea",
-    "SOFT": "#a4adb6",
-    "FAINT": "#7b848d",
-    "LINE": "#7b848d",
-    "PAPER": "#14171a",
-    "GOOD": "#6fce8b",
-    "BAD": "#ff8a80",
-}
-
-
-def style(colours: Mapping[str, str]) -> str:
-    """`STYLE` in these colours."""
-    text = STYLE
-    for word, colour in colours.items():
-        text = text.replace(f" {word};", f" {colour};")
-    return text
+"""The longest value beside a point, in characters."""
 
 
 class Lanes(Struct, frozen=True):
-    """Where things are, in pixels."""
+    """The layout of the lanes, in pixels."""
 
     processes: int
     rows: Mapping[int, int]
     """The row of each step, by its number."""
     width: int
-    """Of a lane."""
+    """The width of a lane."""
     room: int
-    """Right of the last lane's line, for what stands beside its points."""
+    """The room right of the last lane's line, for the texts beside its points."""
 
     @classmethod
     def of(cls, story: Story) -> "Lanes":
@@ -128,13 +80,13 @@ class Lanes(Struct, frozen=True):
         return max(self.width / 2, TAGS) + (process - 1) * self.width
 
     def y(self, step: int | None) -> float:
-        """Of a step; of none, and of one that is not shown, the end of the run."""
+        """Return the height of a step; the end of the run for None, and for a step that is not shown."""
         row = self.rows.get(step, len(self.rows)) if step is not None else len(self.rows)
         return HEAD + (row + 0.5) * ROW
 
     @property
     def across(self) -> int:
-        """Of all lanes, with what stands beside them."""
+        """The width of all lanes, with the texts beside the last one."""
         return round(self.x(self.processes)) + self.room
 
     @property
@@ -143,7 +95,7 @@ class Lanes(Struct, frozen=True):
 
 
 def heads(lanes: Lanes) -> str:
-    """The names of the processes, above their lanes."""
+    """Draw the names of the processes, above their lanes."""
     return "\n".join(
         f'<text class="head" x="{lanes.x(process):g}" y="{HEAD - 14}">{name(process)}</text>'
         for process in range(1, lanes.processes + 1)
@@ -151,9 +103,9 @@ def heads(lanes: Lanes) -> str:
 
 
 def draw(story: Story, labels: Labels, kinds: Mapping[str, str]) -> str:
-    """What is in the lanes, without their heads, and without numbers and texts of the steps.
+    """Draw what is in and between the lanes, without their heads, and without the numbers and texts of the steps.
 
-    `kinds` has a class for each kind of message.
+    `kinds` gives the class of each kind of message.
     """
     lanes = Lanes.of(story)
     processes = range(1, story.processes + 1)
@@ -167,54 +119,6 @@ def draw(story: Story, labels: Labels, kinds: Mapping[str, str]) -> str:
     return "\n".join(parts)
 
 
-def stand_alone(story: Story, labels: Labels, *, dark: bool = True) -> str:
-    """The diagram as an SVG file, each step with its text. With `dark`, dark where the reader's system is."""
-    lanes = Lanes.of(story)
-    texts = [(moment, _row_text(moment, labels)) for moment in story.moments]
-    width, height = size(story, labels)
-    title = story.violation.property + " is violated" if story.violation is not None else story.protocol
-    schemes = style(LIGHT) + (
-        f"@media (prefers-color-scheme: dark) {{ {style(DARK)} .paper {{ fill: #14171a; }} }}" if dark else ""
-    )
-    rows = "".join(
-        f'<text class="number" x="{NUMBERS - 8}" y="{lanes.y(moment.step) + 4:g}">{moment.step}</text>'
-        f'<text class="said" xml:space="preserve" x="{NUMBERS + lanes.across + 20}" y="{lanes.y(moment.step) + 4:g}">'
-        f"{_text(text)}</text>\n"
-        for moment, text in texts
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'font-family="DejaVu Sans, system-ui, sans-serif" font-size="13">\n'
-        f"<title>{_text(title)}</title>\n"
-        f"<style>.paper {{ fill: #ffffff; }} .said {{ font-size: 12px; fill: #57606a; }}\n{schemes}</style>\n"
-        f'<rect class="paper" width="{width}" height="{height}"/>\n{rows}'
-        f'<g transform="translate({NUMBERS} 0)">\n{heads(lanes)}\n{draw(story, labels, {})}\n</g>\n</svg>\n'
-    )
-
-
-def size(story: Story, labels: Labels) -> tuple[int, int]:
-    """The width and the height that `stand_alone` has, in pixels."""
-    lanes = Lanes.of(story)
-    longest = max((_breadth(_row_text(moment, labels)) for moment in story.moments), default=0)
-    return NUMBERS + lanes.across + 24 + longest + 12, lanes.height + 24
-
-
-def _breadth(text: str) -> int:
-    """About how many pixels a text of a row takes, rather too many: how many it does is for the font to say."""
-    return sum(12 if east_asian_width(each) in "WF" else 9 if each.isupper() else 7 for each in text)
-
-
-def _row_text(moment: Moment, labels: Labels) -> str:
-    """All that is said of a step, in one line."""
-    said = []
-    for entry in entries_of(moment, labels):
-        texts = [piece.text if piece.label is None else f"{piece.text} ◀{piece.label}" for piece in entry.pieces]
-        if entry.process is not None and (entry.process != moment.process):
-            texts = [f"{name(entry.process)}: {text}" for text in texts]
-        said += texts
-    return clean("  ".join(said), longest=LONGEST_TEXT)
-
-
 # The line of a process, and its epochs.
 
 
@@ -223,7 +127,7 @@ def _lane(story: Story, lanes: Lanes, process: int) -> Iterator[str]:
     for top, bottom, epoch in _epochs(story, lanes, process):
         size = f'width="{BAND}" height="{bottom - top:g}"'
         yield f'<rect class="band e{epoch % HUES}" x="{x - BAND / 2:g}" y="{top:g}" {size}/>'
-    for top, bottom, up in _lives(story, lanes, process):
+    for top, bottom, up in _up_times(story, lanes, process):
         yield f'<line class="lane{"" if up else " down"}" x1="{x:g}" y1="{top:g}" x2="{x:g}" y2="{bottom:g}"/>'
 
 
@@ -234,7 +138,7 @@ def _epoch_names(story: Story, lanes: Lanes, process: int) -> Iterator[str]:
 
 
 def _epochs(story: Story, lanes: Lanes, process: int) -> Iterator[tuple[float, float, int]]:
-    """From where to where the process takes part in which epoch: the latest that it has promised, or was seen in."""
+    """Yield top, bottom and epoch of each band: the latest epoch that the process promised, or in which it was seen."""
     current, since = 0, float(HEAD)
     for moment in story.moments:
         y = lanes.y(moment.step)
@@ -263,7 +167,7 @@ def _epoch_of(event: Event, process: int) -> int:
             return 0
 
 
-def _lives(story: Story, lanes: Lanes, process: int) -> Iterator[tuple[float, float, bool]]:
+def _up_times(story: Story, lanes: Lanes, process: int) -> Iterator[tuple[float, float, bool]]:
     up, since = True, float(HEAD - 6)
     for moment in story.moments:
         for event in moment.shown:
@@ -280,7 +184,7 @@ def _lives(story: Story, lanes: Lanes, process: int) -> Iterator[tuple[float, fl
 
 
 def _flight(lanes: Lanes, flight: Flight, kinds: Mapping[str, str]) -> Iterator[str]:
-    """An arrow from where it was sent to where it was handled; a cross where it was lost."""
+    """Draw a message: an arrow from where it was sent to where it was handled, or a cross where it was lost."""
     if flight.sender == flight.to or max(flight.sender, flight.to) > lanes.processes:
         return
     x1, x2 = lanes.x(flight.sender), lanes.x(flight.to)
@@ -289,14 +193,14 @@ def _flight(lanes: Lanes, flight: Flight, kinds: Mapping[str, str]) -> Iterator[
     y2 = lanes.y(flight.received if arrived else flight.lost)
     kind = kinds.get(flight.kind, "")
     data = f' data-s="{flight.sent or 0}" data-p="{flight.sender}" data-r="{flight.received or 0}" data-q="{flight.to}"'
-    if not arrived:  # it got somewhere between the two
+    if not arrived:  # it got as far as some point between the two lanes
         x2, y2 = x1 + (x2 - x1) * 0.62, y1 + (min(y2, y1 + 3 * ROW) - y1) * 0.62
-    reach = 7.0 if arrived else 0.0  # short of the point
+    reach = 7.0 if arrived else 0.0  # how far from the receiver's point the arrow ends
     length = max(1.0, ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5)
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
     ex, ey = x2 - dx * reach, y2 - dy * reach
     state = "" if arrived else " lost" if flight.lost is not None else " open"
-    title = f"<title>{_text(f'{name(flight.sender)} → {name(flight.to)} {flight.name}')}</title>"
+    title = f"<title>{escaped(f'{name(flight.sender)} → {name(flight.to)} {flight.name}')}</title>"
     end = (
         f'<path class="tip" d="M{ex:.1f} {ey:.1f}L{ex - 7 * dx - 3 * dy:.1f} {ey - 7 * dy + 3 * dx:.1f}'
         f'L{ex - 7 * dx + 3 * dy:.1f} {ey - 7 * dy - 3 * dx:.1f}z"/>'
@@ -310,7 +214,7 @@ def _flight(lanes: Lanes, flight: Flight, kinds: Mapping[str, str]) -> Iterator[
 
 
 def _links(lanes: Lanes, moment: Moment) -> Iterator[str]:
-    """What happened to a link, between its two lanes."""
+    """Draw what happened to links, each between its two lanes."""
     for event in moment.shown:
         if isinstance(event, Cut | Mend | Stall | Hold) and max(event.sender, event.receiver) <= lanes.processes:
             y = lanes.y(moment.step)
@@ -326,14 +230,14 @@ def _links(lanes: Lanes, moment: Moment) -> Iterator[str]:
 
 
 def processes_of(moment: Moment) -> tuple[int, ...]:
-    """The processes that took part in a step, the one that moved first."""
+    """Return the processes that took part in a step; the one that made the step comes first."""
     moved = [moment.process] if moment.process is not None else []
     seen = [event.process for event in moment.shown if isinstance(event, Local)]
     return tuple(dict.fromkeys((*moved, *seen, *moment.changes)))
 
 
 def _points(lanes: Lanes, moment: Moment, labels: Labels) -> Iterator[str]:
-    """A point for each process that took part in the step."""
+    """Draw a point for each process that took part in the step."""
     for process in processes_of(moment):
         if process <= lanes.processes:
             yield _point(lanes, moment.step, process, _of(moment, process), labels)
@@ -355,12 +259,12 @@ def _point(lanes: Lanes, step: int, process: int, events: Sequence[Event], label
     text = _label(events)
     if text:
         beside = x + (13 if marks else 8) + 11 * max(0, len(signs) - 1)
-        parts.append(f'<text class="label" x="{beside:g}" y="{y + 4:g}">{_text(text)}</text>')
+        parts.append(f'<text class="label" x="{beside:g}" y="{y + 4:g}">{escaped(text)}</text>')
     if marks:
         parts.append(f'<circle class="ring" cx="{x:g}" cy="{y:g}" r="9"/>')
         tag = " ".join(marks) if len(marks) < 3 else f"{marks[0]}…{marks[-1]}"
         parts.append(f'<text class="tag" x="{x - 12:g}" y="{y + 4:g}">{tag}</text>')
-    parts.append(f'<circle class="hit" cx="{x:g}" cy="{y:g}" r="12"/>')  # above the others: what a finger hits
+    parts.append(f'<circle class="hit" cx="{x:g}" cy="{y:g}" r="12"/>')  # on top: what a finger hits
     return f'<g class="pt" data-s="{step}" data-p="{process}">{"".join(parts)}</g>'
 
 
@@ -394,7 +298,7 @@ def _sign(event: Event) -> str | None:
 
 
 def _label(events: Iterable[Event]) -> str:
-    """The transactions that are broadcast or delivered; the first, and how many more."""
+    """Return the label of a point: the first transaction that is broadcast or delivered, and how many more."""
     txns = list(dict.fromkeys(event.txn for event in events if isinstance(event, Broadcast | Deliver)))
     if not txns:
         return next((f"ready({event.epoch})" for event in events if isinstance(event, Ready)), "")
@@ -406,5 +310,5 @@ def _short(txn: Txn) -> str:
     return f"{value}{txn.zxid}"
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     return escape(clean(text))

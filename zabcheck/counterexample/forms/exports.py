@@ -1,31 +1,33 @@
-"""The forms in which a counterexample can be written to a file, by the suffix of its name."""
+"""The forms in which a counterexample can be written to a file, by the suffix of the file's name."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from zabcheck.counterexample.forms import diagram, page, terminal
+from zabcheck.counterexample.forms import page, terminal
 from zabcheck.counterexample.forms.mermaid import to_mermaid
 from zabcheck.counterexample.forms.picture import to_png
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.forms.shiviz import to_shiviz
 from zabcheck.counterexample.forms.story_json import to_json
+from zabcheck.counterexample.forms.svg import to_svg
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Story
 
 TEXT_WIDTH = 120
-"""Of what is saved as text, and the least width of what is printed into a pipe, in columns."""
+"""The width of saved text, and the least width of text printed into a pipe, in columns."""
 
 
 class Form(NamedTuple):
-    """`make(story, schedule)` gives the content of the file; `schedule` is the name of that of the schedule.
+    """A form of counterexample, described by `what`.
 
-    ValueError if this story cannot be told in this form, ImportError if a library for it is not installed.
+    `make(story, schedule)` gives the content of the file; `schedule` is the name of the schedule's file. ValueError if
+    the story cannot be shown in this form, ImportError if a library for it is not installed.
     """
 
     what: str
     make: Callable[[Story, str], bytes]
     has_graph: bool = False
-    """Whether it holds the graph of the witness, which takes some four kilobytes an event while it is made."""
+    """Whether the form has the graph of the witness, which takes some four kilobytes an event while it is made."""
 
 
 def _graphml(story: Story, _: str) -> bytes:
@@ -46,7 +48,7 @@ def _dot(story: Story, _: str) -> bytes:
 FORMS: Mapping[str, Form] = {
     ".html": Form("a page to step through", lambda story, schedule: page.page(story, schedule).encode(), True),
     ".txt": Form("what is printed", lambda story, name: terminal.to_text(story, TEXT_WIDTH, file=name).encode()),
-    ".svg": Form("the space-time diagram", lambda story, _: diagram.stand_alone(story, labels_by_step(story)).encode()),
+    ".svg": Form("the space-time diagram", lambda story, _: to_svg(story, labels_by_step(story)).encode()),
     ".png": Form("the same as a picture; needs the extra `png`", lambda story, _: to_png(story, labels_by_step(story))),
     ".mmd": Form("the same for Mermaid", lambda story, _: to_mermaid(story, labels_by_step(story)).encode()),
     ".log": Form(

@@ -1,4 +1,4 @@
-"""The index of a gallery: one line for each counterexample, with a link to its page. It stands alone like any page."""
+"""The index of a gallery: an item for each counterexample, with a link to its page."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ h2 { font-size: 1.05rem; margin: 0; } li p { margin: 0; } .wrong { color: var(--
 
 
 class Exhibit(Struct, frozen=True):
-    """A counterexample of the gallery, and the name of the file with its page."""
+    """A counterexample in the gallery, and the name of its page's file."""
 
     name: str
     file: str
@@ -28,7 +28,7 @@ class Exhibit(Struct, frozen=True):
 
 
 def index(title: str, about: str, exhibits: Iterable[Exhibit]) -> str:
-    """The page; `about` is what stands above the list."""
+    """Return the page of the index; `about` is the text above the list."""
     items = "".join(map(_item, exhibits))
     body = f"<header>\n<h1>{text(title)}</h1>\n<p>{text(about)}</p>\n</header>\n<main>\n<ol>\n{items}</ol>\n</main>\n"
     return document(title, _STYLE, body)

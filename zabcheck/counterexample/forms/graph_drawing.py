@@ -1,7 +1,7 @@
 """The PO-causality graph of a counterexample as SVG, and in words.
 
-It looks like the space-time diagram: a lane a process, a row a node, in the order of the trace. What never happened
-stands where the mark says that it is missing: before what it must precede, or after what it has to follow.
+It looks like the space-time diagram: a lane for each process, a row for each node, in the order of the trace. An event
+that never happened stands where it is missing: before what it must precede, or after what it has to follow.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from zabcheck.text.words import name
 
 LANE = 74
 HEIGHT = 30
-"""Of a row, in pixels."""
+"""The height of a row, in pixels."""
 NOBODY = 0
-"""Stands for a process where nobody did it."""
+"""Stands for the process of an event that nobody showed."""
 
 
 def draw_graph(graph: nx.DiGraph, story: Story) -> str:
-    """An SVG without a background, in the classes of the diagram."""
+    """Draw the graph as SVG, without a background, in the classes of the diagram."""
     order = in_order(graph)
     processes = sorted({_process(graph, node) for node in order})
     x = {process: (number + 0.5) * LANE for number, process in enumerate(processes)}
@@ -49,7 +49,7 @@ def draw_graph(graph: nx.DiGraph, story: Story) -> str:
 
 
 def in_words(graph: nx.DiGraph, story: Story) -> Iterator[str]:
-    """A line for each marked edge, then one for each other edge."""
+    """Yield a line for each marked edge, then a line for each other edge."""
     edges = sorted(graph.edges(data=True), key=lambda edge: "mark" not in edge[2])
     for first, second, data in edges:
         mark = f", {data['mark']}: {data['why']}" if "mark" in data else ""
@@ -57,7 +57,7 @@ def in_words(graph: nx.DiGraph, story: Story) -> Iterator[str]:
 
 
 def in_order(graph: nx.DiGraph) -> list[Any]:
-    """The nodes in the order of the trace; what never happened beside what it is missing for."""
+    """Return the nodes in the order of the trace; events that never happened stand beside those that need them."""
 
     def position(node: Any) -> tuple[float, str]:
         data = graph.nodes[node]
@@ -77,7 +77,7 @@ def _process(graph: nx.DiGraph, node: Any) -> int:
 
 
 def _said(graph: nx.DiGraph, node: Any, story: Story) -> str:
-    """Its mark in the witness, its step, and what it is."""
+    """Return the text of a node: its mark in the witness, its step, and its event."""
     data = graph.nodes[node]
     mark = f"◀{data['witness']} " if "witness" in data else ""
     if data.get("never"):
@@ -96,7 +96,7 @@ def _node(place: tuple[float, float], data: dict[str, Any]) -> str:
 
 
 def _edge(begin: tuple[float, float], end: tuple[float, float], data: dict[str, Any]) -> str:
-    """An arrow; a bow where it would run along a lane past other nodes."""
+    """Draw an arrow; it is bent if it would run along a lane past other nodes."""
     (x1, y1), (x2, y2) = begin, end
     mark = f" marked {data['mark']}" if "mark" in data else ""
     bow = 26.0 if x1 == x2 and abs(y2 - y1) > HEIGHT else 0.0

@@ -1,8 +1,9 @@
 """A graph as a file for other programs: GraphML for yEd, Gephi or networkx, and DOT for Graphviz.
 
-Any directed graph will do whose nodes are numbers or names, and its attributes texts, numbers and truth values. Some
-attributes say how DOT draws it: of a node its `label`, its `process` (all of one process stand in one frame), its
-`witness` ("W1") and `never` (it is not in the run); of an edge its `rule`, `why`, and `mark`: "broken" or "missing".
+Any directed graph will do if its nodes are numbers or names, and its attributes strings, numbers and truth values. Some
+attributes decide how DOT draws the graph: of a node the `label`, the `process` (the nodes of a process stand in one
+frame), the `witness` ("W1") and `never` (the event is not in the run); of an edge the `rule`, `why`, and `mark`, which
+is "broken" or "missing".
 """
 
 from collections.abc import Mapping
@@ -19,20 +20,20 @@ MARKS = {
     "broken": {"color": BAD, "style": "bold"},
     "missing": {"color": BAD, "style": "dashed"},
 }
-"""How an edge with such a mark is drawn."""
+"""How an edge is drawn, by its mark."""
 
 
 def to_graphml(graph: nx.DiGraph) -> bytes:
-    """The graph with all its attributes; what XML cannot hold in a text is written as an escape, `\\x1b`.
+    """Return the graph with all its attributes. Characters that XML cannot hold are written as escapes, as `\\x1b`.
 
-    An attribute that is None or an empty text is left out.
+    An attribute that is None or an empty string is left out.
     """
     safe = nx.DiGraph()
     safe.graph.update(_safe(graph.graph))
     safe.add_nodes_from((node, _safe(attributes)) for node, attributes in graph.nodes(data=True))
     safe.add_edges_from((start, end, _safe(attributes)) for start, end, attributes in graph.edges(data=True))
     file = BytesIO()
-    nx.write_graphml_xml(safe, file)  # not write_graphml: with lxml on the machine that gives other bytes
+    nx.write_graphml_xml(safe, file)  # not write_graphml, which gives other bytes if lxml is installed
     return file.getvalue()
 
 
@@ -45,7 +46,7 @@ def _safe(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_dot(graph: nx.DiGraph) -> str:
-    """The graph for Graphviz: time runs down, a frame a process."""
+    """Return the graph for Graphviz: time runs down, and each process has a frame."""
     frames: dict[int | None, list[Any]] = {}
     for node, process in graph.nodes(data="process"):
         frames.setdefault(process, []).append(node)
@@ -94,6 +95,6 @@ def _attributes(attributes: Mapping[str, str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of DOT. Graphviz would read a backslash as the begin of an escape, and `&` as that of an entity."""
+    """Return a DOT string. Graphviz would take a backslash for an escape, and `&` for an entity."""
     escaped = clean(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

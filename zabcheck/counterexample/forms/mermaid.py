@@ -1,11 +1,12 @@
-"""A run as a Mermaid sequence diagram, which GitHub and many wikis draw where it stands in a text.
+"""A run as a Mermaid sequence diagram, which GitHub and many wikis draw within a text.
 
-A message is drawn when it is handled, or lost (a cross); what was still under way at the end stands there, dotted. What
-the outside saw, and what befell a process or the network, are notes. Every line says its step.
+A message is drawn at the step that handles or loses it (then with a cross); messages that were still under way are
+drawn at the end, dotted. What the outside saw, and what befell a process or the network, are notes. Every line has the
+number of its step.
 
-A text from outside may hold what Mermaid reads as its own: so all but letters, digits and a few signs is written as a
-character code, `#59;` (https://mermaid.js.org/syntax/sequenceDiagram.html). Unless it is configured otherwise, Mermaid
-refuses a diagram of more than 50,000 characters; that is a run of about a thousand steps.
+Text from outside may contain Mermaid's own syntax. So everything but letters, digits and a few signs is written as a
+character code, as `#59;` (https://mermaid.js.org/syntax/sequenceDiagram.html). By default Mermaid refuses a diagram of
+more than 50,000 characters, which is a run of about a thousand steps.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,13 +18,13 @@ from zabcheck.text.words import clean, name
 
 LONGEST_TEXT = 160
 NOTED: tuple[Tone, ...] = ("action", "fault", "event", "txn", "witness")
-"""What a note tells; changes of variables and what was sent stay out."""
+"""What goes into a note; changes of variables and sent messages stay out."""
 PLAIN = frozenset(" ()[]/.,=+-_'⟨⟩→←⊥−×◀…")
-"""What is written as it is, besides letters and digits."""
+"""The characters that are written as they are, besides letters and digits."""
 
 
 def to_mermaid(story: Story, labels: Labels) -> str:
-    """The diagram, to stand in a block of code that is marked as `mermaid`."""
+    """Return the diagram, to be put into a code block marked as `mermaid`."""
     received: dict[int, list[Flight]] = {}
     for flight in story.flights:
         if flight.received is not None:
@@ -57,7 +58,7 @@ def _is_noted(tone: Tone, moment: Moment) -> bool:
 
 
 def _over(story: Story, moment: Moment) -> str:
-    """The two ends of the link that it was about, or everybody."""
+    """Return what a note stands over: the two ends of the link that changed, or all processes."""
     ends: set[int] = set()
     for event in moment.shown:
         if isinstance(event, Cut | Mend | Stall | Hold | Overtake):

@@ -1,19 +1,20 @@
 """A counterexample as one HTML page that stands alone: what went wrong, and the run to step through.
 
-Nothing is loaded from anywhere. The markup holds all that is told; the script (page.js) only moves through it, so the
-page can be read, also aloud, without it. It is well-formed XML, follows the reader's choice of light or dark, and fits
-a phone. Every text is cleaned and escaped. The same story gives the same bytes.
+The page loads nothing. Its markup has everything; the script (page.js) only moves through it, so the page can be read,
+also by a screen reader, without the script. The page is well-formed XML, follows the reader's choice of light or dark,
+and fits a phone. Every text is cleaned and escaped. The same story gives the same bytes.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
 
-from invariants import Broadcast, Deliver, Txn
 from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.deliveries import table_of
+from zabcheck.counterexample.forms.diagram_style import LIGHT, style
+from zabcheck.counterexample.forms.page_data import data, states_of
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.forms.terminal import LONGEST_DONE, PAPERS
 from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, entries_of, labels_by_step, labels_of
@@ -21,15 +22,13 @@ from zabcheck.counterexample.story import Moment, Story
 from zabcheck.text.html import document, text
 from zabcheck.text.words import LONGEST, clean, counted, cut, name, sentence
 
-LONGEST_ENTRY = 200
-"""The longest value of a variable that is shown whole, in characters."""
 MOST_DONE = 40
-"""A longer list of what was done is folded at first."""
-COLOURS = {word: f"var(--{word.lower()})" for word in diagram.LIGHT}
+"""A longer list of what was done to an ensemble is folded at first."""
+COLOURS = {word: f"var(--{word.lower()})" for word in LIGHT}
 
 
 def page(story: Story, file: str = "FILE") -> str:
-    """The whole page; `file` is the name of the schedule."""
+    """Return the whole page; `file` is the name of the schedule's file."""
     labels = labels_by_step(story)
     title = heading(story)
     fine = "" if story.violation is not None or story.raised is not None else ' class="fine"'
@@ -43,15 +42,15 @@ def page(story: Story, file: str = "FILE") -> str:
             _delivered(story),
             _again(story, file),
             "</main>\n",
-            f'<script type="application/json" id="data">{_data(story, labels)}</script>\n' if story.moments else "",
+            f'<script type="application/json" id="data">{data(story, labels)}</script>\n' if story.moments else "",
         )
     )
-    style = _resource("page.css") + diagram.style(COLOURS) + _filters(story)
-    return document(title, style, body, _resource("page.js") if story.moments or story.schedule else "")
+    styles = _resource("page.css") + style(COLOURS) + _filters(story)
+    return document(title, styles, body, _resource("page.js") if story.moments or story.schedule else "")
 
 
 def heading(story: Story) -> str:
-    """What it is about, in a few words."""
+    """Return what the story is about, in a few words."""
     if story.raised is not None:
         return "the protocol's own code raised an exception"
     return "no property is violated" if story.violation is None else f"{story.violation.property} is violated"
@@ -95,7 +94,7 @@ def _witness(story: Story) -> str:
 
 
 def _brief(words: str) -> str:
-    """Each word without its middle if it is long: values that a user broadcasts may have any length."""
+    """Cut the middle out of long words: values that a user broadcasts may have any length."""
     return " ".join(cut(word, LONGEST_PIECE) for word in words.split(" "))
 
 
@@ -125,7 +124,7 @@ def _fact(term: str, *lines: str) -> str:
 
 
 def _done(story: Story) -> str:
-    """What was done to a real ensemble."""
+    """Draw the section on what was done to a real ensemble; "" for any other run."""
     if not story.done:
         return ""
     lines = "".join(f"<dt>{text(when)}</dt><dd>{text(what, LONGEST_DONE)}</dd>\n" for when, what in story.done)
@@ -141,7 +140,7 @@ def _done(story: Story) -> str:
 
 
 def _kinds(story: Story) -> Mapping[str, str]:
-    """A class for each kind of message, in the order in which they first come."""
+    """Return a class for each kind of message, in the order in which the kinds first occur."""
     return {kind: f"k{number}" for number, kind in enumerate(dict.fromkeys(flight.kind for flight in story.flights))}
 
 
@@ -203,7 +202,7 @@ point shows what happened before it.{_legend(story)}</p></details>
 
 
 def _time(story: Story) -> str:
-    """What it means that one row is below another."""
+    """Return what it means that one row is below another."""
     if story.is_ordered:
         return "Time runs down."
     return "Down a lane time runs; of two processes nothing but their messages and deliveries tells which was earlier."
@@ -234,8 +233,8 @@ def _step(moment: Moment, labels: Labels, lanes: diagram.Lanes) -> str:
 
 
 def _state(story: Story) -> str:
-    """An empty table: a row a variable, a column a process; the script fills it in."""
-    variables = list(dict.fromkeys(variable for state in _states(story).values() for variable in state))
+    """Draw an empty table, a row for each variable and a column for each process; the script fills it in."""
+    variables = list(dict.fromkeys(variable for state in states_of(story).values() for variable in state))
     heads = "".join(f'<th scope="col">{name(process)}</th>' for process in story.initial)
     rows = "".join(
         f'<tr data-variable="{text(clean(variable))}"><th scope="row">{text(variable) or "does"}</th>'
@@ -248,74 +247,11 @@ def _state(story: Story) -> str:
     )
 
 
-def _states(story: Story) -> dict[int, dict[str, str | tuple[str, ...]]]:
-    """The variables that each process has at the start, and those that it has only later, empty."""
-    states = {process: dict(state) for process, state in story.initial.items()}
-    for moment in story.moments:
-        for process, changes in moment.changes.items():
-            for change in changes:
-                states[process].setdefault(change.variable, () if change.is_sequence else "")
-    return states
-
-
-def _data(story: Story, labels: Labels) -> str:
-    """What the script needs, as JSON that is safe within a page."""
-    shown = {moment.step for moment in story.moments}
-    document = {
-        "unit": story.unit,
-        "steps": [moment.step for moment in story.moments],
-        "movers": [moment.process for moment in story.moments],
-        "points": [list(diagram.processes_of(moment)) for moment in story.moments],
-        "initial": [
-            [process, [[clean(v), _value(x)] for v, x in state.items()]] for process, state in _states(story).items()
-        ],
-        "changes": [
-            [
-                [process, clean(change.variable), _value(change.removed), _value(change.added), change.is_sequence]
-                for process, changes in moment.changes.items()
-                for change in changes
-            ]
-            for moment in story.moments
-        ],
-        "flights": [*_ways(story, shown), *_deliveries(story)],
-        "witness": sorted({step for step, _ in labels}),
-    }
-    made = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    return made.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _ways(story: Story, shown: Collection[int]) -> Iterator[list[int]]:
-    """Sender, receiver, and the steps of each message; 0 where it is not shown."""
-    for flight in story.flights:
-        received = flight.received if flight.received is not None and flight.received in shown else 0
-        yield [flight.sender, flight.to, flight.sent or 0, received]
-
-
-def _deliveries(story: Story) -> Iterator[list[int]]:
-    """In a trace, which may have no messages: from a broadcast to each delivery of it, in the same form."""
-    if story.unit == "step":
-        return
-    cast: dict[Txn, tuple[int, int]] = {}
-    for moment in story.moments:
-        for event in moment.shown:
-            if isinstance(event, Broadcast):
-                cast.setdefault(event.txn, (event.process, moment.step))
-            elif isinstance(event, Deliver) and event.txn in cast:
-                sender, step = cast[event.txn]
-                yield [sender, event.process, step, moment.step]
-
-
-def _value(value: str | tuple[str, ...]) -> str | list[str]:
-    if isinstance(value, str):
-        return clean(value, longest=LONGEST_ENTRY)
-    return [clean(entry, longest=LONGEST_ENTRY) for entry in value]
-
-
 # What comes before what, what was delivered, and how to do it again.
 
 
 def _causality(story: Story) -> str:
-    """The graph of the witness, and the same in words."""
+    """Draw the graph of the witness, and the same in words."""
     if story.violation is None:
         return ""
     # networkx takes longer to import than most commands take.
@@ -334,7 +270,7 @@ def _causality(story: Story) -> str:
 
 
 def _delivered(story: Story) -> str:
-    """A column an incarnation, a row a position."""
+    """Draw the table of deliveries: a column for each incarnation, a row for each position."""
     table = table_of(story.delivered, story.violation)
     if not table.rows:
         return ""
@@ -381,7 +317,7 @@ def _again(story: Story, file: str) -> str:
 
 
 def _to_copy(name: str, title: str, content: str) -> str:
-    """`content` to look at, and for the button just as it is, if that is not the same."""
+    """Draw `content` with a button that copies it; if it has to be cleaned to be shown, the exact text goes along."""
     shown = "\n".join(line if line.isprintable() else clean(line, longest=len(line)) for line in content.split("\n"))
     exact = f' data-exact="{escape(json.dumps(content))}"' if shown != content or shown[:1] == "\n" else ""
     return (

@@ -1,9 +1,9 @@
-"""A counterexample as a test to keep: a file for pytest that fails as long as the bug is there, and passes after that.
+"""A counterexample as a regression test: a file for pytest that fails as long as the bug is there, and passes then.
 
-The schedule stands in it as JSON, one choice a line, so that a difference between two versions can be read. It is
-ASCII, whatever the values are: JSON has an escape for each other character, and a raw string of Python takes it as it
-is. (A quotation mark within a value has a backslash before it, and no JSON has three in a row that have none, so
-nothing ends the string early.)
+The file has the schedule as JSON, one choice a line, so that the difference between two versions can be read. It is
+ASCII, whatever the values are: JSON has an escape for every other character, and a raw string of Python leaves it
+unchanged. (Nothing ends that string early: a quotation mark within a value has a backslash before it, and JSON never
+has three quotation marks in a row without.)
 """
 
 import json
@@ -18,11 +18,11 @@ from zabcheck.text.words import clean
 
 WIDTH = 120
 WRAP = 100
-"""Where the lines of a docstring end."""
+"""The width of a docstring's lines."""
 
 
 def regression_test(story: Story) -> str:
-    """The text of the file. It tests what the story is about: a property, or that the protocol's code does not raise.
+    """Return the text of the file. It tests that a property holds, or that the protocol's code does not raise.
 
     ValueError for the story of a trace: without a schedule there is nothing to execute.
     """
@@ -54,7 +54,7 @@ def regression_test(story: Story) -> str:
 
 
 def _own(protocol: str) -> tuple[str, str] | None:
-    """Module and class of a protocol of one's own, if they can stand in an `import`."""
+    """Return module and class of a user's own protocol, if an `import` can name them."""
     module, colon, qualified = protocol.partition(":")
     parts = (*module.split("."), *qualified.split("."))
     possible = colon and module != "__main__" and all(_is_name(part) for part in parts)
@@ -89,7 +89,7 @@ def _docstring(story: Story) -> str:
 
 
 def _readable(schedule: dict[str, Any]) -> str:
-    """The schedule as JSON, a field a line, and of the choices each one."""
+    """Return the schedule as JSON, with a line for each field and for each choice."""
     return "{\n" + ",\n".join(_fields(schedule)) + "\n}"
 
 
@@ -104,7 +104,7 @@ def _fields(schedule: dict[str, Any]) -> Iterator[str]:
 
 
 def _line(value: Any) -> str:
-    """As JSON; without a space if it is too long for a line, which then is one word that cannot be broken anyway."""
+    """Return a value as JSON, without spaces if it is too long for a line: it is then one word, which is not broken."""
     text = _json(value)
     if len(text) + 4 < WIDTH:
         return text

@@ -1,12 +1,12 @@
 """A run as a log for ShiViz, which draws it and compares it with others: https://bestchai.bitbucket.io/shiviz/
 
-Each event takes two lines: the host with its vector clock as JSON, then what happened. A host is a process, an event
-its part in one step. The clocks are those of Fidge (1988) and Mattern ("Virtual time and global states of distributed
-systems", 1989): one event happened before another if and only if its clock is less. What happens to the network alone
-is an event of nobody, and is left out; so is the clock of a message that was sent before the steps that are shown.
+Each event takes two lines: the host with its vector clock as JSON, then what happened. A host is a process, and an
+event is its part in one step. The clocks are those of Fidge (1988) and Mattern ("Virtual time and global states of
+distributed systems", 1989): one event happened before another if and only if its clock is less. What happens to the
+network alone is no process's event, and is left out; so is the clock of a message that was sent before the steps that
+are shown.
 
-ShiViz takes such a log only if each host counts its own events 1, 2, 3, …, and every clock is what the messages make
-of it.
+ShiViz accepts such a log only if each host counts its own events 1, 2, 3, …, and the clocks agree with the messages.
 """
 
 import json
@@ -20,11 +20,11 @@ from zabcheck.counterexample.story import Flight, Moment, Story
 from zabcheck.text.words import clean, name
 
 REGEX = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
-"""How ShiViz is to read an event: the first line of the file. The second is empty, as it holds one run."""
+"""How ShiViz reads an event: the first line of the file. The second line is empty, as the file has one run."""
 
 
 class Stamped(Struct, frozen=True):
-    """What `process` did in `step`, and its clock after it: the events of each process that it knows of, itself too."""
+    """What `process` did in `step`, and its clock after that: how many events of each process it knows of."""
 
     step: int
     process: int
@@ -32,7 +32,7 @@ class Stamped(Struct, frozen=True):
 
 
 def to_shiviz(story: Story, labels: Labels) -> str:
-    """The log, to be saved as a file and opened in ShiViz."""
+    """Return the log, to be saved as a file and opened in ShiViz."""
     moments = {moment.step: moment for moment in story.moments}
     lines = [REGEX, ""]
     for event in stamped(story):
@@ -45,7 +45,7 @@ def to_shiviz(story: Story, labels: Labels) -> str:
 
 
 def stamped(story: Story) -> Iterator[Stamped]:
-    """The events in the order of the run, with their clocks. O(events × processes + messages)."""
+    """Yield the events in the order of the run, with their clocks. O(events × processes + messages)."""
     sent: dict[int, list[Flight]] = {}
     received: dict[int, list[Flight]] = {}
     for flight in story.flights:
@@ -71,7 +71,7 @@ def stamped(story: Story) -> Iterator[Stamped]:
 
 
 def _text(story: Story, moment: Moment, process: int, labels: Labels) -> str:
-    """What the step was, and what else it was at `process`, in one line."""
+    """Return, in one line, what the step was, and what it did at `process`."""
     said = [f"{story.unit} {moment.step}"]
     for entry in entries_of(moment, labels):
         if entry.process in (None, moment.process, process):

@@ -1,4 +1,4 @@
-"""What each process did: the steps of a run, each with what changed by it."""
+"""The steps of a run in the terminal, each with what it changed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -34,11 +34,11 @@ LEGEND = {
     " +": "+ added",
     " −": "− removed",
 }
-"""Signs, by what shows that they occur."""
+"""The meaning of each sign, by a text that shows that the sign occurs."""
 
 
 def draw_steps(pen: Pen, story: Story) -> Iterator[Text]:
-    """A line for each step, with a lane for each process before it."""
+    """Draw a line for each step, with a lane for each process before it."""
     if not story.moments:
         return
     labels = labels_by_step(story)
@@ -56,7 +56,7 @@ def draw_steps(pen: Pen, story: Story) -> Iterator[Text]:
 
 
 def draw_step(pen: Pen, story: Story, position: int) -> Iterator[RenderableType]:
-    """One step, and the variables of each process after it; those that it changed with what they were before."""
+    """Draw one step, and the variables of each process after it; a changed variable with its old value."""
     moment = story.moments[position]
     who = name(moment.process) if moment.process is not None else "the network"
     yield Text()
@@ -93,7 +93,7 @@ def _value(pen: Pen, value: str | tuple[str, ...], change: Change | None) -> Tex
 
 
 def _legend(story: Story, entries: Iterable[Entry]) -> Iterator[str]:
-    """What the signs and variables mean; of those that occur."""
+    """Yield the meanings of the signs and variables that occur."""
     said = "\n".join(piece.text for entry in entries for piece in entry.pieces)
     yield from (meaning for sign, meaning in LEGEND.items() if sign in said)
     for meaning in story.legend:
@@ -103,7 +103,7 @@ def _legend(story: Story, entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def _join_network(entries: Iterable[Entry]) -> list[Entry]:
-    """What happened to the network in a row, in one entry: to isolate a process takes many cuts."""
+    """Join what happened to the network in a row into one entry: isolating a process takes many cuts."""
     joined: list[Entry] = []
     for entry in entries:
         if joined and joined[-1].process is None and entry.process is None:
@@ -129,9 +129,9 @@ class Line(Struct, frozen=True):
 
 
 def _lanes(pen: Pen, entries: Sequence[Entry], processes: Sequence[int]) -> Iterator[Text]:
-    """A line for each step, and in front of it a lane for each process; without lanes if these took a third.
+    """Draw a line for each step, with a lane for each process before it, unless the lanes took a third of the width.
 
-    Steps that a process made in a row share a line if they fit.
+    Consecutive steps of a process share a line if they fit.
     """
     digits = len(str(entries[-1].step))
     lane = len(name(processes[-1])) + 1 if processes else 0
@@ -151,7 +151,7 @@ def _lanes(pen: Pen, entries: Sequence[Entry], processes: Sequence[int]) -> Iter
 
 
 def _lines(entries: Iterable[Entry]) -> Iterator[Line]:
-    """What a step did to several processes in one line; what it says of each alone is told with its name."""
+    """Yield a line for each step. What a step did to another process comes after that process's name."""
     for step, group in groupby(entries, key=lambda entry: entry.step):
         first, *others = group
         pieces = list(first.pieces)
@@ -166,7 +166,7 @@ def _lines(entries: Iterable[Entry]) -> Iterator[Line]:
 
 
 def _together(pen: Pen, lines: Iterable[Line], room: int) -> Iterator[list[Line]]:
-    """Lines of one process that follow each other and fit into one."""
+    """Group consecutive lines of one process that fit into one."""
     together: list[Line] = []
     used = 0
     for line in lines:

@@ -1,7 +1,7 @@
-"""A run, executed and explained, as JSON: all that a report draws, for programs.
+"""A run, executed and explained, as JSON for programs: everything that a report draws.
 
-Texts are as they were, not cleaned: JSON has an escape for whatever a terminal would obey. Only half of a surrogate
-pair, which UTF-8 cannot hold, becomes the text `\\ud800`. docs/output.md describes the fields.
+Texts are not cleaned, as JSON has an escape for whatever a terminal would obey. Only half of a surrogate pair, which
+UTF-8 cannot hold, becomes the text `\\ud800`. docs/output.md describes the fields.
 """
 
 import json
@@ -15,12 +15,12 @@ from zabcheck.text.words import as_text
 
 
 def to_json(story: Story) -> bytes:
-    """`fields` as a document of its own, in UTF-8."""
+    """Return `fields` as a JSON document in UTF-8."""
     return msgspec.json.format(msgspec.json.encode(fields(story)), indent=2) + b"\n"
 
 
 def fields(story: Story) -> dict[str, Any]:
-    """The story as dictionaries, lists, texts, numbers and truth values."""
+    """Return the story as dictionaries, lists, strings, numbers and truth values."""
     witness = labels_of(story.violation).items()
     found = {
         "protocol": story.protocol,
@@ -79,7 +79,7 @@ def _step(moment: Moment) -> dict[str, Any]:
 
 
 def _whole(value: Any) -> Any:
-    """`value` without halves of surrogate pairs."""
+    """Return `value` with every half of a surrogate pair replaced."""
     match value:
         case str():
             return as_text(value)

@@ -1,16 +1,16 @@
 """A counterexample in the terminal: what went wrong, the witness, what each process did, and who delivered what.
 
-Only what changed is shown, never what did not. Nothing is told by colour alone. Everything that is printed is made by
-`Pen.write`, which cleans it; no text is ever read as markup.
+Only what changed is shown. Nothing is said by colour alone. `Pen.write` makes everything that is printed, and cleans
+it; no text is ever read as markup.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from invariants import Event, Verdict, Violation
+from invariants import Event, Violation
 from zabcheck.counterexample.forms.deliveries import Delivered, draw_delivered
 from zabcheck.counterexample.forms.steps import draw_step, draw_steps
 from zabcheck.counterexample.pieces import labels_of
@@ -18,17 +18,16 @@ from zabcheck.counterexample.story import Story
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen, padded, text_of
 from zabcheck.text.words import counted, name, sentence
 
-VERDICTS = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}
 LONGEST_PATH = 4096
 LONGEST_EXPLANATION = 2000
 LONGEST_DONE = 200
 PAPERS = ("DSN 2011", "LADIS 2008")
 
-# What is offered. With `ascii_only` None the console's encoding decides.
+# The functions to call. If `ascii_only` is None, the console's encoding decides.
 
 
 def render(story: Story, file: str = "FILE", ascii_only: bool | None = None) -> RenderableType:
-    """The whole counterexample; `file` is the name under which its schedule was saved, "" if it was not."""
+    """Render the whole counterexample; `file` is the name under which its schedule was saved, "" if it was not."""
     parts: list[Callable[[Pen], Iterable[RenderableType]]] = [
         lambda pen: _heading(pen, story.violation, story),
         lambda pen: _done(pen, story),
@@ -41,13 +40,13 @@ def render(story: Story, file: str = "FILE", ascii_only: bool | None = None) -> 
 
 
 def render_heading(story: Story, ascii_only: bool | None = None) -> RenderableType:
-    """What went wrong, and the witness."""
+    """Render what went wrong, and the witness."""
     parts = (lambda pen: _heading(pen, story.violation, story), lambda pen: _witness(pen, story.violation, story))
     return Group(*(Drawing(part, ascii_only) for part in parts))
 
 
 def render_step(story: Story, position: int, ascii_only: bool | None = None) -> RenderableType:
-    """The step at this position (from 0), and the state of every process after it. O(steps before it)."""
+    """Render the step at a position (from 0), and the state of every process after it. O(steps before it)."""
     return Drawing(lambda pen: draw_step(pen, story, position), ascii_only)
 
 
@@ -57,9 +56,9 @@ def render_violation(
     ascii_only: bool | None = None,
     places: Mapping[Event, str] | None = None,
 ) -> RenderableType:
-    """What went wrong, where only a trace is known; with `delivered`, also who delivered what.
+    """Render what went wrong if only a trace is known; with `delivered`, also who delivered what.
 
-    `places` tells where events of the witness stand in the trace.
+    `places` says where the events of the witness stand in the trace.
     """
     return Group(
         Drawing(lambda pen: _heading(pen, violation), ascii_only),
@@ -68,32 +67,8 @@ def render_violation(
     )
 
 
-def render_verdicts(verdicts: Sequence[Verdict], ascii_only: bool | None = None) -> RenderableType:
-    """A line for each property: the verdict, how often its condition was met, and what broke it."""
-    return Drawing(lambda pen: [_verdicts(pen, verdicts)], ascii_only)
-
-
-def render_counts(
-    titles: Sequence[str], rows: Mapping[str, Sequence[int]], ascii_only: bool | None = None
-) -> RenderableType:
-    """A line for each row: its name, then numbers."""
-    return Drawing(lambda pen: [_counts(pen, titles, rows)], ascii_only)
-
-
-def render_runs(violations: Sequence[tuple[int, Violation]], ascii_only: bool | None = None) -> RenderableType:
-    """A line for each violation, with the number of its run."""
-    return Drawing(lambda pen: [_runs(pen, violations)], ascii_only)
-
-
-def render_catalogue(
-    groups: Mapping[str, Mapping[str, tuple[str, str]]], ascii_only: bool | None = None
-) -> RenderableType:
-    """What there is: for each group the names, each with what it is and where that comes from."""
-    return Drawing(lambda pen: _catalogue(pen, groups), ascii_only)
-
-
 def to_text(story: Story, width: int = 100, color: bool = False, file: str = "FILE", ascii_only: bool = False) -> str:
-    """The counterexample as text, whatever the environment; with `color`, with ANSI escapes."""
+    """Return the counterexample as text, whatever the environment is; with ANSI escapes if `color` is set."""
     return text_of(render(story, file, ascii_only), width, color)
 
 
@@ -146,7 +121,7 @@ def _facts(violation: Violation | None, story: Story | None) -> Iterator[tuple[s
 def _witness(
     pen: Pen, violation: Violation | None, story: Story | None = None, places: Mapping[Event, str] | None = None
 ) -> Iterator[RenderableType]:
-    """A line for each event; without those that the steps below mark."""
+    """Draw a line for each event of the witness that the steps below do not show."""
     labels = labels_of(violation)
     shown = set() if story is None else {event for moment in story.moments for event in moment.shown}
     listed = {event: label for event, label in labels.items() if event not in shown}
@@ -173,7 +148,7 @@ def _done(pen: Pen, story: Story) -> Iterator[RenderableType]:
     yield table
 
 
-# The last line, and what has no counterexample.
+# The last line.
 
 
 def _replay(pen: Pen, story: Story, file: str) -> Iterator[RenderableType]:
@@ -181,54 +156,5 @@ def _replay(pen: Pen, story: Story, file: str) -> Iterator[RenderableType]:
         return
     yield Text()
     command = Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH))
-    command.overflow, command.no_wrap = "ignore", True  # to be copied whole
+    command.overflow, command.no_wrap = "ignore", True  # so that it can be copied whole
     yield command
-
-
-def _verdicts(pen: Pen, verdicts: Iterable[Verdict]) -> Table:
-    table = _table(pen, "property", "verdict", "judged", "what broke it")
-    table.columns[2].justify = "right"
-    for verdict in verdicts:
-        summary = verdict.violation.summary if verdict.violation is not None else ""
-        table.add_row(
-            pen.write(verdict.property),
-            pen.write(verdict.status, VERDICTS[verdict.status]),
-            pen.write(f"{verdict.judged:,}"),
-            pen.write(summary),
-        )
-    return table
-
-
-def _counts(pen: Pen, titles: Sequence[str], rows: Mapping[str, Sequence[int]]) -> Table:
-    table = _table(pen, *titles)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for row, numbers in rows.items():
-        table.add_row(pen.write(row), *[pen.write(f"{number:,}") for number in numbers])
-    return table
-
-
-def _runs(pen: Pen, violations: Sequence[tuple[int, Violation]]) -> Table:
-    table = _table(pen, "run", "property", "what broke it")
-    for run, violation in violations:
-        table.add_row(pen.write(f"{run}"), pen.write(violation.property, RED), pen.write(violation.summary))
-    return table
-
-
-def _catalogue(pen: Pen, groups: Mapping[str, Mapping[str, tuple[str, str]]]) -> Iterator[RenderableType]:
-    for number, (group, entries) in enumerate(groups.items()):
-        if number:
-            yield Text()
-        table = _table(pen, group, "what it is", "source")
-        for entry, (meaning, source) in entries.items():
-            table.add_row(pen.write(entry, BOLD), pen.write(meaning), pen.write(source, DIM))
-        yield table
-
-
-def _table(pen: Pen, *titles: str) -> Table:
-    """A plain table; its first column is never broken."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in titles:
-        table.add_column(pen.write(title), overflow="fold")
-    table.columns[0].no_wrap = True
-    return table
