@@ -1,1 +1,1 @@
-"""What zabcheck costs and what it finds, measured in CPU seconds: `python -m benchmarks [NAME...]`."""
+"""Measurements of what zabcheck costs and what it finds, in CPU seconds: `python -m benchmarks [NAME...]`."""

@@ -1,7 +1,7 @@
-"""A campaign on Spark against the same parts made by a plain pool of processes, one after the other on this machine.
+"""A campaign on Spark, compared with the same parts made by a plain pool of processes on this machine.
 
-Both write the same files. A pool is the least that such work can cost; what Spark takes on top is the price of going
-on after a kill, and of running on a cluster. Starting Spark, and what a process does first, is not counted.
+Both write the same files. A pool is the least that such work can cost; what Spark takes on top is the price of
+surviving a kill, and of running on a cluster. The start of Spark and of the processes is not counted.
 """
 
 import json
@@ -20,7 +20,7 @@ from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS as ROWS
 from zabcheck.campaign.session import session
 from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store
-from zabcheck.campaign.tasks import spread
+from zabcheck.campaign.tasks import run_tasks
 from zabcheck.search.run import collect_garbage_less_often
 
 RUNS = 12_000
@@ -29,7 +29,7 @@ WAYS = ("pool", "spark", "pool", "spark")
 
 
 def plan() -> Plan:
-    """The reference protocol, all properties, all events kept."""
+    """Return a plan for the reference protocol, with all properties, that keeps all events."""
     properties = tuple(kind.name for kind in select(None))
     return Plan(1, "zab", (None,), 1, RUNS, RUNS_A_PART, "events", 200, None, None, properties, {})
 
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def measure(way: str, folder: str) -> None:
-    """Make the campaign in one way; print what it took."""
+    """Make the campaign in one way, and print what that took."""
     store = Store(folder)
     store.begin(plan())
     if way == "pool":
@@ -67,7 +67,7 @@ def measure(way: str, folder: str) -> None:
             seconds, cpu = monotonic() - start, _cpu_seconds() - cpu
     else:
         spark = session()
-        spread(spark, range(8), _nothing, lambda _: None)
+        run_tasks(spark, range(8), _nothing, lambda _: None)
         start, cpu = monotonic(), _cpu_seconds()
         driver.run(spark, store, plan())
         seconds, cpu = monotonic() - start, _cpu_seconds() - cpu
@@ -93,7 +93,7 @@ def _nothing() -> object:
 
 
 def _cpu_seconds() -> float:
-    """Of all processes of this session: this one, its children and theirs, Java among them."""
+    """Return the CPU seconds of all processes of this session: this one and its descendants, Java among them."""
     total = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -1,7 +1,7 @@
-"""CPU seconds for the graph of what comes before what in a long trace: to build it, and for each kind of query.
+"""CPU seconds for the causality graph of a long trace: to build it, and for each kind of query.
 
-Three processes deliver what primaries of 20 epochs broadcast; a fourth takes snapshots of all of it, one every hundred
-events. The same with the logs merged one behind the other, so that each delivery stands before its broadcast.
+Three processes deliver what the primaries of 20 epochs broadcast, and a fourth one takes over a snapshot of all of it
+every hundred events. Then the same with the logs one after the other, so that each delivery comes before its broadcast.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ EVENTS = 100_000
 EPOCHS = 20
 REPEATS = 3
 LARGE = 1000
-"""Nodes of the largest reduction."""
+"""The number of nodes in the largest reduction."""
 
 Result = TypeVar("Result")
 
@@ -46,7 +46,7 @@ def measured(events: list[Local], relation: Relation) -> str:
 
 
 def timed(do: Callable[[], Result]) -> tuple[float, Result]:
-    """The median of the CPU seconds that it takes, and what it gives."""
+    """Call a function several times; return the median of its CPU seconds, and its result."""
     seconds = []
     for _ in range(REPEATS):
         start = process_time()

@@ -1,6 +1,6 @@
-"""Events a CPU second that `zabcheck check` judges by all properties, and the most memory that it takes.
+"""Events a CPU second that `zabcheck check` judges by all properties, and the peak of its memory.
 
-The files are written to a temporary folder; each is judged in a process of its own, the start of which counts too.
+The files are written to a temporary folder. Each is judged in a process of its own, whose start counts, too.
 """
 
 import subprocess
@@ -18,7 +18,7 @@ from invariants.columns import PARQUET, SCHEMA, Rows
 
 EVENTS = 10_000_000
 SHORT = 200
-"""Events in each of many runs."""
+"""The number of events in a run, where there are many runs."""
 
 REPEATS = 3
 PROGRAM = """
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def measured(path: Path, *options: str) -> tuple[float, int]:
-    """CPU seconds and megabytes of `zabcheck check`, in a process of its own."""
+    """Run `zabcheck check` in a process of its own, and return its CPU seconds and megabytes."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "check", *options, str(path)], capture_output=True, text=True, check=True
     )
@@ -65,7 +65,7 @@ def measured(path: Path, *options: str) -> tuple[float, int]:
 
 
 def events(count: int) -> Iterable[Event]:
-    """A quarter of them broadcasts; three processes deliver each."""
+    """Yield events, a quarter of them broadcasts, each of which three processes deliver."""
     for number in range(1, count // 4 + 1):
         txn = Txn(Zxid(1, number), f"v{number}")
         yield Broadcast(1, 0, 1, txn)
@@ -97,7 +97,7 @@ def write_long(path: Path) -> None:
 
 
 def write_many(path: Path) -> None:
-    """Each run has two epochs, and a process that comes back and begins again."""
+    """Write many runs. Each has two epochs, and a process that recovers and begins again."""
     first, second = ([Txn(Zxid(epoch, number), f"v{number}") for number in range(1, 25)] for epoch in (1, 2))
     run: list[Event] = []
     for txns, primary in ((first, 1), (second, 2)):

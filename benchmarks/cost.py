@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def seconds(run: Run, seed: int, steps: int) -> float:
-    """CPU seconds for a walk of so many steps."""
+    """Return the CPU seconds for a walk of `steps` steps."""
     walk = Walk(run.simulator, seed)
     start = process_time()
     while run.simulator.steps < steps:
@@ -68,7 +68,7 @@ def judged(seed: int, names: list[str], switches: Switches = LETTER, steps: int 
 
 
 def plain(seed: int, steps: int, judged: bool) -> float:
-    """Steps a CPU second without goals, and without properties if not `judged`."""
+    """Measure steps a CPU second without goals, and without properties unless `judged`."""
     show = dispatch(Judge(select(SIX)).observers) if judged else dispatch()
     simulator = Simulator(ZAB, 3, show)
     walk = Walk(simulator, seed)
@@ -79,7 +79,7 @@ def plain(seed: int, steps: int, judged: bool) -> float:
 
 
 def swarm(names: list[str] | None, runs: int = 2000) -> str:
-    """What the swarm does in a CPU second, and the share of its runs that reach three epochs."""
+    """Measure what the swarm does in a CPU second, and the share of its runs that reach three epochs."""
     steps, reached = 0, 0
 
     def on_run(run: Run) -> None:
@@ -95,7 +95,7 @@ def swarm(names: list[str] | None, runs: int = 2000) -> str:
 
 
 def fault_free(outstanding: int, broadcasts: int = 20_000) -> float:
-    """Broadcasts a CPU second, with so many requests before each round of deliveries."""
+    """Measure broadcasts a CPU second, for a number of requests before each round of deliveries."""
     run = Run(ZAB, 3, select(SIX))
     run.execute(choices.Lead(1, (2, 3)))
     run.execute(choices.Settle(8))
@@ -110,5 +110,5 @@ def fault_free(outstanding: int, broadcasts: int = 20_000) -> float:
 
 
 def memory() -> int:
-    """The most memory that this process has had, in bytes."""
+    """Return the peak of this process's memory, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,4 +1,4 @@
-"""CPU seconds for a million ticks of the db-19 lab's cluster, judged by its properties, and what the seconds go into.
+"""CPU seconds for a million ticks of the db-19 lab's cluster, judged by its properties, and where the seconds go.
 
 Most messages are votes that nodes with a leader send each other for ever, so their number grows with the ticks.
 """
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def seconds(setting: Setting, *, judged: bool) -> tuple[float, int]:
-    """CPU seconds of a run, and how many messages there were in it."""
+    """Make a run; return its CPU seconds, and the number of its messages."""
     start = process_time()
     judging = Judging(select(DB19.properties if judged else ()), setting.nodes)
     cluster = Cluster(setting, judging.observe)

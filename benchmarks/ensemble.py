@@ -1,8 +1,8 @@
-"""A real ZooKeeper ensemble of three servers: how soon it serves, runs an hour, what watching and judging it costs.
+"""A real ZooKeeper ensemble of three servers: how soon it serves, runs an hour, the cost of watching and judging it.
 
 Java and zabcheck are counted apart: "JVMs" is the CPU time of the servers (and of the reaper, some hundredths of a
-second), "zabcheck" that of this process: proxies, clients, recording, judging. Everything shares the cores of one
-machine, so ratios count, and the forms that are compared take turns.
+second), and "zabcheck" that of this process: proxies, clients, recording, judging. All share the cores of one machine,
+so only ratios count, and the forms that are compared take turns.
 """
 
 import resource
@@ -37,15 +37,15 @@ T = TypeVar("T")
 
 SERVERS = 3
 WRITE = 100
-"""Bytes of a node."""
+"""The size of a node, in bytes."""
 AT_ONCE = 1000
 """The most writes of one choice."""
 WARM_UP = 300
-"""Writes before the first measurement: until then Java has not compiled much."""
+"""The number of writes before the first measurement: at first Java has not compiled much."""
 
 
 class Sizes(NamedTuple):
-    """How much of each is measured."""
+    """How much of everything is measured."""
 
     starts: int = 5
     runs: int = 20
@@ -78,7 +78,7 @@ FORMS = (
 
 
 class Load(NamedTuple):
-    """So many clients, each with so many writes that are not answered."""
+    """The number of clients, and of writes that each client has under way."""
 
     clients: int
     outstanding: int
@@ -91,7 +91,7 @@ LOADS = (Load(1, 1), Load(1, 100), Load(3, 100))
 
 
 class Spent(NamedTuple):
-    """Seconds of the clock, and CPU seconds."""
+    """The seconds by the clock, and the CPU seconds."""
 
     wall: float
     jvms: float
@@ -116,13 +116,13 @@ def main(sizes: Sizes = ALL) -> None:
 
 
 def java(distribution: Distribution) -> str:
-    """What Java says that it is."""
+    """Return the version that Java reports."""
     done = subprocess.run([str(distribution.java), "-version"], capture_output=True, text=True, check=True)
     return done.stderr.splitlines()[0]
 
 
 def numbered(folder: Path) -> Iterator[Path]:
-    """Ever new folders."""
+    """Yield a new folder each time."""
     number = 0
     while True:
         path = folder / str(number)
@@ -132,20 +132,20 @@ def numbered(folder: Path) -> Iterator[Path]:
 
 
 def spent(action: Callable[[], object]) -> Spent:
-    """What it takes. JVMs count once they have ended."""
+    """Measure what a block takes. The JVMs count once they have ended."""
     wall, own, children = monotonic(), process_time(), of_children()
     action()
     return Spent(monotonic() - wall, of_children() - children, process_time() - own)
 
 
 def of_children() -> float:
-    """CPU seconds of the processes that were started here and have ended."""
+    """Return the CPU seconds of this process's children that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def starts(distribution: Distribution, folders: Iterator[Path], count: int) -> None:
-    """From the start of the JVMs until all serve."""
+    """Measure the time from the start of the JVMs until all servers serve."""
     walls: list[float] = []
 
     def start() -> None:
@@ -162,7 +162,7 @@ def starts(distribution: Distribution, folders: Iterator[Path], count: int) -> N
 
 
 def until_served(ensemble: Ensemble) -> float:
-    """Start it; the seconds until every server serves."""
+    """Start an ensemble, and return the seconds until every server serves."""
     start = monotonic()
     for number in ensemble.servers:
         ensemble.start(number)
@@ -172,7 +172,7 @@ def until_served(ensemble: Ensemble) -> float:
 
 
 def runs(distribution: Distribution, folders: Iterator[Path], count: int) -> list[Judged]:
-    """Seeded runs, without judging and with."""
+    """Measure seeded runs, without judging and with."""
     executed: list[Spent] = []
     judged: list[Spent] = []
     results: list[Judged] = []
@@ -192,7 +192,7 @@ def runs(distribution: Distribution, folders: Iterator[Path], count: int) -> lis
 
 
 def throughput(distribution: Distribution, folders: Iterator[Path], sizes: Sizes) -> None:
-    """Writes a second, and what they cost zabcheck, in each form of ensemble. Every round has its forms in turn."""
+    """Measure writes a second, and their cost for zabcheck, in each form of ensemble; the forms take turns."""
     measured: dict[tuple[Form, Load], list[Spent]] = {(form, load): [] for form in FORMS for load in LOADS}
     counts = {load: sizes.many if load.outstanding > 1 else sizes.one_by_one for load in LOADS}
     for number in range(sizes.rounds):
@@ -218,7 +218,7 @@ def throughput(distribution: Distribution, folders: Iterator[Path], sizes: Sizes
 
 
 class Writers:
-    """The clients of an ensemble, the first of them the leader's, who write as fast as the answers allow."""
+    """The clients of an ensemble, the first one at the leader, which write as fast as the answers allow."""
 
     def __init__(self, ensemble: Ensemble, record: Callable[[Record], None]) -> None:
         self._record = record
@@ -235,7 +235,7 @@ class Writers:
             self._room[record.client].release()
 
     def write(self, load: Load, count: int) -> None:
-        """So many writes in all, until the last is answered."""
+        """Make a number of writes, and wait until the last one is answered."""
         clients = self.clients[: load.clients]
         threads = [Thread(target=self._write, args=(each, load.outstanding, count // len(clients))) for each in clients]
         for thread in threads:
@@ -255,7 +255,7 @@ class Writers:
 
 @contextmanager
 def writing(distribution: Distribution, folder: Path, form: Form) -> Iterator[Writers]:
-    """An ensemble of this form, up, and its clients. What happens is recorded, as in a run."""
+    """Provide a running ensemble of a form, and its clients. What happens is recorded, as in a run."""
     recorder = Recorder(folder)
     with Ensemble(SERVERS, distribution, folder, recorder.record, form.proxied, form.deliveries) as ensemble:
         until_served(ensemble)
@@ -269,7 +269,7 @@ def writing(distribution: Distribution, folder: Path, form: Form) -> Iterator[Wr
 
 
 def covered(distribution: Distribution, folders: Iterator[Path], seeded: Sequence[Judged], count: int) -> None:
-    """Which share of what the transaction logs hold the traces have."""
+    """Return the share of the transaction logs' content that the traces have."""
     healthy = []
     for _ in range(count):
         folder = next(folders)
@@ -285,7 +285,7 @@ def covered(distribution: Distribution, folders: Iterator[Path], seeded: Sequenc
 
 
 def choices_of(judged: Judged) -> Sequence[Choice]:
-    """What was done in this run."""
+    """Return the choices of a run."""
     assert judged.schedule is not None
     return draw(judged.schedule["seed"], SERVERS).choices
 
@@ -295,7 +295,7 @@ def kills(choice: Choice) -> bool:
 
 
 def writes(count: int) -> EnsembleSchedule:
-    """Nothing but writes, at all servers in turn."""
+    """Return choices that are only writes, at all servers in turn."""
     roles: Sequence[Role] = schedules.ROLES[:SERVERS]  # type: ignore[assignment]  # letters of ROLES are roles
     choices: list[Choice] = []
     for number, start in enumerate(range(0, count, AT_ONCE)):
@@ -304,7 +304,7 @@ def writes(count: int) -> EnsembleSchedule:
 
 
 def judging(distribution: Distribution, folder: Path, count: int) -> None:
-    """What it costs to judge a long recording, part by part."""
+    """Measure the cost of judging a long recording, part by part."""
     execution = spent(lambda: execute(writes(count), distribution, folder))
     reading, lives = cpu(lambda: read_lives(folder))
     observing, observation = cpu(lambda: observe_lives(lives))
@@ -330,7 +330,7 @@ def judging(distribution: Distribution, folder: Path, count: int) -> None:
 
 
 def cpu(action: Callable[[], T]) -> tuple[float, T]:
-    """The CPU seconds that it takes, and its result."""
+    """Call a function; return its CPU seconds, and its result."""
     start = process_time()
     result = action()
     return process_time() - start, result

@@ -1,9 +1,9 @@
 """CPU seconds of an exhaustive search, by bounds; what each reduction is worth; the shortest run of each known bug.
 
-Bounds are (processes; time-outs, transactions, epochs, crashes), as in the figures that are published for TLC on Apache
-ZooKeeper's specification of Zab; but here an election is a step for each process, and so is a closed connection that
-somebody notices. Judged are TLC's ten invariants, which are eight properties here; "all" are all that can be judged in
-every state.
+Bounds are (processes; time-outs, transactions, epochs, crashes), as in the figures published for TLC on Apache
+ZooKeeper's specification of Zab. But here an election is a step for each process, and so is noticing a closed
+connection. TLC's ten invariants are judged, which are eight properties here; "all" are all that can be judged in every
+state.
 """
 
 from pathlib import Path
@@ -114,7 +114,7 @@ def shortest() -> None:
 
 
 def plot() -> None:
-    """How the number of states grows with each bound, with and without partial-order reduction."""
+    """Plot how the number of states grows with each bound, with and without partial-order reduction."""
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "growth", "font.size": 9}):
         figure = Figure(figsize=(9, 2.6), layout="constrained")
         for axes, (name, (field, values)) in zip(

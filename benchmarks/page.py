@@ -1,8 +1,8 @@
 """The page of a counterexample: CPU seconds to make it, its size, and how fast it is in a browser.
 
-Of a minimised counterexample of 20 choices, and of a run of 2,000 steps that breaks a property. In the browser: from
-the start of the navigation to the end of the load event, and from a key to the end of the layout that it leads to, and
-to the frame after it, in a walk through the run, up to a thousand steps.
+It is measured for a minimised counterexample of 20 choices, and for a run of 2,000 steps that breaks a property. In the
+browser, a page is timed from the start of the navigation to the end of the load event. In a walk through the run, of up
+to a thousand steps, a key is timed from the key to the end of the layout, and to the next frame.
 """
 
 import sys
@@ -73,7 +73,7 @@ def timed(story: Story) -> float:
 
 
 def long() -> Schedule:
-    """Ten steps for each request: sent to two followers, acknowledged by both, and delivered."""
+    """Make a long run, of ten steps a request: it is sent to two followers, acknowledged by both, and delivered."""
     made: list[AnyChoice] = [choices.Lead(1, (1, 2, 3)), choices.Settle(6)]
     for number in range(REQUESTS):
         made += [choices.Request(1, f"v{number}"), choices.Settle(2)]

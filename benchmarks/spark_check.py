@@ -1,8 +1,8 @@
-"""What the six properties cost on Spark: CPU microseconds a delivery, of all processes, for many runs and for one.
+"""The cost of the six properties on Spark: CPU microseconds a delivery, of all processes, for many runs and for one.
 
-Traces of a correct protocol are written as Parquet first: several processes and epochs, and an incarnation that
-delivers again from the start. Each measurement has a process of its own, and counts what it and its children (Java,
-Python workers) used.
+Traces of a correct protocol are written as Parquet first. They have several processes and epochs, and an incarnation
+that delivers again from the start. Each measurement is made in a process of its own, and counts what that process and
+its children (Java, Python workers) used.
 """
 
 import os
@@ -27,13 +27,13 @@ from zabcheck.campaign.judging.verdicts import HOLDS, SIX, columns_of
 from zabcheck.campaign.session import session
 
 SIZES = (10_000_000, 50_000_000)
-"""Deliveries."""
+"""The number of deliveries."""
 
 SHORT_TXNS = 20
-"""Transactions in an epoch of a run, where there are many runs."""
+"""The number of transactions in an epoch, where there are many runs."""
 
 BATCH = 3_000_000
-"""About so many deliveries are in one file; of the one long run each file is an epoch."""
+"""About how many deliveries are in a file; for the one long run, a file holds an epoch."""
 
 Columns = dict[str, Any]
 
@@ -54,7 +54,7 @@ def main(sizes: Sequence[int] = SIZES) -> None:
 
 
 def epoch_of(run: int, epoch: int, txns: int, processes: int, seq: int) -> Columns:
-    """An epoch without faults: each transaction is broadcast, then delivered by everybody. `seq` is the first."""
+    """Make an epoch without faults that begins at `seq`: each transaction is broadcast, then delivered by all."""
     each = processes + 1
     counter = np.repeat(np.arange(1, txns + 1), each)
     broadcasts = np.tile(np.arange(each) == 0, txns)
@@ -71,7 +71,7 @@ def epoch_of(run: int, epoch: int, txns: int, processes: int, seq: int) -> Colum
 
 
 def again(run: int, process: int, epochs: Sequence[int], txns: int, seq: int) -> Columns:
-    """The next incarnation of a process delivers everything from the start."""
+    """Make the deliveries of a process's next incarnation, which delivers everything from the start."""
     size = len(epochs) * txns
     return {
         "run": np.full(size, run),
@@ -86,7 +86,10 @@ def again(run: int, process: int, epochs: Sequence[int], txns: int, seq: int) ->
 
 
 def write_short(folder: Path, deliveries: int) -> int:
-    """Runs of three processes and two epochs, then one process has crashed; about so many deliveries in all."""
+    """Write runs of three processes and two epochs, with about `deliveries` deliveries in all.
+
+    After the second epoch a process delivers everything again, in its next incarnation.
+    """
     processes, txns = 3, SHORT_TXNS
     first = epoch_of(0, 1, txns, processes, 2)
     second = epoch_of(0, 2, txns, processes, 2 + txns * (processes + 1))
@@ -107,7 +110,7 @@ def write_short(folder: Path, deliveries: int) -> int:
 
 
 def write_long(folder: Path, deliveries: int) -> int:
-    """One run of five processes; after the first epoch another one delivers that, too."""
+    """Write one run of five processes. After the first epoch, process 9 delivers that epoch, too."""
     processes = 5
     made, seq, epoch = 0, 2, 0
     while made < deliveries:
@@ -152,7 +155,7 @@ def _write(folder: Path, number: int, rows: pa.Table) -> None:
 
 
 def judge_folder(folder: str, deliveries: int) -> None:
-    """Judge what is in a folder, and print what that cost."""
+    """Judge the runs in a folder, and print what that cost."""
     spark = session()
     start = time.monotonic()
     events = spark.read.parquet(folder)
@@ -172,7 +175,7 @@ def judge_folder(folder: str, deliveries: int) -> None:
 
 
 def _own_processes() -> Iterator[Path]:
-    """The folders under /proc of this process and of all that it started, and they."""
+    """Return the folders under /proc of this process and of its descendants."""
     parents = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -190,7 +193,7 @@ def _own_processes() -> Iterator[Path]:
 
 
 def cpu_seconds() -> float:
-    """What this process and all that it started have used, also those that have ended and were waited for."""
+    """Return the CPU seconds of this process and its descendants, including those that have ended."""
     ticks = 0
     for folder in _own_processes():
         ticks += sum(map(int, (folder / "stat").read_text().rpartition(")")[2].split()[11:15]))
@@ -198,7 +201,7 @@ def cpu_seconds() -> float:
 
 
 def most_memory() -> int:
-    """The sum of the most that each of these processes has had, in bytes."""
+    """Return the sum of the memory peaks of this process and its descendants, in bytes."""
     peaks = [re.search(r"VmHWM:\s+(\d+)", (folder / "status").read_text()) for folder in _own_processes()]
     return sum(int(peak[1]) * 1024 for peak in peaks if peak)
 
