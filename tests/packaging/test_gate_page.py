@@ -67,7 +67,7 @@ def rows(title: str) -> list[list[str]]:
 def test_the_table_has_every_key_and_its_default() -> None:
     def shown(default: Any) -> str:
         if default is NODEFAULT:
-            return "none, it has to be there"
+            return "none; it is required"
         return LEFT_OUT if default is None else json.dumps(default)
 
     fields = structs.fields(Configuration)

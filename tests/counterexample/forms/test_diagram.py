@@ -11,7 +11,7 @@ from invariants import Ready
 from tests.counterexample.pages import EVIL, STORIES
 from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.diagram_style import DARK, LIGHT
-from zabcheck.counterexample.forms.svg import to_svg
+from zabcheck.counterexample.forms.svg import LONGEST_TEXT, to_svg
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.text.words import clean, name
 
@@ -53,7 +53,7 @@ def test_it_names_each_process_and_tells_each_step(about: str) -> None:
     told = [each.text or "" for each in texts(root, "said")]
     assert len(told) == len(story.moments)
     assert all(clean(m.action)[:30] in text for m, text in zip(story.moments, told, strict=True) if m.action)
-    assert max((len(text) for text in told), default=0) <= diagram.LONGEST_TEXT + len("\\U0010ffff") * 20
+    assert max((len(text) for text in told), default=0) <= LONGEST_TEXT + len("\\U0010ffff") * 20
 
 
 @each_story
