@@ -11,7 +11,7 @@ their own, `channels` bring messages, `obstacles` stand in the way. `coarse` say
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from typing import Any
+from typing import Any, get_args
 
 from invariants import (
     Corrupt,
@@ -40,6 +40,18 @@ from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.mesh import Mesh
 from zabcheck.simulation.network import Parcel
 from zabcheck.simulation.processes import Processes
+
+_Disturbance = (
+    choices.Cut
+    | choices.Mend
+    | choices.Stall
+    | choices.Hold
+    | choices.Overtake
+    | choices.Heal
+    | choices.Pause
+    | choices.Wake
+)
+"""The choices that concern the environment alone: they only change which messages and processes get through."""
 
 
 def _not_enabled(choice: Choice) -> bool:
@@ -128,15 +140,8 @@ class Simulator:
             choices.Corrupt: self._corrupt,
             choices.Recover: self._recover,
             choices.Snapshot: self._snapshot,
-            choices.Cut: self._cut,
-            choices.Mend: self._mend,
-            choices.Stall: self._stall,
-            choices.Hold: self._hold,
-            choices.Overtake: self._overtake,
-            choices.Heal: self._heal,
             choices.Reset: self._reset,
-            choices.Pause: self._pause,
-            choices.Wake: self._wake,
+            **dict.fromkeys(get_args(_Disturbance), self._disturb),
         }
         never = self.protocol.never
         return {kind: _not_enabled if kind.__struct_config__.tag in never else do for kind, do in table.items()}
@@ -301,54 +306,32 @@ class Simulator:
             self.application.snapshot(process, self.disks[process].written("snapshot"))
         return True
 
-    def _cut(self, choice: choices.Cut) -> bool:
-        done = self.obstacles.cut(choice.sender, choice.receiver)
+    def _disturb(self, choice: _Disturbance) -> bool:
+        """Change what stands in the way of messages or of a process; no process takes a step."""
+        obstacles = self.obstacles
+        event: Event
+        match choice:
+            case choices.Cut(sender, receiver):
+                done, event = obstacles.cut(sender, receiver), Cut(sender, receiver)
+            case choices.Mend(sender, receiver):
+                done, event = obstacles.mend(sender, receiver), Mend(sender, receiver)
+            case choices.Stall(sender, receiver):
+                done, event = obstacles.stall(sender, receiver), Stall(sender, receiver)
+            case choices.Hold(sender, receiver, kind):
+                types = tuple(each for each, name in self.protocol.kinds.items() if name == kind)
+                done, event = obstacles.hold(sender, receiver, types), Hold(sender, receiver, kind)
+            case choices.Overtake(sender, receiver):
+                done = not self.protocol.fifo and self.channels.overtake(sender, receiver)
+                event = Overtake(sender, receiver)
+            case choices.Heal():
+                done, event = obstacles.heal(), Heal()
+            case choices.Pause(process):
+                done = self.states[process] is not None and obstacles.pause(process)
+                event = Pause(process, self.incarnations[process])
+            case choices.Wake(process):
+                done, event = obstacles.wake(process), Wake(process, self.incarnations[process])
         if done and self.network:
-            self.show(Cut(choice.sender, choice.receiver))
-        return done
-
-    def _mend(self, choice: choices.Mend) -> bool:
-        done = self.obstacles.mend(choice.sender, choice.receiver)
-        if done and self.network:
-            self.show(Mend(choice.sender, choice.receiver))
-        return done
-
-    def _stall(self, choice: choices.Stall) -> bool:
-        done = self.obstacles.stall(choice.sender, choice.receiver)
-        if done and self.network:
-            self.show(Stall(choice.sender, choice.receiver))
-        return done
-
-    def _hold(self, choice: choices.Hold) -> bool:
-        kinds = tuple(kind for kind, name in self.protocol.kinds.items() if name == choice.kind)
-        done = self.obstacles.hold(choice.sender, choice.receiver, kinds)
-        if done and self.network:
-            self.show(Hold(choice.sender, choice.receiver, choice.kind))
-        return done
-
-    def _overtake(self, choice: choices.Overtake) -> bool:
-        done = not self.protocol.fifo and self.channels.overtake(choice.sender, choice.receiver)
-        if done and self.network:
-            self.show(Overtake(choice.sender, choice.receiver))
-        return done
-
-    def _heal(self, choice: choices.Heal) -> bool:
-        done = self.obstacles.heal()
-        if done and self.network:
-            self.show(Heal())
-        return done
-
-    def _pause(self, choice: choices.Pause) -> bool:
-        process = choice.process
-        done = self.states[process] is not None and self.obstacles.pause(process)
-        if done and self.network:
-            self.show(Pause(process, self.incarnations[process]))
-        return done
-
-    def _wake(self, choice: choices.Wake) -> bool:
-        done = self.obstacles.wake(choice.process)
-        if done and self.network:
-            self.show(Wake(choice.process, self.incarnations[choice.process]))
+            self.show(event)
         return done
 
     def _reset(self, choice: choices.Reset) -> bool:
