@@ -1,8 +1,8 @@
-"""A small replicated key-value state on top of the broadcast, as ZooKeeper is one (LADIS 2008, 2).
+"""A small replicated key-value store on top of the broadcast, as ZooKeeper is one (LADIS 2008, 2).
 
-A client asks for a path to be set. The primary knows the state that its request will meet, that is what it has
-delivered and what it has broadcast since, and turns the request into a change that depends on nothing: path, value,
-and the version that results. A process applies what it delivers, in that order, and shows a digest of its state.
+A client asks for a path to be set. The primary knows the state in which the request will be applied: what it has
+delivered, and what it has broadcast since. It turns the request into an idempotent change: path, value, and the
+resulting version. Each process applies what it delivers, in that order, and shows a digest of its state.
 
     /a=v7@3         set /a to v7, which is version 3 of it
 """
@@ -16,12 +16,12 @@ from invariants import NO_ZXID, Broadcast, Chain, Crash, Deliver, Event, Local, 
 
 PATHS = ("/a", "/b", "/c")
 MOST_PATHS = 5
-"""How many paths are shown of a state; requests of one's own may have set any number."""
+"""How many paths of a state are shown; the requests of a schedule may have set any number."""
 _CHANGE = re.compile(r"(?P<path>/[^=]*)=(?P<value>[^@]*)@(?P<version>\d{1,9})", re.ASCII)
 
 
 class Values:
-    """What one process has applied: path -> (value, version). Immutable; replicas share it."""
+    """The state of the store at one process: path -> (value, version). Immutable; replicas share it."""
 
     __slots__ = ("_latest", "digest", "entries", "length", "zxid")
 
@@ -33,7 +33,11 @@ class Values:
         self._latest: tuple[Txn, Values] | None = None
 
     def apply(self, txn: Txn) -> "Values":
-        """The state after `txn`. A value that is no change is taken as a path with nothing in it. O(paths)."""
+        """Return the state after `txn`. O(paths).
+
+        A value that is no change is taken as a path that is set to the empty value: applied twice, it gets another
+        version, so it is not idempotent.
+        """
         latest = self._latest
         if latest is not None and latest[0] is txn:
             return latest[1]
@@ -54,7 +58,7 @@ class Values:
         return shown if len(self.entries) <= MOST_PATHS else f"{shown} …"
 
     def version(self, path: str) -> int:
-        """0 for a path that there is not."""
+        """Return the version of `path`; 0 if it was never set."""
         return self.entries.get(path, ("", 0))[1]
 
 
@@ -69,47 +73,48 @@ def _digest(path: str, entry: tuple[str, int] | None) -> int:
 
 
 class Application:
-    """The state of each process, kept by what the process shows; what it shows itself goes to `show` as well.
+    """The state of each process, derived from the events of the process.
 
-    With `in_words` its events tell what is in a state.
+    `show` is called with each of those, and with a `State` event after each change; with `in_words` that event also
+    says what the state holds.
     """
 
     def __init__(self, show: Callable[[Event], None], *, in_words: bool = False) -> None:
         self.show = show
         self.in_words = in_words
-        self.fresh: set[int] = set()  # recovered, and nothing delivered or taken over since
-        self.states: dict[int, Values] = {}  # none: taken over from a snapshot that nobody here wrote
-        self.ahead: dict[int, Values] = {}  # with what a primary has broadcast since it first did
+        self.fresh: set[int] = set()  # recovered, and nothing delivered or restored since
+        self.states: dict[int, Values] = {}  # no entry: restored from a snapshot that no process here has written
+        self.ahead: dict[int, Values] = {}  # of a primary: its state, and what it has broadcast on top of that
         self.snapshots: dict[tuple[int, int], Values] = {}  # by (writer, chain hash of what was delivered)
 
     def observe(self, event: Event) -> None:
-        """Show `event`, and what it means for the state."""
+        """Show `event`, then apply it to the state of its process."""
         self.show(event)
         observer = _OBSERVERS.get(type(event))
         if observer is not None:
             observer(self, event)
 
     def change(self, process: int, number: int) -> str:
-        """The change that the primary `process` makes of the client's request with this number."""
+        """Return the change that the primary `process` makes of the client's request with this number."""
         path = PATHS[number % len(PATHS)]
         return f"{path}=v{number}@{self._ahead(process).version(path) + 1}"
 
     def start(self, process: int) -> None:
-        """The process is up for the first time."""
+        """Start the process for the first time, with the empty state."""
         self.states[process] = NOTHING
 
     def snapshot(self, process: int, delivered: Chain) -> None:
-        """The process writes its state down, as that after `delivered`."""
+        """Keep the state of the process as its snapshot of `delivered`."""
         state = self.states.get(process)
         if state is not None:
             self.snapshots[process, delivered.hash] = state
 
     def lose_leadership(self, process: int) -> None:
-        """What the process has broadcast may never be delivered: it starts again from what it has applied."""
+        """Forget what the process has broadcast and not applied: it may never be delivered."""
         self.ahead.pop(process, None)
 
     def fork(self, show: Callable[[Event], None]) -> "Application":
-        """An independent copy. O(processes + snapshots)."""
+        """Return an independent copy. O(processes + snapshots)."""
         twin = Application(show, in_words=self.in_words)
         twin.fresh = self.fresh.copy()
         twin.states = self.states.copy()
@@ -141,7 +146,11 @@ class Application:
         self._tell(event, after)
 
     def _restore(self, event: Restore) -> None:
-        """Right after a recovery its own snapshot, else that of another process: the one with the lowest id."""
+        """Restore a snapshot of what the event names.
+
+        Right after a recovery the process prefers its own snapshot, later that of another process; among several the
+        one with the lowest id.
+        """
         writers = sorted(process for process, chain_hash in self.snapshots if chain_hash == event.hash)
         writers.sort(key=lambda writer: (writer == event.process) != (event.process in self.fresh))
         state = self.snapshots[writers[0], event.hash] if writers else None

@@ -1,9 +1,9 @@
-"""All the connections of a run: whom each process follows, what it sends and hears, and how connections end.
+"""All connections of a run: whom each process follows, what is sent and received, and how connections end.
 
-A process opens a connection to the one that it follows, and accepts those to itself while it leads. What it sends goes
-to a process that it is connected to in this way, and is lost otherwise. As a rule it closes the connection before when
-it opens one; a protocol may want to keep that, and then goes on to hear from whom it followed. `network` says what a
-single connection is and when messages on it are lost, `obstacles` what holds them back.
+A process opens a connection to the process that it follows, and accepts connections to itself while it leads. A message
+to a process without such a connection is lost. As a rule a process that opens a connection closes its previous one; a
+protocol may keep it, and then still receives from the leader it followed before. `network` has a single connection and
+says when messages on it are lost, `obstacles` says what delays them.
 """
 
 from collections import deque
@@ -20,9 +20,10 @@ Lost = Callable[[list[Parcel]], None]
 
 
 class Channels:
-    """The connections between processes 1 to `processes`, none at first. `lost` is called with what gets lost.
+    """The connections between processes 1 to `processes`, none at first.
 
-    With `abrupt`, who closes an end loses what it has sent, too, as far as it has not arrived.
+    `lost` is called with the messages that are lost. With `abrupt`, a process that closes its end of a connection also
+    loses what it has sent on it and has not arrived.
     """
 
     __slots__ = ("abrupt", "connections", "following", "lost", "messages", "obstacles")
@@ -36,7 +37,7 @@ class Channels:
         self.obstacles = Obstacles(self.connections)
 
     def copy(self, lost: Lost) -> "Channels":
-        """An independent copy. O(processes + messages under way)."""
+        """Return an independent copy. O(processes + messages under way)."""
         twin = type(self)(0, lost, abrupt=self.abrupt)
         twin.messages = self.messages
         twin.following = self.following.copy()
@@ -47,7 +48,7 @@ class Channels:
     # What can be asked.
 
     def waiting(self) -> list[tuple[int, int, int]]:
-        """(process, sender, number of messages) for each link from which a message can be handled now."""
+        """Return (process, sender, number of messages) for each link from which a message can be handled now."""
         found = []
         following = self.following
         for (follower, leader), connection in self.connections.items():
@@ -60,7 +61,7 @@ class Channels:
         return self.obstacles.passing(found, following) if self.obstacles.disturbed else found
 
     def closed(self) -> list[tuple[int, int]]:
-        """(process, peer) where `process` has yet to notice that their connection is closed at the other end."""
+        """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
         found = []
         for (follower, leader), c in self.connections.items():
             if c.follower_end is _OPEN and (c.leader_end is _CLOSED or c.broken):
@@ -73,7 +74,7 @@ class Channels:
     # Messages.
 
     def send(self, process: int, to: int, message: Message) -> int:
-        """The number of the message among all; 0 if there is no connection that it can go by."""
+        """Send `message` and return its number among all messages; 0 if there is no connection for it."""
         if self.following[process] == process:
             connection = self.connections.get((to, process))
             if connection is None or connection.broken or connection.leader_end is not _OPEN:
@@ -91,7 +92,7 @@ class Channels:
         return self.messages
 
     def take(self, process: int, sender: int) -> Parcel | None:
-        """The next message from `sender`, which `process` is about to handle; None if none gets through."""
+        """Remove and return the next message from `sender`, for `process` to handle; None if none gets through."""
         leads = self.following[process] == process
         if leads:
             connection = self.connections.get((sender, process))
@@ -114,7 +115,7 @@ class Channels:
         return queue.popleft()
 
     def overtake(self, sender: int, receiver: int) -> bool:
-        """The last message under way on this link goes to the front; whether there was one before it."""
+        """Move the last message under way on this link to the front; return whether there was one before it."""
         leads = self.following[receiver] == receiver
         connection = self.connections.get((sender, receiver) if leads else (receiver, sender))
         if connection is None:
@@ -128,7 +129,7 @@ class Channels:
     # How connections begin and end.
 
     def open(self, process: int, to: int) -> None:
-        """`process`, which has let go of what it had open, follows `to`."""
+        """Open a connection from `process`, which has closed its others, to `to`; with `to` itself, it leads."""
         self.following[process] = to
         if to != process:
             old = self.connections.pop((process, to), None)
@@ -154,13 +155,13 @@ class Channels:
                     self._forget(connection)
 
     def refuse(self, process: int) -> None:
-        """What waits for `process` to accept it is closed: nobody is there to do so any more."""
+        """Close the connections that wait for `process` to accept them: it has stopped."""
         for connection in list(self.connections.values()):
             if connection.leader == process and connection.leader_end is _WAITING:
                 self._close_leader_end(connection)
 
     def reset(self, process: int, peer: int) -> bool:
-        """Break the connection between the two, if there is one that is not broken; whether there was."""
+        """Break the connection between the two; return whether there was one that was not broken yet."""
         for pair in ((process, peer), (peer, process)):
             connection = self.connections.get(pair)
             if connection is not None and not connection.broken:
@@ -169,7 +170,10 @@ class Channels:
         return False
 
     def notice(self, process: int, peer: int) -> bool:
-        """`process` closes its end of what `peer` has closed, or a reset has broken; whether there was such an end."""
+        """Close the end of `process` on a connection that `peer` has closed or a reset has broken.
+
+        Returns whether there was such an end.
+        """
         if self.following[process] == process:
             return self._notice_as_leader(self.connections.get((peer, process)))
         return self._notice_as_follower(self.connections.get((process, peer)))
@@ -213,14 +217,18 @@ class Channels:
         queue.clear()
 
     def _outdate(self, sender: int, process: int) -> None:
-        """`process` hears from an iteration of `sender` that leads: one in which it followed is over, unread."""
+        """Drop the connection that `sender` once opened to `process` and that was never accepted.
+
+        `process` has just received a message from an iteration in which `sender` leads: the one in which it followed is
+        over.
+        """
         old = self.connections.get((sender, process))
         if old is not None and old.leader_end is _WAITING:
             self.lost(old.lose())
             self._forget(old)
 
     def _forget(self, connection: Connection) -> None:
-        """A connection that is closed at both ends, or that nobody will accept any more, is gone."""
+        """Remove the connection if it is closed at both ends, or if nobody can accept it any more."""
         over = connection.leader_end is _CLOSED or (connection.leader_end is _WAITING and not connection.to_leader)
         if connection.follower_end is _CLOSED and over and not connection.supersedes:
             self.lost(connection.lose())

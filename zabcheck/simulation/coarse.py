@@ -1,8 +1,8 @@
-"""What a coarse choice stands for: the fine ones that it yields, in order.
+"""Coarse choices, each as a generator of the fine choices that it stands for.
 
-Each is executed before the next is asked for, so what comes later may depend on what the earlier ones did: a process
-that settles handles what waits at the start of each round, and stops when a round did nothing. Of the run, a coarse
-choice knows no more than a `Running` tells.
+Each fine choice is executed before the next is asked for, so later ones may depend on what earlier ones did: `Settle`
+looks at the start of each round what waits, and stops after a round in which nothing happened. The generators see no
+more of the run than `Running` has.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,20 +13,20 @@ from zabcheck.simulation.choices import Choice
 
 
 class Running(Protocol):
-    """The run in which the choices are executed, as it is at the moment."""
+    """What a coarse choice can see of the run in which it is executed, at any moment."""
 
     ids: range
     steps: int
 
     def waiting(self) -> list[tuple[int, int, int]]:
-        """(process, sender, number of messages) for each link from which a message can be handled."""
+        """Return (process, sender, number of messages) for each link from which a message can be handled."""
 
     def unsynced(self) -> list[int]:
-        """The processes that can sync something."""
+        """Return the processes that can sync something."""
 
 
 def fine(choice: Choice, running: Running) -> Iterator[Choice]:
-    """The fine choices that `choice` stands for."""
+    """Yield the fine choices that `choice` stands for."""
     return _MEANINGS[type(choice)](choice, running)
 
 
@@ -105,7 +105,7 @@ def _power_loss(choice: choices.PowerLoss, running: Running) -> Iterator[Choice]
 
 
 def _apart(side: Iterable[int], others: Iterable[int]) -> Iterator[Choice]:
-    """Cut every link between the two, both ways."""
+    """Cut every link between `side` and `others`, both ways."""
     for process in side:
         for other in others:
             yield choices.Cut(process, other)

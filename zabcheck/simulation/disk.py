@@ -1,13 +1,13 @@
-"""A disk: one write order, and syncing apart from writing; each record with a digest.
+"""A disk: one order of writes, synced separately, with a digest on each record.
 
-A write is what one `Persist` holds; it survives a crash whole or not at all. A crash keeps any prefix of the writes
-after the last sync. The effects that came after a write in its step wait with it until it is synced.
+A write has the variables of one `Persist`, and survives a crash whole or not at all. A crash keeps any prefix of the
+writes since the last sync. The effects that follow a write in its step wait until the write is synced.
 
 The durable variable `history`, if a protocol has one, is a log with a record for each transaction; a prefix `base` of
-it may be cut off. `snapshot` is what the application's snapshot stands for. Any other variable is a record of its own:
-a number, a sequence of transactions, or, in a protocol of somebody's own, anything; so is a `history` that is no
-`Chain`. A record can be altered behind the process' back. Its digest tells, when it is read: that is when the process
-starts (LADIS 2008, 2 and 3).
+it may be cut off. `snapshot` is the delivered prefix that the application's snapshot holds. Any other variable is one
+record: a number, a sequence of transactions, or, in a user's protocol, anything; so is a `history` that is no `Chain`.
+A record can be altered without the process knowing. Its digest shows that when the record is read, which is when the
+process starts (LADIS 2008, 2 and 3).
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ class Write:
 
 
 class Disk:
-    """What one process has written, synced and not."""
+    """What one process has written, synced or not."""
 
     __slots__ = ("altered", "altered_variables", "durable", "unsynced")
 
@@ -40,7 +40,7 @@ class Disk:
         self.altered_variables: dict[str, Any] = {}  # and what they held then
 
     def sync(self, count: int | None = None) -> list[Write]:
-        """Make the first `count` writes durable (None: all of them) and return those; the others stay."""
+        """Make the first `count` writes durable (None: all) and return them; the others stay unsynced."""
         writes = self.unsynced[:count]
         self.unsynced = self.unsynced[len(writes) :]
         for write in writes:
@@ -52,12 +52,12 @@ class Disk:
         self.durable = {**self.durable, **fields}
 
     def written(self, field: str) -> Any:
-        """What was last written to a durable variable, synced or not."""
+        """Return what was last written to a durable variable, synced or not."""
         found = [write.fields[field] for write in self.unsynced if field in write.fields]
         return found[-1] if found else self.durable[field]
 
     def crash(self, keep: int) -> int:
-        """Keep the first `keep` writes and lose the rest; the number lost."""
+        """Keep the first `keep` unsynced writes, lose the others, and return how many are lost."""
         self.sync(keep)
         lost = len(self.unsynced)
         self.unsynced = []
@@ -65,14 +65,14 @@ class Disk:
 
     @property
     def records(self) -> int:
-        """How many there are: of the log one a transaction, and one for each other variable that holds something."""
+        """The number of records: one for each transaction of the log, one for each other variable that is not empty."""
         return self._in_log() + len(self._others())
 
     def alter(self, record: int) -> tuple[str, Zxid] | None:
-        """Alter the transaction that stands `record` records before the last one in the log; behind those, a variable.
+        """Alter one record: number 0 is the last transaction of the log; after those of the log come the variables.
 
-        What was altered: the name of the variable, and the zxid in a log. None, and nothing is done, if there are not
-        so many records, or if that one is altered already.
+        Returns the name of the variable, and the zxid if it is a record of the log. Returns None and does nothing if
+        there is no such record, or if it is altered already.
         """
         if record < self._in_log():
             place = self.log.prefix(self.log.length - record)
@@ -94,15 +94,15 @@ class Disk:
         return sorted(name for name, value in self.durable.items() if value and name not in log)
 
     def _is_altered(self, name: str) -> bool:
-        """Not if it was written anew since."""
+        """Whether the variable was altered and has not been written since."""
         return name in self.altered_variables and self.altered_variables[name] == self.durable[name]
 
     def read(self) -> tuple[dict[str, Any], bool]:
-        """What is on the disk, and whether the digest of every record matches what it holds.
+        """Return the durable variables, and whether the digest of every record matches.
 
         O(1) if no record was altered; else O(length of the log).
         """
-        # A record that was truncated, or cut off, since it was altered is not read.
+        # A record that was truncated or cut off after it was altered is not read.
         log, base = self.log, self.base
         bad = {each.length for each in self.altered if each.length > base.length and log.starts_with(each)}
         wrong = {name: _wrong(value) for name, value in self.altered_variables.items() if self._is_altered(name)}
@@ -138,9 +138,9 @@ class Disk:
 
 
 def _wrong(value: Any) -> Any:
-    """What a record says that was altered: one less of a number; of a sequence, another last transaction.
+    """Return an altered record: a number less one, a sequence with another last transaction.
 
-    Of anything else only the digest tells.
+    A value of any other type stays as it is; only its digest is wrong.
     """
     if isinstance(value, Chain):
         return value.previous.append(_wrong_txn(value.txn))

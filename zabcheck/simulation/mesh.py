@@ -1,9 +1,11 @@
-"""Channels where each process can send to each other from the start, and none ever has to open a connection.
+"""Channels in which every process can send to every other from the start, without opening a connection.
 
-Each link, from one process to another, is a `Connection` of which only the way to its "leader" is used. So what a
-connection does and what stands in its way are the same as elsewhere: cuts, holds and stalls, and that a message
-overtakes others where the protocol does not keep the order. Nothing closes. A reset loses what is under way between two
-processes, and the links go on: so a partition that heals can lose what was sent while it lasted.
+Each link from one process to another is a `Connection` of which only the queue to its "leader" is used. So cuts, holds,
+stalls and overtaking work as they do elsewhere. No link ever closes. A reset loses what is under way between two
+processes, and their links go on: so a partition that heals can lose what was sent while it lasted.
+
+Not yet good: `Mesh` extends `Channels` and uses half of each connection, so it inherits `open`, `close` and `notice`,
+which no run of a protocol on a mesh may call. Both could instead share the queue of one direction.
 """
 
 from zabcheck.protocols.base import Message
@@ -25,13 +27,13 @@ class Mesh(Channels):
                     self.connections[process, to] = Connection(process, to)
 
     def send(self, process: int, to: int, message: Message) -> int:
-        """The number of the message among all."""
+        """Send `message` and return its number among all messages."""
         self.messages += 1
         self.connections[process, to].to_leader.append((message, self.messages))
         return self.messages
 
     def reset(self, process: int, peer: int) -> bool:
-        """Lose what is under way between the two; whether there was something."""
+        """Lose what is under way between the two processes; return whether there was something."""
         links = [self.connections[pair] for pair in ((process, peer), (peer, process)) if pair in self.connections]
         parcels = [parcel for link in links for parcel in link.to_leader]
         for link in links:

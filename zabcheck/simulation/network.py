@@ -1,15 +1,16 @@
-"""The channels of DSN 2011, II: one connection for each iteration, FIFO, and nothing but prefixes arrive. Those of a
-protocol that says so are not FIFO: what is under way may be overtaken by what was sent last.
+"""One connection, a channel of DSN 2011, II: one for each iteration, FIFO, so that only prefixes arrive.
 
-A follower opens a connection to the leader it was told of, whether that one leads or not; the leader's end opens when
-it handles the first message, and only while it leads. Until then the connection is lost if that process crashes, or
-hears from a later iteration of the follower. Closing an end loses what was on its way to it, not what it has
-sent. The other end goes on as if nothing had happened until it notices, which is a choice of its own. A new connection
-replaces the old one between the same two; the leader notices that by a choice too, or by the first message of the new.
-Where the switch `closing` says "abrupt", who closes an end loses what it has sent, too, like a TCP reset.
+The channels of a protocol that says so (`Protocol.fifo` False) are not FIFO: the last message may overtake the others.
 
-A reset loses what is under way. A connection may also stall one way: what is sent on it stays under way. This module
-has a single connection; `channels` opens and closes them, `obstacles` has what holds messages back.
+A follower opens a connection to the leader that its oracle named, whether that process leads or not. The leader's end
+opens when the leader handles the first message, and only while it leads. Until then the connection is lost if that
+process crashes, or hears from a later iteration of the follower. Closing an end loses what was on its way to that end,
+but not what was sent from it; where the switch `closing` is "abrupt", it loses both, like a TCP reset. The other end
+goes on as if nothing had happened until it notices, which is a choice of its own. A new connection replaces the old one
+between the same two; the leader notices that by a choice too, or by the first message on the new one.
+
+A reset loses what is under way. A connection may also stall in one direction: what is sent then stays under way.
+`channels` opens and closes connections, `obstacles` has what delays messages.
 """
 
 from collections import deque
@@ -59,7 +60,7 @@ class Connection:
         self.to_follower: deque[Parcel] = deque()
 
     def lose(self) -> list[Parcel]:
-        """Reset: both queues are lost; what was in them."""
+        """Reset the connection, and return the messages that were in its two queues and are lost."""
         lost = [*self.to_leader, *self.to_follower]
         self.to_leader.clear()
         self.to_follower.clear()
@@ -67,17 +68,17 @@ class Connection:
         return lost
 
     def reaches_from(self, sender: ProcessId) -> bool:
-        """Whether what `sender` sends on it may yet arrive: the other end is not closed."""
+        """Whether a message from `sender` on this connection may still arrive: the other end is not closed."""
         end = self.leader_end if sender == self.follower else self.follower_end
         return not self.broken and end is not End.CLOSED
 
     def is_stalled(self, sender: ProcessId) -> bool:
-        """Whether what comes from `sender` stays under way; where nothing arrives any more, nothing stalls."""
+        """Whether messages from `sender` stay under way. A direction in which nothing can arrive is not stalled."""
         stalled = self.stalled_to_leader if sender == self.follower else self.stalled_to_follower
         return stalled and self.reaches_from(sender)
 
     def stall(self, sender: ProcessId, stalled: bool) -> None:
-        """Whether to bring what comes from `sender`."""
+        """Stall the direction from `sender`, or with `stalled` False let its messages through again."""
         if sender == self.follower:
             self.stalled_to_leader = stalled
         else:

@@ -1,10 +1,10 @@
-"""What stands in the way of messages and of processes, until it is mended: cuts, holds, stalls and pauses.
+"""Obstacles, which delay messages and processes until they are taken away: cuts, holds, stalls and pauses.
 
-A cut link holds its messages back. A link may also hold one kind of message only, and what is behind it. Both stay
-when the two open a new connection; what stalls is a connection, one way, and a new one between the same two works. A
-process that is paused does nothing.
+A cut delays all messages of a link, a hold one kind of message and all behind it. Both belong to the link, so they stay
+when the two processes open a new connection. A stall belongs to a connection, in one direction: a new connection
+between the same two works. A paused process does nothing.
 
-Nothing is lost by any of it, and nothing is told to the processes.
+No obstacle loses a message, and no process is told of one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,16 @@ from zabcheck.simulation.network import Connection
 _OWN_ACTS = frozenset(
     (choices.Elect, choices.Receive, choices.Sync, choices.Request, choices.Timeout, choices.Notice, choices.Snapshot)
 )
-"""What a process does itself: none of it is enabled while it is paused."""
+"""The choices in which a process acts itself: none of them is enabled while the process is paused."""
 
 Connections = Mapping[tuple[int, int], Connection]
 
 
 class Obstacles:
-    """The obstacles of a run; the stalls are those of `connections`, which stays the network's.
+    """The obstacles of a run.
 
-    What brings an obstacle or takes it away returns whether it changed anything.
+    `connections` belongs to the channels: a stall is a flag of a connection. Methods that bring an obstacle or take it
+    away return whether that changed anything.
     """
 
     __slots__ = ("connections", "cuts", "disturbed", "holds", "paused")
@@ -36,10 +37,10 @@ class Obstacles:
         self.cuts: set[tuple[int, int]] = set()  # (sender, receiver)
         self.holds: dict[tuple[int, int], tuple[type[Message], ...]] = {}  # by (sender, receiver)
         self.paused: set[int] = set()
-        self.disturbed = False  # never False while something is cut, held or stalled, or somebody paused
+        self.disturbed = False  # may be True without need, but never False while there is an obstacle
 
     def copy(self, connections: Connections) -> "Obstacles":
-        """An independent copy for a copy of the network, whose `connections` have the same stalls."""
+        """Return an independent copy for a copy of the channels, whose `connections` have the same stalls."""
         twin = Obstacles(connections)
         twin.cuts = self.cuts.copy()
         twin.holds = self.holds.copy()
@@ -47,9 +48,10 @@ class Obstacles:
         twin.disturbed = self.disturbed
         return twin
 
-    # What comes and goes.
+    # Bringing obstacles and taking them away.
 
     def cut(self, sender: int, receiver: int) -> bool:
+        """Cut the link from `sender` to `receiver`."""
         if (sender, receiver) in self.cuts or sender == receiver:
             return False
         self.cuts.add((sender, receiver))
@@ -57,6 +59,7 @@ class Obstacles:
         return True
 
     def hold(self, sender: int, receiver: int, kinds: tuple[type[Message], ...]) -> bool:
+        """Stop the link from `sender` to `receiver` at the next message of one of these kinds."""
         held = self.holds.get((sender, receiver), ())
         if sender == receiver or all(kind in held for kind in kinds):
             return False
@@ -65,6 +68,7 @@ class Obstacles:
         return True
 
     def stall(self, sender: int, receiver: int) -> bool:
+        """Stall the connections between the two, in the direction from `sender` to `receiver`."""
         found = [c for c in self._between(sender, receiver) if c.reaches_from(sender) and not c.is_stalled(sender)]
         if not found:
             return False
@@ -74,7 +78,7 @@ class Obstacles:
         return True
 
     def mend(self, sender: int, receiver: int) -> bool:
-        """Take away whatever is in the way on one link."""
+        """Take away every obstacle on the link from `sender` to `receiver`."""
         link = sender, receiver
         connections = self._between(sender, receiver)
         stalled = any(connection.is_stalled(sender) for connection in connections)
@@ -88,7 +92,7 @@ class Obstacles:
         return True
 
     def heal(self) -> bool:
-        """Take away whatever is in the way on any link."""
+        """Take away every obstacle on every link; paused processes stay paused."""
         if not self.links():
             return False
         self.cuts.clear()
@@ -113,14 +117,14 @@ class Obstacles:
         self.disturbed = self._is_any_left()
         return True
 
-    # What they stand in the way of.
+    # What the obstacles delay.
 
     def stops(self, choice: Any) -> bool:
-        """Whether `choice` is something that a process would do itself, but it is paused."""
+        """Whether `choice` is an act of a process that is paused."""
         return type(choice) in _OWN_ACTS and choice.process in self.paused
 
     def links(self) -> list[tuple[int, int]]:
-        """(sender, receiver) of each link that is cut, stalled or held, sorted."""
+        """Return (sender, receiver) of each link that is cut, stalled or held, sorted."""
         if not self.disturbed:
             return []
         stalled = [
@@ -132,7 +136,7 @@ class Obstacles:
         return sorted({*self.cuts, *self.holds, *stalled})
 
     def passing(self, found: list[tuple[int, int, int]], following: Sequence[int]) -> list[tuple[int, int, int]]:
-        """Of what waits, (process, sender, number), what can be handled."""
+        """Return the part of `found` that can be handled, as (process, sender, number of messages) like `found`."""
         passing = []
         cuts, paused, holds, connections = self.cuts, self.paused, self.holds, self.connections
         for each in found:
@@ -147,7 +151,7 @@ class Obstacles:
         return passing
 
     def let_through(self, connection: Connection, sender: int, receiver: int, number: int) -> int:
-        """How many of the first `number` messages of the queue get through."""
+        """Return how many of the first `number` messages from `sender` to `receiver` get through."""
         link = sender, receiver
         if link in self.cuts or connection.is_stalled(sender):
             return 0
@@ -158,7 +162,7 @@ class Obstacles:
         return next((i for i, (message, _) in enumerate(islice(queue, number)) if type(message) in held), number)
 
     def _between(self, sender: int, receiver: int) -> list[Connection]:
-        """The connections between two processes: each may have opened one to the other."""
+        """Return the connections between two processes, at most two: each may have opened one to the other."""
         found = (self.connections.get((sender, receiver)), self.connections.get((receiver, sender)))
         return [connection for connection in found if connection is not None]
 

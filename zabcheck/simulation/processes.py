@@ -1,7 +1,8 @@
-"""The processes: how each starts, takes a step of the protocol, has its effects done, and stops.
+"""The processes of a run: how each starts, takes steps of the protocol, and stops.
 
-A step is a function of the protocol that returns effects: what to send, to write, to show. What follows a write waits
-with it for the disk, unless writing and syncing are one. A process that stops keeps its disk and nothing else.
+A step is a function of the protocol that returns effects: what to send, to write, to show. This module performs them.
+The effects that follow a write wait until the write is synced, unless writing and syncing are one choice. A process
+that stops keeps its disk and nothing else.
 """
 
 from collections import deque
@@ -33,17 +34,18 @@ from zabcheck.simulation.disk import Disk, Write
 
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
 _TO_BE_DONE = frozenset((Send, Persist, Connect, GiveUp, Changed, ResetTimer, Halt))
-"""The effects that are not, or not only, something to be shown."""
+"""The kinds of effects that are more than an event to show."""
 _MOST_OWN_MESSAGES = 2000
-"""Of a process that sends itself more in a row, each in answer to the one before, it is taken that there is no end."""
+"""A process that sends itself more messages than this within one choice is assumed never to stop."""
 _ANSWERS = (Send, AckEpoch)
-"""What is not done any more once its connection is closed: messages, and the event that tells of one."""
+"""The withheld effects that are dropped when the connection closes: messages, and the event that tells of one."""
 
 
 class Processes:
-    """The processes of a run, none started; what they send goes through `channels`, what they show to `show`.
+    """The processes of a run, none of them started.
 
-    With `network` True they show what they send, too.
+    What they send goes through `channels`, and `show` is called with their events; with `network` True also with an
+    event for each message sent.
     """
 
     __slots__ = (
@@ -94,7 +96,7 @@ class Processes:
         self._atomic = switches.sync == "atomic"
 
     def copy(self, show: Callable[[Event], None], channels: Channels, application: Application | None) -> "Processes":
-        """An independent copy, with copies of what is around them. O(processes)."""
+        """Return an independent copy that uses the given channels and application. O(processes)."""
         twin = copy(self)
         twin.show, twin.channels, twin.application = show, channels, application
         twin.incarnations = self.incarnations.copy()
@@ -108,7 +110,7 @@ class Processes:
     # From start to end.
 
     def start(self, process: int) -> None:
-        """The process is up, with what its disk has."""
+        """Start the process with what its disk has."""
         durable, intact = self.disks[process].read()
         self.states[process] = self.protocol.start(
             process, self.incarnations[process], self.quorums, durable, self.switches
@@ -116,13 +118,13 @@ class Processes:
         self.handle(process, process, Started(intact))
 
     def recover(self, process: int) -> None:
-        """Start again, as the next incarnation."""
+        """Start the process again, as its next incarnation."""
         self.incarnations[process] += 1
         self.show(Recover(process, self.incarnations[process]))
         self.start(process)
 
     def crash(self, process: int, keep: int) -> None:
-        """The process stops; of its writes that are not synced the first `keep` survive."""
+        """Stop the process; of its writes that are not synced the first `keep` survive."""
         disk = self.disks[process]
         for write in disk.unsynced[:keep]:
             # It did reach the disk, although nobody will hear of it before the process is up again.
@@ -134,18 +136,18 @@ class Processes:
         self._stop(process)
 
     def settle(self, process: int) -> None:
-        """Forget what the process was about to handle: a step of it may have raised in between."""
+        """Drop the messages that the process has sent to itself: a step that raised may have left some."""
         self._own[process].clear()
         self._busy[process] = False
 
     def _halt(self, process: int) -> None:
-        """The process stops for good."""
+        """Stop the process for good."""
         self.disks[process].crash(0)
         self._stop(process)
         self.halted[process] = True
 
     def _stop(self, process: int) -> None:
-        """The process is no more; its disk is."""
+        """Close the connections of the process and drop its state; its disk stays."""
         self._disconnect(process)
         self.channels.refuse(process)
         self.states[process] = None
@@ -153,7 +155,10 @@ class Processes:
     # A step.
 
     def handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:
-        """Let the process take its step; whether that had any effect. StepRaised if the protocol's code raised."""
+        """Let the process take its step for `stimulus`; return whether it had an effect.
+
+        StepRaised if the protocol's code raised.
+        """
         step = self._steps.get(type(stimulus))
         if step is None:
             return False
@@ -167,12 +172,13 @@ class Processes:
         return True
 
     def perform(self, process: int, effects: list[Effect]) -> None:
-        """Do what a step returned; what the process sends to itself it handles after that, as its next steps, in order.
+        """Perform the effects of a step, then the steps for what the process has sent to itself, in order.
 
-        Else its own answer could overtake, on the way to another, what the step sent there.
+        Handling a message to itself at once would let its answer overtake, on the way to another process, what the
+        step sends there.
         """
         for index, effect in enumerate(effects):
-            # Most are events; to ask for the exact type is much faster than `isinstance`, and there are no subclasses.
+            # Most effects are events. Looking up the exact type is much faster than `isinstance`; none has a subclass.
             kind = type(effect)
             if kind not in _TO_BE_DONE:
                 self.show(effect)  # type: ignore[arg-type]  # the other effects are events
@@ -214,9 +220,9 @@ class Processes:
             self._busy[process] = False
 
     def _disconnect(self, process: int, *, keep_followed: bool = False) -> None:
-        """The process lets go of its connections, and of what it meant to send once its disk is synced.
+        """Close the connections of the process, and drop the messages that wait for its disk.
 
-        With `keep_followed` not of the connections that it has opened.
+        With `keep_followed` the connections that it opened itself stay open.
         """
         for write in self.disks[process].unsynced:
             write.withheld = [effect for effect in write.withheld if type(effect) not in _ANSWERS]

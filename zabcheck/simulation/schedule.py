@@ -1,10 +1,10 @@
-"""A schedule: what the environment chose, in order. It is data, and the replay that lasts.
+"""A schedule: what the environment chose, in order, and its JSON form: reading, writing, validating.
 
 A choice that is not enabled when its turn comes is skipped, so every sub-sequence of a schedule is a schedule. That
-is what makes shrinking work.
+is what makes shrinking work. `choices` says what can be chosen.
 
-A *fine* choice is one step: one message, one sync, one fault. A *coarse* one is a shorthand that executes fine ones;
-`Simulator.executed` lists them, so a saved schedule consists of fine choices only.
+A schedule is the form of a run that lasts: a seed means the same run only with the same version of zabcheck and of
+Hypothesis. `Simulator.executed` lists the fine choices of a run, so a saved schedule consists of fine choices only.
 """
 
 import re
@@ -50,7 +50,7 @@ _PATH = re.compile(r" - at `\$\.?(.*)`$")
 
 
 def dump(schedule: Schedule) -> bytes:
-    """The JSON form: a header, then one choice a line."""
+    """Return the JSON form: a header, then one choice a line."""
     head, _, _ = msgspec.json.encode(msgspec.structs.replace(schedule, choices=())).partition(b'"choices":[')
     rest = {
         "mutant": schedule.mutant,
@@ -63,7 +63,10 @@ def dump(schedule: Schedule) -> bytes:
 
 
 def load(data: bytes, name: str) -> Schedule:
-    """The schedule in `data`, validated; `name` is for messages. ScheduleError with line and field if it is none."""
+    """Read the schedule in `data` and validate it. `name` names the file in messages.
+
+    ScheduleError with line and field if it is not valid.
+    """
     if len(data) > MAX_BYTES:
         raise ScheduleError(f"{name}: expected a schedule of at most {MAX_BYTES} bytes")
     try:
@@ -107,9 +110,10 @@ def load(data: bytes, name: str) -> Schedule:
 
 
 def check_kinds(schedule: Schedule, kinds: Collection[str], data: bytes, name: str) -> None:
-    """ScheduleError with line and field if `schedule`, which was in `data`, holds messages of another kind.
+    """Check that `schedule`, which was read from `data`, holds messages of these kinds only.
 
-    The simulator skips such a choice like any that is not enabled; a file that has one has a mistake in it.
+    ScheduleError with line and field if not. The simulator would skip such a choice like any that is not enabled, but
+    in a file it is a mistake.
     """
     for index, choice in enumerate(schedule.choices):
         if isinstance(choice, choices.Hold) and choice.kind not in kinds:
@@ -121,7 +125,10 @@ def check_kinds(schedule: Schedule, kinds: Collection[str], data: bytes, name: s
 
 
 def _place(data: bytes, error: Exception) -> str:
-    """The line where the JSON goes wrong, if the error tells: that of the byte, or the last if more was expected."""
+    """Return the line at which the JSON is wrong, ", line 3"; empty if `error` does not tell.
+
+    That is the line of the offending byte, or the last line where the data ends too early.
+    """
     byte = re.search(r"\(byte (\d+)\)$", str(error))
     if byte is None and "truncated" not in str(error):
         return ""
@@ -131,7 +138,7 @@ def _place(data: bytes, error: Exception) -> str:
 
 
 def _line(data: bytes, path: str) -> str:
-    """Where choice number i of a schedule stands that was written one choice a line; nothing if it was not."""
+    """Return the line of the choice that `path` names, ", line 3"; empty if the file is not one choice a line."""
     index = re.match(r"choices\[(\d+)\]", path)
     if index is None:
         return ""

@@ -5,8 +5,9 @@ random source, and no set is iterated.
 
 A step is one fine choice that was enabled. A choice that is not enabled does nothing, and is no step.
 
-Here each fine choice is brought to the part that it moves: `processes` take the steps of the protocol, on disks of
-their own, `channels` bring messages, `obstacles` stand in the way. `coarse` says what the other choices stand for.
+This module takes each fine choice to the part of the run that it moves: `processes` takes the steps of the protocol,
+`disk` keeps what they write, `channels` carries messages, `obstacles` holds them back. `coarse` turns the other choices
+into fine ones.
 """
 
 from collections.abc import Callable, Iterable
@@ -61,9 +62,10 @@ def _not_enabled(choice: Choice) -> bool:
 class Simulator:
     """One run of `protocol` with processes 1 to `processes`, all up at first.
 
-    `show` is called with each event. With `network` True it is also shown what is for drawing only: messages, cuts,
-    the oracle's answers. `executed` holds the fine choices that were enabled, in order; with `remember` False it stays
-    empty, and the memory needed does not grow with the steps. `on_step` is called after each step with its fine choice.
+    `show` is called with each event; with `network` True also with the events that are for drawing only: messages,
+    cuts, the oracle's answers. `executed` lists the fine choices that were enabled, in order; with `remember` False it
+    stays empty, and memory does not grow with the number of steps. `on_step` is called after each step with its fine
+    choice.
 
     If a step of the protocol raises, the constructor or `execute` raises StepRaised; the choice that led to it counts
     as a step like any other, and the run is over.
@@ -110,7 +112,11 @@ class Simulator:
             self.processes.start(process)
 
     def _consist_of(self, channels: Channels, processes: Processes) -> None:
-        """Have these parts, and their lists, dicts and sets at hand: the same ones, for none is ever replaced."""
+        """Make the run consist of `channels` and `processes`.
+
+        The simulator keeps references to their lists, dicts and sets, for speed. So none of these may ever be replaced
+        by another object: a restriction that nothing but this sentence enforces.
+        """
         self.channels = channels
         self.following = channels.following  # by process id
         self.connections = channels.connections  # by (follower, leader)
@@ -126,6 +132,7 @@ class Simulator:
         self.halted = processes.halted
 
     def _fine_table(self) -> dict[type[Choice], Callable[[Any], bool]]:
+        """Return what executes each kind of fine choice; it returns whether the choice was enabled."""
         elections: dict[type[Choice], Callable[[Any], bool]] = {choices.Elect: self._elect}
         if self.switches.elections == "together":  # each oracle by itself is never enabled
             elections = {choices.Elect: _not_enabled, choices.Lead: self._lead_at_once}
@@ -147,7 +154,7 @@ class Simulator:
         return {kind: _not_enabled if kind.__struct_config__.tag in never else do for kind, do in table.items()}
 
     def execute(self, choice: Choice) -> int:
-        """Do what `choice` says, as far as it is enabled; the number of steps that it took. May raise StepRaised."""
+        """Execute `choice` as far as it is enabled, and return the number of steps. May raise StepRaised."""
         fine = self._fine.get(type(choice))
         if fine is not None:
             if self.stable or (self.paused and self.obstacles.stops(choice)):
@@ -178,22 +185,22 @@ class Simulator:
     # What can be asked.
 
     def waiting(self) -> list[tuple[int, int, int]]:
-        """(process, sender, number of messages) for each link from which a message can be handled now."""
+        """Return (process, sender, number of messages) for each link from which a message can be handled now."""
         if self._waiting is None:
             self._waiting = self.channels.waiting()
         return self._waiting
 
     def unsynced(self) -> list[int]:
-        """The processes that can sync something, from the first on."""
+        """Return the processes that have something to sync and are not paused, in ascending order."""
         disks, paused = self.disks, self.paused
         return [process for process in self.ids if disks[process].unsynced and process not in paused]
 
     def closed(self) -> list[tuple[int, int]]:
-        """(process, peer) where `process` has yet to notice that their connection is closed at the other end."""
+        """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
         return self.channels.closed()
 
     def obstructed(self) -> list[tuple[int, int]]:
-        """(sender, receiver) of each link that is cut, stalled or held, sorted."""
+        """Return (sender, receiver) of each link that is cut, stalled or held, sorted."""
         return self.obstacles.links()
 
     def is_up(self, process: int) -> bool:
@@ -201,16 +208,16 @@ class Simulator:
 
     @property
     def messages(self) -> int:
-        """How many have been sent."""
+        """The number of messages sent so far."""
         return self.channels.messages
 
     @property
     def disturbed(self) -> bool:
-        """False only if nothing stands in the way of any message or process."""
+        """Whether something may stand in the way of a message or a process; False only if nothing does."""
         return self.obstacles.disturbed
 
     def fork(self, show: Callable[[Event], None]) -> "Simulator":
-        """An independent copy that goes on from here. O(processes + messages under way + steps)."""
+        """Return an independent copy that goes on from here. O(processes + messages under way + steps)."""
         twin = copy(self)
         twin.executed = self.executed.copy()
         twin.show = show
@@ -338,7 +345,7 @@ class Simulator:
         return self.channels.reset(choice.process, choice.peer)
 
     def _lead_at_once(self, choice: choices.Lead) -> bool:
-        """An election as one choice."""
+        """Execute an election as one step: the processes that are not paused choose the leader, which does so first."""
         chosen = [choice.leader, *(p for p in choice.followers if p != choice.leader)]
         elected = [self._elect(choices.Elect(p, choice.leader)) for p in chosen if p not in self.paused]
         return any(elected)

@@ -1,9 +1,10 @@
-"""Claim 7 (DSN 2011, VI-D) as something that can be tried: an environment that no longer disturbs.
+"""Claim 7 (DSN 2011, VI-D) made executable: an environment that stops disturbing.
 
 The claim: if a quorum is up and chooses one leader, and messages between them are timely, then what the leader
-proposes is committed. "Timely" is made of rounds here: in a round each member handles what waited for it, then syncs
-its disk. The bounds are those of the three phases: CEPOCH, NEWEPOCH, ACK-E, NEWLEADER, ACK-LD and COMMIT-LD take a
-round each; PROPOSE, ACK and COMMIT another each.
+proposes is committed. Here "timely" is counted in rounds: in a round each member handles what waited for it, then syncs
+its disk. The bounds follow from the three phases: CEPOCH, NEWEPOCH, ACK-E, NEWLEADER, ACK-LD and COMMIT-LD take one
+round each, so do PROPOSE, ACK and COMMIT. They are those of Zab: a protocol with more messages would need bounds of its
+own, which a `Protocol` cannot state yet.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -21,7 +22,7 @@ Waiting = list[tuple[int, int, int]]
 
 
 def is_least(quorums: Quorums, leader: int, members: Collection[int]) -> bool:
-    """Whether `members` are a quorum with `leader`, and none without any one of the others."""
+    """Whether `members` are a quorum that includes `leader` and stops being one without any other member."""
     return (
         leader in members
         and quorums.contains(members)
@@ -34,7 +35,10 @@ def is_least(quorums: Quorums, leader: int, members: Collection[int]) -> bool:
 
 
 def least(quorums: Quorums, leader: int, members: Collection[int]) -> tuple[int, ...] | None:
-    """`members` without those, from the first on, that a quorum with `leader` does not need; None if they are none."""
+    """Return `members` less those that a quorum with `leader` does not need, or None if `members` are no such quorum.
+
+    Members are left out greedily, from the first on.
+    """
     if leader not in members or not quorums.contains(members):
         return None
     left = list(members)
@@ -46,7 +50,7 @@ def least(quorums: Quorums, leader: int, members: Collection[int]) -> tuple[int,
 
 
 def calm(members: Collection[int]) -> Iterator[Choice]:
-    """Repair everything: the links, what stands still, and what is down."""
+    """Repair everything: mend the links, wake the paused processes, recover those that are down."""
     yield choices.Heal()
     for process in members:
         yield choices.Wake(process)
@@ -56,7 +60,7 @@ def calm(members: Collection[int]) -> Iterator[Choice]:
 def lead_and_deliver(
     leader: int, members: Collection[int], switches: Switches, waiting: Callable[[], Waiting]
 ) -> Iterator[Choice]:
-    """All choose `leader`, which is then not disturbed."""
+    """Have all members choose `leader`, then leave it undisturbed while it leads and delivers."""
     yield from choose(leader, members, switches.elections == "together")
     yield from undisturbed(leader, members, switches.counter_limit, waiting)
 
@@ -64,7 +68,7 @@ def lead_and_deliver(
 def undisturbed(
     leader: int, members: Collection[int], counter_limit: int, waiting: Callable[[], Waiting]
 ) -> Iterator[Choice]:
-    """`leader`, whom all have chosen, is given the rounds to lead; it is asked, and given those to deliver."""
+    """Give `leader`, which all have chosen, the rounds to become established; then requests, and rounds to deliver."""
     for _ in range(ROUNDS_TO_LEAD):
         yield from a_round(members, waiting())
     yield from ask(leader, counter_limit)
@@ -73,7 +77,7 @@ def undisturbed(
 
 
 def choose(leader: int, members: Collection[int], together: bool) -> Iterator[Choice]:
-    """All choose `leader`; that begins a new iteration, at the leader first."""
+    """Have all members choose `leader`: a new iteration, which begins at the leader."""
     followers = [process for process in members if process != leader]
     if together:
         yield choices.Lead(leader, tuple(followers))
@@ -84,7 +88,7 @@ def choose(leader: int, members: Collection[int], together: bool) -> Iterator[Ch
 
 
 def a_round(members: Collection[int], waiting: Waiting) -> Iterator[Choice]:
-    """Each member handles what waits for it from the others, then syncs."""
+    """Let each member handle what waits for it from the others, then sync."""
     for process, sender, count in sorted(waiting):
         if process in members and sender in members:
             for _ in range(count):
@@ -94,6 +98,6 @@ def a_round(members: Collection[int], waiting: Waiting) -> Iterator[Choice]:
 
 
 def ask(leader: int, counter_limit: int) -> Iterator[Choice]:
-    """Clients ask, but not for more than the epoch has counters."""
+    """Have clients ask `leader` to broadcast, but not more often than the epoch has counters."""
     for _ in range(min(REQUESTS, counter_limit)):
         yield choices.Request(leader)
