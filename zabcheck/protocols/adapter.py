@@ -1,6 +1,6 @@
-"""How a class of somebody's own (`zabcheck.protocols.own`) becomes a `Protocol`, and how it is found by its name.
+"""Turns a user's class (`zabcheck.protocols.own`) into a `Protocol`, and finds it by its name.
 
-Its name is "module:Class", so that a saved schedule tells where the class is.
+The name is "module:Class", so a saved schedule tells where the class is.
 """
 
 import re
@@ -31,16 +31,17 @@ from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import Switches
 
 PROPERTIES = ("core", "causality", "zxid uniqueness")
-"""What a class is judged by unless other properties are asked for: what holds for any primary order atomic broadcast.
+"""The properties that a class is judged by unless the user asks for others: those of any primary order broadcast.
 
-The others take more than that: events that only `Process.show` shows (most of the group `protocol`), a recovered
-process that delivers again from the start (`ladis`), or so many rounds to get going and no more (`liveness`).
+The other properties need more: events that only `Process.show` shows (most of the group `protocol`), a recovered
+process that delivers again from the start (`ladis`), or a leader that is established within Zab's number of rounds
+(`liveness`).
 """
 
 STIMULI = ("on_started", "on_elected", "on_message", "on_request", "on_lost", "on_timed_out", "on_corrupted")
 
 _GIVEN = ("id", "incarnation", "processes", "leader", "primary", "counter_limit", "messages", "durable")
-"""What a process has that is no variable of the protocol."""
+"""The attributes of a process that are not variables of the protocol."""
 
 _OWN: dict[str, Protocol] = {}
 
@@ -49,9 +50,9 @@ _OWN: dict[str, Protocol] = {}
 
 
 def register(own: type[Process] | Protocol) -> Protocol:
-    """The protocol that `own` is, to be found by its name from here on, in this process.
+    """Return `own` as a protocol, and remember it for later calls of `find` by its name.
 
-    ValueError if the class is not what it has to be, or the name is that of a protocol of zabcheck.
+    ValueError if the class has a mistake, or if zabcheck has a protocol of that name.
     """
     protocol = own if isinstance(own, Protocol) else protocol_of(own)
     if protocol.name in PROTOCOLS and PROTOCOLS[protocol.name] is not protocol:
@@ -61,9 +62,9 @@ def register(own: type[Process] | Protocol) -> Protocol:
 
 
 def find(name: str) -> Protocol:
-    """The protocol with this name, "module:Class"; imported, if it is not registered.
+    """Return the protocol named "module:Class", importing the module if the protocol is not registered.
 
-    ValueError, in one line, if there is no such module, nothing of that name in it, or if that is no protocol.
+    ValueError, in one line, if the module cannot be imported, has nothing of that name, or if that is no protocol.
     """
     if name in _OWN:
         return _OWN[name]
@@ -89,7 +90,7 @@ def find(name: str) -> Protocol:
 
 
 def protocol_of(own: type[Process]) -> Protocol:
-    """The class as a protocol. ValueError, in one line, for a class that is not what it has to be."""
+    """Return the class as a protocol. ValueError, in one line, if the class has a mistake."""
     name = f"{own.__module__}:{own.__qualname__}"
     _check(own)
     steps: dict[type[Message] | type[Stimulus], Step] = {
@@ -117,7 +118,7 @@ def protocol_of(own: type[Process]) -> Protocol:
 
 
 def _check(own: type[Process]) -> None:
-    """ValueError for a class with a mistake that would make it do nothing, or something else than it says."""
+    """Check the class for mistakes that would silently change what it does. ValueError if there is one."""
     name = own.__qualname__
     for attribute, what in (("messages", "(Copy, Ack)"), ("durable", '("log",)')):
         if not isinstance(getattr(own, attribute), tuple):
@@ -144,7 +145,7 @@ def _check(own: type[Process]) -> None:
 
 
 def _method(kind: type[Message]) -> str:
-    """The name of the method for a kind of message: NewEpoch, on_new_epoch."""
+    """Return the name of the method for a kind of message: `on_new_epoch` for NewEpoch."""
     return "on_" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
 
 
@@ -173,7 +174,7 @@ def _starting(own: type[Process]) -> Callable[[ProcessId, int, Quorums, Mapping[
 
 
 def _variables(own: type[Process]) -> dict[str, Any]:
-    """What gets a value in the body of the class, or of one that it extends: no methods, no classes."""
+    """Return the variables with a value in the body of the class or its bases: no methods, no classes."""
     found: dict[str, Any] = {}
     for each in reversed(own.__mro__[: own.__mro__.index(Process)]):
         for name, value in vars(each).items():
@@ -188,17 +189,18 @@ def _abandon(p: Process) -> None:
 
 
 def _can_broadcast(p: Process) -> bool:
-    """If the method raises, it does so again in the step that the request then is."""
+    """Whether the process takes a request. If its method raises: yes, so that the step of the request raises again."""
     try:
         return bool(p.can_broadcast())
     except Exception:
         return True
 
 
-# Steps: what a method called is its effects. One that called nothing may still have changed a variable.
+# Steps. A method that had no effect may still have changed a variable: `Changed` counts it as enabled.
 
 
 def _taken(p: Process, method: Callable[..., None], *arguments: Any) -> list[Effect]:
+    """Call a method of the process, and return the effects that it asked for."""
     effects: list[Effect] = []
     p._effects = effects
     try:
@@ -230,7 +232,7 @@ def _on_timed_out(p: Process, sender: ProcessId, m: TimedOut) -> list[Effect]:
 
 
 def _receiving(handler: str) -> Step:
-    """The step for the messages that the method `handler` takes. A copy is handed over: it may be changed in place."""
+    """Return the step that hands a message to the method `handler`, as a copy that the method may change."""
 
     def on_message(p: Process, sender: ProcessId, m: Message) -> list[Effect]:
         return _taken(p, getattr(p, handler), sender, deepcopy(m))
@@ -256,7 +258,7 @@ def _show(message: Message) -> tuple[str, str]:
 
 
 def _text(value: Any) -> str:
-    """A value for a reader: the paper's ⊥ for None, and what is in a container likewise; a set in order."""
+    """Return a value as text for a reader: None as the paper's ⊥, containers item by item, sets sorted."""
     match value:
         case None:
             return "⊥"

@@ -1,10 +1,10 @@
-"""What a protocol is to zabcheck: steps without input or output.
+"""The interface between a protocol and zabcheck: steps that do no input or output.
 
-A process is handed a stimulus (a message, or something local such as a time-out) and returns effects. It opens no
-socket, writes no file, reads no clock: the simulator does what the effects say. So every run can be repeated, and
+A step is handed a process and a stimulus (a message, or something local such as a time-out) and returns effects. It
+opens no socket, writes no file, reads no clock: the simulator performs the effects. So every run can be repeated, and
 every interleaving can be tried.
 
-The state of a process is made of immutable values; a step rebinds fields and never changes what they held. So a
+The state of a process is made of immutable values; a step rebinds fields and never changes the values they held. So a
 process is copied by copying its fields.
 
 A step that returns `invariants.Halt` among its effects stops the process for good.
@@ -13,6 +13,10 @@ Effects are performed in order. What follows a `Persist` is withheld until the s
 answer never leaves before what it promises is durable.
 
 A step that raises is a bug of the protocol's code: the run ends there with `StepRaised`, and no property is judged.
+
+Some names mean another thing elsewhere: here `Request` is what a process handles, `choices.Request` is the choice of a
+schedule that leads to it; `Send` is an effect, `invariants.Send` is the event that shows it. Modules that need both
+write the other one qualified.
 """
 
 import os
@@ -32,7 +36,7 @@ ProcessId = int
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Message(Struct, frozen=True, gc=False):
-    """Base of what processes send to each other. What extends it is frozen as well, and type checkers know that."""
+    """Base of the messages that processes send to each other. Subclasses are frozen too, and type checkers know it."""
 
 
 # What can happen to a process, besides a message.
@@ -74,9 +78,9 @@ class Request(Stimulus, frozen=True):
 
 
 class TakeSnapshot(Stimulus, frozen=True):
-    """The application writes down the state that its deliveries so far have led to.
+    """The application writes a snapshot of its state, the result of its deliveries so far.
 
-    With `cut`, what the log holds of them may go.
+    With `cut`, the log may drop the transactions that the snapshot covers.
     """
 
     cut: bool = False
@@ -112,8 +116,8 @@ class Persist:
 class Connect(Struct, frozen=True, gc=False):
     """Close every connection and open a new one to `to`; to oneself: be a leader, and accept followers.
 
-    With `closes` False a follower keeps its end of those that it has opened, to others than `to`: it goes on to receive
-    what is sent on them, and can answer.
+    With `closes` False a follower keeps its end of the connections that it has opened to processes other than `to`: it
+    still receives what is sent on them, and can answer.
     """
 
     to: ProcessId
@@ -127,13 +131,13 @@ class GiveUp(Struct, frozen=True, gc=False):
 
 
 class Changed(Struct, frozen=True, gc=False):
-    """Nothing is to be done, but the step may have changed the process, so that it counts as enabled."""
+    """Do nothing. The step may have changed the process, so it counts as enabled."""
 
 
 class ResetTimer(Struct, frozen=True, gc=False):
-    """The time-out that the process waits for begins anew: for a protocol with a clock of its own.
+    """Start the timer of the process anew, in a protocol that is driven by a clock of its own.
 
-    In the simulator a time-out may come at any time, so there it only says that the step was enabled.
+    In the simulator a time-out may come at any time, so there this effect only says that the step was enabled.
     """
 
 
@@ -141,12 +145,12 @@ Effect = Send | Persist | Connect | GiveUp | Changed | ResetTimer | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
 """A step: (the process, the sender or the process itself, the message or stimulus) -> effects.
 
-A local stimulus that is answered with no effects counts as not enabled: it has to leave the process as it was.
+A step that answers a local stimulus with no effects counts as not enabled: it must leave the process as it was.
 """
 
 
 WITHOUT_CLIENTS = tuple(group for group in GROUPS if group != "clients")
-"""The properties of the broadcast: the others look at what clients were told, which a simulated run seldom shows."""
+"""All groups of properties but the one about what clients were told, which simulated runs seldom show."""
 
 
 class Protocol(Struct, frozen=True):
@@ -154,22 +158,24 @@ class Protocol(Struct, frozen=True):
 
     `start(process, incarnation, quorums, durable, switches)` makes a process from what its disk kept (nothing, at
     first).
-    `abandon(process)` forgets what belongs to the current iteration, and is called for every `GiveUp`.
-    `can_broadcast(process)` tells whether a `Request` can be taken.
-    `describe(process)` gives the variables that a report shows, by their names; a sequence as a tuple of its entries.
-    `legend` explains the names of those variables, a few words each.
-    `show(message)` gives the name of a message and its fields in the paper's notation.
-    `kinds` has the names that `show` gives, by the type of the message: what a schedule can tell a link to hold.
-    `fifo` tells whether its channels keep the order of messages: if not, one may overtake those before it.
-    `properties` are those, or groups of them, that it is judged by unless others are asked for; None: all.
-    `identity(process)` is all that its further steps may depend on, but for its incarnation: two processes with one
-    identity are taken for one in an exhaustive search. None: all its variables.
-    `rename(value, names)` is a process, or a message, in which process i is called `names[i]`. None: that is not known,
-    so that an exhaustive search cannot take processes for interchangeable.
-    `commutes` tells whether what `zabcheck.search.explore.reduction` says of Zab holds of it.
-    `mesh` tells whether there is a channel from each process to each other from the start, and none opens connections.
-    `never` names the kinds of choices, as a schedule does, that its environment does not make.
-    `moves` has the weights of moves in a search that are others than for Zab; 0 for a move that there is not.
+    `abandon(process)` forgets what belongs to the current iteration; it is called for every `GiveUp`.
+    `can_broadcast(process)` tells whether the process can take a `Request`.
+    `describe(process)` returns the variables that a report shows, by name; a sequence as a tuple of its entries.
+    `legend` explains the names of those variables in a few words each.
+    `show(message)` returns the name of a message, and its fields in the paper's notation.
+    `kinds` maps the types of messages to the names that `show` returns: the kinds that a link can hold.
+    `fifo` tells whether the channels keep the order of messages; if not, a message may overtake those before it.
+    `properties` names the properties, or groups, that a run is judged by unless the user asks for others; None: all.
+    `identity(process)` returns everything that its further steps may depend on except its incarnation: an exhaustive
+    search takes two processes with the same identity for the same state. None: all its variables.
+    `rename(value, names)` returns a process or a message with process i called `names[i]`. None: the search cannot
+    treat processes as interchangeable.
+    `commutes` tells whether what `zabcheck.search.explore.reduction` assumes of Zab holds for this protocol.
+    `mesh` tells whether every process has a channel to every other from the start, so that none opens connections.
+    `never` names the kinds of choices, as in a schedule, that the environment of this protocol does not make.
+    `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
+    The table has grown by a field for each thing that one protocol does otherwise: `mesh`, `never`, `moves` and `fifo`
+    describe the environment rather than the protocol, and would be better off in a type of their own.
     """
 
     name: str
@@ -194,11 +200,11 @@ class Protocol(Struct, frozen=True):
 
 
 _AROUND_A_STEP = ("zabcheck.simulation.processes", "zabcheck.protocols.own", "zabcheck.protocols.adapter")
-"""The modules whose lines in a traceback are not the protocol's."""
+"""The modules whose lines are left out of a traceback: they are zabcheck's, not the protocol's."""
 
 
 class StepRaised(Exception):
-    """A step of the protocol raised `error`, when `process` handled `stimulus` (a message: of `sender`)."""
+    """A step of the protocol raised `error` while `process` handled `stimulus`, a message of `sender` or local."""
 
     def __init__(self, process: ProcessId, sender: ProcessId, stimulus: Message | Stimulus, error: Exception) -> None:
         super().__init__(f"p{process}, {stimulus!r}: {type(error).__name__}")
@@ -208,13 +214,13 @@ class StepRaised(Exception):
         self.error = error
 
     def _frames(self) -> list[tuple[FrameType, int]]:
-        """Those of the protocol's code, and of what it calls, from the outermost on."""
+        """Return the frames of the protocol's code and of what it calls, the outermost first, each with its line."""
         frames = list(walk_tb(self.error.__traceback__))
         return [each for each in frames if each[0].f_globals.get("__name__") not in _AROUND_A_STEP]
 
     @property
     def place(self) -> tuple[type[Exception], str, int]:
-        """What was raised, and the innermost line of the protocol's code that it came through."""
+        """The type of the exception, and file and line of the innermost frame of the protocol's code."""
         frames = self._frames()
         if not frames:
             return type(self.error), "", 0
@@ -228,7 +234,7 @@ class StepRaised(Exception):
 
     @property
     def traceback(self) -> tuple[str, ...]:
-        """The lines of the protocol's code that led to it; files below the current directory by their path there."""
+        """The lines of the traceback in the protocol's code; files below the current directory by relative path."""
         summary = StackSummary.extract(iter(self._frames()))
         for frame in summary:
             relative = os.path.relpath(frame.filename)

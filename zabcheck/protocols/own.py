@@ -1,6 +1,6 @@
-"""A protocol of one's own: a class whose methods are its steps. This is all that there is to know of it.
+"""A protocol of your own, as a class whose methods are its steps. This is all you need to know.
 
-    class Copy(zabcheck.Message):              # what is sent; it cannot be changed once it is made
+    class Copy(zabcheck.Message):              # a message; it cannot be changed once it is made
         txn: zabcheck.Txn
 
     class Naive(zabcheck.Process):
@@ -12,20 +12,20 @@
         def on_request(self, value): ...
         def on_copy(self, sender, m: Copy): ...
 
-**What you write.** For each kind of message a method `on_` and its name (`NewEpoch`: `on_new_epoch`), or `on_message`
-for all that have none; and those of the methods below, from `on_started` to `on_corrupted`, that matter to you.
+**What you write.** For each kind of message a method named after it (`NewEpoch`: `on_new_epoch`), or `on_message` for
+all kinds that have none; and those of the methods below, from `on_started` to `on_corrupted`, that matter to you.
 
 **What you call in them**: `send`, `persist`, `ready`, `broadcast`, `deliver`, `give_up`, `halt` and `show`. These take
-effect in their order, after the method has returned. What follows a `persist` in the same step (each `send`, `deliver`,
-…) is withheld until the disk is synced, and is lost if the process crashes before. Variables change at once.
+effect in order, after the method has returned. What follows a `persist` in the same step (each `send`, `deliver`, …) is
+withheld until the disk is synced, and is lost if the process crashes before. Variables change at once.
 
-**Connections.** When `on_elected` is called, the process is connected to its leader, and to nobody else any more. A
-leader can answer a follower only once it has handled a message of that follower: so a follower says something in
-`on_elected`. Messages arrive in order or not at all; one that has no connection to go by is lost. A message to oneself
-is handled right after the step.
+**Connections.** When `on_elected` is called, the process is connected to its leader and to no other process. A leader
+can answer a follower only after it has handled a message from that follower: so a follower sends something in
+`on_elected`. Messages arrive in order or not at all; a message to a process without a connection is lost. A message to
+the process itself is handled right after the step.
 
-**Crashes.** A process that recovers begins anew: a new object, its variables as at the first start, but for those in
-`durable`, which have what was last written and synced. So what only the memory knew is lost.
+**Crashes.** A process that recovers is a new object: its variables are as at the first start, except those in
+`durable`, which have the values last written and synced. Everything that was only in memory is lost.
 
 **Be deterministic.** The same schedule has to give the same run: no clock, no random numbers, no input or output, no
 iteration over a set. Values may be changed in place: whatever is sent or persisted is copied.
@@ -43,11 +43,11 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import Effect, GiveUp, Message, Persist, ProcessId, Send
 
 SHOWN = (*PROTOCOL_EVENTS, Restore, State, ClientAck, FinalRead)
-"""The events that `Process.show` takes: the others have a method of their own, or are the simulator's to show."""
+"""The events that `Process.show` takes: each other event has its own method, or is shown by the simulator."""
 
 
 class Process:
-    """One process of a protocol; see the docstring of the module. A subclass is the protocol."""
+    """One process of a protocol; a subclass is the protocol. The docstring of the module says how to write one."""
 
     messages: ClassVar[tuple[type[Message], ...]] = ()
     """Every kind of message that is sent."""
@@ -57,15 +57,15 @@ class Process:
     id: ProcessId
     """Its number, from 1 up."""
     incarnation: int
-    """How often it has recovered."""
+    """How many times it has recovered."""
     processes: tuple[ProcessId, ...]
     """All processes, this one included."""
     leader: ProcessId | None
-    """Whom the oracle named, until this process gives up: then None."""
+    """The process that the oracle named last; None before that, and after this process gives up."""
     primary: int | None
-    """The epoch of the last `ready`, until this process gives up or its oracle names a leader again: then None."""
+    """The epoch of the last `ready`; None after this process gives up, or its oracle names a leader again."""
     counter_limit: int
-    """The highest counter of an epoch. In a few runs it is 1, 2 or 3, else what 32 bits hold."""
+    """The highest counter of an epoch: 1, 2 or 3 in a few runs, 2**32 - 1 in the others."""
 
     _quorums: Quorums
     _effects: list[Effect] | None = None  # None outside of a step
@@ -79,18 +79,18 @@ class Process:
         """The leader oracle names `leader`, which may be this process; it may be wrong, and name another to others."""
 
     def on_message(self, sender: ProcessId, m: Any) -> None:
-        """A message came that has no method of its own."""
+        """Handle a message whose kind has no method."""
         raise NotImplementedError(f"{type(self).__name__} has no method for {type(m).__name__}")
 
     def can_broadcast(self) -> bool:
-        """Whether a client's request can be taken, by default: whether this is a primary. It has to change nothing."""
+        """Whether a client's request can be taken; by default whether this is a primary. Must not change anything."""
         return self.primary is not None
 
     def on_request(self, value: str) -> None:
-        """A client asks for `value` to be broadcast; `can_broadcast` has said that this is possible."""
+        """A client asks for `value` to be broadcast; `can_broadcast` has returned True."""
 
     def on_lost(self, peer: ProcessId) -> None:
-        """The connection to `peer` is closed at the other end. By default a follower of `peer` gives up."""
+        """`peer` has closed the connection. By default a follower of `peer` gives up."""
         if peer == self.leader:
             self.give_up(f"the connection to p{peer} is closed")
 
@@ -114,9 +114,9 @@ class Process:
         self._do(Send(to, deepcopy(m)))
 
     def persist(self, **variables: Any) -> None:
-        """Set these variables, `persist(log=(*self.log, txn))`, and write them to the disk, all or none.
+        """Set these variables, as in `persist(log=(*self.log, txn))`, and write them to the disk, all or none.
 
-        Without arguments everything in `durable` is written as it is. ValueError for a variable that is not in it.
+        Without arguments all variables in `durable` are written. ValueError for a variable that is not in `durable`.
         """
         for name, value in variables.items():
             if name not in self.durable:
@@ -126,7 +126,7 @@ class Process:
         self._do(Persist(**deepcopy(written)))
 
     def ready(self, epoch: int) -> None:
-        """This process is the primary of `epoch`: clients may ask from here on."""
+        """Become the primary of `epoch`: from here on clients may ask."""
         self.primary = epoch
         self._show(Ready(self.id, self.incarnation, epoch))
 
@@ -135,7 +135,7 @@ class Process:
         self._show(Broadcast(self.id, self.incarnation, txn.zxid.epoch, txn))
 
     def deliver(self, txn: Txn) -> None:
-        """abdeliver(txn): from here on it counts as committed."""
+        """abdeliver(txn): from here on the transaction counts as committed."""
         self._show(Deliver(self.id, self.incarnation, txn))
 
     def give_up(self, reason: str) -> None:
@@ -147,9 +147,9 @@ class Process:
         self._show(Halt(self.id, self.incarnation, reason))
 
     def show(self, event: Event) -> None:
-        """Show one of `SHOWN`, for the properties that judge it, as in `Promise(self.id, self.incarnation, epoch)`.
+        """Show an event, such as `Promise(self.id, self.incarnation, epoch)`, to the properties that judge it.
 
-        TypeError for any other event; ValueError for one of another process.
+        TypeError if its kind is not in `SHOWN`; ValueError if it is an event of another process.
         """
         if not isinstance(event, SHOWN):
             raise TypeError(f"expected one of: {', '.join(kind.__name__ for kind in SHOWN)}; found {event!r:.60}")

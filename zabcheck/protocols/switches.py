@@ -1,6 +1,7 @@
-"""The switches of a run: how finely it is modelled, and what goes on besides the broadcast itself.
+"""The switches of a run: how finely it is modelled, and what runs besides the broadcast itself.
 
-They belong to the schedule. A search draws them anew for each run, as bugs differ in the grain that shows them.
+The switches belong to the schedule. A search draws them anew for each run, as some bugs show only in a fine model and
+others are found sooner in a coarse one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,9 +42,9 @@ LETTER = Switches()
 
 
 def switches_of(settings: Iterable[str]) -> dict[str, Any]:
-    """The values of switches that are set by text, as in "histories=missing".
+    """Return the values of switches by name, from settings such as "histories=missing".
 
-    ValueError, with what is expected, for a name or value that there is not.
+    ValueError, saying what is expected, for an unknown name or value.
     """
     values: dict[str, Any] = {}
     for setting in settings:
@@ -58,7 +59,7 @@ def switches_of(settings: Iterable[str]) -> dict[str, Any]:
 
 
 def checked(values: Mapping[str, Any]) -> dict[str, Any]:
-    """These values of switches. ValueError, with what is expected, for a name or value that there is not."""
+    """Check these values of switches and return them. ValueError, saying what is expected, for an unknown one."""
     for name, value in values.items():
         if name not in Switches.__struct_fields__:
             raise ValueError(f"no switch `{name}`; expected one of: {', '.join(Switches.__struct_fields__)}")

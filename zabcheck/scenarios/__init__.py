@@ -1,6 +1,6 @@
-"""Runs that the papers argue with, to be looked at: each is data, with the outcome that it must have.
+"""Scenarios: runs that the papers argue with, each as data with the outcome that it must have.
 
-A module here holds those of one source. To add one: write a module with a tuple `SCENARIOS`, and name it below.
+Each module has the scenarios of one source. To add one, write a module with a tuple `SCENARIOS`, and name it below.
 """
 
 from zabcheck.scenarios import dsn_2011, joining, ladis_2008, paxos, redelivery

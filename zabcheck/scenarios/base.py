@@ -11,7 +11,7 @@ from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.schedule import Schedule
 
 _MOST, _LAST = 12, 4
-"""So many transactions are told, or so many of the last ones."""
+"""The most transactions of a text that are shown after its first, and how many of the last ones if there are more."""
 
 
 class Written(Struct, frozen=True):
@@ -22,18 +22,21 @@ class Written(Struct, frozen=True):
 
     @property
     def trace(self) -> list[Event]:
-        """With its header and its end."""
+        """The whole trace: header, events, end."""
         return [Header(1, self.processes, "written by hand"), *self.events, End(len(self.events))]
 
 
 class Outcome(Struct, frozen=True):
-    """What has to come of a run. What is not named does not matter.
+    """The outcome that a run must have. What is not named does not matter.
 
-    `violated` is the property that has to break, and `witness` is what has to be said of it. With None nothing breaks
-    that was judged. `holds` names properties that have to be exercised, and to hold. `judged_by` is None for those of
-    the protocol. `delivered` is by process what its last incarnation has delivered first, in order, `histories` what is
-    in its log in the end; both as texts with a blank between the transactions: "a⟨1,1⟩ b⟨1,2⟩". `goals` are those that
-    have to be reached.
+    `violated`: the property that has to break; None: no property breaks that the run is judged by.
+    `witness`: the summary of that violation, if it matters.
+    `holds`: the properties that have to be exercised and to hold.
+    `judged_by`: the properties, or groups of them, that judge the run; None: those of the protocol.
+    `delivered`: for each process the first deliveries of its last incarnation, in order.
+    `histories`: for each process its log at the end. Both are texts with a blank between transactions:
+    "a⟨1,1⟩ b⟨1,2⟩".
+    `goals`: the goals that have to be reached.
     """
 
     violated: str | None = None
@@ -45,7 +48,7 @@ class Outcome(Struct, frozen=True):
     goals: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
-        """The outcome in words, a sentence each."""
+        """Return the outcome in words, one sentence for each demand."""
         said = ["No property is violated." if self.violated is None else f"Violated: {self.violated}."]
         if self.witness is not None:
             said = [f"Violated: {self.violated}, for {self.witness}."]
@@ -58,7 +61,7 @@ class Outcome(Struct, frozen=True):
 
 
 def _or_nothing(txns: str) -> str:
-    """Of many the first one and the last ones."""
+    """Return the transactions as text, shortened in the middle if there are many; "nothing" if there are none."""
     first, *others = txns.split() or ["nothing"]
     if len(others) > _MOST:
         return f"{first} … {' '.join(others[-_LAST:])}, {len(others) + 1} in all"
@@ -66,7 +69,10 @@ def _or_nothing(txns: str) -> str:
 
 
 class Scenario(Struct, frozen=True):
-    """A run to learn from. `shows` is two or three sentences; `source` names the paper, and the section or figure."""
+    """A run to learn from, and its outcome.
+
+    `shows` says in two or three sentences what the run shows; `source` names the paper and the section or figure.
+    """
 
     name: str
     title: str
@@ -84,5 +90,5 @@ def scheduled(
     switches: Switches = LETTER,
     quorums: str = MAJORITY,
 ) -> Schedule:
-    """The run of these choices, coarse ones among them."""
+    """Return the run of these choices, which may be coarse."""
     return Schedule(1, protocol, processes, choices, mutant, quorums, None, switches)

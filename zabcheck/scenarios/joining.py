@@ -1,7 +1,7 @@
 """What DSN 2011 leaves open: a follower joins while the leader broadcasts (steps l.3.1 to l.3.4).
 
-Apache ZooKeeper's zookeeper-specifications/protocol-spec/issues.md lists three ways to read it; each is played with our
-decision, and with the other reading as a mutant.
+Apache ZooKeeper's zookeeper-specifications/protocol-spec/issues.md raises three questions about it. Each is played with
+our decision, and with the other reading as a mutant.
 """
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ ISSUES = "Apache ZooKeeper, protocol-spec/issues.md"
 
 
 class _Issue(Struct, frozen=True):
-    """One question, with both readings of it. The same choices show both."""
+    """One question with both answers: our decision, and the other reading. The same choices show both."""
 
     name: str
     question: str

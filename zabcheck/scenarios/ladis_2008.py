@@ -28,7 +28,7 @@ _ONLY_THE_LEADER: tuple[AnyChoice, ...] = (
     choices.Crash(1),
     choices.Heal(),
 )
-"""It delivers message 2, and writes message 3; no other server hears of either. Then it fails."""
+"""Server 1 delivers message 2 and writes message 3; no other server hears of either. Then it fails."""
 
 FIGURE_3 = (*_UNDER_WAY, choices.Receive(3, 1), choices.Sync(3), *_ONLY_THE_LEADER)
 """All servers have message 2, and server 1 alone has seen its COMMIT, and message 3."""
@@ -44,7 +44,7 @@ FIGURE_4 = (
     choices.Settle(9),
 )
 _AND_MORE = "m1⟨1,1⟩ m2⟨1,2⟩ v1⟨2,1⟩ v2⟨2,2⟩"
-"""With what clients ask of a leader that nobody disturbs."""
+"""What is delivered in the end, with the requests of clients (v1, v2) to a leader that is not disturbed."""
 SERVER_3_HAS_LESS = (
     *_UNDER_WAY,
     *_ONLY_THE_LEADER,
@@ -53,10 +53,10 @@ SERVER_3_HAS_LESS = (
     choices.Request(3, "m4"),
     choices.Settle(9),
 )
-"""Message 2 has not reached server 3, and it is named as leader."""
+"""Message 2 has not reached server 3, and the oracle names server 3 as leader."""
 
 W1, W2, W3 = "/a=1@1", "/a=2@2", "/a=3@2"
-"""Path, value and version that results, as ("/a", "1", 1) in the paper."""
+"""Path, value and resulting version: ("/a", "1", 1) in the paper."""
 _CAUSAL: tuple[AnyChoice, ...] = (
     choices.Lead(1, (2, 3)),
     choices.Settle(9),

@@ -1,4 +1,4 @@
-"""A scenario, played: what it did, told as any other run is, and what of its outcome did not come about."""
+"""Plays a scenario, tells it as any other run is told, and compares it with the outcome that it must have."""
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
@@ -20,7 +20,10 @@ Texts = Mapping[int, str]
 
 
 class Played(Struct, frozen=True):
-    """`unmet` says what of the outcome did not come about, a sentence each; empty, if all did."""
+    """A scenario that was played.
+
+    `unmet` names the parts of the outcome that did not come about, one sentence each; it is empty if all did.
+    """
 
     scenario: Scenario
     story: Story
@@ -32,12 +35,12 @@ class Played(Struct, frozen=True):
 
     @property
     def trace(self) -> bytes:
-        """In its JSON Lines form, header and end included."""
+        """The trace in its JSON Lines form, header and end included."""
         return b"".join(trace_format.dump(self.events))
 
 
 def play(scenario: Scenario) -> Played:
-    """Execute the scenario, or judge its trace, and compare what came of it with what it demands."""
+    """Execute the scenario, or judge its trace, and compare the result with the outcome that it must have."""
     outcome = scenario.outcome
     if isinstance(scenario.run, Written):
         events, story = _judge(scenario.run, outcome)
@@ -68,7 +71,11 @@ def _execute(schedule: Schedule, outcome: Outcome) -> tuple[list[Event], Story, 
 
 
 def _histories(story: Story) -> Texts:
-    """What each process has in its log after the last step: the only one of its variables that is a sequence."""
+    """Return the log of each process after the last step.
+
+    The log is recognised as the only variable of a process that is a sequence. That holds for the protocols that have
+    scenarios; a protocol should rather say which of its variables is the log.
+    """
     return {
         process: " ".join(variable)
         for process, variables in states_after(story, len(story.moments) - 1).items()

@@ -15,10 +15,10 @@ def _state(process: int, incarnation: int, length: int, state: Values) -> State:
 
 
 def on_its_disk(*values: str) -> Written:
-    """p1 broadcasts these three; p1 and p2 apply them, and p2 stops.
+    """Return a trace in which p1 broadcasts these values, p1 and p2 apply them, and p2 crashes and recovers.
 
-    The database of p2 is on its disk, with all three in it. Its snapshot is known to have the first at least, so from
-    there on it is delivered again, and applied to what is there.
+    The database of p2 is on its disk, with all values in it. But p2 only knows that its snapshot has the first one, so
+    the others are delivered again and applied to what is there.
     """
     txns = [Txn(Zxid(1, counter), value) for counter, value in enumerate(values, 1)]
     events: list[Event] = [Broadcast(1, 0, 1, txn) for txn in txns]

@@ -1,4 +1,4 @@
-"""What stands before and after the report of a scenario: what it is about, and whether its outcome came about."""
+"""The text before and after the report of a scenario: what it is about, and whether its outcome came about."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen
 def render_about(
     name: str, title: str, source: str, shows: str, outcome: Sequence[str], ascii_only: bool | None = None
 ) -> RenderableType:
-    """What a scenario is about, and what has to come of it."""
+    """Render what a scenario is about, and the outcome that it must have."""
 
     def draw(pen: Pen) -> Iterator[RenderableType]:
         yield pen.write(f"{name}: {title}", BOLD)
@@ -26,7 +26,7 @@ def render_about(
 
 
 def render_outcome(unmet: Sequence[str], ascii_only: bool | None = None) -> RenderableType:
-    """Whether the outcome came about; if not, what came instead."""
+    """Render whether the outcome came about; if not, what happened instead."""
 
     def draw(pen: Pen) -> Iterator[RenderableType]:
         if not unmet:

@@ -1,13 +1,12 @@
 """Zab as the db-19 lab has it: FastLeaderElection, discovery, synchronization, broadcast, to the letter of its text.
 
-It is here to be checked, so what is wrong in it stays: docs/db19.md has what that leads to. The steps are in
-`election`, `recovery` and `broadcast`; `cluster` drives them by the lab's clock, zabcheck's simulator by whatever a
-search chooses.
+It is here to be checked, so its flaws stay: docs/db19.md tells what they lead to. The steps are in `election`,
+`recovery` and `broadcast`; `cluster` drives them by the lab's clock, zabcheck's simulator as a search chooses.
 
-What the search can do and the lab's clock cannot: a message may take any time, so that it may come after any number of
-elections, any message may overtake any other of its link, and any timer may run out at any moment. What neither does:
-no message is lost but by a cut that stays, and no node stops, as the lab has no crashes. (A schedule that somebody
-writes may also lose messages by `reset`, which a search never does: the lab's partitions do not heal.)
+The search can do more than the lab's clock: a message may take any time, so it may arrive after any number of
+elections; any message may overtake any other on its link; any timer may run out at any moment. In neither is a message
+lost except by a cut that stays, and in neither does a node stop, as the lab has no crashes. (A hand-written schedule
+may also lose messages by `reset`. A search never does, as the lab's partitions do not heal.)
 """
 
 from msgspec import structs
@@ -33,7 +32,7 @@ KINDS: dict[type[Message], str] = {
 
 
 def show(message: Message) -> tuple[str, str]:
-    """The name of a message, and what it carries."""
+    """Return the name of a message and what it carries."""
     match message:
         case messages.LookForLeader():
             carries = f"{message.last_zxid}, epoch {message.peer_epoch}"
@@ -55,7 +54,7 @@ def show(message: Message) -> tuple[str, str]:
 
 
 def describe(n: Node) -> dict[str, str | tuple[str, ...]]:
-    """The variables of a node that a report shows."""
+    """Return the variables of a node that a report shows."""
     role = f"looks, votes p{n.vote_target_id}"
     if n.role is Role.LEADING:
         role = "leads, synced" if n.synced else "leads, not synced"

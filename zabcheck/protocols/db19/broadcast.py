@@ -9,12 +9,12 @@ _NOBODY: frozenset[ProcessId] = frozenset()
 
 
 def can_broadcast(n: Node) -> bool:
-    """Whether a client's request is taken: the node leads, and a quorum has its history."""
+    """Whether the node takes a client's request: it leads, and a quorum has its history."""
     return n.role is Role.LEADING and n.synced
 
 
 def on_request(n: Node, sender: ProcessId, m: Request) -> list[Effect]:
-    """`propose(payload)`. Whether there is such a zxid already is not looked at."""
+    """`propose(payload)`. The lab does not check whether the history has that zxid already."""
     if not can_broadcast(n):
         return []
     n.next_counter += 1
@@ -31,7 +31,7 @@ def on_request(n: Node, sender: ProcessId, m: Request) -> list[Effect]:
 
 
 def on_propose(n: Node, sender: ProcessId, m: Propose) -> list[Effect]:
-    """What comes from the node's leader, and is higher than what it has, it accepts; also behind a gap."""
+    """Accept a proposal of the node's leader with a zxid higher than all in the history; also behind a gap."""
     zxid = m.txn.zxid
     if n.role is not Role.FOLLOWING or sender != n.leader_id or zxid <= n.history.zxid:
         return []
@@ -41,7 +41,7 @@ def on_propose(n: Node, sender: ProcessId, m: Propose) -> list[Effect]:
 
 
 def on_ack(n: Node, sender: ProcessId, m: Ack) -> list[Effect]:
-    """One more acknowledgement. Of what is committed none are counted any more: nobody would ask for them."""
+    """Count one more acknowledgement, unless the transaction is committed: no step would read the count then."""
     if n.role is not Role.LEADING or m.zxid <= n.last_committed:
         return []
     n.ack_set[m.zxid] = n.ack_set.get(m.zxid, _NOBODY) | {sender}
@@ -49,7 +49,7 @@ def on_ack(n: Node, sender: ProcessId, m: Ack) -> list[Effect]:
 
 
 def try_commit(n: Node, zxid: Zxid) -> list[Effect]:
-    """With a quorum of them everything up to `zxid` is committed, acknowledged or not."""
+    """With acknowledgements of a quorum for `zxid`, commit everything up to it, acknowledged or not."""
     if zxid <= n.last_committed or not n.quorums.contains(n.ack_set.get(zxid, _NOBODY)):
         return []
     n.ack_set.pop(zxid, None)
@@ -57,7 +57,7 @@ def try_commit(n: Node, zxid: Zxid) -> list[Effect]:
 
 
 def on_commit(n: Node, sender: ProcessId, m: Commit) -> list[Effect]:
-    """Everything up to `zxid` is committed, if the history goes so far; whoever says so, and whatever is missing."""
+    """Commit everything up to `zxid` if the history goes so far; from any sender, and even if something is missing."""
     effects = reset_election_deadline(n) if sender == n.leader_id else []
     if n.last_committed < m.zxid <= n.history.zxid:
         effects += commit_up_to(n, m.zxid)

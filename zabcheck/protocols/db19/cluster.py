@@ -1,14 +1,14 @@
 """The deterministic cluster of the db-19 lab: its clock, its heap of messages, its schedule of proposals, its dump.
 
-The steps of the nodes are those that a search takes as well; here the clock decides which comes next. Time is counted
-in ticks. All numbers are unsigned and of 64 bits, and what overflows is cut off.
+The nodes take the same steps as in a search; here the clock decides which comes next. Time is counted in ticks. All
+numbers are unsigned and of 64 bits; overflow wraps around.
 
-Of the ticks only those are gone through in which something can happen: a message arrives, a timer runs out, a proposal
-is due or waits for a leader that is there. The others would change nothing. So a run costs O(messages × log messages
-under way + nodes × such ticks), however many ticks there are.
+Ticks in which nothing can happen are skipped: no message arrives, no timer runs out, no proposal is due, and none waits
+while there is a leader to take it. So a run costs O(messages × log messages under way + nodes × other ticks), however
+many ticks there are.
 
-Source: the db-19 lab, "How does it work?". What its text leaves open is decided where it is done: docs/db19.md has all
-of it.
+Source: the db-19 lab, "How does it work?". What its text leaves open is decided in the code that needs the decision;
+docs/db19.md lists all decisions.
 """
 
 import struct
@@ -28,14 +28,14 @@ from zabcheck.protocols.db19.node import Node, Role, start
 from zabcheck.protocols.switches import LETTER
 
 BITS = 2**64 - 1
-"""The highest number: whatever goes beyond it is cut off."""
+"""The highest number; what goes beyond it wraps around."""
 MAGIC = b"DSEZAB01"
 HEARTBEAT = 50
 """Ticks from one heartbeat of a leader to the next."""
 ELECTION = 150
-"""Ticks that a node waits for its leader at least; the jitter is below the same number."""
+"""The least number of ticks that a node waits for its leader; the jitter added is below the same number."""
 DELAYS = 3
-"""A message takes 1 to so many ticks."""
+"""The greatest number of ticks that a message takes; the least is 1."""
 
 _STARTED, _TIMED_OUT = Started(), TimedOut()
 _NEVER = BITS + 1
@@ -50,7 +50,10 @@ def splitmix64(x: int) -> int:
 
 
 class Setting(Struct, frozen=True):
-    """What decides a run. `partition` has the links, (from, to), on which everything is lost, by the lab's ids."""
+    """The parameters of a run.
+
+    `partition` has the links, (from, to) by the lab's ids, on which every message is lost.
+    """
 
     seed: int
     nodes: int
@@ -60,7 +63,7 @@ class Setting(Struct, frozen=True):
 
 
 class Proposals:
-    """The payloads of clients: number i of K, from 0 on, is due at tick (i+1) × rounds / (K+1), and then pending."""
+    """The payloads of clients. Number i of K, from 0 on, becomes pending at tick (i+1) × rounds / (K+1)."""
 
     __slots__ = ("_order", "_proposals", "_rounds", "due", "proposed")
 
@@ -74,12 +77,12 @@ class Proposals:
         self.due = self.proposed = 0
 
     def tick_of(self, number: int) -> int:
-        """When this payload is due."""
+        """Return the tick at which this payload is due."""
         return ((number + 1) * self._rounds & BITS) // (self._proposals + 1)
 
     @property
     def next(self) -> int:
-        """The tick of the next one that is not yet due; past all ticks if there is none."""
+        """The tick at which the next payload becomes due; later than all ticks if there is none."""
         return self.tick_of(self._order[self.due]) if self.due < self._proposals else _NEVER
 
     @property
@@ -87,21 +90,22 @@ class Proposals:
         return self.proposed < self.due
 
     def enqueue(self, t: int) -> None:
-        """Those whose tick is `t` become pending."""
+        """Make the payloads pending that are due at tick `t`."""
         while self.next == t:
             self.due += 1
 
     def take(self) -> str:
-        """The payload that has been pending longest; it no longer is."""
+        """Remove and return the payload that has been pending longest."""
         assert self.pending
         self.proposed += 1
         return f"zab-{self._order[self.proposed - 1]}"
 
 
 class Cluster:
-    """A run of the lab. `show` is called with each event; with `network` also with what is sent and received.
+    """A run of the lab's cluster.
 
-    The constructor does what comes before the first tick.
+    `show` is called with each event; with `network` also with those for messages sent and received. The constructor
+    does what comes before the first tick.
     """
 
     def __init__(self, setting: Setting, show: Callable[[Event], None], *, network: bool = False) -> None:
@@ -109,14 +113,14 @@ class Cluster:
         self.setting = setting
         self.show = show
         self.network = network
-        self.messages = 0  # that were put on the heap: the number of the next one
+        self.messages = 0  # the number of messages put on the heap, and so the number of the next one
         self._seed = setting.seed
         self._partition = frozenset((sender + 1, to + 1) for sender, to in setting.partition)
         self._heap: list[tuple[int, ProcessId, int, ProcessId, Message]] = []
         self._steps = DB19.steps
         quorums = Quorums(setting.nodes)
         self.nodes = [start(process, 1, quorums, {}, LETTER) for process in range(1, setting.nodes + 1)]
-        self._due = [0] * setting.nodes  # the tick at which the timer of each runs out
+        self._due = [0] * setting.nodes  # the tick at which the timer of each node runs out
         self.proposals = Proposals(setting.rounds, setting.proposals)
         for node in self.nodes:
             self._step(node, node.id, _STARTED, 0)
@@ -124,7 +128,7 @@ class Cluster:
     # Time.
 
     def ticks(self) -> Iterator[int]:
-        """Go through the ticks; yields each in which something could happen, once it is over."""
+        """Run the ticks in which something can happen, and yield each one when it is over."""
         rounds = self.setting.rounds
         t = 0
         while t < rounds:
@@ -133,7 +137,7 @@ class Cluster:
             t = self._next(t)
 
     def tick(self, t: int) -> None:
-        """One round of the lab's simulator loop."""
+        """Run one round of the lab's simulator loop."""
         self.proposals.enqueue(t)
         if self.proposals.pending:
             self._inject(t)
@@ -149,7 +153,7 @@ class Cluster:
                 self._step(node, node.id, _TIMED_OUT, t)
 
     def _next(self, t: int) -> int:
-        """The next tick after `t` in which something can happen."""
+        """Return the next tick after `t` in which something can happen."""
         soonest = min(self.proposals.next, *self._due)
         if self._heap:
             soonest = min(soonest, self._heap[0][0])
@@ -161,11 +165,11 @@ class Cluster:
     # Clients.
 
     def _primary(self) -> Node | None:
-        """The node with the lowest id that leads and is synced."""
+        """Return the node with the lowest id that leads and is synced, if there is one."""
         return next((node for node in self.nodes if can_broadcast(node)), None)
 
     def _inject(self, t: int) -> None:
-        """A leader proposes all that is pending; without one it waits."""
+        """Have the primary propose all pending payloads; without a primary they wait."""
         primary = self._primary()
         if primary is None:
             return
@@ -186,7 +190,7 @@ class Cluster:
                 self.show(effect)  # type: ignore[arg-type]  # the other effects are events
 
     def _deadline(self, node: Node, t: int) -> int:
-        """When the timer of `node` runs out that starts at tick `t`."""
+        """Return the tick at which the timer of `node` runs out if it starts at tick `t`."""
         if node.role is Role.LEADING:
             return t + HEARTBEAT
         return t + ELECTION + splitmix64(self._seed ^ (node.id - 1) ^ t) % ELECTION
@@ -205,13 +209,13 @@ class Cluster:
     # The result.
 
     def dump(self) -> Iterator[bytes]:
-        """The canonical dump, in pieces: the magic and the number of nodes, then one for each node."""
+        """Yield the canonical dump in pieces: the magic and the number of nodes, then each node."""
         yield MAGIC + struct.pack("<I", len(self.nodes))
         for node in self.nodes:
             yield _of_node(node)
 
     def digest(self) -> str:
-        """The SHA-256 of the dump, in lowercase hexadecimal: the result of the lab's command."""
+        """Return the SHA-256 of the dump in lowercase hexadecimal: the result of the lab's command."""
         hashed = sha256()
         for piece in self.dump():
             hashed.update(piece)
@@ -219,7 +223,7 @@ class Cluster:
 
 
 def _of_node(node: Node) -> bytes:
-    """One node in the dump."""
+    """Return one node as bytes of the dump."""
     last, committed = node.history.zxid, node.last_committed
     pieces = [
         struct.pack(

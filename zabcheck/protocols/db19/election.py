@@ -7,14 +7,14 @@ from zabcheck.protocols.db19.recovery import become_leading
 
 
 def on_started(n: Node, sender: ProcessId, m: Started) -> list[Effect]:
-    """Before the first tick: `reset_election_deadline(0)`, then the node enters Looking."""
+    """Before the first tick: `reset_election_deadline(0)`, then enter Looking."""
     return [RESET, *enter_looking(n)]
 
 
 def on_timed_out(n: Node, sender: ProcessId, m: TimedOut) -> list[Effect]:
     """`on_tick` when the timer has run out: a leader sends a heartbeat, any other node looks for a leader.
 
-    A leader's timer starts again also when there is nothing to send.
+    A leader's timer starts again even when there is nothing to send.
     """
     if n.role is Role.LEADING:
         return [RESET, *send_heartbeat(n)]
@@ -22,7 +22,7 @@ def on_timed_out(n: Node, sender: ProcessId, m: TimedOut) -> list[Effect]:
 
 
 def send_heartbeat(n: Node) -> list[Effect]:
-    """The last Commit again; NewLeader as long as the leader waits for its acknowledgements; before that nothing."""
+    """Send a heartbeat: the last Commit once synced, NewLeader while its acknowledgements are missing, else nothing."""
     if n.synced:
         return to_all(n, Commit(n.last_committed))
     if n.quorums.contains(n.epoch_acks):
@@ -46,19 +46,19 @@ def enter_looking(n: Node) -> list[Effect]:
 
 
 def vote(n: Node, leader: ProcessId) -> Vote:
-    """The vote of `n` for `leader`."""
+    """Return the vote of `n` for `leader`."""
     return Vote(n.id, n.history.zxid, n.current_epoch, leader)
 
 
 def on_look_for_leader(n: Node, sender: ProcessId, m: LookForLeader) -> list[Effect]:
-    """As a Vote of `src` for itself."""
+    """Handle LookForLeader as a Vote of `src` for itself."""
     return on_vote(n, sender, Vote(m.src, m.last_zxid, m.peer_epoch, m.src))
 
 
 def on_vote(n: Node, sender: ProcessId, m: Vote) -> list[Effect]:
-    """A vote for the voter, if it is ahead by (last zxid, id); what it votes for itself only counts.
+    """Vote for the voter if it is ahead by (last zxid, id). Whom the voter itself votes for is only counted.
 
-    A node that is not Looking answers, to the sender alone, whom it has.
+    A node that is not Looking answers, to the sender alone, with the leader that it has.
     """
     if n.role is not Role.LOOKING:
         assert n.leader_id is not None
@@ -74,7 +74,7 @@ def on_vote(n: Node, sender: ProcessId, m: Vote) -> list[Effect]:
 
 
 def check_election(n: Node) -> list[Effect]:
-    """With the votes of a quorum for its own candidate the node leads, or follows."""
+    """Lead, or follow the candidate of this node, once a quorum votes for that candidate."""
     target = n.vote_target_id
     if not n.quorums.contains([voter for voter, leader in n.vote_view.items() if leader == target]):
         return []

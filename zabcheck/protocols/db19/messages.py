@@ -9,8 +9,8 @@ from zabcheck.protocols.base import Message, ProcessId
 class History(Struct, frozen=True, gc=False):
     """A node's history. In this protocol its zxids need not ascend: a leader can begin its counter again.
 
-    `turns` are the prefixes of `chain` behind which a zxid follows that is not higher, so that each stretch between two
-    of them ascends. Sending, comparing and copying a history is O(1), appending to it too.
+    `turns` are the prefixes of `chain` that are followed by a zxid that is not higher, so the zxids between two turns
+    ascend. Sending, comparing, copying and appending are O(1).
     """
 
     chain: Chain = EMPTY
@@ -22,15 +22,15 @@ class History(Struct, frozen=True, gc=False):
         return self.chain.zxid
 
     def append(self, txn: Txn) -> "History":
-        """This history and `txn` behind it, whatever zxid it has."""
+        """Return this history with `txn` at its end, whatever its zxid."""
         chain = self.chain
         turns = (*self.turns, chain) if chain and txn.zxid <= chain.zxid else self.turns
         return History(chain.append(txn), turns)
 
     def between(self, after: Zxid, up_to: Zxid) -> list[Txn]:
-        """The transactions with `after` < zxid <= `up_to`, in the order of the history.
+        """Return the transactions with `after` < zxid <= `up_to`, in the order of the history.
 
-        For each stretch O(log length + how many there are in it).
+        O(turns × log length + number of transactions found).
         """
         found: list[Txn] = []
         start = 0
@@ -47,7 +47,10 @@ class History(Struct, frozen=True, gc=False):
 
 
 def _last(end: Chain, start: int, up_to: Zxid) -> Chain:
-    """The longest prefix of `end` that ends at or before `up_to`; or the one of `start`, behind which zxids ascend."""
+    """Return the longest prefix of `end` whose last zxid is at most `up_to`; at least that of length `start`.
+
+    The zxids of `end` ascend after the first `start` transactions.
+    """
     if end.zxid <= up_to:
         return end
     if start == 0:
@@ -63,7 +66,7 @@ def _last(end: Chain, start: int, up_to: Zxid) -> Chain:
 
 
 class LookForLeader(Message, frozen=True):
-    """`src` is looking for a leader; a node that looks for one too takes it as a vote of `src` for itself."""
+    """`src` is looking for a leader. A node that is looking too takes this as a vote of `src` for itself."""
 
     src: ProcessId
     last_zxid: Zxid
@@ -71,7 +74,7 @@ class LookForLeader(Message, frozen=True):
 
 
 class Vote(Message, frozen=True):
-    """`voter` votes for `leader`; or, if it is not looking for one, that is whom it has."""
+    """`voter` votes for `leader`; or, if it is not looking for one, `leader` is the one it has."""
 
     voter: ProcessId
     last_zxid: Zxid
@@ -86,21 +89,21 @@ class NewEpoch(Message, frozen=True):
 
 
 class AckEpoch(Message, frozen=True):
-    """A promise. Of which epoch, it does not say."""
+    """A promise of an epoch; the message does not say of which one."""
 
     current_epoch: int
     last_zxid: Zxid
 
 
 class NewLeader(Message, frozen=True):
-    """The history that the epoch begins with: that of the leader, whatever the acknowledgements told."""
+    """The history with which the epoch begins: the leader's own, whatever the acknowledgements told."""
 
     new_epoch: int
     history: History
 
 
 class AckLeader(Message, frozen=True):
-    """The node has that history now."""
+    """The sender has the history of NewLeader now."""
 
     new_epoch: int
 
@@ -112,7 +115,7 @@ class Propose(Message, frozen=True):
 
 
 class Ack(Message, frozen=True):
-    """The node has accepted the transaction with this zxid."""
+    """The sender has accepted the transaction with this zxid."""
 
     zxid: Zxid
 

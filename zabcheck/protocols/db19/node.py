@@ -1,8 +1,8 @@
 """The variables of a node of the db-19 lab (its "State"), and what several of its steps do.
 
-A node does not know the time. It has one timer: that of its election while it has no leader or follows one, that of its
-heartbeat while it leads. `ResetTimer` starts it anew, `TimedOut` says that it has run out; how long it runs is up to
-the clock of `zabcheck.protocols.db19.cluster`, and in a search any moment may be the one.
+A node does not know the time. It has one timer: for elections while it looks or follows, for heartbeats while it leads.
+`ResetTimer` starts the timer anew, `TimedOut` says that it has run out. How long it runs is decided by the clock of
+`zabcheck.protocols.db19.cluster`; in a search it may run out at any moment.
 """
 
 from collections.abc import Hashable, Mapping
@@ -23,7 +23,7 @@ RESET = ResetTimer()
 
 
 class Role(IntEnum):
-    """What a node is, by the numbers that the dump has for it."""
+    """The role of a node, with the number that stands for it in the dump."""
 
     LOOKING = 0
     FOLLOWING = 1
@@ -31,18 +31,18 @@ class Role(IntEnum):
 
 
 class Node(Struct, gc=False):
-    """One node. Steps rebind its fields and leave the values alone, but for `ack_set`, which may be large.
+    """The variables of one node. Steps rebind fields and never change values in place, except `ack_set`, for speed.
 
-    The lab counts its nodes from 0, processes are counted from 1: node i of the lab is process i + 1.
+    The lab counts its nodes from 0, zabcheck its processes from 1: node i of the lab is process i + 1.
     """
 
     id: ProcessId
     incarnation: int
     quorums: Quorums
     peers: tuple[ProcessId, ...]
-    """The others, in ascending order."""
+    """The other nodes, in ascending order."""
 
-    # Persistent, says the lab; nothing ever stops there.
+    # Persistent in the text of the lab, in which no node ever stops.
     current_epoch: int = 0
     accepted_epoch: int = 0
     history: History = History()
@@ -55,7 +55,7 @@ class Node(Struct, gc=False):
     vote_target_id: ProcessId = 0
     vote_target_zxid: Zxid = NO_ZXID
     vote_view: Mapping[ProcessId, ProcessId] = {}
-    """Whom each voter votes for."""
+    """The node that each voter votes for."""
 
     # Of a leader.
     pending_new_epoch: int = 0
@@ -70,15 +70,15 @@ class Node(Struct, gc=False):
 
 
 def start(process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], at: Switches) -> Node:
-    """A node before its first election. Nothing is written to a disk here, so `durable` has nothing."""
+    """Return a node before its first election. This protocol writes nothing to a disk, so `durable` is empty."""
     peers = tuple(peer for peer in range(1, quorums.size + 1) if peer != process)
     return Node(process, incarnation, quorums, peers, **durable)
 
 
 def identity(n: Node) -> Hashable:
-    """All of a node that its further steps may depend on.
+    """Return everything that the further steps of a node may depend on.
 
-    Nobody asks again for the acknowledgements of what is committed.
+    Left out are the acknowledgements of what is committed, which no step reads again.
     """
     return (
         n.current_epoch,
@@ -100,28 +100,28 @@ def identity(n: Node) -> Hashable:
 
 
 def to_all(n: Node, message: Message) -> list[Effect]:
-    """`message` to every other node, in ascending order."""
+    """Send `message` to every other node, in ascending order."""
     return [Send(peer, message) for peer in n.peers]
 
 
 def reset_election_deadline(n: Node) -> list[Effect]:
-    """The lab's function of that name. A leader has no election timer: the one that it has goes on."""
+    """The lab's function of that name. A leader has no election timer; its heartbeat timer goes on."""
     return [] if n.role is Role.LEADING else [RESET]
 
 
 def become_following(n: Node, leader: ProcessId) -> list[Effect]:
-    """The node gives up what it was, and has a leader from here on."""
+    """Follow `leader` from here on, whatever the node was before."""
     n.role = Role.FOLLOWING
     n.leader_id = leader
     n.synced = False
     return [RESET]
 
 
-# What is shown of it. Nothing of this is in the lab's text.
+# What is shown of a node. The lab's text has no events.
 
 
 def promise(n: Node, epoch: int) -> list[Effect]:
-    """`accepted_epoch = epoch`, which is shown if it was another."""
+    """`accepted_epoch = epoch`; shown if it changes."""
     if epoch == n.accepted_epoch:
         return []
     n.accepted_epoch = epoch
@@ -129,7 +129,7 @@ def promise(n: Node, epoch: int) -> list[Effect]:
 
 
 def provide(n: Node) -> Effect:
-    """The node has promised an epoch, and its history is counted among those of the quorum that begins it."""
+    """Show that the node has promised an epoch and provides its history to the quorum that begins it."""
     chain = n.history.chain
     return invariants.AckEpoch(
         n.id, n.incarnation, n.accepted_epoch, n.current_epoch, chain.zxid, chain.length, chain.hash
@@ -137,13 +137,13 @@ def provide(n: Node) -> Effect:
 
 
 def adopt(n: Node) -> Effect:
-    """The history of the node is the initial one of its epoch."""
+    """Show that the node has adopted its history as the initial history of its epoch."""
     chain = n.history.chain
     return Adopt(n.id, n.incarnation, n.current_epoch, chain.zxid, chain.length, chain.hash)
 
 
 def commit_up_to(n: Node, zxid: Zxid) -> list[Effect]:
-    """`last_committed = zxid`: what the history has between the old one and the new is delivered."""
+    """`last_committed = zxid`: deliver what the history has between the old value and the new one."""
     delivered = n.history.between(n.last_committed, zxid)
     n.last_committed = zxid
     return [Deliver(n.id, n.incarnation, txn) for txn in delivered]

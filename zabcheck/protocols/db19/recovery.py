@@ -18,7 +18,7 @@ from zabcheck.protocols.db19.node import (
 
 
 def become_leading(n: Node) -> list[Effect]:
-    """The node proposes an epoch that is later than all that it knows of; its heartbeat begins now."""
+    """Lead: propose an epoch later than all that the node knows of, and start the heartbeat."""
     n.role = Role.LEADING
     n.leader_id = n.id
     n.synced = False
@@ -32,10 +32,10 @@ def become_leading(n: Node) -> list[Effect]:
 
 
 def on_new_epoch(n: Node, sender: ProcessId, m: NewEpoch) -> list[Effect]:
-    """A promise of e, if it is not older than the last one. Who follows somebody goes on to do so.
+    """Promise the epoch if it is not older than the last promise. A follower keeps the leader that it has.
 
-    The deadline is reset in any case, by a stale epoch too. A node that leads, too, becomes a follower only by a later
-    epoch; an equal one it acknowledges, and leads on.
+    The deadline is reset in any case, even by a stale epoch. A node that leads becomes a follower only by a later
+    epoch; it acknowledges an equal one and goes on leading.
     """
     effects: list[Effect] = []
     if m.new_epoch >= n.accepted_epoch:
@@ -48,7 +48,7 @@ def on_new_epoch(n: Node, sender: ProcessId, m: NewEpoch) -> list[Effect]:
 
 
 def on_ack_epoch(n: Node, sender: ProcessId, m: AckEpoch) -> list[Effect]:
-    """One more acknowledgement, of whatever epoch it is. What it tells of the sender's history is not looked at."""
+    """Count one more acknowledgement, of whatever epoch. What it tells of the sender's history is ignored."""
     if n.role is not Role.LEADING:
         return []
     n.epoch_acks |= {sender}
@@ -56,9 +56,9 @@ def on_ack_epoch(n: Node, sender: ProcessId, m: AckEpoch) -> list[Effect]:
 
 
 def try_finish_discovery(n: Node) -> list[Effect]:
-    """With a quorum of them the epoch begins, with the leader's own history and the counter at 0.
+    """With acknowledgements of a quorum, begin the epoch with the leader's own history and the counter at 0.
 
-    That happens again with each acknowledgement that comes later, also when transactions were broadcast since.
+    That happens again with each later acknowledgement, even when transactions were broadcast since.
     """
     if not n.quorums.contains(n.epoch_acks):
         return []
@@ -73,7 +73,7 @@ def try_finish_discovery(n: Node) -> list[Effect]:
 
 
 def on_new_leader(n: Node, sender: ProcessId, m: NewLeader) -> list[Effect]:
-    """The history of the leader takes the place of the node's own, also of what that one has committed."""
+    """Replace the history of the node by that of the leader, even where the node's own was committed."""
     if m.new_epoch < n.accepted_epoch:
         return []
     effects = promise(n, m.new_epoch)
@@ -85,7 +85,7 @@ def on_new_leader(n: Node, sender: ProcessId, m: NewLeader) -> list[Effect]:
 
 
 def replace_history(n: Node, history: History) -> list[Effect]:
-    """`history = hist`; what it loses is shown."""
+    """`history = hist`; a truncation is shown."""
     effects: list[Effect] = []
     old, n.history = n.history.chain, history
     if not history.chain.starts_with(old):
@@ -95,7 +95,7 @@ def replace_history(n: Node, history: History) -> list[Effect]:
 
 
 def on_ack_leader(n: Node, sender: ProcessId, m: AckLeader) -> list[Effect]:
-    """One more node has the history of this epoch."""
+    """Count one more node that has the history of this epoch."""
     if n.role is not Role.LEADING or m.new_epoch != n.current_epoch:
         return []
     n.leader_acks |= {sender}
@@ -103,7 +103,7 @@ def on_ack_leader(n: Node, sender: ProcessId, m: AckLeader) -> list[Effect]:
 
 
 def try_finish_sync(n: Node) -> list[Effect]:
-    """With a quorum of them the leader may broadcast, and all of its history is committed."""
+    """Once a quorum has the history, the leader may broadcast, and commits its whole history."""
     if n.synced or not n.quorums.contains(n.leader_acks):
         return []
     n.synced = True

@@ -1,7 +1,7 @@
 """Zab as LADIS 2008 describes it (Reed, Junqueira: "A simple totally ordered broadcast protocol", section 4).
 
-`ladis` is repaired, `ladis-2008` is the letter of the paper. Both have the broadcast mode of 4.1; how they recover
-differs in several steps at once, so the letter is a protocol of its own rather than a bug planted in the other.
+`ladis-2008` is the letter of the paper, `ladis` is repaired. Both have the broadcast mode of 4.1. Their recovery
+differs in several steps at once, so the letter is a protocol of its own and not a mutant of `ladis`.
 """
 
 from zabcheck.protocols.base import (
@@ -34,7 +34,7 @@ _REPAIRS = (messages.NewEpoch, messages.AckEpoch, messages.NewLeader)
 
 
 def show(message: Message) -> tuple[str, str]:
-    """The name of a message, and what it carries."""
+    """Return the name of a message and what it carries."""
     match message:
         case messages.FollowerInfo():
             carries = process.shown(message.zxid) + (f", epoch {message.epoch}" if message.epoch else "")
@@ -56,13 +56,13 @@ def show(message: Message) -> tuple[str, str]:
 
 
 def describe_letter(f: process.Server) -> dict[str, str | tuple[str, ...]]:
-    """The variables of a server that a report shows."""
+    """Return the variables of a server that a report shows."""
     role = f.mode.value if f.leader is None else f"{'leads' if f.leads else f'follows p{f.leader}'}, {f.mode.value}"
     return {"": role, "log": tuple(map(str, f.history))}
 
 
 def describe(f: process.Server) -> dict[str, str | tuple[str, ...]]:
-    """The same, and what the repairs have added."""
+    """Return the variables that a report shows, including those that the repairs have added."""
     found = describe_letter(f)
     return {
         "": found[""],
@@ -82,7 +82,7 @@ _BOTH: dict[type[Message] | type[Stimulus], Step] = {
 }
 _BY_BOTH = ("core", "causality", "ladis", "epoch uniqueness", "zxid uniqueness", "liveness", "application")
 _BY_REPAIRED = (*_BY_BOTH, "invariant 1", "invariant 2", "invariant 3", "chosen")
-"""All but what belongs to steps that only DSN 2011 has: ACK-E and COMMIT-LD (invariants 4 and 5)."""
+"""All properties except invariants 4 and 5, which are about steps that only DSN 2011 has: ACK-E and COMMIT-LD."""
 
 LADIS = Protocol(
     name="ladis",

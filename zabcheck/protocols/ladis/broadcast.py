@@ -7,7 +7,7 @@ from zabcheck.protocols.ladis.process import Follower, Leader, Mode, deliver_up_
 
 
 def can_broadcast(l: Leader) -> bool:
-    """Whether the leader is active, and its application knows."""
+    """Whether the leader is active and its application has been told so."""
     return l.instance != 0 and l.instance == l.epoch
 
 
@@ -54,7 +54,7 @@ def on_ack(l: Leader, sender: ProcessId, m: Ack) -> list[Effect]:
 
 
 def commit_acknowledged(l: Leader) -> list[Effect]:
-    """COMMIT the highest zxid that a quorum has on disk, if that is news; activate the leader with the first.
+    """COMMIT the highest zxid that a quorum has on disk, unless it is committed; the first COMMIT activates the leader.
 
     4.2: before proposing any new messages, a newly elected leader first makes sure that all messages that are in its
     transaction log have been proposed to and committed by a quorum of followers.

@@ -1,4 +1,4 @@
-"""Recovery mode to the letter of LADIS 2008, 4.2: what it leaves out is left out. `recovery` has the repairs."""
+"""Recovery mode to the letter of LADIS 2008, 4.2: nothing is added to the text. `recovery` has the repairs."""
 
 from invariants import Truncate, Zxid
 from zabcheck.protocols.base import Connect, Effect, Elected, GiveUp, Persist, ProcessId, Send
@@ -11,7 +11,7 @@ from zabcheck.protocols.ladis.recovery import fetch, has_fetched
 def on_elected(f: Follower, sender: ProcessId, m: Elected) -> list[Effect]:
     """4: a server that comes online starts in recovery mode, and connects to the leader.
 
-    What it tells is on its disk by then, as the leader counts it as acknowledged.
+    Its log is on its disk before FOLLOWERINFO is sent, because the leader counts that zxid as acknowledged.
     """
     abandon(f)
     f.leader = m.leader
@@ -55,9 +55,9 @@ def synchronise(l: Leader, follower: ProcessId) -> list[Effect]:
     """4.2: truncate, queue any PROPOSAL that the follower has not seen, then a COMMIT up to the last one committed.
 
     The leader checks the last committed proposal for the epoch of the follower's latest one. All that is in the log of
-    a new leader will be committed; if it has none of that epoch, the follower forgets those that it has of it. What the
-    follower has of the leader's own epoch, or a later one, and the leader has not, the paper does not provide for: then
-    the leader gives up.
+    a new leader will be committed; if the log has nothing of that epoch, the follower forgets what it has of it. The
+    paper does not provide for a follower that has a proposal of the leader's own epoch, or a later one, that the leader
+    has not: then the leader gives up.
     """
     assert l.log is not None
     told = Zxid.unpack(l.followers[follower].zxid)

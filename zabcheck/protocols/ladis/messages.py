@@ -1,7 +1,7 @@
 """The messages of LADIS 2008, 4. A zxid in a message is one number of 64 bits: the epoch, then the counter (4.2).
 
-The paper names PROPOSAL, ACK and COMMIT, and tells what else is said without naming it. The other names are those of
-ZooKeeper, but for FETCH and SUPPLY.
+The paper names PROPOSAL, ACK and COMMIT, and describes the other messages without naming them. Their names are those of
+ZooKeeper, except FETCH and SUPPLY, which are ours.
 """
 
 from invariants import Txn
@@ -9,10 +9,10 @@ from zabcheck.protocols.base import Message
 
 
 class FollowerInfo(Message, frozen=True):
-    """A server connects to its leader, and tells the highest zxid that it has.
+    """A server connects to its leader and tells the highest zxid in its log.
 
-    Repaired: also the last epoch that it recognised a leader for, and the last zxid of each epoch in its log, the
-    latest first.
+    Repaired: also the last epoch for which the server recognised a leader, and the last zxid of each epoch in its log,
+    the latest first.
     """
 
     zxid: int
@@ -29,7 +29,8 @@ class NewEpoch(Message, frozen=True):
 class AckEpoch(Message, frozen=True):
     """Repaired: the sender recognises the leader for `epoch`, durably.
 
-    With `counts` False it did so before, for this leader or for another: that never helps to complete a quorum.
+    With `counts` False the sender had recognised a leader for that epoch before, this one or another; such an answer
+    never helps to complete a quorum.
     """
 
     epoch: int
@@ -37,13 +38,16 @@ class AckEpoch(Message, frozen=True):
 
 
 class Fetch(Message, frozen=True):
-    """The new leader asks the follower with the highest zxid for what it lacks; these are the zxids that it has."""
+    """The new leader asks the follower with the highest zxid for what it lacks.
+
+    `lasts`: the last zxid of each epoch in the leader's log, the latest first.
+    """
 
     lasts: tuple[int, ...]
 
 
 class Supply(Message, frozen=True):
-    """The answer: what comes in the log after `after`, and the highest zxid of the sender."""
+    """The answer to FETCH: the transactions in the sender's log after `after`, and the sender's highest zxid."""
 
     after: int
     txns: tuple[Txn, ...]
@@ -63,7 +67,7 @@ class Proposal(Message, frozen=True):
 
 
 class NewLeader(Message, frozen=True):
-    """Repaired: the record with which the leader begins its epoch, counter zero; it follows the last old PROPOSAL."""
+    """Repaired: the record with which the leader begins its epoch (counter zero), sent after the last old PROPOSAL."""
 
     zxid: int
 

@@ -40,9 +40,9 @@ class Server(Struct, gc=False):
     history: Chain = EMPTY
     """The messages in its transaction log."""
     zxid: int = 0
-    """The highest zxid of its log; repaired: that of a new leader's record included."""
+    """The highest zxid of its log; repaired: it may be that of a new leader's record."""
     recognised: int = 0
-    """Repaired: the last epoch that it recognised a leader for."""
+    """Repaired: the last epoch for which the server recognised a leader."""
     snapshot: Chain = EMPTY
     """The delivered prefix whose effect the application wrote down."""
 
@@ -54,28 +54,28 @@ class Server(Struct, gc=False):
     mode: Mode = Mode.ELECTION
     leader: ProcessId | None = None
     incoming: Chain | None = None
-    """Repaired: the log as the leader's messages make it, until the record of the new leader has it written."""
+    """Repaired: the log that the leader's messages build up, until the record of the new leader makes it durable."""
 
     # As a leader.
     followers: Mapping[ProcessId, FollowerInfo] = {}
-    """Who is connected, and what it told."""
+    """The connected followers, and what each told on connecting."""
     epoch: int = 0
-    """Once it is chosen."""
+    """The epoch of this leader, once chosen."""
     recognisers: tuple[ProcessId, ...] = ()
-    """Repaired: those that recognised it, in this iteration, for its epoch."""
+    """Repaired: the servers that recognised this leader for its epoch, in this iteration."""
     fetches_from: ProcessId | None = None
     fetched: Chain | None = None
     """The log of the follower with the highest zxid, if that is not the leader itself."""
     highest: int = 0
-    """The highest zxid of that log, or else of its own, once the epoch is chosen."""
+    """The highest zxid of the fetched log, or else of the leader's own, once the epoch is chosen."""
     log: Chain | None = None
-    """The messages that it has proposed and will have committed, once it has taken over."""
+    """The messages that the leader proposes and will commit, once it has taken over."""
     latest: int = 0
-    """The highest zxid that it has used, once it has taken over."""
+    """The highest zxid that the leader has used, once it has taken over."""
     start: int = 0
     """What a quorum has to acknowledge before anything new is proposed."""
     listed: tuple[ProcessId, ...] = ()
-    """The broadcast list: the followers for which all has been queued that they had not seen."""
+    """The broadcast list: the followers for which the leader has queued everything that they lacked."""
     acks: Mapping[ProcessId, int] = {}
     """The highest zxid that each follower is known to have on its disk."""
     active: bool = False
@@ -83,7 +83,7 @@ class Server(Struct, gc=False):
 
     # Of the application.
     instance: int = 0
-    """The epoch in which it may broadcast."""
+    """The epoch in which the application may broadcast."""
 
     @property
     def leads(self) -> bool:
@@ -97,7 +97,7 @@ Leader = Server
 def start(
     process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
 ) -> Server:
-    """A server as it comes up, with what is on its disk; all else starts anew."""
+    """Return a server as it starts: with what is on its disk, everything else empty."""
     return Server(process, incarnation, quorums, switches, **durable)
 
 
@@ -120,7 +120,7 @@ def on_take_snapshot(f: Server, sender: ProcessId, m: TakeSnapshot) -> list[Effe
 
 
 def abandon(f: Server) -> None:
-    """Leave the leader, or leadership: only what is on the disk or delivered is kept."""
+    """Leave the leader, or give leadership up; only what is on the disk or delivered is kept."""
     f.mode = Mode.ELECTION
     f.leader = None
     f.incoming = None
@@ -141,10 +141,10 @@ def abandon(f: Server) -> None:
 
 
 def identity(f: Server) -> Hashable:
-    """All of a server that its further steps may depend on.
+    """Return everything that the further steps of a server may depend on.
 
-    The order in which followers came to a leader is no part of it: it only orders what goes out to different ones at
-    once.
+    Left out is the order in which followers came to a leader, which only orders the messages to different followers in
+    one step.
     """
     return (
         f.history,
@@ -192,9 +192,9 @@ def on_lost(f: Server, sender: ProcessId, m: Lost) -> list[Effect]:
 
 
 def deliver_up_to(f: Follower, zxid: int) -> list[Effect]:
-    """Deliver in the order of the log what is not delivered up to `zxid`.
+    """Deliver, in the order of the log, everything up to `zxid` that is not delivered.
 
-    If the log is not a continuation of what was delivered, all of it is news.
+    If the log does not continue what was delivered, all of it is delivered.
     """
     target = f.history.up_to(Zxid.unpack(zxid))
     if not f.history.starts_with(f.delivered):
@@ -207,15 +207,15 @@ def deliver_up_to(f: Follower, zxid: int) -> list[Effect]:
 
 
 def epoch_of(zxid: int) -> int:
-    """4.2: the high order 32 bits."""
+    """Return the epoch of a packed zxid (4.2): its high order 32 bits."""
     return zxid >> COUNTER_BITS
 
 
 def first_of(epoch: int) -> int:
-    """4.2: the zxid with the epoch bits set to this epoch, and the counter set to zero."""
+    """Return the packed zxid with the epoch bits set to this epoch, and the counter set to zero (4.2)."""
     return epoch << COUNTER_BITS
 
 
 def shown(zxid: int) -> str:
-    """A packed zxid, for a reader."""
+    """Return a packed zxid as text for a reader."""
     return str(Zxid.unpack(zxid))

@@ -1,22 +1,23 @@
-"""Recovery mode (LADIS 2008, 4.2), repaired: what the text leaves out is put in, and nothing else.
+"""Recovery mode (LADIS 2008, 4.2), repaired: the gaps of the text are filled, and nothing else is changed.
 
-What differs from the letter (`zabcheck.protocols.ladis.letter`), and why:
+The differences from the letter (`zabcheck.protocols.ladis.letter`), and their reasons:
 
 - "Requiring that a quorum of servers recognize a server as the leader for that epoch": here a server recognises a
-  leader durably, before it takes anything from it, and for each epoch one. The letter has nothing on the disk that
-  would keep two leaders from taking one epoch (ZOOKEEPER-335). So the new epoch is one more than that of the highest
-  zxid in the log *and* than any that the quorum has recognised: one that failed left no zxid behind.
+  leader durably before it takes anything from it, and only one leader for each epoch. In the letter, nothing on the
+  disk keeps two leaders from taking the same epoch (ZOOKEEPER-335). So the new epoch is greater than that of the
+  highest zxid in the log *and* than any epoch that the quorum has recognised: a leader that failed may have left no
+  zxid.
 - "Using a zxid with the epoch bits set to this new epoch and the counter set to zero": here the leader begins its epoch
-  with a record of that zxid, which its followers write to their logs. Without it, a log that a later leader has taken
-  over is not higher than one that it has passed over, and what the later leader committed can be lost.
-- The leader tells a follower to truncate its log "to the last committed proposal for that epoch", that of the
-  follower's latest. It may have none of that epoch. So a follower tells the last zxid of each epoch that it has, and
-  the leader finds the last one that both have.
-- What the follower is told to forget, what it is proposed, and the new leader's record, become durable in one write.
-  Done one by one, a crash in between leaves a log that no leader ever had.
+  with a record of that zxid, which its followers write to their logs. Without the record, a log that a later leader has
+  taken over is not higher than a log that it has passed over, and what the later leader committed can be lost.
+- The leader tells a follower to truncate its log "to the last committed proposal for that epoch", the epoch of the
+  follower's latest proposal. The leader may have none of that epoch. So a follower tells the last zxid of each epoch
+  that it has, and the leader finds the last one that both have.
+- The truncation, the proposals and the new leader's record become durable at the follower in one write. Written one by
+  one, a crash in between leaves a log that no leader ever had.
 
-The leader election is the adversarial oracle: it may name anybody. "Having the new leader being a server process with
-highest zxid is an optimization"; a leader that is not finds out who is, and fetches what it lacks.
+Leader election is the adversarial oracle: it may name any server. "Having the new leader being a server process with
+highest zxid is an optimization": a leader without it finds the server that has it, and fetches what it lacks.
 """
 
 from invariants import Adopt, Chain, Promise, Truncate, Zxid
@@ -46,12 +47,12 @@ def on_elected(f: Follower, sender: ProcessId, m: Elected) -> list[Effect]:
 
 
 def lasts(history: Chain) -> tuple[int, ...]:
-    """The last zxid of each epoch in the log, the latest first."""
+    """Return the last zxid of each epoch in the log, packed, the latest first."""
     return tuple(zxid.packed() for zxid in lasts_of(history))
 
 
 def common(log: Chain, told: tuple[int, ...]) -> Zxid:
-    """The highest zxid in both `log` and the log that `told` is of: up to it they are the same."""
+    """Return the highest zxid in both `log` and the log with these `lasts`; up to it the two logs are the same."""
     return last_common(log, tuple(map(Zxid.unpack, told)))
 
 
@@ -61,7 +62,7 @@ def common(log: Chain, told: tuple[int, ...]) -> Zxid:
 def on_follower_info(l: Leader, sender: ProcessId, m: FollowerInfo) -> list[Effect]:
     """4.2: with a quorum, choose the epoch: one more than that of the highest zxid, and than any recognised.
 
-    Who connects after that is asked to recognise it as well.
+    A follower that connects later is asked to recognise the leader as well.
     """
     if not l.leads:
         return []
@@ -97,8 +98,8 @@ def on_new_epoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
 def on_ack_epoch(l: Leader, sender: ProcessId, m: AckEpoch) -> list[Effect]:
     """4.2: recognised by a quorum, and with the highest zxid of it, the leader takes over.
 
-    A recognition that does not count, before that, tells that a leader was recognised whose epoch this one may not
-    take: it gives up, and can choose a later epoch.
+    An ACKEPOCH that does not count, before that, shows that another leader may have been recognised for this epoch: the
+    leader gives up, and can choose a later epoch.
     """
     if not l.leads or sender not in l.followers or m.epoch != l.epoch:
         return []
@@ -116,7 +117,7 @@ def on_ack_epoch(l: Leader, sender: ProcessId, m: AckEpoch) -> list[Effect]:
 def fetch(l: Leader, quorum: tuple[ProcessId, ...]) -> list[Effect]:
     """4.2: find out from a group of followers which one contains the highest zxid, and fetch missing transactions.
 
-    Nothing, if it is the leader itself that has it.
+    Returns no effects if the leader itself has the highest zxid.
     """
     best = max(quorum, key=lambda each: (l.followers[each].zxid, each == l.id, -each))
     if l.followers[best].zxid <= l.highest:
@@ -140,7 +141,7 @@ def on_supply(l: Leader, sender: ProcessId, m: Supply) -> list[Effect]:
 
 
 def has_fetched(l: Leader, sender: ProcessId, m: Supply) -> bool:
-    """Whether that is what the leader waits for; it has it then."""
+    """Take SUPPLY over if the leader waits for it; return whether it does."""
     if not l.leads or l.fetches_from != sender:
         return False
     l.fetches_from = None
@@ -150,7 +151,7 @@ def has_fetched(l: Leader, sender: ProcessId, m: Supply) -> bool:
 
 
 def supplied(l: Leader, m: Supply) -> Chain:
-    """The log of the sender, put together by a leader that has some of it."""
+    """Return the log of the sender of SUPPLY, rebuilt from the part of it that the leader has."""
     history = l.history.up_to(Zxid.unpack(m.after))
     for txn in m.txns:
         history = history.append(txn)
@@ -175,8 +176,9 @@ def take_over_if_recognised(l: Leader) -> list[Effect]:
 def synchronise(l: Leader, follower: ProcessId) -> list[Effect]:
     """4.2: queue any PROPOSAL that the follower has not seen, then a COMMIT up to the last message committed.
 
-    Before these, it is told to forget what the leader does not have; after them comes the record of the new leader,
-    which has it all written. Then the leader adds the follower to the broadcast list for future PROPOSALs and ACKs.
+    Before the PROPOSALs, the follower is told to forget what the leader does not have; after them comes the record of
+    the new leader, on which the follower writes it all. Then the leader adds the follower to the broadcast list for
+    future PROPOSALs and ACKs.
     """
     assert l.log is not None
     told = l.followers[follower].lasts
@@ -202,7 +204,7 @@ def on_trunc(f: Follower, sender: ProcessId, m: Trunc) -> list[Effect]:
 def on_new_leader(f: Follower, sender: ProcessId, m: NewLeader) -> list[Effect]:
     """4.2: the log of the leader, with a record of the new epoch and counter zero, on the disk in one write; then ACK.
 
-    A follower that has more of this epoch already acknowledges that.
+    A follower whose log already has more of this epoch acknowledges that instead.
     """
     if sender != f.leader or f.incoming is None:
         return []

@@ -1,27 +1,27 @@
 """Paxos with several outstanding proposals, as a primary-backup system would use it (DSN 2011, I, Figure 1).
 
 It is the protocol of Lamport, "Paxos Made Simple" (2001), 2 and 3: a sequence of instances of the consensus algorithm,
-one phase 1 for all of them, then phase 2 for each value. Every process is an acceptor and a learner; the one that an
-oracle names is a proposer, too. It does not give what a primary needs: that is why there is Zab.
+one phase 1 for all of them, then phase 2 for each value. Every process is an acceptor and a learner; a process that its
+oracle names is a proposer too. Paxos does not guarantee what a primary needs: that is why there is Zab.
 
-How it is told in the words of the properties:
+The words of the properties mean here:
 
 - A *primary* is a proposer in one ballot, and the ballot is its epoch. The order of primaries is that of ballots.
 - *abcast(⟨v,z⟩)* is the step in which a primary takes a value of its own from a client. z is ⟨ballot, counter⟩: the
   ballot in which the value was first proposed, and its place among those of that primary, from 1 on.
 - A proposer of a later ballot that finds the value in phase 1 has to propose it again. It is still the same
-  transaction, with the z that it was given: a value carries it. Who proposes it again does not broadcast it. So in
-  Figure 1 B is a transaction of the first primary, whoever has it chosen, and C is one of the second, though both C and
-  A were proposed for one instance.
-- *abdeliver* is what a learner does with a chosen value, in the order of instances, without a gap. In which instance a
-  transaction is chosen is no part of its identity. A no-op, which fills a gap, is nobody's transaction: it is not
+  transaction with its original z, which the value carries: proposing it again is no broadcast. So in Figure 1, B is a
+  transaction of the first primary, whichever proposer has it chosen, and C is one of the second, although C and A were
+  proposed for the same instance.
+- *abdeliver* is what a learner does with a chosen value, in the order of instances, without a gap. The instance in
+  which a transaction is chosen is no part of its identity. A no-op, which fills a gap, belongs to no primary and is not
   delivered.
-- *ready(e)* comes when all that phase 1 of ballot e found is chosen, and delivered by the primary. Paxos does not ask
-  for that. It is given here, as are channels that keep the order of messages, so that what breaks is broken in spite
-  of it.
+- *ready(e)* comes when everything that phase 1 of ballot e found is chosen, and delivered by the primary. Paxos does
+  not ask for that. It is granted here, as are channels that keep the order of messages, so that what breaks is broken
+  in spite of them.
 
-What an acceptor accepts shows no event `Accept`: that is of a history, from which nothing goes but what is truncated,
-and an acceptor may accept another value in the same instance later.
+An acceptor shows no event `Accept`: that event adds to a history, from which only truncation removes, while an acceptor
+may later accept another value in the same instance.
 
 Integrity, total order and agreement hold. The primary orders do not: an instance is decided by itself, so a proposer
 can recover B without the A that it was made after. The cures and what they cost, and some other forms, are variants.
@@ -47,7 +47,7 @@ KINDS: dict[type[Message], str] = {
 
 
 def show(message: Message) -> tuple[str, str]:
-    """The name of a message, and what it carries: the ballot, then `instance: value`."""
+    """Return the name of a message and what it carries: the ballot, then `instance: value`."""
     match message:
         case messages.Join():
             carries = f"{message.promised}"
@@ -72,7 +72,7 @@ def _text(value: Value) -> str:
 
 
 def describe(p: process.Process) -> dict[str, str | tuple[str, ...]]:
-    """The variables of a process that a report shows."""
+    """Return the variables of a process that a report shows."""
     role = "no proposer" if p.leader is None else f"follows p{p.leader}"
     if p.leads:
         role = f"proposes, {'phase 2' if p.established else 'phase 1'}"
@@ -121,7 +121,7 @@ PAXOS = Protocol(
 
 
 def _variant(name: str, summary: str, source: str, fifo: bool = True, **what: object) -> Protocol:
-    """Paxos, with what this kind of it does otherwise."""
+    """Return a variant of Paxos; `what` has the fields of `Variant` that differ."""
     start = partial(process.start, variant=Variant(**what))  # type: ignore[arg-type]  # the fields of Variant, below
     return structs.replace(PAXOS, name=name, summary=summary, source=source, fifo=fifo, start=start)
 

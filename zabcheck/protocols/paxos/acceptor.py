@@ -12,7 +12,7 @@ from zabcheck.protocols.paxos.messages import Chosen, Join, Phase1a, Phase1b, Ph
 from zabcheck.protocols.paxos.process import Acceptor, Learner, abandon
 
 FIRST: ProcessId = 1
-"""The process that proposes where only one may."""
+"""The process that may propose in the variant with one proposer."""
 
 
 def on_elected(a: Acceptor, sender: ProcessId, m: Elected) -> list[Effect]:
@@ -28,10 +28,11 @@ def on_elected(a: Acceptor, sender: ProcessId, m: Elected) -> list[Effect]:
 
 
 def on_phase_1a(a: Acceptor, sender: ProcessId, m: Phase1a) -> list[Effect]:
-    """Phase 1 (b): promise the ballot, and tell what was accepted in the instances that it is for.
+    """Phase 1 (b): promise the ballot, and tell what was accepted in the instances from `m.first` on.
 
-    A ballot below the promise is refused. One that equals it is promised again: that is the same proposer, which uses a
-    ballot once, and the answer to it was lost. It is written again, as the first write may not have been synced.
+    A ballot below the promise is refused. A ballot equal to it is promised again: it comes from the same proposer,
+    which uses a ballot once, and the first answer was lost. The promise is written again too, because the first write
+    may not have been synced.
     """
     if sender != a.leader:
         return []  # left over from another proposer
@@ -57,8 +58,8 @@ def promise(a: Acceptor, sender: ProcessId, m: Phase1a) -> list[Effect]:
 def on_phase_2a(a: Acceptor, sender: ProcessId, m: Phase2a) -> list[Effect]:
     """Phase 2 (b): accept the proposal, unless a later ballot is promised; durably, then answer.
 
-    With these channels that is never refused: a proposer sends 2a only over a connection on which the acceptor has
-    promised its ballot, and an acceptor has one connection at a time. It is the rule of Paxos all the same.
+    With these channels no 2a is ever refused: a proposer sends it only over a connection on which the acceptor has
+    promised its ballot, and an acceptor has one connection at a time. The check is the rule of Paxos all the same.
     """
     if sender != a.leader:
         return []
@@ -78,9 +79,9 @@ def on_phase_2a(a: Acceptor, sender: ProcessId, m: Phase2a) -> list[Effect]:
 
 
 def learn(p: Learner, m: Chosen) -> list[Effect]:
-    """abdeliver what is chosen, in the order of instances: one waits until all before it are known.
+    """abdeliver what is chosen, in the order of instances: a value waits until all before it are known.
 
-    No value of an instance is ever chosen but one, so it does not matter who tells.
+    Only one value is ever chosen in an instance, so it does not matter which process tells.
     """
     if m.instance in p.chosen:
         return []

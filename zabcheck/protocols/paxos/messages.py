@@ -12,7 +12,7 @@ Value = tuple[Txn, ...]
 """What an instance chooses: one transaction, several in a batch, or none."""
 
 NO_OP: Value = ()
-"""What fills a gap: it changes nothing, and nothing is delivered for it (Paxos Made Simple, 3)."""
+"""The value that fills a gap: nothing is delivered for it (Paxos Made Simple, 3)."""
 
 
 class Proposal(Struct, frozen=True, gc=False):
@@ -25,8 +25,8 @@ class Proposal(Struct, frozen=True, gc=False):
 class Join(Message, frozen=True):
     """An acceptor tells a proposer that it is there, what it has promised, and how far it has delivered.
 
-    Paxos has no such message: there a proposer sends 1a to whomever it likes. Here an acceptor has to open the
-    connection first. What it has promised spares the proposer a ballot that would be refused.
+    Paxos has no such message: there a proposer sends 1a to any acceptor. Here an acceptor has to open the connection
+    first. Knowing its promise, the proposer does not choose a ballot that would be refused.
     """
 
     promised: int

@@ -18,10 +18,10 @@ from zabcheck.protocols.switches import LETTER, Switches
 
 
 class Variant(Struct, frozen=True):
-    """What a kind of Paxos does otherwise. The defaults are the Paxos of DSN 2011, Figure 1.
+    """What distinguishes a variant of Paxos. The defaults are the Paxos of DSN 2011, Figure 1.
 
-    `outstanding`: a proposer has several proposals under way, or one, and starts the next when that is chosen.
-    `batches`: what is requested meanwhile goes into the next proposal, all of it; or else no request is taken.
+    `outstanding`: a proposer has several proposals under way; or one, and starts the next when that one is chosen.
+    `batches`: all that is requested in the meantime goes into the next proposal; if False, no request is taken then.
     `barrier`: a new proposer has a no-op chosen before it broadcasts anything.
     `proposers`: any process may propose; or the first one alone, in all its incarnations.
     """
@@ -37,7 +37,7 @@ SEVERAL = Variant()
 
 
 class Link(Enum):
-    """How far a proposer has come with one of its connected acceptors."""
+    """How far the exchange between a proposer and one of its connected acceptors has come."""
 
     JOINED = "JOIN came"
     PROMISED = "1b came"
@@ -60,9 +60,9 @@ class Process(Struct, gc=False):
 
     # Of the incarnation, as a learner.
     chosen: Mapping[Instance, Value] = {}
-    """What it knows to be chosen."""
+    """The values that the process knows to be chosen."""
     delivered: Instance = 0
-    """Up to which instance it has delivered what was chosen."""
+    """The instance up to which the process has delivered the chosen values."""
 
     # As an acceptor that is connected to a proposer.
     leader: ProcessId | None = None
@@ -73,25 +73,25 @@ class Process(Struct, gc=False):
     links: Mapping[ProcessId, Link] = {}
     """The connected acceptors."""
     highest: int = 0
-    """The highest ballot that any of them had promised."""
+    """The highest ballot that any connected acceptor had promised."""
     ballot: int = 0
-    """Its own, once it is chosen."""
+    """The ballot of this proposer, once it has taken one."""
     first: Instance = 0
-    """The first instance of which it did not know the value then."""
+    """The first instance whose value the proposer did not know when it took its ballot."""
     promises: Mapping[ProcessId, tuple[tuple[Instance, Proposal], ...]] = {}
     """What each acceptor that promised the ballot had accepted; empty again once phase 1 is over."""
     established: bool = False
     """Whether a quorum has promised the ballot: phase 1 is over."""
     proposals: Mapping[Instance, Value] = {}
-    """What it has proposed, from `first` on."""
+    """What the proposer has proposed, from `first` on."""
     accepts: Mapping[Instance, tuple[ProcessId, ...]] = {}
-    """Who has accepted that, until it is chosen."""
+    """The acceptors that have accepted each of these proposals, until it is chosen."""
     counter: int = 0
-    """How many transactions it has broadcast in its ballot."""
+    """The number of transactions broadcast in this ballot."""
     waiting: Value = ()
-    """What it has broadcast and not proposed: the next batch."""
+    """The transactions broadcast and not yet proposed: the next batch."""
     ready: bool = False
-    """Whether ready was called: it may broadcast."""
+    """Whether ready(e) was called, so that the primary may broadcast."""
 
     @property
     def leads(self) -> bool:
@@ -99,12 +99,12 @@ class Process(Struct, gc=False):
 
     @property
     def last(self) -> Instance:
-        """The last instance that it has proposed something in, or has learned of."""
+        """The last instance in which this proposer has proposed something, or that it knew before its ballot."""
         return max(self.proposals, default=self.first - 1)
 
     @property
     def outstanding(self) -> bool:
-        """Whether something that it proposed is not known to be chosen and delivered here."""
+        """Whether the process has not yet delivered everything that it proposed."""
         return self.delivered < self.last
 
 
@@ -121,19 +121,19 @@ def start(
     switches: Switches,
     variant: Variant = SEVERAL,
 ) -> Process:
-    """A process as it comes up, with what its acceptor made durable; a learner learns everything anew."""
+    """Return a process as it starts: with what its acceptor made durable; a learner learns everything anew."""
     return Process(process, incarnation, quorums, switches, variant, **durable)
 
 
 def on_started(p: Process, sender: ProcessId, m: Started) -> list[Effect]:
-    """A record that was altered on the disk is detected by its digest, and stops the process, as in Zab."""
+    """Stop the process if the digest of a record on its disk does not match, as in Zab."""
     if not m.intact:
         return [Halt(p.id, p.incarnation, "the digest of a record on its disk does not match")]
     return []
 
 
 def abandon(p: Process) -> None:
-    """Leave the proposer, or give the ballot up: nothing is kept but what is durable or learned."""
+    """Leave the proposer, or give the ballot up; only what is durable or learned is kept."""
     p.leader = None
     p.joined = {}
     p.links = {}
@@ -150,8 +150,10 @@ def abandon(p: Process) -> None:
 
 
 def identity(p: Process) -> Hashable:
-    """All of a process that its further steps may depend on. In which order others came to a proposer is no part of it:
-    it only orders what goes out to different ones at once.
+    """Return everything that the further steps of a process may depend on.
+
+    Left out is the order in which acceptors came to a proposer, which only orders the messages to different acceptors
+    in one step.
     """
 
     def unordered(mapping: Mapping[int, Any]) -> Hashable:

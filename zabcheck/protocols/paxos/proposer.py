@@ -27,7 +27,7 @@ from zabcheck.protocols.paxos.process import Link, Proposer
 
 
 def own_ballot_after(highest: int, process: ProcessId, processes: int) -> int:
-    """The least ballot above `highest` that is this process's: p, p + n, p + 2n, …
+    """Return the least ballot above `highest` that belongs to process p of n: p, p + n, p + 2n, …
 
     Paxos Made Simple, 2.5: proposers take their numbers from disjoint sets.
     """
@@ -35,10 +35,10 @@ def own_ballot_after(highest: int, process: ProcessId, processes: int) -> int:
 
 
 def on_join(p: Proposer, sender: ProcessId, m: Join) -> list[Effect]:
-    """Phase 1 (a): once a quorum has joined, choose a ballot above all that they have promised, and ask for it.
+    """Phase 1 (a): once a quorum has joined, choose a ballot above all their promises, and ask for promises of it.
 
-    The proposer promises it first, as an acceptor. With that on its disk it never chooses the same ballot again, not
-    even after a crash; so the others are asked only then.
+    The proposer first promises the ballot itself, as an acceptor. With that on its disk it never chooses the same
+    ballot again, not even after a crash; so it asks the others only then.
     """
     if not p.leads:
         return []
@@ -55,14 +55,14 @@ def on_join(p: Proposer, sender: ProcessId, m: Join) -> list[Effect]:
 
 
 def has_own_promise(p: Proposer) -> bool:
-    """Whether its own promise of its ballot is durable."""
+    """Whether the proposer's own promise of its ballot is durable."""
     return p.links.get(p.id) is Link.PROMISED
 
 
 def on_phase_1b(p: Proposer, sender: ProcessId, m: Phase1b) -> list[Effect]:
     """Phase 2 (a) of what was accepted before: with promises of a quorum, propose it again, in the same instances.
 
-    An acceptor that promises later is sent all that it lacks.
+    An acceptor that promises later is sent everything that it lacks.
     """
     if not p.leads or m.ballot != p.ballot or p.links.get(sender) is not Link.JOINED:
         return []
@@ -86,10 +86,10 @@ def on_phase_1b(p: Proposer, sender: ProcessId, m: Phase1b) -> list[Effect]:
 
 
 def recovered(first: Instance, promises: Iterable[tuple[tuple[Instance, Proposal], ...]]) -> dict[Instance, Value]:
-    """What has to be proposed in each instance from `first` to the last in which anything was accepted.
+    """Return what has to be proposed in each instance from `first` to the last in which anything was accepted.
 
-    That is the value of the proposal with the highest ballot, of each instance by itself. Where there is a gap it is a
-    no-op (Paxos Made Simple, 3).
+    That is the value of the proposal with the highest ballot, for each instance separately; in a gap a no-op (Paxos
+    Made Simple, 3).
     """
     highest: dict[Instance, Proposal] = {}
     for accepted in promises:
@@ -101,12 +101,12 @@ def recovered(first: Instance, promises: Iterable[tuple[tuple[Instance, Proposal
 
 
 def promised(p: Proposer) -> list[ProcessId]:
-    """The connected acceptors that have promised the ballot."""
+    """Return the connected acceptors that have promised the ballot."""
     return [a for a, link in p.links.items() if link is Link.PROMISED]
 
 
 def catch_up(p: Proposer, acceptors: Collection[ProcessId]) -> list[Effect]:
-    """To each: what it has not delivered and is known to be chosen, and the other proposals, to be accepted."""
+    """Send each acceptor the chosen values that it has not delivered, and 2a for all other proposals."""
     effects: list[Effect] = []
     for a in acceptors:
         for i in range(1, p.last + 1):
@@ -123,8 +123,8 @@ def catch_up(p: Proposer, acceptors: Collection[ProcessId]) -> list[Effect]:
 def can_broadcast(p: Proposer) -> bool:
     """Whether the primary may broadcast: it has delivered all that phase 1 found, and may have one more outstanding.
 
-    Paxos lets a proposer go on at once. But a change of state has to be made from the state before (DSN 2011, III), so
-    the primary waits, as it does for ready(e) in Zab.
+    Paxos lets a proposer go on at once. But a primary computes a change from the state before it (DSN 2011, III), so it
+    waits, as it waits for ready(e) in Zab.
     """
     return p.ready and (p.variant.outstanding == "several" or p.variant.batches or not p.outstanding)
 
@@ -145,7 +145,7 @@ def on_request(p: Proposer, sender: ProcessId, m: Request) -> list[Effect]:
 
 
 def propose_waiting(p: Proposer) -> list[Effect]:
-    """Propose what was broadcast, in the next instance, if it need not wait any longer."""
+    """Propose the waiting transactions in the next instance, unless they have to wait for an outstanding proposal."""
     if not p.waiting or (p.variant.outstanding == "one" and p.outstanding):
         return []
     value, p.waiting = p.waiting, ()
@@ -170,7 +170,7 @@ def on_phase_2b(p: Proposer, sender: ProcessId, m: Phase2b) -> list[Effect]:
 
 
 def on_chosen(p: Proposer, sender: ProcessId, m: Chosen) -> list[Effect]:
-    """Learn it; a proposer goes on with what waited for that."""
+    """Learn a chosen value; a proposer then goes on with what waited for it."""
     if sender != p.leader:
         return []
     effects = learn(p, m)

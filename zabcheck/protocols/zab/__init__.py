@@ -1,5 +1,6 @@
-"""Zab as DSN 2011 describes it (Junqueira, Reed, Serafini: "Zab: High-performance broadcast for primary-backup
-systems", sections IV and V): every step from f.1.1 to l.3.4 is a function of that paper's name in its docstring.
+"""Zab as DSN 2011 describes it: every step from f.1.1 to l.3.4 is a function with its number in the docstring.
+
+Junqueira, Reed, Serafini: "Zab: High-performance broadcast for primary-backup systems", sections IV and V.
 """
 
 from zabcheck.protocols.base import Elected, Lost, Message, Protocol, Request, Started, TakeSnapshot, TimedOut
@@ -20,7 +21,7 @@ KINDS: dict[type[Message], str] = {
 
 
 def show(message: Message) -> tuple[str, str]:
-    """The name of a message, and what it carries, as the paper writes it."""
+    """Return the name of a message and what it carries, as the paper writes it."""
     match message:
         case messages.CEpoch() | messages.NewEpoch():
             carries = f"{message.epoch}"
@@ -38,14 +39,14 @@ def show(message: Message) -> tuple[str, str]:
 
 
 def _carried(history: Carried) -> str:
-    """How far a history goes, and what of it is not there."""
+    """Return the last zxid of a history as text, and which part of it is not sent as transactions."""
     if isinstance(history, Missing):
         return f"{history.zxid} from {history.after} on"
     return f"{history.zxid}" + (f", snapshot up to {history.base.zxid}" if history.base else "")
 
 
 def describe(f: process.Process) -> dict[str, str | tuple[str, ...]]:
-    """The variables of a process that a report shows."""
+    """Return the variables of a process that a report shows."""
     role = "leads" if f.leads else f"follows p{f.leader}"
     return {
         "": f.phase.value if f.leader is None else f"{role}, {f.phase.value}",

@@ -48,7 +48,7 @@ def on_elected(f: Follower, sender: ProcessId, m: Elected) -> list[Effect]:
 
 
 def lasts(f: Follower) -> tuple[Zxid, ...] | None:
-    """What the other side has to know in order to send only what is missing; None if it shall send all."""
+    """Return what the other side needs to know to send only what is missing; None if it is to send everything."""
     return lasts_of(f.history) if f.switches.histories == "missing" else None
 
 
@@ -140,7 +140,7 @@ def on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
     f.phase = Phase.BROADCAST
     effects: list[Effect] = [CommitEpoch(f.id, f.incarnation, m.epoch)]
     if not f.history.starts_with(f.delivered):
-        f.delivered = EMPTY  # the initial history is another one: all of it is news
+        f.delivered = EMPTY  # the initial history does not continue what was delivered: deliver all of it
     if f.delivered.length < f.base.length:
         f.delivered = f.base  # the log does not go back so far: the application takes the snapshot over
         effects.append(Restore(f.id, f.incarnation, f.base.zxid, f.base.length, f.base.hash))

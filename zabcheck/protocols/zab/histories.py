@@ -1,12 +1,12 @@
-"""What ACK-E and NEWLEADER carry of a history (DSN 2011, end of IV, and V-A).
+"""The histories that ACK-E and NEWLEADER carry, whole or in part (DSN 2011, end of IV, and V-A).
 
-To the letter they carry all of it. But it is enough to send what the receiver lacks, and the paper says so without
-saying how the sender knows. Here the receiver has told, in CEPOCH or NEWEPOCH, the last zxid that it has of each
-epoch. A history has of each epoch a prefix of what was broadcast in it, so the two agree up to the last zxid that both
-have, and what comes after that in the sender's history is what the receiver lacks; what it has there itself, it drops.
+To the letter these messages carry whole histories. The paper says that it is enough to send what the receiver lacks,
+but not how the sender knows. Here the receiver has told, in CEPOCH or NEWEPOCH, the last zxid that it has of each
+epoch. Of each epoch a history has a prefix of what was broadcast in it. So the two histories agree up to the last zxid
+that both have; what the sender has after it is what the receiver lacks, and what the receiver has after it, it drops.
 
-A log that was cut below a snapshot no longer has the transactions of that prefix. Whoever lacks some of those gets the
-snapshot, and the whole log after it.
+A log that was cut below a snapshot no longer has the transactions of that prefix. A receiver that lacks some of them
+gets the snapshot, and the whole log after it.
 """
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
 
 
 class Whole(Struct, frozen=True, gc=False):
-    """All of a history; of its prefix `base` the sender has a snapshot only."""
+    """A whole history; the sender has its prefix `base` only as a snapshot."""
 
     history: Chain
     base: Chain = EMPTY
@@ -41,9 +41,9 @@ Carried = Whole | Missing
 
 
 def carry(history: Chain, base: Chain, lasts: tuple[Zxid, ...] | None) -> Carried:
-    """`history`, for a receiver that has `lasts`: see `lasts_of`. None: send all of it.
+    """Return `history` as a message carries it to a receiver with these `lasts` (see `lasts_of`; None: send all).
 
-    O(1) for all of it; else O(epochs × log length + what is missing).
+    O(1) for a whole history; else O(epochs × log length + what is missing).
     """
     if lasts is None:
         return Whole(history, base)
@@ -55,7 +55,7 @@ def carry(history: Chain, base: Chain, lasts: tuple[Zxid, ...] | None) -> Carrie
 
 
 def received(own: Chain, carried: Carried) -> Chain:
-    """The sender's history, put together by a receiver that has `own`."""
+    """Return the sender's history, rebuilt by a receiver whose history is `own`."""
     if isinstance(carried, Whole):
         return carried.history
     history = own.up_to(carried.after)
@@ -65,9 +65,9 @@ def received(own: Chain, carried: Carried) -> Chain:
 
 
 def base_of(own: Chain, base: Chain, carried: Carried, history: Chain) -> Chain:
-    """Of which prefix of `history`, that `carried` brought, the receiver then has a snapshot only.
+    """Return the prefix of `history`, which `carried` brought, that the receiver has only as a snapshot.
 
-    What its `own` log has of the same transactions, back to `base`, it keeps.
+    The receiver keeps what its `own` log, back to `base`, has of the same transactions.
     """
     if isinstance(carried, Whole) and not (own.starts_with(carried.base) and history.starts_with(base)):
         return carried.base
@@ -75,9 +75,9 @@ def base_of(own: Chain, base: Chain, carried: Carried, history: Chain) -> Chain:
 
 
 def lasts_of(history: Chain) -> tuple[Zxid, ...]:
-    """The last zxid of each epoch in `history`, the latest first. O(epochs × log length).
+    """Return the last zxid of each epoch in `history`, the latest first. O(epochs × log length).
 
-    A snapshot that stands for the beginning of it keeps these few numbers too.
+    Where a snapshot stands for the beginning of the history, these few numbers are kept with the snapshot.
     """
     lasts = []
     while history:
@@ -87,7 +87,7 @@ def lasts_of(history: Chain) -> tuple[Zxid, ...]:
 
 
 def last_common(history: Chain, lasts: tuple[Zxid, ...]) -> Zxid:
-    """The highest zxid in both `history` and the one that `lasts` tells of; `NO_ZXID` if there is none."""
+    """Return the highest zxid in both `history` and the history with these `lasts`; `NO_ZXID` if there is none."""
     for last in lasts:
         place = history.up_to(last).zxid
         if place.epoch == last.epoch and place != NO_ZXID:

@@ -28,7 +28,7 @@ from zabcheck.protocols.zab.process import Leader, Link
 
 
 def later_than_all(promises: Collection[int]) -> int:
-    """An epoch that is greater than any of these."""
+    """Return an epoch that is greater than all of these."""
     return max(promises) + 1
 
 
@@ -184,7 +184,7 @@ def on_ack(
 
 
 def commit_acknowledged(l: Leader, is_quorum: Callable[[Collection[ProcessId]], bool]) -> list[Effect]:
-    """COMMIT the highest zxid that a quorum has acknowledged, if that is news."""
+    """COMMIT the highest zxid that a quorum has acknowledged, unless it is committed already."""
     for zxid in sorted(l.acks.values(), reverse=True):
         if zxid <= l.committed:
             break

@@ -31,7 +31,7 @@ class Phase(Enum):
 
 
 class Link(Enum):
-    """How far a leader has come with one of its connected followers."""
+    """How far the exchange between a leader and one of its connected followers has come."""
 
     ASKED = "CEPOCH came"
     DISCOVERED = "ACK-E came"
@@ -75,13 +75,13 @@ class Process(Struct, gc=False):
     acks_e: Mapping[ProcessId, AckE] = {}
     """The ACK-Es that count."""
     lasts: Mapping[ProcessId, tuple[Zxid, ...] | None] = {}
-    """What each follower said in CEPOCH that it has."""
+    """The `lasts` of each follower's CEPOCH."""
     links: Mapping[ProcessId, Link] = {}
     """The connected followers."""
     proposed: Chain | None = None
     """I_e' ∘ β_e', once I_e' is chosen (step l.1.2)."""
     proposed_base: Chain = EMPTY
-    """The prefix of it that a snapshot stands for."""
+    """The prefix of `proposed` that a snapshot stands for."""
     initial: Zxid = NO_ZXID
     """The last zxid of I_e'."""
     established: bool = False
@@ -106,7 +106,7 @@ Leader = Process
 def start(
     process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
 ) -> Process:
-    """A process as it comes up, in ELECTION, with its durable variables; all else starts anew."""
+    """Return a process as it starts: in ELECTION, with its durable variables, everything else empty."""
     return Process(process, incarnation, quorums, switches, **durable)
 
 
@@ -121,7 +121,7 @@ def on_started(f: Process, sender: ProcessId, m: Started) -> list[Effect]:
 
 
 def restore_snapshot(f: Process) -> list[Effect]:
-    """The application takes its own snapshot over."""
+    """Let the application start from its own snapshot, if it has one."""
     f.delivered = f.snapshot
     if not f.snapshot:
         return []
@@ -129,9 +129,10 @@ def restore_snapshot(f: Process) -> list[Effect]:
 
 
 def on_take_snapshot(f: Process, sender: ProcessId, m: TakeSnapshot) -> list[Effect]:
-    """The application writes its state down; it reflects what was delivered so far and nothing else.
+    """Snapshot: the application writes down its state, which reflects what was delivered so far and nothing else.
 
-    With `cut` the log drops what the snapshot stands for. That it was delivered means that it is never truncated.
+    With `cut` the log drops the transactions that the snapshot stands for. They were delivered, so none of them will
+    ever have to be truncated.
     """
     news = f.delivered.length > f.snapshot.length
     cut = m.cut and f.delivered.length > f.base.length and f.history.starts_with(f.delivered)
@@ -146,7 +147,7 @@ def on_take_snapshot(f: Process, sender: ProcessId, m: TakeSnapshot) -> list[Eff
 
 
 def abandon(f: Process) -> None:
-    """Drop the iteration: back to ELECTION, and nothing of it is kept but what is durable or delivered."""
+    """Drop the iteration and go back to ELECTION; only what is durable or delivered is kept."""
     f.phase = Phase.ELECTION
     f.leader = None
     f.new_epoch = 0
@@ -164,11 +165,12 @@ def abandon(f: Process) -> None:
 
 
 def identity(f: Process) -> Hashable:
-    """All of a process that its further steps may depend on (DSN 2011, table 1, and what an iteration remembers).
+    """Return everything that the further steps of a process may depend on (DSN 2011, table 1, and the iteration).
 
-    The order in which followers came to a leader is no part of it: it only orders what goes out to different ones at
-    once. Nor is what nobody reads again: the CEPOCHs once e' is chosen (l.1.1), the ACK-Es once I_e' is (l.1.2), where
-    I_e' ends once the epoch is established (l.2.2), and how much is acknowledged of what is committed (l.3.2).
+    Left out is the order in which followers came to a leader, which only orders the messages to different followers in
+    one step. Left out is also what no step reads again: the CEPOCHs once e' is chosen (l.1.1), the ACK-Es once I_e' is
+    chosen (l.1.2), the end of I_e' once the epoch is established (l.2.2), and acknowledgements of what is committed
+    (l.3.2).
     """
     proposed = f.proposed is not None
     return (
@@ -196,7 +198,7 @@ def identity(f: Process) -> Hashable:
 
 
 def rename(value: Any, names: Sequence[ProcessId]) -> Any:
-    """A process or a message in which process i is called `names[i]`; no message of Zab names a process."""
+    """Return a process or a message with process i called `names[i]`; no message of Zab names a process."""
     if not isinstance(value, Process):
         return value
 
