@@ -11,7 +11,7 @@ from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.ensemble.disk.comparison import compare
-from zabcheck.ensemble.disk.contents import Disk, DiskError, scan, version_directory
+from zabcheck.ensemble.disk.contents import DiskContents, DiskError, scan, version_directory
 from zabcheck.ensemble.disk.transaction_log import LogRecord, read_log
 from zabcheck.ensemble.report import logs as zookeeper_logs
 
@@ -49,7 +49,7 @@ def logs(
             fields = zookeeper_logs.as_json(disks, comparison)
             if txns:
                 for disk, shown in zip(disks, fields["servers"], strict=True):
-                    shown["txns"] = [zookeeper_logs.shown(path, record) for path, record in records_of(disk)]
+                    shown["txns"] = [zookeeper_logs.shown_txn(path, record) for path, record in records_of(disk)]
             print_json("zookeeper logs", **fields)
         else:
             console = make_console()
@@ -79,7 +79,7 @@ def _search(directory: Path, deepest: int) -> Iterator[Path]:
                 yield from _search(each, deepest - 1)
 
 
-def records_of(disk: Disk) -> Iterator[tuple[Path, LogRecord]]:
+def records_of(disk: DiskContents) -> Iterator[tuple[Path, LogRecord]]:
     """The whole records of a server's logs, with their files, read once more."""
     for log in disk.logs:
         for each in read_log(log.path):

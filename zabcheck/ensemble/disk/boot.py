@@ -6,11 +6,12 @@ or not (FileTxnSnapLog.restore and FileTxnLog.FileTxnIterator in ZooKeeper's sou
 
 from pathlib import Path
 
-from zabcheck.ensemble.disk.log_analysis import Finding, told
+from zabcheck.ensemble.disk.log_analysis import DiskFinding
 from zabcheck.ensemble.disk.snapshot import DIGEST_VERSION, Snapshot, read_snapshot
 from zabcheck.ensemble.disk.transaction_log import Flaw, LogRecord
 from zabcheck.ensemble.disk.tree import Tree
 from zabcheck.ensemble.wire.jute import JuteError
+from zabcheck.ensemble.wire.zxids import shown
 
 
 class Boot:
@@ -48,7 +49,7 @@ class Replay:
     def __init__(self, snapshot: Snapshot) -> None:
         self._tree = Tree()
         read_snapshot(snapshot.path, self._tree.put)
-        self.finding: Finding | None = None
+        self.finding: DiskFinding | None = None
         self._after: int | None = None
         if snapshot.digest is not None and snapshot.digest.version == DIGEST_VERSION:
             self._after = max(snapshot.zxid, snapshot.digest.zxid)
@@ -65,5 +66,5 @@ class Replay:
             return
         zxid, found = record.txn.zxid, self._tree.digest
         if zxid > self._after and found != record.digest:
-            message = f"after {told(zxid)} the tree's digest is {found:x}, and its leader's was {record.digest:x}"
-            self.finding = Finding("digest", True, message, str(path), record.offset, zxid)
+            message = f"after {shown(zxid)} the tree's digest is {found:x}, and its leader's was {record.digest:x}"
+            self.finding = DiskFinding("digest", True, message, str(path), record.offset, zxid)

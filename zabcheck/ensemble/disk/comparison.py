@@ -13,9 +13,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from zabcheck.ensemble.disk.contents import Disk
+from zabcheck.ensemble.disk.contents import DiskContents
 from zabcheck.ensemble.disk.log_analysis import Stretch, is_covered
 from zabcheck.ensemble.disk.transaction_log import LogRecord, record_at
+from zabcheck.ensemble.wire.zxids import epoch_of
 
 
 class Holding(Struct, frozen=True):
@@ -55,7 +56,7 @@ class Comparison(Struct, frozen=True):
     behind: tuple[int, ...]
 
 
-def compare(disks: Sequence[Disk]) -> Comparison:
+def compare(disks: Sequence[DiskContents]) -> Comparison:
     """Compare what is in the logs. O(transactions), and O(stretches squared) if many of them overlap."""
     cuts = sorted(
         {cut for disk in disks for each in disk.stretches for cut in (each.first, each.end)}
@@ -94,7 +95,7 @@ def compare(disks: Sequence[Disk]) -> Comparison:
     return Comparison(compared, agree, tuple(_joined(differences)), tuple(behind))
 
 
-def _holding(disk: Disk, stretch: Stretch | None, end: int, last: int) -> Holding:
+def _holding(disk: DiskContents, stretch: Stretch | None, end: int, last: int) -> Holding:
     if stretch is not None:
         return Holding("transaction", stretch)
     if is_covered(end - 1, disk.snapshots):
@@ -102,15 +103,15 @@ def _holding(disk: Disk, stretch: Stretch | None, end: int, last: int) -> Holdin
     return Holding("nothing" if last >= end else "not yet")
 
 
-def _missing(disks: Sequence[Disk], holdings: Sequence[Holding], end: int) -> Literal["missing", "tail"]:
+def _missing(disks: Sequence[DiskContents], holdings: Sequence[Holding], end: int) -> Literal["missing", "tail"]:
     """What it is that a server passed over: a tail if all who have it do not know of the epoch that went on without."""
     epochs = []
     for disk, holding in zip(disks, holdings, strict=True):
         if holding.what == "nothing":
             later = [each.first for each in disk.stretches if each.first >= end]
-            epochs.append(min(later, default=disk.last) >> 32)
+            epochs.append(epoch_of(min(later, default=disk.last)))
     known = [
-        max(disk.current_epoch or 0, disk.last >> 32)
+        max(disk.current_epoch or 0, epoch_of(disk.last))
         for disk, holding in zip(disks, holdings, strict=True)
         if holding.what == "transaction"
     ]

@@ -75,7 +75,7 @@ def content_of(path: str, data: bytes) -> int:
     return zlib.crc32(data, zlib.crc32(path.encode()))
 
 
-class Digest(Struct, frozen=True):
+class TreeDigest(Struct, frozen=True):
     """What the digest of the tree was after `zxid`; `version` says how it was computed."""
 
     zxid: int
@@ -99,7 +99,7 @@ class Snapshot(Struct, frozen=True):
     nodes: int = 0
     size: int = 0
     highest: int = 0
-    digest: Digest | None = None
+    digest: TreeDigest | None = None
     last_zxid: int | None = None
 
 
@@ -126,7 +126,7 @@ class _Reading:
         self._offset, self._checksum = 0, zlib.adler32(b"")
         self._unread = b""
         self._sessions = self._nodes = self._size = self._highest = 0
-        self._digest: Digest | None = None
+        self._digest: TreeDigest | None = None
         self._last_zxid: int | None = None
 
     def result(self) -> Snapshot:
@@ -183,7 +183,7 @@ class _Reading:
         zxid, version = self._long("the zxid of a digest"), self._int("the version of a digest")
         # Before version 2 it was a string, in hexadecimal.
         value = self._long("a digest") & (1 << 64) - 1 if version >= DIGEST_VERSION else self._hexadecimal("a digest")
-        self._digest = Digest(zxid, version, value) if zxid > 0 else None
+        self._digest = TreeDigest(zxid, version, value) if zxid > 0 else None
         self._seal()
         if not self._ends():
             self._last_zxid = self._long("the last zxid")

@@ -20,8 +20,7 @@ from typing import BinaryIO, Literal
 
 from msgspec import Struct
 
-from zabcheck.ensemble.recording import LoggedTxn
-from zabcheck.ensemble.wire.jute import JuteError, Operation, logged_txn
+from zabcheck.ensemble.wire.jute import JuteError, LoggedTxn, Operation, logged_txn
 
 LOG_PREFIX = "log"
 LOG_MAGIC = b"ZKLG"

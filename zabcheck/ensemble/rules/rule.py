@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from zabcheck.ensemble.recording import Sent
-from zabcheck.ensemble.rules.iterations import Claim, Iteration
+from zabcheck.ensemble.records import Sent
+from zabcheck.ensemble.rules.knowledge import Claim, JudgedConnection
 
 
 class Wrong(NamedTuple):
@@ -23,7 +23,7 @@ def followers(number: int) -> str:
     return "1 follower" if number == 1 else f"{number} followers"
 
 
-Check = Callable[[Iteration, Sent], Wrong | None]
+Check = Callable[[JudgedConnection, Sent], Wrong | None]
 
 
 class Rule(NamedTuple):

@@ -10,21 +10,11 @@ from time import monotonic
 
 import msgspec
 
-from zabcheck.ensemble.disk.contents import DiskError, read_disk, version_directory
-from zabcheck.ensemble.recording import (
-    Cast,
-    Chose,
-    Disk,
-    Ended,
-    NotRead,
-    Read,
-    Record,
-    Recorder,
-    Run,
-    log_file,
-    now,
-)
+from zabcheck.ensemble.disk.contents import DiskError, version_directory
+from zabcheck.ensemble.recording import Recorder, log_file, now
+from zabcheck.ensemble.records import Cast, Chose, Disk, Ended, NotRead, Read, Record, Run
 from zabcheck.ensemble.run.clients import Client
+from zabcheck.ensemble.run.disk_record import read_disk
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.proxy import ProxyError

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import NamedTuple
 
-from zabcheck.ensemble.recording import LoggedTxn, Lost, Passed, Record, Sent, Undecoded, now
-from zabcheck.ensemble.wire.jute import JuteError, QuorumPacket
+from zabcheck.ensemble.recording import now
+from zabcheck.ensemble.records import Lost, Passed, Record, Sent, Undecoded
+from zabcheck.ensemble.wire.jute import JuteError, LoggedTxn, QuorumPacket
 from zabcheck.ensemble.wire.streams import Piece, Stream
 
 BOUND = 1 << 20

@@ -7,7 +7,7 @@ killed soon after had read it, nobody knows.
 from collections.abc import Callable
 
 from invariants.events import Cut, Drop, Event, Heal, Hold, Mend, Pause, Receive, Send, Wake, Zxid
-from zabcheck.ensemble.recording import AnyRecord, Fault, Lost, Paused, Resumed, Sent
+from zabcheck.ensemble.records import AnyRecord, Fault, Lost, Paused, Resumed, Sent
 from zabcheck.ensemble.trace.names import Names
 from zabcheck.ensemble.wire.streams import FIRST_ACK
 

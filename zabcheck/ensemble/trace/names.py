@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from invariants.events import Txn, Zxid
-from zabcheck.ensemble.recording import LoggedTxn, Record, Session
+from zabcheck.ensemble.records import Record, Session
+from zabcheck.ensemble.wire.jute import LoggedTxn
 
 CREATE_SESSION, CLOSE_SESSION = -10, -11
 """The types of these two transactions (ZooDefs.OpCode)."""
 
 
-class Told(Protocol):
+class TxnHeader(Protocol):
     """What everybody tells of a transaction."""
 
     @property
@@ -42,13 +43,13 @@ class Names:
         self._of: dict[Zxid, list[Txn]] = {}
         self._paths: dict[Txn, tuple[int, str]] = {}  # with the type of the operation
 
-    def txn(self, told: Told) -> Txn:
-        """The transaction that `told` tells of; equal ones are the same object. O(1)."""
-        session = _unsigned(told.session)
+    def txn(self, header: TxnHeader) -> Txn:
+        """The transaction that `header` belongs to; equal ones are the same object. O(1)."""
+        session = _unsigned(header.session)
         client = self.sessions.get(session)
-        request = _OF_SESSIONS.get(told.type) or str(told.cxid)
+        request = _OF_SESSIONS.get(header.type) or str(header.cxid)
         who = f"0x{session:x}" if client is None else f"c{client}"
-        txn = Txn(Zxid.unpack(_unsigned(told.zxid)), f"{who}.{request}")
+        txn = Txn(Zxid.unpack(_unsigned(header.zxid)), f"{who}.{request}")
         known = self._known.setdefault(txn, txn)
         if known is txn:
             self._of.setdefault(txn.zxid, []).append(txn)

@@ -29,32 +29,32 @@ FRAMES = 5
 _CAUSE = "Caused by: "
 
 
-class Line(Struct, frozen=True):
+class LogLine(Struct, frozen=True):
     """Base of what a line says. `number` counts from 1; `time` is in microseconds, cut to a millisecond."""
 
     number: int
     time: int
 
 
-class State(Line, frozen=True):
+class State(LogLine, frozen=True):
     """The server is "looking", "following", "leading" or "observing" from here on."""
 
     role: str
 
 
-class Election(Line, frozen=True):
+class Election(LogLine, frozen=True):
     """It proposes itself, with the zxid of the last transaction in its memory (or the start of an epoch)."""
 
     zxid: int
 
 
-class Phase(Line, frozen=True):
+class Phase(LogLine, frozen=True):
     """The step of Zab that it is in, in its own words: "leading - discovery", "following - synchronization - diff"."""
 
     text: str
 
 
-class Request(Line, frozen=True):
+class Request(LogLine, frozen=True):
     """Base of the lines that name a transaction; `type` is the operation's number, -1 for a request that failed."""
 
     session: int
@@ -74,41 +74,41 @@ class Delivering(Request, frozen=True):
 _R = TypeVar("_R", Proposing, Delivering)
 
 
-class Supporters(Line, frozen=True):
+class Supporters(LogLine, frozen=True):
     """It is established as leader; `zxid` is the start of its epoch."""
 
     zxid: int
 
 
-class NewLeader(Line, frozen=True):
+class NewLeader(LogLine, frozen=True):
     """It has received NEWLEADER."""
 
 
-class UpToDate(Line, frozen=True):
+class UpToDate(LogLine, frozen=True):
     """It has received UPTODATE."""
 
 
-class Persisted(Line, frozen=True):
+class Persisted(LogLine, frozen=True):
     """At NEWLEADER it has logged and applied what was committed by then, without a line for each."""
 
 
-class Snapshot(Line, frozen=True):
+class SnapshotTaken(LogLine, frozen=True):
     """It writes a snapshot of its memory, which reaches up to `zxid`."""
 
     zxid: int
 
 
-class Forced(Line, frozen=True):
+class Forced(LogLine, frozen=True):
     """It will write a snapshot at NEWLEADER though it gets a DIFF, and so applies at once what is committed."""
 
 
-class Version(Line, frozen=True):
+class Version(LogLine, frozen=True):
     """The version that it says it is."""
 
     text: str
 
 
-class Failure(Line, frozen=True):
+class Failure(LogLine, frozen=True):
     """An exception, or a line of level ERROR; `frames` are the first lines of the stack trace, if there is one."""
 
     level: str
@@ -117,7 +117,7 @@ class Failure(Line, frozen=True):
     frames: tuple[str, ...] = ()
 
 
-class Digest(Line, frozen=True):
+class DigestMismatch(LogLine, frozen=True):
     """Its state has another digest than the leader's had after the same transaction."""
 
     message: str
@@ -133,11 +133,11 @@ AnyLine = (
     | NewLeader
     | UpToDate
     | Persisted
-    | Snapshot
+    | SnapshotTaken
     | Forced
     | Version
     | Failure
-    | Digest
+    | DigestMismatch
 )
 
 
@@ -269,13 +269,13 @@ class _Parser:
                 zxid = self._zxid(number, message)
                 return None if zxid is None else Election(number, time, zxid)
             case "FileTxnSnapLog" if match := _SNAPSHOT.match(message):
-                return Snapshot(number, time, int(match[1], 16))
+                return SnapshotTaken(number, time, int(match[1], 16))
             case "QuorumPeer" if message in _ROLES:
                 return State(number, time, _ROLES[message])
             case "QuorumPeer" if message.startswith("Peer state changed: "):
                 return Phase(number, time, message.removeprefix("Peer state changed: "))
         if _DIGEST.search(message):
-            return Digest(number, time, message)
+            return DigestMismatch(number, time, message)
         version = message.partition("zookeeper.version=")[2]
         return Version(number, time, version.split(",")[0]) if version else None
 

@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from invariants import Accept, AckEpoch, Adopt, Verdict, check
-from zabcheck.ensemble.recording import Acknowledged, AnyRecord, Asked, RecordingError, Sent
-from zabcheck.ensemble.rules.steps import Judgement
-from zabcheck.ensemble.rules.steps import judge as judge_packets
-from zabcheck.ensemble.trace.lives import Lives, read_lives
-from zabcheck.ensemble.trace.observe import Observation, observe_lives
-from zabcheck.ensemble.verdict.findings import Coverage, Finding, coverage, findings
-from zabcheck.ensemble.verdict.known_issues import Forgot, Recognised, recognise
+from zabcheck.ensemble.recording import RecordingError
+from zabcheck.ensemble.records import Acknowledged, AnyRecord, Asked, Sent
+from zabcheck.ensemble.rules.packets import Judgement
+from zabcheck.ensemble.rules.packets import judge as judge_packets
+from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
+from zabcheck.ensemble.trace.observe import Observation, observe_sorted
+from zabcheck.ensemble.verdict.coverage import Coverage, coverage
+from zabcheck.ensemble.verdict.findings import Finding, findings
+from zabcheck.ensemble.verdict.known_issues import IssueMatch, recognise
+from zabcheck.ensemble.verdict.signatures import Forgot
 
 SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations one of these is told first."""
@@ -43,7 +46,7 @@ class Judged(NamedTuple):
     verdicts: list[Verdict]
     findings: list[Finding]
     steps: Judgement
-    known: list[Recognised]
+    known: list[IssueMatch]
     coverage: list[Coverage]
     counts: Counts
     unsure: tuple[str, ...] = ()
@@ -87,16 +90,16 @@ def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
 
 
 def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
-    lives: Lives = read_lives(folder)
-    observation = observe_lives(lives)
+    recording: SortedRecording = read_sorted(folder)
+    observation = observe_sorted(recording)
     verdicts, unsure = believed(check(observation.trace(), properties), observation.holes)
-    found = findings(lives, observation)
-    steps = judge_packets(lives.records)
-    version = lives.run.zookeeper
+    found = findings(recording, observation)
+    steps = judge_packets(recording.records)
+    version = recording.run.zookeeper
     known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts)), observation.notes))
-    covered = coverage(lives, observation)
-    schedule = lives.run.schedule
-    counts = counts_of(lives.records)
+    covered = coverage(recording, observation)
+    schedule = recording.run.schedule
+    counts = counts_of(recording.records)
     return Judged(folder, version, schedule, observation, verdicts, found, steps, known, covered, counts, unsure)
 
 

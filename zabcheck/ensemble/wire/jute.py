@@ -9,7 +9,7 @@ from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
-from zabcheck.ensemble.recording import LoggedTxn
+import msgspec
 
 NULL = -1  # the length of a null
 
@@ -136,6 +136,20 @@ class Reader:
             return None if data is None else data.decode()
         except UnicodeDecodeError as error:
             raise JuteError(start, f"{field} is no UTF-8: {error.reason}") from None
+
+
+class LoggedTxn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A transaction as a packet or a transaction log has it: its header, and the path that it is about, if any.
+
+    `type` is the operation's number, -1 for a request that failed (which is a transaction too); `size` is in bytes.
+    """
+
+    zxid: int
+    session: int
+    cxid: int
+    type: int
+    path: str = ""
+    size: int = 0
 
 
 def logged_txn(data: bytes | memoryview) -> LoggedTxn:

@@ -79,7 +79,7 @@ class QuorumStream:
         self._passed = 0
         self._snap: QuorumPacket | None = None
         self._snap_size = 0
-        self._snapshot = Snapshot()
+        self._snapshot = SnapshotEnd()
         self._acknowledged = False
 
     def feed(self, data: bytes) -> list[Piece]:
@@ -114,7 +114,7 @@ class QuorumStream:
         packet, end = quorum_packet(self._waiting, at)
         data = bytes(self._waiting[at:end])
         if packet.type == PacketType.SNAP:
-            self._snap, self._snap_size, self._snapshot = packet, len(data), Snapshot()
+            self._snap, self._snap_size, self._snapshot = packet, len(data), SnapshotEnd()
             return Piece(data, packet.kind)
         kind = packet.kind
         if packet.type == PacketType.ACK and not packet.zxid & _COUNTER and not self._acknowledged:
@@ -132,7 +132,7 @@ class QuorumStream:
         return Piece(data, None, snap, self._snap_size)
 
 
-class Snapshot:
+class SnapshotEnd:
     """Finds the end of a snapshot on the wire, from its own structure. Memory: one path."""
 
     def __init__(self) -> None:

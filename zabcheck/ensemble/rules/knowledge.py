@@ -12,8 +12,9 @@ moment that a new one was opened: a server talks to one leader at a time.
 from collections import deque
 from typing import NamedTuple
 
-from invariants import Zxid
-from zabcheck.ensemble.recording import Sent
+from zabcheck.ensemble.iteration import EpochAck, FollowerSide, LeaderSide
+from zabcheck.ensemble.records import Sent
+from zabcheck.ensemble.wire.zxids import is_txn
 
 SHOWN = 10
 """How many of the last packets of a connection are kept for a report, beside those of its handshake."""
@@ -23,54 +24,14 @@ HANDSHAKE = ("FOLLOWERINFO", "LEADERINFO", "ACKEPOCH", "DIFF", "TRUNC", "SNAP")
 
 RECEIVED, ON_ITS_WAY, LOST = "received", "on its way", "lost"
 
-_COUNTER = 0xFFFFFFFF
 
-
-def epoch_of(zxid: int) -> int:
-    """The epoch of a packed zxid."""
-    return zxid >> 32
-
-
-def is_txn(zxid: int) -> bool:
-    """Whether a transaction can have this zxid. ⟨e,0⟩ has none: a leader of e counts as being there once it serves."""
-    return zxid > 0 and zxid & _COUNTER != 0
-
-
-def shown(zxid: int) -> str:
-    """A packed zxid for a reader.
-
-    >>> shown(0x100000002)
-    '⟨1,2⟩'
-    """
-    return str(Zxid.unpack(zxid)) if zxid >= 0 else str(zxid)
-
-
-def is_first(zxid: int) -> bool:
-    """Whether it is the first of its epoch."""
-    return zxid & _COUNTER == 1
-
-
-def follows(zxid: int, last: int) -> bool:
-    """Whether nothing can be between the two: the next counter of the same epoch, or the first of a later one."""
-    if epoch_of(zxid) == epoch_of(last):
-        return zxid == last + 1
-    return zxid > last and is_first(zxid)
-
-
-class Packet:
+class KeptPacket:
     """A packet, the how-manieth it is on its connection, and what became of it: it is received, on its way, or lost."""
 
     def __init__(self, sent: Sent, position: int) -> None:
         self.sent = sent
         self.position = position
         self.state = ON_ITS_WAY
-
-
-class Told(NamedTuple):
-    """What an ACKEPOCH says: f.a, or -1, and the last zxid of the history."""
-
-    current_epoch: int
-    zxid: int
 
 
 class Claim(NamedTuple):
@@ -97,7 +58,7 @@ class Adoption(NamedTuple):
     zxid: int
 
 
-class Server:
+class KnownServer:
     """What has to survive on the disk of a server, as far as its own packets tell.
 
     `promised`: the last epoch that it promised, as follower or leader (f.p).
@@ -119,7 +80,7 @@ class Server:
         self.adoption: Adoption | None = None
         self.at_most: Claim | None = None
         self.broken_off = ""
-        self.asking: list[Iteration] = []
+        self.asking: list[JudgedConnection] = []
         self.leaderships: dict[int, Leadership] = {}
 
     def may_adopt(self, epoch: int) -> None:
@@ -176,13 +137,13 @@ class Leadership:
     ACK of each. `committed`: the highest zxid that it committed. `adopted_at_most`: its f.a before, as in `Server`.
     """
 
-    def __init__(self, leader: Server, epoch: int, quorum: int) -> None:
-        self.leader = leader
+    def __init__(self, leader: KnownServer, epoch: int, quorum: int) -> None:
+        self.leader_server = leader
         self.epoch = epoch
         self.quorum = quorum
         self.adopted_at_most = leader.adopted_at_most
         self.acknowledged = leader.acknowledged
-        self.ack_e: dict[int, Told] = {}
+        self.ack_e: dict[int, EpochAck] = {}
         self.ack_ld: dict[int, bool] = {}
         self.acks: dict[int, int] = {}
         self.committed = 0
@@ -203,14 +164,14 @@ class Leadership:
         return sum(acked >= zxid for acked in self.acks.values())
 
 
-class Before(NamedTuple):
+class PrecedingTxn(NamedTuple):
     """What was proposed right before the first transaction of an epoch, as `packet` showed."""
 
     zxid: int
     packet: int
 
 
-class Iteration:
+class JudgedConnection:
     """One connection of a follower to a leader: what each of the two has sent, and what of it was passed on.
 
     What its two servers have promised, adopted, acknowledged is what they had by the time that it was opened.
@@ -218,12 +179,17 @@ class Iteration:
     """
 
     def __init__(
-        self, connection: int, follower: Server, leader: Server, quorum: int, beginnings: dict[int, Before]
+        self,
+        connection: int,
+        follower: KnownServer,
+        leader: KnownServer,
+        quorum: int,
+        beginnings: dict[int, PrecedingTxn],
     ) -> None:
         self.connection = connection
         self.beginnings = beginnings
-        self.follower = follower
-        self.leader = leader
+        self.follower_server = follower
+        self.leader_server = leader
         self.quorum = quorum
         self.promised = follower.promised
         self.adopted = follower.adopted
@@ -233,51 +199,28 @@ class Iteration:
         self.incarnation = follower.incarnation
         self.leader_promised = leader.promised
         self.observes = False
-        self.length = 0
-        self._handshake: list[Packet] = []
-        self._last: deque[Packet] = deque(maxlen=SHOWN)
-        # The follower has sent these.
-        self.cepoch: int | None = None
-        self.ack_e: Told | None = None
-        self.ack_ld = False
-        self.ack_uptodate = False
-        # The leader has received these.
-        self.cepoch_received = False
-        self.ack_e_received = False
-        self.ack_ld_received = False
-        # The leader has sent these. `bound`: the epoch that it chose while this follower was asking. `last`: the end of
-        # the history that it has sent, `uncommitted`: what of it is not committed.
-        self.newepoch: int | None = None
         self.bound: int | None = None
-        self.sync: Sent | None = None
-        self.newleader = False
-        self.uptodate = False
-        self.last = 0
-        self.proposed = False
-        self.uncommitted: deque[int] = deque()
-        # The follower has received these. `unacknowledged`: zxids of proposals, and whether each has to be acknowledged
-        # by itself. `covered`: up to here its ACK of NEWLEADER acknowledges. `handed`: up to here it was sent anything.
-        self.newepoch_received = False
-        self.newleader_received = False
-        self.uptodate_received = False
-        self.unacknowledged: deque[tuple[int, bool]] = deque()
-        self.covered = 0
-        self.handed = 0
+        self.follower = FollowerSide()
+        self.leader = LeaderSide(self.follower)
+        self.length = 0
+        self._handshake: list[KeptPacket] = []
+        self._last: deque[KeptPacket] = deque(maxlen=SHOWN)
 
-    def add(self, sent: Sent) -> Packet:
+    def add(self, sent: Sent) -> KeptPacket:
         """Keep a packet for a report: those of the handshake, and the last ones. Memory is O(1) a connection."""
-        packet = Packet(sent, self.length)
+        packet = KeptPacket(sent, self.length)
         self.length += 1
         self._last.append(packet)
         if sent.kind in HANDSHAKE and len(self._handshake) < len(HANDSHAKE):
             self._handshake.append(packet)
         return packet
 
-    def shown(self) -> list[Packet]:
+    def shown(self) -> list[KeptPacket]:
         """What is kept, in order."""
         return [*(each for each in self._handshake if each.position < self._last[0].position), *self._last]
 
     @property
     def leadership(self) -> Leadership | None:
         """That of the epoch which the leader proposed here."""
-        return None if self.newepoch is None else self.leader.leaderships.get(self.newepoch)
+        epoch = self.leader.newepoch
+        return None if epoch is None else self.leader_server.leaderships.get(epoch)
