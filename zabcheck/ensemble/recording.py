@@ -30,7 +30,7 @@ class RecordingError(ValueError):
 
 
 class Recorder:
-    """Writes records into a folder, from any thread, each at once: a run that is killed leaves what it had."""
+    """Writes records into a folder, from any thread, each at once: a run that is killed leaves what it had recorded."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -38,7 +38,7 @@ class Recorder:
         self._lock = Lock()
 
     def record(self, record: Record) -> None:
-        """Write it. O(its size). OSError if there is no room."""
+        """Write a record. OSError if there is no room. After `close` nothing is written."""
         with self._lock:
             if not self._file.closed:
                 line = _encoder.encode(record) + b"\n"
@@ -46,25 +46,25 @@ class Recorder:
                     raise OSError(ENOSPC, strerror(ENOSPC), str(self.folder / RECORDING))
 
     def close(self) -> None:
-        """Nothing is written any more."""
+        """Close the file; records that come later are left out."""
         with self._lock:
             self._file.close()
 
 
 def now() -> int:
-    """The time of a record, in microseconds."""
+    """The present time as records have it, in microseconds since 1970."""
     return time_ns() // 1000
 
 
 def log_file(folder: Path, server: int, incarnation: int) -> Path:
-    """Where this incarnation's log is."""
+    """Return where the log of this incarnation is."""
     return folder / f"server-{server}.{incarnation}.log"
 
 
 def read(folder: Path) -> Iterator[AnyRecord]:
-    """The records of a recording, in order. RecordingError if there is none, or a record is malformed.
+    """Read the records of a recording, in order. RecordingError if there is none, or a record is malformed.
 
-    A last line that is cut off is left out: so a recording ends if there was no room for more.
+    A last line that is cut off is left out: a recording ends like that if there was no room for more.
     """
     path = folder / RECORDING
     if not os.path.exists(path):  # a name that is too long for the system is not there, either

@@ -18,7 +18,7 @@ class Record(Struct, frozen=True, tag_field="record", tag=str.lower, omit_defaul
 
 
 class Run(Record, frozen=True):
-    """The first record. `schedule` is the one that is executed, as its JSON object."""
+    """The first record: which ZooKeeper, how many servers, and the schedule that is executed, as a JSON object."""
 
     version: Literal[1]
     zookeeper: str
@@ -27,57 +27,57 @@ class Run(Record, frozen=True):
 
 
 class Timed(Record, frozen=True):
-    """Base of the records that say when."""
+    """Base of the records that have a time."""
 
     time: int
 
 
-# The life of a server.
+# Servers: what starts and ends them, and what they leave on their disks.
 
 
 class Started(Timed, frozen=True):
-    """Server `server` was started, as its incarnation number `incarnation` (from 0)."""
+    """Server `server` was started: its incarnation number `incarnation` (from 0) begins."""
 
     server: int
     incarnation: int
 
 
 class Killed(Timed, frozen=True):
-    """It was killed (kill -9)."""
+    """Server `server` was killed (kill -9)."""
 
     server: int
 
 
 class Stopped(Timed, frozen=True):
-    """It was killed because the run is over: no fault any more."""
+    """Server `server` was killed because the run is over, so this is no fault."""
 
     server: int
 
 
 class Exited(Timed, frozen=True):
-    """It ended by itself, with this exit code."""
+    """Server `server` ended by itself, with this exit code."""
 
     server: int
     code: int
 
 
 class Paused(Timed, frozen=True):
-    """It stands still (SIGSTOP)."""
+    """Server `server` stands still (SIGSTOP)."""
 
     server: int
 
 
 class Resumed(Timed, frozen=True):
-    """It goes on (SIGCONT)."""
+    """Server `server` goes on (SIGCONT)."""
 
     server: int
 
 
 class Disk(Timed, frozen=True):
-    """What was on the disk of a server after its incarnation had ended.
+    """What was on the disk of a server after an incarnation had ended.
 
-    `log` has every whole record of the transaction logs, file by file. `snapshots` are the zxids of the snapshots that
-    can be read. An epoch is None where there is no such file. `notes` say what is wrong there, a sentence each.
+    `log` has every whole record of the transaction logs, file by file; `snapshots` has the zxids of the snapshots that
+    can be read. An epoch is None if its file is missing. `notes` say what is wrong on the disk, a sentence each.
     """
 
     server: int
@@ -90,7 +90,7 @@ class Disk(Timed, frozen=True):
 
 
 class Wiped(Timed, frozen=True):
-    """Its data directory was emptied before it was started again."""
+    """The data directory of server `server` was emptied before the server was started again."""
 
     server: int
 
@@ -108,7 +108,7 @@ class Opened(Timed, frozen=True):
 
 
 class Closed(Timed, frozen=True):
-    """It is closed, from whichever end, or by the proxy."""
+    """Connection `connection` is closed: `by` says by which end, or by the proxy."""
 
     connection: int
     by: str = ""
@@ -117,9 +117,9 @@ class Closed(Timed, frozen=True):
 class Sent(Timed, frozen=True):
     """The proxy has read a whole packet that `sender` sent to `receiver` (quorum ports only).
 
-    `packet` is its number, unique in the run. `kind` is its name ("ACKEPOCH"), or the number of an unknown one.
-    `epoch` is what the data of ACKEPOCH says. `txn` is what a PROPOSAL or INFORM carries; a REQUEST has one with zxid
-    0. `size` is in bytes; for SNAP it is that of the whole snapshot, and the packet is read when that is.
+    `packet` is a number, unique in the run. `kind` is the name of the packet ("ACKEPOCH"), or its type if that is not
+    known. `epoch` is what the data of ACKEPOCH says. `txn` is the transaction of a PROPOSAL, an INFORM or a REQUEST
+    (whose zxid is 0). `size` is in bytes; a SNAP counts with its whole snapshot, and is recorded when that was read.
     """
 
     packet: int
@@ -134,22 +134,22 @@ class Sent(Timed, frozen=True):
 
 
 class Passed(Timed, frozen=True):
-    """The packet was passed on to its receiver."""
+    """Packet number `packet` was passed on to its receiver."""
 
     packet: int
 
 
 class Lost(Timed, frozen=True):
-    """It never will be: its connection is closed."""
+    """Packet number `packet` will never be passed on: its connection is closed."""
 
     packet: int
 
 
 class Undecoded(Timed, frozen=True):
-    """Something that `sender` sent to `receiver` could not be decoded, because of `reason`; it is passed as it is.
+    """What `sender` sent to `receiver` could not be decoded, because of `reason`; it is passed on as it is.
 
-    A reason that begins with "from byte" holds for all that follows on this connection in this direction: nothing more
-    of it is recorded.
+    A reason that begins with "from byte" holds for all that follows on this connection in this direction: no packet of
+    it is recorded any more.
     """
 
     connection: int
@@ -159,7 +159,7 @@ class Undecoded(Timed, frozen=True):
 
 
 class Fault(Timed, frozen=True):
-    """What was done to the network: "cut", "mend", "hold", "release", "trap", "delay", "reset" (of a link), "heal".
+    """What was done to a link: "cut", "mend", "hold", "release", "trap", "delay" or "reset"; or to all of them: "heal".
 
     `kind` is the kind of packet for "hold" and "trap", the milliseconds for "delay".
     """
@@ -171,13 +171,13 @@ class Fault(Timed, frozen=True):
 
 
 class Cast(Timed, frozen=True):
-    """Which server plays which role of the schedule."""
+    """Which server plays which role of the schedule, by role."""
 
     roles: dict[str, int]
 
 
 class Chose(Timed, frozen=True):
-    """The choice of the schedule that is executed from here on, and whether it applied (`note` says why not)."""
+    """The choice of the schedule that is executed from here on. `note` says why it did not apply, if it did not."""
 
     number: int
     text: str
@@ -188,7 +188,7 @@ class Chose(Timed, frozen=True):
 
 
 class Session(Timed, frozen=True):
-    """Client `client` has this session, at `server`."""
+    """Client `client` has opened this session, at `server`."""
 
     client: int
     session: int
@@ -205,7 +205,7 @@ class Asked(Timed, frozen=True):
 
 
 class Acknowledged(Timed, frozen=True):
-    """It was told that the write is done, under this zxid, by the server that it is connected to."""
+    """Client `client` was told by `server` that its write number `number` is done, under this zxid."""
 
     client: int
     number: int
@@ -214,7 +214,7 @@ class Acknowledged(Timed, frozen=True):
 
 
 class Unanswered(Timed, frozen=True):
-    """It was told that the write failed, or may have failed."""
+    """Client `client` was told that its write number `number` failed, or may have failed."""
 
     client: int
     number: int
@@ -222,7 +222,7 @@ class Unanswered(Timed, frozen=True):
 
 
 class Read(Timed, frozen=True):
-    """What a sync and a read of everything gave at the end: the nodes that clients created, each with its czxid."""
+    """What server `server` has at the end, after a sync: the nodes that clients created, each with its czxid."""
 
     server: int
     nodes: tuple[tuple[str, int], ...]

@@ -1,4 +1,4 @@
-"""`zabcheck zookeeper logs`: what is on the disks of ZooKeeper's servers, and what is wrong there."""
+"""`zabcheck zookeeper logs`: shows what is on the disks of ZooKeeper's servers, and what is wrong there."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,25 +16,29 @@ from zabcheck.ensemble.disk.transaction_log import LogRecord, read_log
 from zabcheck.ensemble.report import logs as zookeeper_logs
 
 DEEPEST = 3
-"""So many directories below the one that is given the servers' are looked for."""
+"""How many levels below the given directory data directories are looked for."""
 
 
 @command_of(zookeeper)
 def logs(
     directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR…", help="A server's data directory, or one that has several below it.")
+        list[Path],
+        typer.Argument(metavar="DIR…", help="A server's data directory, or a directory with several of them below it."),
     ],
     log_dir: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="Where the logs are (dataLogDir); may be repeated, one for each DIR."),
+        typer.Option(metavar="DIR", help="Where the logs are (dataLogDir); repeat it, once for each DIR."),
     ] = None,
     txns: Annotated[bool, typer.Option("--txns", help="List every transaction, too.")] = False,
     digests: Annotated[
-        bool, typer.Option("--digests/--no-digests", help="Follow the tree and compare its digests.")
+        bool,
+        typer.Option(
+            "--digests/--no-digests", help="Apply the transactions to the tree of nodes, and compare its digests."
+        ),
     ] = True,
     format: Formats = Format.text,
 ) -> int:
-    """Tell what the logs and snapshots of servers hold, what is wrong there, and where servers differ."""
+    """Show what the logs and snapshots of servers hold, what is wrong there, and where servers differ."""
     if log_dir and len(log_dir) != len(directories):
         raise BadInput(f"--log-dir: expected one for each of the {len(directories)} directories, found {len(log_dir)}")
     with bad_input_for(DiskError):
@@ -62,12 +66,12 @@ def logs(
 
 
 def servers_below(directory: Path) -> Sequence[Path]:
-    """The data directories: this one, or those below it, in the order of their names. DiskError if there is none."""
+    """Find the data directories: this one, or those below it, in the order of their names. DiskError if unreadable."""
     try:
         found = [*_search(directory, DEEPEST)]
     except OSError as error:
         raise DiskError(f"{error.filename or directory}: {error.strerror}") from None
-    return found or [directory]  # which says what is wrong with it, when it is read
+    return found or [directory]  # reading it says what is wrong with it
 
 
 def _search(directory: Path, deepest: int) -> Iterator[Path]:
@@ -80,7 +84,7 @@ def _search(directory: Path, deepest: int) -> Iterator[Path]:
 
 
 def records_of(disk: DiskContents) -> Iterator[tuple[Path, LogRecord]]:
-    """The whole records of a server's logs, with their files, read once more."""
+    """Yield the whole records of a server's logs, with their files, read once more."""
     for log in disk.logs:
         for each in read_log(log.path):
             if isinstance(each, LogRecord):

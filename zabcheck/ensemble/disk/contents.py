@@ -33,8 +33,9 @@ class DiskError(ValueError):
 class DiskContents(Struct, frozen=True):
     """What is on a server's disk.
 
-    `number` is what `myid` says. `stretches` are the transactions in the order of the files. `boot` is the snapshot
-    that a boot would load, and `last` the zxid that the server then has; `below` is how many records it does not need.
+    `number` is the server's number by `myid`. `stretches` are the transactions in the order of the files. `boot` is the
+    snapshot that a boot would load, `last` the last zxid of the server after that, and `below` the number of records
+    that the snapshot makes needless.
     """
 
     directory: Path
@@ -57,7 +58,7 @@ class DiskContents(Struct, frozen=True):
 
 
 def version_directory(directory: Path) -> Path | None:
-    """Where in a data directory the files lie: in itself, or in `version-2`; None if it has none of ZooKeeper's."""
+    """Find where the files of a data directory lie: in itself or in `version-2`; None if it has none of ZooKeeper's."""
     for each in (directory / VERSION_DIRECTORY, directory):
         if each.is_dir() and (
             each.name == VERSION_DIRECTORY or any(_is_of_zookeeper(file.name) for file in each.iterdir())
@@ -77,7 +78,7 @@ def scan(
     visit: Callable[[Path, LogRecord], None] | None = None,
     digests: bool = True,
 ) -> DiskContents:
-    """Read everything once; `visit` is called with each record and its file, in order.
+    """Read a server's disk once; `visit` is called with each record and its file, in order.
 
     DiskError if a directory cannot be read or has nothing of ZooKeeper in it. Some 7 µs a record, and 16 with
     `digests`, which follows the tree. Memory is 16 bytes a record, and with `digests` 500 a node of the tree.
@@ -101,13 +102,13 @@ def scan(
 
 
 def _files(directory: Path, prefix: str) -> list[tuple[int, Path]]:
-    """The zxids and paths of the files of a kind, in the order in which a server reads them."""
+    """Return the zxids and paths of the files of a kind, in the order in which a server reads them."""
     named = ((zxid_of_name(path.name, prefix), path) for path in directory.iterdir() if path.is_file())
     return sorted((zxid, path) for zxid, path in named if zxid is not None)
 
 
 class _Scan:
-    """One disk that is read."""
+    """Reads one disk."""
 
     def __init__(
         self,
@@ -214,7 +215,7 @@ class _Scan:
         return None
 
     def _check_epochs(self, accepted: int | None, current: int | None) -> None:
-        """What makes a server refuse to start (QuorumPeer.loadDataBase)."""
+        """Find what makes a server refuse to start (QuorumPeer.loadDataBase)."""
         epoch = epoch_of(self._last)
         if current is not None and epoch > current and not (self._data / f"{CURRENT_EPOCH}.tmp").exists():
             self._refuse(

@@ -12,7 +12,7 @@ from zabcheck.ensemble.wire.zxids import COUNTER, follows, shown, shown_range
 
 
 class DiskFinding(Struct, frozen=True, omit_defaults=True):
-    """Something that is not as usual on a disk; `wrong` unless it is harmless.
+    """Something unusual on a disk; `wrong` unless it is harmless.
 
     gap           zxids that are missing, above what the snapshot covers
     covered gap   zxids that are missing, and that a boot does not need
@@ -36,7 +36,7 @@ class DiskFinding(Struct, frozen=True, omit_defaults=True):
 
 
 class LogFile(Struct, frozen=True):
-    """A log file: how many whole records it has, from which zxid to which, in the order in which they are there."""
+    """A log file: the zxid of its name, the number of whole records, and the zxids of the first and the last."""
 
     path: Path
     zxid: int
@@ -46,9 +46,9 @@ class LogFile(Struct, frozen=True):
 
 
 class Stretch(Struct, frozen=True):
-    """Transactions that lie in one file one after the other, with consecutive counters of one epoch.
+    """Transactions one after the other in one file, with consecutive counters of one epoch.
 
-    Entry i of `offsets` and `identities` is that of zxid `first` + i. 16 bytes a transaction.
+    Entry i of `offsets` and `identities` belongs to zxid `first` + i. 16 bytes a transaction.
     """
 
     path: Path
@@ -63,14 +63,14 @@ class Stretch(Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """Where a transaction was first seen: entry `at` of a stretch."""
+    """Where a transaction was seen first: entry `at` of a stretch."""
 
     stretch: Stretch
     at: int
 
 
 class _Again(Struct):
-    """Zxids in a row that come again, all with the same transactions, or all with others."""
+    """Zxids in a row that come again, all with the same transactions as before or all with others."""
 
     kind: str
     first: int
@@ -86,9 +86,9 @@ def is_covered(zxid: int, snapshots: tuple[Snapshot, ...]) -> bool:
 
 
 class LogAnalysis:
-    """Takes the records of all files in order. O(1) a record; memory is 16 bytes a transaction.
+    """Analyses the records of all files, in order. O(1) a record; memory is 16 bytes a transaction.
 
-    After the first zxid that does not rise it is 200 bytes more, as it must be known what came before.
+    From the first zxid that does not rise on, 200 bytes a transaction are needed to know what came before.
     """
 
     def __init__(self, snapshots: tuple[Snapshot, ...]) -> None:
@@ -101,7 +101,7 @@ class LogAnalysis:
         self._again: _Again | None = None
 
     def take(self, path: Path, record: LogRecord) -> None:
-        """The next record."""
+        """Take in the next record."""
         zxid = record.txn.zxid
         highest = self._highest
         if highest is not None and zxid <= highest:
@@ -114,7 +114,7 @@ class LogAnalysis:
         self._remember(path, record)
 
     def finish(self) -> None:
-        """There are no more records."""
+        """Note that there are no more records."""
         self._end_of_again()
 
     def _remember(self, path: Path, record: LogRecord) -> None:
@@ -147,7 +147,7 @@ class LogAnalysis:
         self.findings.append(DiskFinding(kind, wrong, message, str(path), record.offset, record.txn.zxid))
 
     def _take_again(self, path: Path, record: LogRecord) -> None:
-        """A zxid that is not above all before it."""
+        """Take in a record whose zxid is not above all before it."""
         if self._seen is None:
             self._seen = {}
             for stretch in self.stretches:
@@ -178,7 +178,7 @@ class LogAnalysis:
 
 
 def finding_of(flaw: Flaw, path: Path, followed: bool) -> DiskFinding:
-    """What is said of a flaw in a log file; `followed` if whole records come after it."""
+    """Make a finding of a flaw in a log file; `followed`: whole records come after it."""
     if flaw.kind == "torn":
         return DiskFinding("torn", False, flaw.message, str(path), flaw.offset)
     ends = flaw.kind in ("end", "hole")

@@ -1,4 +1,4 @@
-"""What is on the disks of ZooKeeper's servers, for a terminal and as JSON."""
+"""The report of what is on the disks of ZooKeeper's servers, for a terminal and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from zabcheck.ensemble.wire.zxids import COUNTER, shown, shown_range
 from zabcheck.text.words import as_text, clean, counted
 
 MOST = 30
-"""So many findings of a server are shown, and so many differences; JSON has all of them."""
+"""The number of findings of a server that are shown, and of differences; JSON has all of them."""
 
 _LATEST = 3  # snapshots are shown
 
@@ -39,7 +39,7 @@ class ShownTxn(Struct, frozen=True):
 
 
 def shown_txn(path: Path, record: LogRecord) -> ShownTxn:
-    """A record of a log file, as JSON has it."""
+    """Make the JSON form of a record of a log file."""
     txn = record.txn
     return ShownTxn(
         Zxid.unpack(txn.zxid),
@@ -55,7 +55,7 @@ def shown_txn(path: Path, record: LogRecord) -> ShownTxn:
 
 
 def line(path: Path, record: LogRecord) -> str:
-    """A transaction in one line."""
+    """Say a transaction in one line."""
     txn = shown_txn(path, record)
     return f"{txn.zxid} {_request(txn)}, {txn.file} byte {txn.offset}"
 
@@ -66,12 +66,12 @@ def _request(txn: ShownTxn) -> str:
 
 
 def name_of(disk: DiskContents) -> str:
-    """What a server is called."""
+    """Return what a server is called."""
     return f"server {disk.number}" if disk.number is not None else as_text(disk.directory)
 
 
 def ranges(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
-    """First and last zxid of what lies in a row, whatever the files."""
+    """Return the first and the last zxid of each unbroken range, in whatever files it is."""
     joined: list[tuple[int, int]] = []
     for stretch in stretches:
         if joined and joined[-1][1] + 1 == stretch.first and stretch.first & COUNTER:
@@ -82,7 +82,7 @@ def ranges(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
 
 
 def is_wrong(disks: Sequence[DiskContents], comparison: Comparison | None) -> bool:
-    """Whether something is not as it has to be."""
+    """Whether anything is wrong."""
     differences = comparison.differences if comparison is not None else ()
     return any(finding.wrong for disk in disks for finding in disk.findings) or any(
         difference.kind != "tail" for difference in differences
@@ -90,7 +90,7 @@ def is_wrong(disks: Sequence[DiskContents], comparison: Comparison | None) -> bo
 
 
 def render(disks: Sequence[DiskContents], comparison: Comparison | None) -> RenderableType:
-    """For a terminal: each server, then the servers side by side."""
+    """Render each server, then the servers side by side."""
     parts: list[RenderableType] = []
     for disk in disks:
         parts += (_server(disk), "")
@@ -182,7 +182,7 @@ def _cells(difference: Difference) -> Iterator[str]:
 
 
 def as_json(disks: Sequence[DiskContents], comparison: Comparison | None) -> dict[str, Any]:
-    """The fields of the JSON form."""
+    """Return the fields of the JSON form."""
     return {"servers": [_disk_as_json(disk) for disk in disks], "comparison": _comparison_as_json(comparison)}
 
 

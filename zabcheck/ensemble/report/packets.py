@@ -1,4 +1,4 @@
-"""Where the packets of a real ensemble first diverge from the steps of Zab: the rule, and the packets before it."""
+"""How packets that diverge from the steps of Zab are shown: the rule, and the packets of the connection before it."""
 
 from collections.abc import Iterator
 
@@ -19,8 +19,8 @@ from zabcheck.text.words import counted
 class PacketLine(Struct, frozen=True):
     """A packet for a reader. `time` is in milliseconds since the first one shown; `wrong`: it is the one that diverges.
 
-    `note` is what it is in Zab, and what became of it if it was not received. `left_out`: so many packets of the
-    connection before it are not shown.
+    `note` is what the packet is in Zab, and what became of it if it was not received. `left_out` is the number of
+    packets of the connection right before it that are not shown.
     """
 
     time: float
@@ -35,7 +35,7 @@ class PacketLine(Struct, frozen=True):
 
 
 def explain(divergence: Divergence) -> tuple[PacketLine, ...]:
-    """How its connection began, the last packets before it, and it itself."""
+    """Describe how the connection began, the last packets before the divergence, and the one that diverges."""
     first = divergence.before[0].packet.time
     lines = []
     expected = 0
@@ -59,7 +59,7 @@ def explain(divergence: Divergence) -> tuple[PacketLine, ...]:
 
 
 def in_zab(packet: Sent) -> str:
-    """What a packet of ZooKeeper is in the words of DSN 2011."""
+    """Say what a packet of ZooKeeper is, in the words of DSN 2011."""
     epoch = epoch_of(packet.zxid)
     match packet.kind:
         case "FOLLOWERINFO":
@@ -88,12 +88,12 @@ def in_zab(packet: Sent) -> str:
 
 
 def render_packets(judgement: Judgement, ascii_only: bool | None = None) -> RenderableType:
-    """The first divergence with its context, and how many more there are; or how many packets were judged."""
+    """Render the first divergence with its context, and the others in a line each; or how many packets were judged."""
     return Drawing(lambda pen: _judgement(pen, judgement), ascii_only)
 
 
 def render_divergence(divergence: Divergence, ascii_only: bool | None = None) -> RenderableType:
-    """One of them."""
+    """Render one divergence."""
     return Drawing(lambda pen: _divergence(pen, divergence), ascii_only)
 
 

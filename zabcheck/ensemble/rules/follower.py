@@ -27,7 +27,7 @@ def cepoch_begins(at: JudgedConnection, packet: Sent) -> Wrong | None:
 
 @rule("f.1.1", "a follower never forgets an epoch that it promised")
 def cepoch_keeps_the_promise(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Step f.1.1, FOLLOWERINFO: f.p is durable before it is told (step f.1.2), so it never goes back.
+    """Step f.1.1, FOLLOWERINFO: f.p is durable before it is sent (step f.1.2), so it never goes back.
 
     ZooKeeper writes and syncs the file acceptedEpoch before it sends ACKEPOCH, and a leader before it sends LEADERINFO.
     """
@@ -50,8 +50,7 @@ def ack_e_answers(at: JudgedConnection, packet: Sent) -> Wrong | None:
 def ack_e_is_a_new_promise(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.1.2, ACKEPOCH: with f.p < e' it counts; with f.p = e' it says -1; with f.p > e' there is no answer.
 
-    FOLLOWERINFO told f.p on this very connection, and the thread that answers is the one that told it, so it is still
-    the same.
+    FOLLOWERINFO named f.p on this very connection, and the thread that answers has sent it, so f.p is still the same.
     """
     if at.follower.cepoch is None or at.leader.newepoch is None:
         return None
@@ -195,7 +194,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "ACK": (ack_ld_answers, uptodate_is_answered, ack_ld_comes_first, acks_follow_proposals),
 }
-"""By the kind of packet, in the order in which they are asked."""
+"""The rules for each kind of packet, in the order in which they are checked."""
 
 
 def sent(at: JudgedConnection, packet: Sent) -> None:
@@ -211,7 +210,7 @@ def sent(at: JudgedConnection, packet: Sent) -> None:
 
 
 def _promises(at: JudgedConnection, packet: Sent) -> None:
-    """f.p is e' now. What an ACKEPOCH says of the history has to be kept, too: it is what a leader chooses by."""
+    """Note that f.p is e' now, and that the history of which ACKEPOCH tells has to be kept: a leader chooses by it."""
     ack_e = EpochAck.of(packet)
     if at.leader.newepoch is not None:
         at.follower_server.promised = max(at.follower_server.promised, at.leader.newepoch)
@@ -221,7 +220,7 @@ def _promises(at: JudgedConnection, packet: Sent) -> None:
 
 
 def _adopts(at: JudgedConnection, packet: Sent) -> None:
-    """f.a is e' now, and h_f the initial history, if this is the answer to NEWLEADER."""
+    """Note that f.a is e' now, and h_f the initial history, if the packet answers NEWLEADER."""
     side, epoch = at.follower, at.leader.newepoch
     if epoch is None or not side.newleader:
         return

@@ -1,12 +1,11 @@
 """What is known of servers, leaders and connections while the packets of a recording are judged.
 
-An *iteration* of a follower (DSN 2011, IV) is one connection of it to a prospective leader. A server that is down, cut
-off or paused goes on to be what it was: only what it sends next tells more.
+A server that is down, cut off or paused is taken to be what it was before: only what it sends next says more.
 
-Whatever is noted here is certain, or it is noted in the direction that excuses more: a packet that was passed on may
-never have been read by a process that died, so a rule asks "could it have known?" of what was passed on, and "must it
-know?" only of what the server itself has sent before. Packets that a server sent on another connection count from the
-moment that a new one was opened: a server talks to one leader at a time.
+Whatever is noted here is certain, or it errs on the side of the server: a packet that was passed on may never have been
+read by a process that died. So a rule asks "could the server have known?" of what was passed on, and "must it know?"
+only of what the server itself has sent before. What a server has sent on one connection counts on another from the
+moment that the other one is opened: a server talks to one leader at a time.
 """
 
 from collections import deque
@@ -20,13 +19,13 @@ SHOWN = 10
 """How many of the last packets of a connection are kept for a report, beside those of its handshake."""
 
 HANDSHAKE = ("FOLLOWERINFO", "LEADERINFO", "ACKEPOCH", "DIFF", "TRUNC", "SNAP")
-"""What a connection begins with: what the follower has, and how it is brought up to date."""
+"""The packets by which the follower says what it has, and learns how it is brought up to date."""
 
 RECEIVED, ON_ITS_WAY, LOST = "received", "on its way", "lost"
 
 
 class KeptPacket:
-    """A packet, the how-manieth it is on its connection, and what became of it: it is received, on its way, or lost."""
+    """A packet, its place on its connection (from 0), and what became of it: received, on its way, or lost."""
 
     def __init__(self, sent: Sent, position: int) -> None:
         self.sent = sent
@@ -35,10 +34,10 @@ class KeptPacket:
 
 
 class Claim(NamedTuple):
-    """A server said that it has the history up to `zxid`: with this packet, of its incarnation number `incarnation`.
+    """A server's claim to have the history up to `zxid`, made with this packet in incarnation `incarnation`.
 
-    `said` is "ACK", "ACK of NEWLEADER", "ACKEPOCH", or "COMMIT" of a leader that needed its own vote. `sync` is how it
-    got there: the DIFF, TRUNC or SNAP before an ACK of NEWLEADER; before ACKEPOCH, one that was broken off.
+    `said` is "ACK", "ACK of NEWLEADER", "ACKEPOCH", or "COMMIT" of a leader that needed its own vote. `sync` is the
+    DIFF, TRUNC or SNAP before an ACK of NEWLEADER; before an ACKEPOCH it is the one that was broken off.
     """
 
     zxid: int
@@ -52,22 +51,25 @@ NOTHING = Claim(0)
 
 
 class Adoption(NamedTuple):
-    """NEWLEADER of `epoch` was passed on, behind a history up to `zxid`."""
+    """NEWLEADER of `epoch` was passed on, after a history up to `zxid`."""
 
     epoch: int
     zxid: int
 
 
 class KnownServer:
-    """What has to survive on the disk of a server, as far as its own packets tell.
+    """What is known of a server from its own packets: what has to be on its disk, and whom it leads.
 
-    `promised`: the last epoch that it promised, as follower or leader (f.p).
-    `adopted`: the last epoch whose NEWLEADER it acknowledged, or that it leads (f.a): at least; `adopted_at_most`: None
-    as long as nothing is known. `acknowledged`: up to here it said that it has the history. `adoption`: the last epoch
-    that it may have adopted as follower. `at_most`: its history ends here at the latest, None if that is not known.
-    `broken_off`: the kind of the synchronisation that it has begun and not acknowledged since it was started, or "".
-    `asking`: the connections on which followers have asked it for an epoch and have no answer.
-    `leaderships`: those of it, by epoch. `incarnation` counts its starts.
+    promised         the last epoch that it promised, as follower or leader (f.p)
+    adopted          the last epoch whose NEWLEADER it acknowledged, or in which it leads: f.a is at least this
+    adopted_at_most  f.a is at most this; None as long as nothing is known
+    acknowledged     its claim to have the history up to a zxid
+    adoption         the last epoch that it may have adopted as follower
+    at_most          its history ends here at the latest; None if that is not known
+    broken_off       the kind of the synchronisation that it has begun since it was started, and not acknowledged; or ""
+    asking           the connections on which followers have sent it FOLLOWERINFO and have no answer
+    leaderships      its leaderships, by epoch
+    incarnation      how often it was started
     """
 
     def __init__(self, number: int) -> None:
@@ -84,57 +86,57 @@ class KnownServer:
         self.leaderships: dict[int, Leadership] = {}
 
     def may_adopt(self, epoch: int) -> None:
-        """From here on its f.a may be this."""
+        """Note that f.a may be this epoch from here on."""
         self.adopted_at_most = max(epoch, self.adopted_at_most or 0)
 
     def has_adopted(self, epoch: int) -> None:
-        """It says that its f.a is this."""
+        """Note that it says that f.a is this epoch."""
         self.adopted = max(self.adopted, epoch)
         self.may_adopt(epoch)
 
     def has_acknowledged(self, zxid: int, said: str, packet: int, sync: str = "") -> None:
-        """It says that it has the history up to here."""
+        """Note its claim to have the history up to this zxid."""
         if is_txn(zxid) and zxid > self.acknowledged.zxid:
             self.acknowledged = Claim(zxid, said, packet, self.incarnation, sync)
 
     def is_cut_to(self, zxid: int) -> None:
-        """It was told to take over a history that ends here: it may forget what comes after."""
+        """Note that it is to take over a history that ends here: it may forget what comes after."""
         if zxid < self.acknowledged.zxid:
             self.acknowledged = self.acknowledged._replace(zxid=zxid)
         if self.adoption is not None and zxid < self.adoption.zxid:
             self.adoption = self.adoption._replace(zxid=zxid)
 
     def is_handed(self, zxid: int) -> None:
-        """A leader sends it something: its history may go up to here."""
+        """Note that a leader has sent it a transaction: its history may reach up to here."""
         if self.at_most is not None and zxid > self.at_most.zxid:
             self.at_most = self.at_most._replace(zxid=zxid)
 
     def is_told_to_adopt(self, epoch: int, zxid: int) -> None:
-        """NEWLEADER was passed on. If that comes twice, one of the two may have been done."""
+        """Note that NEWLEADER was passed on. If that happens twice, the server may have acted on either."""
         self.may_adopt(epoch)
         if self.adoption is not None and self.adoption.epoch == epoch:
             zxid = min(zxid, self.adoption.zxid)
         self.adoption = Adoption(epoch, zxid)
 
     def is_wiped(self) -> None:
-        """It lost its disk: nothing can be asked of it any more."""
+        """Note that its disk was wiped: it may forget everything."""
         self.promised = self.adopted = 0
         self.adopted_at_most = self.adoption = self.at_most = None
         self.acknowledged = NOTHING
 
     def starts(self) -> None:
-        """It starts: whoever asked it for an epoch before asked in vain."""
+        """Note that it starts: who sent it FOLLOWERINFO before gets no answer."""
         self.incarnation += 1
         self.broken_off = ""
         self.asking = []
 
 
 class Leadership:
-    """What a leader of one epoch has received. A server that leads again leads another epoch.
+    """What the leader of one epoch has received. A server that leads again leads another epoch.
 
-    `acknowledged`: what the leader had acknowledged as a follower, or shown as a leader, before this epoch.
-    `ack_e`: the last ACKEPOCH of each follower that counts. `ack_ld`: who acknowledged NEWLEADER. `acks`: the highest
-    ACK of each. `committed`: the highest zxid that it committed. `adopted_at_most`: its f.a before, as in `Server`.
+    `acknowledged`: the leader's claim before this epoch. `ack_e`: by follower, the last ACKEPOCH that counts. `ack_ld`:
+    who acknowledged NEWLEADER. `acks`: by follower, the highest zxid that it acknowledged. `committed`: the highest
+    zxid that was committed. `adopted_at_most`: the leader's f.a before this epoch, as in `KnownServer`.
     """
 
     def __init__(self, leader: KnownServer, epoch: int, quorum: int) -> None:
@@ -149,7 +151,7 @@ class Leadership:
         self.committed = 0
 
     def is_quorum(self, followers: int) -> bool:
-        """Whether so many followers and the leader are one.
+        """Whether this number of followers and the leader are a quorum.
 
         What the leader itself has done is not on the wire: it counts as done.
         """
@@ -165,17 +167,18 @@ class Leadership:
 
 
 class PrecedingTxn(NamedTuple):
-    """What was proposed right before the first transaction of an epoch, as `packet` showed."""
+    """The zxid of what was proposed right before the first transaction of an epoch, as packet number `packet` shows."""
 
     zxid: int
     packet: int
 
 
 class JudgedConnection:
-    """One connection of a follower to a leader: what each of the two has sent, and what of it was passed on.
+    """One connection of a follower to a leader, with what was known of the two servers when it was opened.
 
-    What its two servers have promised, adopted, acknowledged is what they had by the time that it was opened.
-    `beginnings` is one for all connections: by the first zxid of an epoch, what comes before it in the history.
+    `follower` and `leader` are its two ends, as packets were sent and passed on. `bound`: the epoch that the leader
+    chose while this follower was waiting for one. `observes`: the follower is an observer. `beginnings` is shared by
+    all connections: by the first zxid of an epoch, what comes before it in the history.
     """
 
     def __init__(
@@ -207,7 +210,7 @@ class JudgedConnection:
         self._last: deque[KeptPacket] = deque(maxlen=SHOWN)
 
     def add(self, sent: Sent) -> KeptPacket:
-        """Keep a packet for a report: those of the handshake, and the last ones. Memory is O(1) a connection."""
+        """Keep a packet for a report: the handshake and the last packets are kept. Memory is O(1) a connection."""
         packet = KeptPacket(sent, self.length)
         self.length += 1
         self._last.append(packet)
@@ -216,11 +219,11 @@ class JudgedConnection:
         return packet
 
     def shown(self) -> list[KeptPacket]:
-        """What is kept, in order."""
+        """Return the kept packets, in order."""
         return [*(each for each in self._handshake if each.position < self._last[0].position), *self._last]
 
     @property
     def leadership(self) -> Leadership | None:
-        """That of the epoch which the leader proposed here."""
+        """The leadership of the epoch that the leader proposed on this connection."""
         epoch = self.leader.newepoch
         return None if epoch is None else self.leader_server.leaderships.get(epoch)

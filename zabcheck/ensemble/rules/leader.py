@@ -61,7 +61,7 @@ def newepoch_is_later(at: JudgedConnection, packet: Sent) -> Wrong | None:
 
 @rule("l.1.1", "a leader proposes one epoch to all")
 def newepoch_is_one(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Step l.1.1, LEADERINFO: who was asking when e' was chosen is told e'.
+    """Step l.1.1, LEADERINFO: followers that were waiting when e' was chosen are proposed e'.
 
     A leader that gives up closes its connections, so this one still belongs to the leadership of e'.
     """
@@ -236,7 +236,7 @@ def proposals_continue_one_history(at: JudgedConnection, packet: Sent) -> Wrong 
 
 
 def _is_known(at: JudgedConnection, packet: Sent) -> bool:
-    """Whether it is the first of an epoch, and what the follower has before it is a transaction, or nothing."""
+    """Whether the packet proposes the first transaction of an epoch, and what the follower has before it is known."""
     return is_first(packet.zxid) and packet.zxid > at.leader.last and (is_txn(at.leader.last) or at.leader.last == 0)
 
 
@@ -316,7 +316,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "COMMIT": (commits_follow_proposals, commits_need_a_quorum),
 }
-"""By the kind of packet, in the order in which they are asked."""
+"""The rules for each kind of packet, in the order in which they are checked."""
 
 
 def sent(at: JudgedConnection, packet: Sent) -> None:
@@ -335,7 +335,7 @@ def sent(at: JudgedConnection, packet: Sent) -> None:
 
 
 def _promises(at: JudgedConnection, epoch: int) -> None:
-    """The leader has promised e'. Whoever is asking by now belongs to this leadership."""
+    """Note that the leader has promised e', and that all followers that wait for an epoch belong to this leadership."""
     leader = at.leader_server
     leader.promised = max(leader.promised, epoch)
     leader.at_most = None
@@ -349,7 +349,7 @@ def _promises(at: JudgedConnection, epoch: int) -> None:
 
 
 def _commits(at: JudgedConnection, packet: Sent) -> None:
-    """With so few ACKs that the leader's own was needed, the leader's log has to have the transaction."""
+    """Note what is committed. If the leader's own ACK was needed for that, its log has to have the transaction."""
     zxid, leadership = packet.zxid, at.leadership
     if leadership is None or epoch_of(zxid) != leadership.epoch or zxid <= leadership.committed:
         return

@@ -1,11 +1,12 @@
 """Does each packet of a recording follow from what its sender had received before? Zab's steps (DSN 2011, IV) say.
 
 The rules of a follower are in `follower`, those of a leader in `leader`; what they know is in `knowledge`. A packet is
-judged when it was sent, by what had been passed on to its sender, and then noted, whether it was right or not. PING, REVALIDATE, SYNC, REQUEST, INFORM and the connections of observers are not judged.
+judged when it was sent, by what had been passed on to its sender, and then noted, whether it was right or not. PING,
+REVALIDATE, SYNC, REQUEST, INFORM and the connections of observers are not judged.
 
 The proxies record what they have read and passed on in one order. What a server sends because of a packet is read after
-that packet was passed on; so whatever it knew is recorded before. The reverse need not hold, as a packet that was
-passed on may not have been read by the server: therefore no rule says that a server has to answer.
+that packet was passed on, so whatever the server knew is recorded before. The reverse need not hold: a packet that was
+passed on may not have been read by the server. Therefore no rule says that a server has to answer.
 """
 
 from collections.abc import Iterable
@@ -32,9 +33,9 @@ JUDGED = frozenset(follower_rules.RULES) | frozenset(leader_rules.RULES)
 
 
 class ShownPacket(Struct, frozen=True):
-    """A packet for a report: `state` is what had become of it when the divergence was seen.
+    """A packet for a report; `state` is what had become of the packet when the divergence was seen.
 
-    `position` is its place among the packets of its connection that are judged, from 0.
+    `position` is its place among the judged packets of its connection, from 0.
     """
 
     packet: Sent
@@ -43,9 +44,9 @@ class ShownPacket(Struct, frozen=True):
 
 
 class EarlierClaim(Struct, frozen=True):
-    """What a server said before, with packet number `packet`: `restarted` if that was before it was started again.
+    """What a server claimed before, with packet number `packet`. `restarted`: it has been started again since.
 
-    `sync`: DIFF, TRUNC or SNAP, if it said so at the end of a synchronisation, or after one that was broken off.
+    `sync` is DIFF, TRUNC or SNAP if the claim came at the end of a synchronisation, or after one that was broken off.
     """
 
     what: str
@@ -58,9 +59,9 @@ class EarlierClaim(Struct, frozen=True):
 class Divergence(Struct, frozen=True):
     """A packet that does not follow from what its sender had received.
 
-    `packet` is its number, `server` its sender. `step` is that of DSN 2011, IV, `name` that of the function which is
-    the rule, and `rule` says it in a sentence. `before`: how its connection began, the last packets before it, and it
-    itself. `contradicts`: what the server said before, if it is that.
+    `packet` is its number, `server` its sender. `step` is the step of DSN 2011, IV; `name` is the function that checks
+    the rule, and `rule` says the rule in a sentence. `before`: how the connection began, the last packets, and this one
+    itself. `contradicts`: the earlier claim of the server that this packet contradicts, if there is one.
     """
 
     packet: int
@@ -75,14 +76,14 @@ class Divergence(Struct, frozen=True):
     contradicts: EarlierClaim | None = None
 
     def sentence(self) -> str:
-        """In one sentence."""
+        """Say it in one sentence."""
         return f"server {self.server}, step {self.step}: {self.rule}; expected {self.expected}, seen {self.seen}"
 
 
 class Judgement(Struct, frozen=True):
-    """What came of a recording. `judged`: how many packets of each kind; `notes`: what is exempt, and why.
+    """What was found in a recording. `judged`: how many packets of each kind; `notes`: what is exempt, and why.
 
-    Of one connection each rule is said to be broken at most once: what is wrong there may stay wrong.
+    A rule that is broken several times on one connection is reported once: what is wrong there may stay wrong.
     """
 
     divergences: tuple[Divergence, ...]
@@ -91,17 +92,17 @@ class Judgement(Struct, frozen=True):
 
     @property
     def packets(self) -> int:
-        """How many were judged."""
+        """How many packets were judged."""
         return sum(self.judged.values())
 
 
 def judge_recording(folder: Path) -> Judgement:
-    """`judge` for a folder. RecordingError if it cannot be read."""
+    """Judge the packets of the recording in a folder. RecordingError if it cannot be read."""
     return judge(read(folder))
 
 
 def judge(records: Iterable[AnyRecord]) -> Judgement:
-    """The divergences, in the order of the packets. O(records), each with O(servers) work."""
+    """Judge packets; the divergences are in their order. O(records × servers)."""
     judging = _Judging()
     for record in records:
         judging.take(record)
@@ -109,7 +110,7 @@ def judge(records: Iterable[AnyRecord]) -> Judgement:
 
 
 class _Judging:
-    """The records up to one, taken in."""
+    """Judges packets while the records come in."""
 
     def __init__(self) -> None:
         self.divergences: list[Divergence] = []
@@ -124,7 +125,7 @@ class _Judging:
         self._broken: dict[tuple[int, str], bool] = {}
 
     def take(self, record: AnyRecord) -> None:
-        """Take in the next one."""
+        """Take in the next record."""
         match record:
             case Run(servers=servers):
                 self._quorum = servers // 2 + 1
@@ -148,7 +149,7 @@ class _Judging:
                     self._on_the_way.pop(packet)[1].state = LOST
 
     def _undecoded(self, connection: int, reason: str) -> None:
-        """Without all the packets no quorum can be counted."""
+        """Stop judging: unless all packets can be read, no quorum can be counted."""
         if connection in self._connections and not self._blind:
             self._blind = True
             self.notes.append(f"connection {connection} cannot be read {reason}; no packet after that is judged")

@@ -1,4 +1,4 @@
-"""Everything that one incarnation of a server did or was told, in its own order.
+"""Everything that one incarnation of a server did or received, in its own order.
 
 The order of one server is all that the properties need. It is put together from three sources, each with an order of
 its own: the server's log, the packets that it sent, and the packets that it received. Between them time decides, and
@@ -91,7 +91,7 @@ def _rank(what: Occurrence) -> int:
 
 
 class Moment(Struct, frozen=True):
-    """Something that happened at a server; `time` only orders what different servers did."""
+    """Something that happened at a server. `time` is used only to order what different servers did."""
 
     time: int
     what: Occurrence
@@ -105,7 +105,7 @@ def moments_of(
     answers: Iterable[Moment],
     others_in_quorum: int,
 ) -> list[Moment]:
-    """What an incarnation did and was told, in its own order. O(n log n).
+    """Put all that an incarnation did and received into its own order. O(n log n).
 
     `started` is when it started, `received` has the time at which each packet had arrived. `answers` are the moments at
     which clients were answered. `others_in_quorum`: how many servers have to acknowledge, beside the leader.
@@ -151,7 +151,7 @@ def moments_of(
 
 
 def _reasons_to_deliver(received: Iterable[tuple[int, Sent]], others_in_quorum: int) -> dict[int, list[int]]:
-    """When a server learned that a transaction is committed: by COMMIT, or as leader by enough acknowledgements."""
+    """Find when a server learned that a transaction is committed: by COMMIT, or as leader by enough ACKs. By zxid."""
     reasons: dict[int, list[int]] = {}
     acknowledged: Counter[int] = Counter()
     for time, packet in sorted(received, key=lambda each: each[0]):
@@ -162,7 +162,7 @@ def _reasons_to_deliver(received: Iterable[tuple[int, Sent]], others_in_quorum: 
 
 
 def _iterations(log: ServerLog, sent: list[Sent]) -> list[LoggedIteration]:
-    """The iteration of each line."""
+    """Find the iteration of each line of the log."""
     current = LoggedIteration("looking")
     found, starts = [], []
     up_to_date = False

@@ -1,11 +1,11 @@
 """A recording becomes a trace: what the servers of a real ensemble showed, in the vocabulary of the properties.
 
-Every event is somebody's word, and that is kept beside it: a line of a server's log, a packet, a disk, a client. What
-is not known is not invented: it is left out, and said in a note. If something is left out that would make the verdict
-wrong (a log that cannot be read, a history of unknown origin), the trace says that it is not complete, so the verdict
-is inconclusive.
+Every event has a source, which is kept beside it: a line of a server's log, a packet, a disk, a client. What is not
+known is not invented: it is left out, and a note says so. If something is left out that would make the verdict wrong (a
+log that cannot be read, a history of unknown origin), the trace says that it is not complete, so the verdict is
+inconclusive.
 
-What is told of each server, and from what: `zabcheck.ensemble.trace.observed_server`.
+How the events of one server follow from its log, packets and disk: `zabcheck.ensemble.trace.observed_server`.
 """
 
 from collections.abc import Iterator
@@ -31,8 +31,8 @@ SOURCES = "trace.sources.jsonl"
 class Observation(Struct, frozen=True):
     """A trace, with the source of each event, and notes: what is not known of the run, a sentence each.
 
-    `partial` says why the trace is not complete, if it is not. `holes` are those of these reasons by which something
-    may be missing in the middle of it, so that what is sound may seem to be a violation.
+    `partial` says why the trace is not complete, if it is not. `holes` are those reasons because of which something may
+    be missing in the middle of the trace, so that a sound run may seem to violate a property.
     """
 
     header: Header
@@ -43,24 +43,24 @@ class Observation(Struct, frozen=True):
     holes: tuple[str, ...] = ()
 
     def trace(self) -> Iterator[Event]:
-        """Header, events and end."""
+        """Yield header, events and end."""
         yield self.header
         yield from self.events
         yield End(len(self.events), not self.partial)
 
 
 def observe(folder: Path) -> Observation:
-    """The trace of the recording in `folder`. O(records + lines of the logs). RecordingError if it is malformed."""
+    """Make the trace of the recording in `folder`. O(records + lines of logs). RecordingError if it is malformed."""
     return observe_sorted(read_sorted(folder))
 
 
 def observe_sorted(recording: SortedRecording) -> Observation:
-    """The trace of a recording that was read already."""
+    """Make the trace of a recording that was read already."""
     return _Observer(recording).observe()
 
 
 def write_trace(observation: Observation, folder: Path) -> Path:
-    """Write the trace into `folder`, and the sources of its events beside it; gives the path of the trace.
+    """Write the trace into `folder`, and the sources of its events beside it; return the path of the trace.
 
     LogLine k of the file of sources says where line k of the trace is from.
     """
@@ -115,10 +115,10 @@ class _Observer:
         )
 
     def _take(self, turn: Turn) -> None:
-        """What a turn leads to: a message is received before what it leads to, and sent after what it tells of."""
+        """Make the events of a turn: a message is received before its effects, and sent after what it reports."""
         incarnation, what = turn.incarnation, turn.what
         if incarnation is None:
-            assert not isinstance(what, Moment | Bound), "those are of a incarnation"
+            assert not isinstance(what, Moment | Bound), "those belong to an incarnation"
             if isinstance(what, Lost):
                 self._show(self.messages.lost(what), f"packet {what.packet}")
             else:
@@ -144,7 +144,7 @@ class _Observer:
             self._emit(event, source)
 
     def _leave_out(self) -> None:
-        """Without the history of a leader, those of its followers would seem to be the only ones it could take."""
+        """Leave out every ACK-E if a leader's history is not known: its choice would seem to ignore its own history."""
         epochs = sorted(epoch for server in self.servers.values() for epoch in server.silent_epochs)
         if not epochs:
             return

@@ -1,12 +1,12 @@
-"""One server as it is observed: what it must have had in its memory and on its disk, and so what its words mean.
+"""One server as it is observed: its history in memory and on disk, and the events that follow from what it did.
 
-ZooKeeper says in its log what it broadcasts and delivers, but not what it delivers of an *initial history*: that it
-just has, when it is established as leader or is up to date as follower. So the history of a server is followed:
+A server's log says what it broadcasts and delivers, but not what it delivers of an *initial history*: it simply has
+that when it is established as leader, or up to date as follower. So the history of each server is followed:
 
-- it starts with what was on its disk (all of the log, what was never committed too: that is accepted, not delivered);
-- at each election the server says how far its memory reaches;
-- the leader of its next iteration changes it: TRUNC cuts it, SNAP replaces it by the leader's, PROPOSAL adds to it;
-- what it proposes as leader is added.
+- it starts with what was on the disk (all of the log; what was never committed is accepted, not delivered);
+- at each election the log says how far the memory reaches;
+- the leader of the next iteration changes it (`synchronisation`): TRUNC cuts it, SNAP replaces it, PROPOSAL adds to it;
+- what the server proposes as leader is added.
 """
 
 from collections.abc import Callable, Iterable
@@ -61,7 +61,9 @@ from zabcheck.ensemble.trace.synchronisation import Synchronisation
 from zabcheck.ensemble.wire.zxids import epoch_of
 
 Emit = Callable[[Event, str], None]
-"""Takes an event, and who says so."""
+"""Takes an event and its source."""
+SnapshotOf = Callable[[int, Zxid], Chain | None]
+"""Returns the history of a server up to a zxid, None if it is not known."""
 
 
 class ObservedServer:
@@ -71,30 +73,30 @@ class ObservedServer:
     """
 
     def __init__(
-        self, server: int, names: Names, emit: Emit, note: Callable[[str], None], snapshot_of: "SnapshotOf"
+        self, server: int, names: Names, emit: Emit, note: Callable[[str], None], snapshot_of: SnapshotOf
     ) -> None:
         self.server = server
         self.incarnation = 0
         self.history = EMPTY  # in memory, and what will be
-        self.unknown = ""  # why the history is not known, if it is not
-        self.silent_epochs: list[int] = []  # that it led without an `AckEpoch` that can be told
+        self.unknown = ""  # why the history is not known; "" if it is
+        self.silent_epochs: list[int] = []  # in which it led, with an AckEpoch that is not known
         self._names = names
         self._emit_to = emit
         self._note_to = note
         self._snapshot_of = snapshot_of
-        self._shown = EMPTY  # the durable history as `Adopt` and `Accept` told it
+        self._shown = EMPTY  # the durable history, by the `Adopt` and `Accept` so far
         self._fallback = EMPTY  # the history before a synchronisation that failed
         self._inherited = EMPTY  # what came by SNAP: its transactions are inferred
         self._snapshot = Zxid(0, 0)  # the latest on its disk
         self._unsettled = False  # a synchronisation changed the disk, and may not have been completed
         self._current_epoch = 0  # f.a
-        self._promised = 0  # f.p, as far as it was told
+        self._promised = 0  # f.p, by the `Promise` so far
         self._delivered: dict[Txn, None] = {}  # in this incarnation
         self._sync: Synchronisation | None = None
         self._file = ""
         self._proposed: dict[Zxid, Txn] = {}  # what it was asked to accept
 
-    # Telling.
+    # Events and notes.
 
     def _emit(self, event: Event, source: str) -> None:
         self._emit_to(event, source)
@@ -105,10 +107,10 @@ class ObservedServer:
     def _at(self, number: int) -> str:
         return f"{self._file}:{number}"
 
-    # The incarnation of a server.
+    # Beginning and end of an incarnation.
 
     def begin(self, incarnation: Incarnation) -> None:
-        """An incarnation starts, with what is on its disk."""
+        """An incarnation starts, with what is on the disk."""
         self.incarnation = incarnation.number
         self._file = incarnation.log.file
         self._delivered = {}
@@ -143,7 +145,7 @@ class ObservedServer:
         return base
 
     def _ascending(self, disk: Disk) -> Iterable[Txn]:
-        """The log's transactions; a repeated run of zxids counts once, as when ZooKeeper reads it."""
+        """Yield the transactions of the log; a zxid that comes again is left out, as when ZooKeeper reads the log."""
         last, repeated = Zxid(0, 0), 0
         for logged in disk.log:
             txn = self._names.txn(logged)
@@ -156,7 +158,7 @@ class ObservedServer:
             self._note(f"after incarnation {disk.incarnation} its log holds {repeated} records of zxids it had before")
 
     def end(self, incarnation: Incarnation) -> None:
-        """An incarnation ended; its disk tells what it accepted without telling anybody."""
+        """An incarnation ended; its disk shows what it had accepted without an answer."""
         if incarnation.after is not None:
             self._settle(incarnation.after)
         if incarnation.ended is None or isinstance(incarnation.ended, Stopped):
@@ -195,7 +197,7 @@ class ObservedServer:
     # Moments.
 
     def see(self, what: Occurrence) -> None:
-        """Take one moment in."""
+        """Take in one moment."""
         match what:
             case LineLogged(line, iteration):
                 self._hear(line, iteration)
@@ -234,13 +236,13 @@ class ObservedServer:
                 self._up_to_date(self._sync, self._at(number))
 
     def _append(self, txn: Txn) -> None:
-        """It is added to the history; a transaction that comes again, or out of order, is not."""
+        """Add a transaction to the history, unless it comes again or out of order."""
         self._proposed[txn.zxid] = txn
         if txn.zxid > self.history.zxid:
             self.history = self.history.append(txn)
 
     def _reach(self, zxid: Zxid, source: str) -> None:
-        """An election: the server's memory reaches up to `zxid`, or that is the start of an epoch without any."""
+        """An election: the server's memory reaches up to `zxid`, unless that is the start of an epoch."""
         known = [self.history.up_to(zxid), self._fallback.up_to(zxid)]
         reached = next((chain for chain in known if chain.zxid == zxid), None)
         if reached is None:
@@ -321,7 +323,7 @@ class ObservedServer:
             self._emit(Promise(self.server, self.incarnation, epoch), source)
 
     def _ack_epoch(self, epoch: int, current_epoch: int, source: str) -> bool:
-        """Whether it could be told what history the server provides."""
+        """The server provides its history for `epoch`; whether it is known which."""
         history = self.history
         if self.unknown or (self._unsettled and history != self._shown):
             self._note(f"what history it provided for epoch {epoch} is not told: a synchronisation had not ended")
@@ -370,7 +372,7 @@ class ObservedServer:
     # As leader.
 
     def _lead(self, iteration: LoggedIteration, source: str) -> None:
-        """A quorum has told its histories: the leader's own is the initial one."""
+        """A quorum has sent ACK-E: the leader's own history is the initial one."""
         epoch = iteration.epoch
         if epoch is None:
             self._note(f"{source}: in which epoch it leads is unknown")
@@ -388,7 +390,7 @@ class ObservedServer:
     # Deliveries and answers.
 
     def _deliver_initial(self, history: Chain, source: str) -> None:
-        """Deliver what it has and did not deliver yet in this incarnation."""
+        """Deliver what is in `history` and was not delivered yet in this incarnation."""
         if self.unknown:
             return
         base = self._inherited
@@ -424,8 +426,5 @@ class ObservedServer:
 
 
 def _latest(disk: Disk) -> Zxid:
-    """The zxid of the latest snapshot; the start of all for none."""
+    """Return the zxid of the latest snapshot; ⟨0,0⟩ if there is none."""
     return Zxid.unpack(max(disk.snapshots, default=0))
-
-
-SnapshotOf = Callable[[int, Zxid], Chain | None]

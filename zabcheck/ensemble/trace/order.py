@@ -24,7 +24,7 @@ class Bound(Enum):
 
 
 class Turn(Struct, frozen=True):
-    """What comes next; `time` in microseconds. `incarnation` is None for what was done from outside."""
+    """What happens next, at `time` (microseconds). `incarnation` is None for what was done from outside."""
 
     time: int
     incarnation: Incarnation | None
@@ -32,14 +32,14 @@ class Turn(Struct, frozen=True):
 
     @property
     def server(self) -> int:
-        """Its number; 0 for what was done from outside."""
+        """The number of the server; 0 for what was done from outside."""
         return self.incarnation.server if self.incarnation is not None else 0
 
 
 def in_order(recording: SortedRecording) -> Iterator[Turn]:
-    """Everything that happened. O(turns × servers).
+    """Yield everything that happened. O(turns × servers).
 
-    If messages wait for each other in a circle, because times deceive, the one that was earliest goes first.
+    If messages wait for each other in a circle, because the times are not exact, the earliest goes first.
     """
     queues = [queue for queue in (*_of_servers(recording), *_from_outside(recording)) if queue]
     unsent: set[int | None] = {packet for queue in queues for turn in queue if (packet := _sent(turn)) is not None}
@@ -71,13 +71,13 @@ def _of_servers(recording: SortedRecording) -> Iterator[deque[Turn]]:
 
 
 def _from_outside(recording: SortedRecording) -> Iterator[deque[Turn]]:
-    """What was done to the ensemble; and, by itself as it may have to wait, what was lost."""
+    """Yield what was done to the ensemble; and, in a queue of its own as it may have to wait, what was lost."""
     for kinds in (Fault | Paused | Resumed, Lost):
         yield deque(Turn(record.time, None, record) for record in recording.records if isinstance(record, kinds))
 
 
 def _sent(turn: Turn) -> int | None:
-    """The packet that leaves with it."""
+    """Return the packet that is sent in this turn."""
     match turn.what:
         case Moment(what=PacketSent(packet)):
             return packet.packet
@@ -85,7 +85,7 @@ def _sent(turn: Turn) -> int | None:
 
 
 def _needs(turn: Turn) -> int | None:
-    """The packet that has to be sent first."""
+    """Return the packet that has to be sent before this turn."""
     match turn.what:
         case Moment(what=PacketReceived(packet)):
             return packet.packet

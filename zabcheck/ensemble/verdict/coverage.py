@@ -9,7 +9,7 @@ from zabcheck.ensemble.trace.observe import Observation
 
 
 class Coverage(Struct, frozen=True):
-    """How many transactions the log of a server holds up to the last that it delivered, and how many it delivered."""
+    """How many transactions a server's log holds, up to the last one delivered, and how many of them were delivered."""
 
     server: int
     logged: int
@@ -18,12 +18,12 @@ class Coverage(Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """From 0 to 1."""
+        """The share that was delivered, from 0 to 1."""
         return self.delivered / self.logged if self.logged else 1.0
 
 
 def coverage(recording: SortedRecording, observation: Observation) -> list[Coverage]:
-    """For each server, how much of what its transaction log held at the end it is seen to deliver in the trace.
+    """Compare, for each server, the transaction log at the end with the deliveries in the trace.
 
     What a snapshot brought counts as delivered. O(events + records of the logs).
     """

@@ -1,10 +1,10 @@
-"""What is wrong in a run beside the properties: as data, each with the server, the step of Zab, and who says so.
+"""What is wrong in a run beside the properties: as data, each with the server, the step of Zab, and the source.
 
-A fault has its own exceptions: whoever loses a connection says so at length. `EXPECTED` lists what is no finding, and
+Faults cause exceptions: a server that loses a connection logs that at length. `EXPECTED` lists what is no finding, and
 why; everything else that a server logs as an error is one.
 
-Three witnesses tell of a write, independently of each other: the servers' logs, the answers to clients, and the reads
-at the end. Where they contradict each other is a finding, whatever the properties say of it.
+A write has three independent witnesses: the servers' logs, the answers to clients, and the reads at the end. A
+contradiction between them is a finding, whatever the properties say.
 """
 
 import re
@@ -36,28 +36,28 @@ EXPECTED = (
     (r"Last transaction was partial\.", "", "a server was killed while it wrote its log"),
     (r"Unhandled scenario for peer sid: \d+ fall back to use snapshot", "", "the leader has another way"),
 )
-"""What is no finding: how the message begins, how the exception begins, and what it tells. Regular expressions."""
+"""What is no finding: how the message begins and how the exception begins (regular expressions), and why."""
 
 NEVER_EXPECTED = r"Unable to load database on disk|Unexpected exception, exiting abnormally"
-"""How a message begins with which a server ends, whatever the exception is."""
+"""How a message begins that is a finding whatever the exception is: the server ends with it."""
 
 _EXPECTED = tuple((re.compile(message), re.compile(exception)) for message, exception, _ in EXPECTED)
 _EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b.*")
 _CAUSE = "Caused by: "
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 _DIGEST_OF = re.compile(r"\b[Vv]alue:(\d+)|on txn: -?\d+,-?\d+,(\d+),")
-"""After which transaction a server says that a digest does not fit; a message may have none."""
+"""The transaction after which a digest does not fit, in a server's message; a message may have none."""
 LATE = "it was delivered when its server left its leader, and had loaded its log further already"
-"""What is told of a digest mismatch that says nothing of the server's history."""
+"""What is said of a digest mismatch that does not mean that the server's history is wrong."""
 _CREATES = (1, 15, 19, 21)
 """The types of transactions that create a node (ZooDefs.OpCode)."""
 
 
 class Finding(Struct, frozen=True):
-    """Something that is wrong. `step` is election, discovery, synchronisation or broadcast, "" where it is in none.
+    """Something that is wrong in a run. `step` is election, discovery, synchronisation or broadcast; "" if in none.
 
     `kind`: "could not start", "ended by itself", "error", "digest mismatch", "not read", "witnesses". `source` is where
-    it is said first, `count` how often: `text` is of the first.
+    it was found first, and `text` what was said there; `count` is how often it was found.
     """
 
     kind: str
@@ -70,7 +70,7 @@ class Finding(Struct, frozen=True):
 
 
 def findings(recording: SortedRecording, observation: Observation) -> list[Finding]:
-    """Everything that is wrong in a run, by server and incarnation, then where witnesses contradict each other.
+    """Find all that is wrong in a run, by server and incarnation; then the contradictions between witnesses.
 
     O(lines of the logs + events + nodes read).
     """
@@ -92,7 +92,7 @@ def findings(recording: SortedRecording, observation: Observation) -> list[Findi
 
 
 def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
-    """The errors that no fault explains, the same ones counted."""
+    """Find the errors that no fault explains; equal ones are counted."""
     found: dict[tuple[str, str, str], Finding] = {}
     step = "start"
     late = _is_late(incarnation)
@@ -115,13 +115,13 @@ def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
 
 
 def _is_late(incarnation: Incarnation) -> bool:
-    """Whether all its digest mismatches are of one transaction, which it delivered when its tree was ahead of that.
+    """Whether all digest mismatches are of one transaction, which was delivered when the tree was ahead of it.
 
     A server that leaves its leader loads its log up to the end (ZooKeeperServer.shutdown), while the thread that
-    delivers may be about to apply a transaction (CommitProcessor.shutdown does not wait for it). The tree has that one
-    by then, and those after it; it is compared with what it was right after that one. What is seen of it: the last
-    transaction that is delivered before an election, or one during it, is earlier than the zxid that the server says
-    there.
+    delivers may be about to apply a transaction (CommitProcessor.shutdown does not wait for it). The tree has that
+    transaction by then, and later ones, but is compared with the digest right after it. What the log shows of this: the
+    last transaction that is delivered before or during an election is earlier than the zxid that the server names in
+    the election.
     """
     late: dict[int, bool] = {}
     last = reach = 0
@@ -143,7 +143,7 @@ def _is_late(incarnation: Incarnation) -> bool:
 
 
 def _step(phase: str) -> str:
-    """The step of Zab of a phase that the server named."""
+    """Return the step of Zab of a phase in the server's words."""
     for word, step in (("broadcast", "broadcast"), ("synchronization", "synchronisation"), ("discovery", "discovery")):
         if word in phase:
             return step
@@ -151,7 +151,7 @@ def _step(phase: str) -> str:
 
 
 def is_expected(failure: Failure) -> bool:
-    """Whether faults and the end of a server explain it."""
+    """Whether faults, or the end of a server, explain an error."""
     if re.match(NEVER_EXPECTED, failure.message):
         return False
     exception = _exception(failure)
@@ -163,7 +163,7 @@ def is_expected(failure: Failure) -> bool:
 
 
 def _exception(failure: Failure) -> str:
-    """The first line of the stack trace that names an exception; "" if there is none."""
+    """Return the first line of the stack trace that names an exception; "" if there is none."""
     return next((found[0] for frame in failure.frames if (found := _EXCEPTION.match(frame))), "")
 
 
@@ -176,7 +176,7 @@ def _text(failure: Failure) -> str:
 
 
 def _of_end(incarnation: Incarnation) -> Iterator[Finding]:
-    """A server that ended by itself, and why."""
+    """Find whether the server ended by itself, and why."""
     if not isinstance(incarnation.ended, Exited):
         return
     failures = [line for line in incarnation.log.lines if isinstance(line, Failure) and not is_expected(line)]
@@ -200,13 +200,13 @@ def _witnesses(recording: SortedRecording, observation: Observation) -> Iterator
 
 
 def _created(recording: SortedRecording) -> dict[Txn, str]:
-    """The nodes of clients, by the transaction that created each; what nobody asked for is left out."""
+    """Return the nodes that clients asked for, by the transaction that created each."""
     asked = {record.path for record in recording.records if isinstance(record, Asked)}
     return {txn: path for txn, path in recording.names.created(_CREATES).items() if path in asked}
 
 
 def _answers(recording: SortedRecording, observation: Observation) -> Iterator[Finding]:
-    """What clients were told, against the logs and the reads; the same contradiction at one server is one finding."""
+    """Compare the answers to clients with logs and reads; equal contradictions at one server are one finding."""
     paths = {(record.client, record.number): record.path for record in recording.records if isinstance(record, Asked)}
     delivered = {event.txn for event in observation.events if isinstance(event, Deliver)}
     read = [event for event in observation.events if isinstance(event, FinalRead)]
@@ -240,7 +240,7 @@ def _answers(recording: SortedRecording, observation: Observation) -> Iterator[F
 
 
 def _reads(observation: Observation, created: dict[Txn, str]) -> Iterator[Finding]:
-    """What each read holds, against what its server says it delivered before."""
+    """Compare what each server had at the end with what its log says it delivered before."""
     delivered: dict[int, dict[Txn, None]] = {}
     restored: dict[int, bool] = {}
     incarnations: dict[int, int] = {}
@@ -268,6 +268,6 @@ def _reads(observation: Observation, created: dict[Txn, str]) -> Iterator[Findin
 
 
 def _some(txns: list[Txn], created: dict[Txn, str]) -> str:
-    """The first of them, and how many more there are."""
+    """Name the first transaction, and how many more there are."""
     first = f"{created.get(txns[0], 'a node')} ({txns[0].zxid})"
     return first if len(txns) == 1 else f"{first} and {len(txns) - 1} more"

@@ -1,4 +1,4 @@
-"""What is said of one run, from its recording: the properties, what else is wrong, the steps, and what is known."""
+"""One run, judged from its recording: the properties, what else is wrong, the packets, and known issues."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,16 +20,16 @@ from zabcheck.ensemble.verdict.known_issues import IssueMatch, recognise
 from zabcheck.ensemble.verdict.signatures import Forgot
 
 SEVEREST = ("durability", "final agreement")
-"""The properties whose violation loses data; of several violations one of these is told first."""
+"""The properties whose violation loses data; of several violations these are reported first."""
 SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
-"""The kinds of findings that count as wrong; the others are told, but may be what a fault leads to."""
+"""The kinds of findings that count as wrong. The others are reported, but a fault may explain them."""
 
 
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 
 class Counts(NamedTuple):
-    """How many writes clients asked for, how many were acknowledged, and in how many epochs somebody led."""
+    """How many writes clients asked for, how many were acknowledged, and how many epochs had a leader."""
 
     asked: int
     acknowledged: int
@@ -50,7 +50,7 @@ class Judged(NamedTuple):
     coverage: list[Coverage]
     counts: Counts
     unsure: tuple[str, ...] = ()
-    """What would be violated if the trace had no holes, a sentence each."""
+    """Violations that are not believed because the trace has holes, a sentence each."""
 
     @property
     def violated(self) -> list[str]:
@@ -66,13 +66,13 @@ class Judged(NamedTuple):
 
     @property
     def noticed(self) -> list[str]:
-        """What is told besides, by name: exceptions in logs, and rules that packets do not keep."""
+        """What is reported besides, by name: exceptions in logs, and rules that packets do not keep."""
         errors = [_NUMBERS.sub("…", each.text.partition("\n")[0]) for each in self.findings if not _counts(each)]
         return list(dict.fromkeys([*self.unsure, *errors, *(each.name for each in self.steps.divergences)]))
 
 
 def _counts(finding: Finding) -> bool:
-    """Whether it counts as wrong. That a fresh server does not start is no fault of Zab: its disk was empty."""
+    """Whether a finding counts as wrong. That a fresh server does not start is no fault of Zab: its disk was empty."""
     return finding.kind in SERIOUS and (finding.kind, finding.incarnation) != ("could not start", 0)
 
 
@@ -104,16 +104,16 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
 
 
 def counts_of(records: Sequence[AnyRecord]) -> Counts:
-    """What a recording says of its clients and epochs."""
+    """Count the writes and the epochs of a recording."""
     epochs = {each.zxid >> 32: None for each in records if isinstance(each, Sent) and each.kind == "NEWLEADER"}
     asked, acknowledged = (sum(isinstance(each, kind) for each in records) for kind in (Asked, Acknowledged))
     return Counts(asked, acknowledged, len(epochs))
 
 
 def believed(verdicts: Sequence[Verdict], holes: Sequence[str]) -> tuple[list[Verdict], tuple[str, ...]]:
-    """The verdicts on a trace with these holes, and what would be violated without them.
+    """Return the verdicts on a trace with these holes, and the violations that are not believed because of them.
 
-    What is missing in the middle of a trace can make a violation of what is sound, so none is believed then.
+    What is missing in the middle of a trace can make a sound run look like a violation, so none is believed then.
     """
     if not holes:
         return [*verdicts], ()
@@ -129,7 +129,7 @@ def believed(verdicts: Sequence[Verdict], holes: Sequence[str]) -> tuple[list[Ve
 
 
 def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Forgot]:
-    """Who told of less than it had, if that breaks invariant 4. O(events)."""
+    """Find who sent an ACK-E with less than it had, if that breaks invariant 4. O(events)."""
     for verdict in verdicts:
         witness = verdict.violation.witness[0] if verdict.violation is not None else None
         if verdict.property != "invariant 4" or not isinstance(witness, AckEpoch):

@@ -1,10 +1,10 @@
-"""Known bugs of ZooKeeper, by what they look like from outside: "this looks like ZOOKEEPER-4394", with the evidence.
+"""Known bugs of ZooKeeper, and the versions that have them: "this looks like ZOOKEEPER-4394", with the evidence.
 
-A signature is no proof: another bug may look the same. It is asked only for versions that have the bug, as read in
-ZooKeeper's sources at its release tags. An entry's `affected` are those versions: from the first, up to the one that is
-cured (None: there is none up to 3.9.5). One bug is here of which no issue is known: its key is `NO_NUMBER`.
+A signature (`signatures`) is no proof, and is used only for versions that have the bug, as read in ZooKeeper's sources
+at its release tags. An entry's `affected` has those versions: from the first one, up to the one in which the bug is
+fixed (None: in none up to 3.9.5). Of one bug in the list no issue is known: its key is `NO_NUMBER`.
 
-Not here, although they concern Zab: those that were cured before 3.6, the oldest version that can be run
+Not in the list, although they concern Zab: bugs that were fixed before 3.6, the oldest version that can be run
 (ZOOKEEPER-335, 790, 962, 1154, 1282, 1319, 2845, 3104), and ZOOKEEPER-3023, of which nothing is seen outside.
 """
 
@@ -19,7 +19,7 @@ from zabcheck.ensemble.verdict.findings import Finding
 from zabcheck.ensemble.verdict.signatures import Evidence, Forgot, Signature
 
 NO_NUMBER = "no issue known"
-"""The key of a bug that was found here, and of which ZooKeeper's issues, as far as they were searched, say nothing."""
+"""The key of a bug that was found with zabcheck, and in none of ZooKeeper's issues, as far as they were searched."""
 
 Version = tuple[int, ...]
 """3.8.0 is (3, 8, 0)."""
@@ -34,7 +34,7 @@ class KnownIssue(Struct, frozen=True):
     signature: Signature
 
     def affects(self, version: str) -> bool:
-        """Whether that version has it."""
+        """Whether this version has the bug."""
         asked = parsed(version)
         return any(
             parsed(first) <= asked and (cured is None or asked < parsed(cured)) for first, cured in self.affected
@@ -48,12 +48,12 @@ class IssueMatch(Struct, frozen=True):
     why: str
 
     def sentence(self) -> str:
-        """For a reader."""
+        """Say it to a reader."""
         return f"this looks like {self.issue.key} ({self.issue.title}): {self.why}"
 
 
 def parsed(version: str) -> Version:
-    """The numbers that a version begins with: "3.5.3-beta" is (3, 5, 3). ValueError if there are none."""
+    """Return the numbers that a version begins with: "3.5.3-beta" is (3, 5, 3). ValueError if there are none."""
     numbers = re.match(r"\d+(\.\d+)*", version)
     if numbers is None:
         raise ValueError(f"expected a version such as 3.8.0, found {version!r}")
@@ -67,7 +67,7 @@ def recognise(
     forgot: Sequence[Forgot] = (),
     notes: Sequence[str] = (),
 ) -> list[IssueMatch]:
-    """The known issues that a run of this version looks like, in the order of the list. O(issues times evidence)."""
+    """Find the known issues that a run of this version looks like, in the order of `ISSUES`. O(issues × evidence)."""
     evidence = Evidence(divergences, findings, forgot, notes)
     asked = ((issue, issue.signature(evidence)) for issue in ISSUES if issue.affects(version))
     return [IssueMatch(issue, why) for issue, why in asked if why is not None]

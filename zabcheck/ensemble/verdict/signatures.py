@@ -12,7 +12,7 @@ from zabcheck.ensemble.verdict.findings import LATE, Finding
 
 
 class Forgot(NamedTuple):
-    """A server told of a history up to `told` when it had one up to `had` (invariant 4 of the paper is violated).
+    """A server named a history up to `told` in an ACK-E when it had one up to `had` (invariant 4 is violated).
 
     `restarted`: it was started again in between.
     """
@@ -24,7 +24,7 @@ class Forgot(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What is known of a run. `notes` are those of its observation."""
+    """What a signature can look at. `notes` are those of the run's observation."""
 
     divergences: Sequence[Divergence]
     findings: Sequence[Finding]
@@ -33,14 +33,14 @@ class Evidence(NamedTuple):
 
 
 Signature = Callable[[Evidence], str | None]
-"""Why a run looks like this issue, in a sentence; None if it does not."""
+"""Returns why a run looks like an issue, in a sentence; None if it does not."""
 
 
 # What signatures are made of.
 
 
 _FORGETS = ("ack_e_keeps_the_history", "newleader_keeps_what_the_leader_acknowledged")
-"""The rules against forgetting what was acknowledged: of a follower, seen in what it tells, and of a leader."""
+"""The rules against forgetting what was acknowledged: of a follower, seen in ACKEPOCH, and of a leader."""
 
 
 def _diverges(evidence: Evidence, *names: str) -> Iterator[Divergence]:
@@ -52,7 +52,7 @@ def _first(reasons: Iterable[str]) -> str | None:
 
 
 def _said(evidence: Evidence, *parts: str) -> str | None:
-    """Whether a server said something with all of these in it."""
+    """Whether a server logged an error with all of these in it."""
     return _first(
         f"server {each.server} says {parts[0]!r}" + (f" in {parts[1]}" if len(parts) > 1 else "")
         for each in evidence.findings
@@ -61,7 +61,7 @@ def _said(evidence: Evidence, *parts: str) -> str | None:
 
 
 def _forgot(evidence: Evidence, said: str, *syncs: str) -> str | None:
-    """Whether a server that was started again has not what it had told of."""
+    """Whether a server that was started again lacks what it had claimed to have."""
     return _first(
         f"server {each.server} was started again without what its {said} (packet {each.contradicts.packet}) told of"
         + (f", behind {each.contradicts.sync}" if each.contradicts.sync else "")
@@ -87,12 +87,12 @@ def stops_at_an_empty_log(evidence: Evidence) -> str | None:
 
 
 def forgot_a_snapshot_in_memory(evidence: Evidence) -> str | None:
-    """It told of a history that it had taken over by a SNAP which it never acknowledged."""
+    """The server named a history in ACKEPOCH that came by a SNAP which it never acknowledged."""
     return _forgot(evidence, "ACKEPOCH", "SNAP")
 
 
 def forgot_the_diff(evidence: Evidence) -> str | None:
-    """It acknowledged NEWLEADER behind a DIFF, and its log lacks some of that."""
+    """The server acknowledged NEWLEADER after a DIFF, and its log lacks some of that."""
     return _forgot(evidence, "ACK of NEWLEADER", "DIFF")
 
 
