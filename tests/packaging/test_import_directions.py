@@ -114,6 +114,13 @@ def test_a_real_ensemble_needs_the_properties_and_a_java() -> None:
     assert {name for name in ours if not is_in(name, *allowed)} == set()
 
 
+def test_disks_are_read_without_an_ensemble() -> None:
+    allowed = ("invariants", "zabcheck.ensemble.disk", "zabcheck.ensemble.wire")
+    modules = [module for module in MODULES if is_in(module, *allowed[1:])]
+    ours = {name for module in modules for name in imports(module) if is_in(name, "zabcheck", "invariants")}
+    assert {name for name in ours if not is_in(name, *allowed)} == set()
+
+
 SHOWS = (
     "zabcheck.text",
     "zabcheck.counterexample",

@@ -148,9 +148,9 @@ class LeaderSide:
             case "LEADERINFO" if self.newepoch is None:
                 self.newepoch = epoch_of(packet.zxid)
             case "DIFF" | "TRUNC" | "SNAP":
-                told = self._follower.ack_e
+                ack_e = self._follower.ack_e
                 self.sync = packet
-                self.last = told.zxid if packet.kind == "DIFF" and told is not None else packet.zxid
+                self.last = ack_e.zxid if packet.kind == "DIFF" and ack_e is not None else packet.zxid
             case "NEWLEADER":
                 self.newleader = True
             case "UPTODATE":

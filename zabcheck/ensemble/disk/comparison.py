@@ -1,9 +1,9 @@
 """The histories of several servers side by side: where they agree, and where they do not.
 
-A zxid stands for one transaction, whoever has it (DSN 2011, III): two are always wrong. That a server ends earlier
-than others is not: it may be behind, or down. A server may also have more at its end than the others, which went on
-in a later epoch without it: nothing of that was acknowledged by a quorum, and it is to drop it when it comes back. Once
-it has taken part in that epoch itself (`currentEpoch`), or has transactions of it, it is wrong.
+A zxid stands for one transaction on all servers (DSN 2011, III): two are always wrong. That a server's history ends
+earlier than others is not: the server may be behind, or down. A server may also have more at its end than the others,
+which went on in a later epoch without it: no quorum has acknowledged that, and the server has to drop it when it comes
+back. It is wrong once the server has taken part in that epoch itself (`currentEpoch`), or has transactions of it.
 """
 
 from bisect import bisect_left

@@ -156,7 +156,7 @@ class _Reading:
     def _has_end(self, offset: int) -> bool:
         """Whether the file was written to its end, though a field that begins at `offset` says that it is longer."""
         if self._path.suffix == ".gz":
-            return True  # else gzip would have told
+            return True  # otherwise gzip would have raised
         size = self._file.seek(0, 2)
         self._file.seek(max(0, size - len(_END)))
         return offset < size and self._file.read() == _END

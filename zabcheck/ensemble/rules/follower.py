@@ -78,9 +78,9 @@ def ack_e_keeps_the_epoch(at: JudgedConnection, packet: Sent) -> Wrong | None:
 def ack_e_keeps_the_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.1.2, ACKEPOCH: h_f holds what was acknowledged in steps f.2.1 and f.3.2, or said here before.
 
-    Exempt is what a leader told it to give up, with a TRUNC or SNAP that was passed on, and a server whose disk was
-    wiped. What a leader shows by a COMMIT that needed its own vote counts as acknowledged, as its log has to be durable
-    for that. The last zxid can only go back where the history is cut, so it is compared by itself, without f.a.
+    Exempt is what a leader had it give up, by a TRUNC or SNAP that was passed on, and a server whose disk was wiped.
+    What a leader shows by a COMMIT that needed its own vote counts as acknowledged, as its log has to be durable for
+    that. The last zxid can only go back where the history is cut, so it is compared by itself, without f.a.
     """
     claim = at.acknowledged
     if packet.zxid < claim.zxid:
@@ -210,7 +210,7 @@ def sent(at: JudgedConnection, packet: Sent) -> None:
 
 
 def _promises(at: JudgedConnection, packet: Sent) -> None:
-    """Note that f.p is e' now, and that the history of which ACKEPOCH tells has to be kept: a leader chooses by it."""
+    """Note that f.p is e' now, and that the history named in ACKEPOCH has to be kept: a leader chooses by it."""
     ack_e = EpochAck.of(packet)
     if at.leader.newepoch is not None:
         at.follower_server.promised = max(at.follower_server.promised, at.leader.newepoch)

@@ -46,15 +46,15 @@ def newepoch_is_later(at: JudgedConnection, packet: Sent) -> Wrong | None:
         return None
     if epoch <= at.leader_promised:
         return Wrong(f"an epoch later than {at.leader_promised}, which it promised itself", f"epoch {epoch}")
-    told = {
+    promises = {
         each.follower_server.number: each.follower.cepoch
         for each in at.leader_server.asking
         if (each.follower.cepoch or 0) < epoch
     }
-    if len(told) + 1 < at.quorum:
+    if len(promises) + 1 < at.quorum:
         return Wrong(
             f"the promises of {followers(at.quorum - 1)}, all before epoch {epoch}",
-            f"{len(told)} of them" if told else "none",
+            f"{len(promises)} of them" if promises else "none",
         )
     return None
 
@@ -141,7 +141,7 @@ def newleader_is_complete(at: JudgedConnection, packet: Sent) -> Wrong | None:
 
 @rule("l.1.2", "the initial history is the best of a quorum")
 def newleader_has_the_best_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Step l.1.2, NEWLEADER: with the leader, a quorum has told no (f.a, zxid) that is later than what it proposes.
+    """Step l.1.2, NEWLEADER: with the leader, a quorum has named no (f.a, zxid) that is later than the proposed.
 
     ZooKeeper's leader takes its own history, and refuses a follower that is ahead of it. Its own f.a is not on the
     wire: a follower counts as ahead only if its f.a is at least what the leader's could be at most.
@@ -150,27 +150,27 @@ def newleader_has_the_best_history(at: JudgedConnection, packet: Sent) -> Wrong 
     if leadership is None or leadership.adopted_at_most is None:
         return None
     last = max(at.leader.last, at.leader.sync.zxid if at.leader.sync is not None else 0)
-    ahead = {number: told for number, told in leadership.ack_e.items() if _is_ahead(told, leadership, last)}
+    ahead = {number: ack_e for number, ack_e in leadership.ack_e.items() if _is_ahead(ack_e, leadership, last)}
     if not ahead or leadership.is_quorum(len(leadership.ack_e) - len(ahead)):
         return None
-    number, told = next(iter(ahead.items()))
+    number, ack_e = next(iter(ahead.items()))
     return Wrong(
-        f"a history up to {shown(told.zxid)}, which server {number} told with f.a = {told.current_epoch}",
+        f"a history up to {shown(ack_e.zxid)}, which server {number} told with f.a = {ack_e.current_epoch}",
         f"one up to {shown(last)}",
     )
 
 
-def _is_ahead(told: EpochAck, leadership: Leadership, last: int) -> bool:
+def _is_ahead(ack_e: EpochAck, leadership: Leadership, last: int) -> bool:
     assert leadership.adopted_at_most is not None
-    return is_txn(told.zxid) and told.zxid > last and told.current_epoch >= leadership.adopted_at_most
+    return is_txn(ack_e.zxid) and ack_e.zxid > last and ack_e.current_epoch >= leadership.adopted_at_most
 
 
 @rule("l.1.2", "a leader proposes what it acknowledged itself")
 def newleader_keeps_what_the_leader_acknowledged(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps f.2.1 and f.3.2, seen at NEWLEADER: the leader was a follower before, and must not forget what it promised.
 
-    It tells nobody of its own history: how far that goes is seen in what it brings others. Exempt is what it was told
-    to give up, with a TRUNC or SNAP, and what was on a disk that was wiped.
+    How far a leader's own history goes is not on the wire; it shows in what the leader brings others. Exempt is what it
+    had to give up by a TRUNC or SNAP, and what was on a disk that was wiped.
     """
     leadership = at.leadership
     if leadership is None:

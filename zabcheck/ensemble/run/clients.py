@@ -1,6 +1,6 @@
 """The clients that write while the ensemble is broken, one for each server, and the answers that they get.
 
-A write is the creation of a node of its own, which nobody ever changes or deletes: so an acknowledged write can be
+A write is the creation of a node of its own, which is never changed or deleted: so an acknowledged write can be
 looked for on every server at the end, and be named by its path.
 """
 
@@ -106,7 +106,7 @@ class Client:
 
 
 def _close(kazoo: KazooClient) -> None:
-    # It tells the server goodbye first; that fails if the server is gone, and closing does not depend on it.
+    # It says goodbye to the server first; that fails if the server is gone, and closing does not depend on it.
     with suppress(OSError, KazooException):
         kazoo.stop()
     with suppress(OSError, KazooException):

@@ -2,7 +2,7 @@
 
 What a quorum has agreed on is in danger when the next quorum shares only one server with it, and that server, or the
 one that it has just brought up to date, fails in the middle of the synchronisation. So a schedule is a series of
-*stages*: in each some quorum is up, mostly as small as possible and not the one before; whoever joins is
+*stages*: in each some quorum is up, mostly as small as possible and not the one before; a server that joins is
 synchronised, while traps wait for a packet of that synchronisation, and while writes are outstanding.
 """
 

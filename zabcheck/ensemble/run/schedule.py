@@ -4,10 +4,10 @@ A real ensemble has its own clocks and threads, so a schedule decides less than 
 after which packet, but not what the servers do in between. A replay is best effort; how often it shows the same is
 counted.
 
-A server is named by a *role*, so that a schedule means the same in every run, whoever is elected: "A" is the first
-leader of the run, "B", "C", … are the others, those with higher numbers first; "leader" is whoever leads when the
-choice comes. A choice that does not apply when it comes (a server to kill that is down, say) is passed over, so that
-every sub-sequence of a schedule is a schedule.
+A server is named by a *role*, so that a schedule means the same in every run, whichever server is elected: "A" is the
+first leader of the run, "B", "C", … are the others, those with higher numbers first; "leader" is the server that leads
+when the choice comes. A choice that does not apply when it comes (a server to kill that is down, say) is passed over,
+so that every sub-sequence of a schedule is a schedule.
 """
 
 from typing import Annotated, Any, Literal
@@ -254,7 +254,7 @@ def is_for_an_ensemble(data: bytes) -> bool:
     """Whether a saved schedule is meant for a real ensemble, rather than for the simulator."""
     try:
         return bool(msgspec.json.decode(data, type=_Head).protocol == "zookeeper")
-    except (msgspec.DecodeError, RecursionError):  # whoever reads it as one of the simulator says what is wrong
+    except (msgspec.DecodeError, RecursionError):  # the simulator, which reads it then, says what is wrong
         return False
 
 

@@ -33,7 +33,7 @@ class Incarnation(Struct, eq=False):
     """Incarnation number `number` of a server.
 
     `before` and `after` are what was on its disk. `last`: no other incarnation follows. `wiped`: the data directory was
-    emptied before it started. `moments` is what it did and was told, in order.
+    emptied before it started. `moments` is what it did and received, in order.
     """
 
     server: int

@@ -2,7 +2,7 @@
 
 The order of one server is all that the properties need. It is put together from three sources, each with an order of
 its own: the server's log, the packets that it sent, and the packets that it received. Between them time decides, and
-what is known of causes: the times of a log are cut to milliseconds, so a line that tells of a packet is moved behind
+what is known of causes: the times of a log are cut to milliseconds, so a line that reports a packet is moved behind
 the packet, and an answer behind the line. Nothing is moved against the order of its source.
 """
 
@@ -33,7 +33,7 @@ LEADING_SYNCHRONIZATION = "leading - synchronization"
 
 
 class LoggedIteration(Struct, eq=False):
-    """What a server does between two elections, as its log tells: it looks for a leader, follows one, or leads.
+    """What a server does between two elections, by its log: it looks for a leader, follows one, or leads.
 
     `epoch` is the one in which the server leads, None if that is not known. `connection` is that of a follower to its
     leader. `persisted`, `forced`: the log has such a line. `first_delivery` is the packed zxid of the first transaction

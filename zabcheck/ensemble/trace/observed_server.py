@@ -133,7 +133,7 @@ class ObservedServer:
         self._fallback = self.history
 
     def _from_disk(self, disk: Disk) -> Chain:
-        """Occurrence a server has that starts with this disk: its last snapshot, and what its log has after it."""
+        """Return the history of a server that starts with this disk: the last snapshot, and the log after it."""
         up_to = _latest(disk)
         logged = Chain.of(self._ascending(disk))
         known = max((self.history, self._shown), key=lambda chain: chain.up_to(up_to).zxid).up_to(up_to)
@@ -182,7 +182,7 @@ class ObservedServer:
             self._accept_up_to(durable, source)
 
     def _accept_up_to(self, durable: Chain, source: str) -> None:
-        """Occurrence is durable and was not told of yet was accepted without an answer that anybody saw."""
+        """Accept what is durable and has no event yet: there was no answer to it."""
         if not durable.starts_with(self._shown):
             return
         for txn in durable.after(self._shown.length):
@@ -328,8 +328,8 @@ class ObservedServer:
         if self.unknown or (self._unsettled and history != self._shown):
             self._note(f"what history it provided for epoch {epoch} is not told: a synchronisation had not ended")
             return False
-        told = history.zxid, history.length, history.hash
-        self._emit(AckEpoch(self.server, self.incarnation, epoch, current_epoch, *told), source)
+        end = history.zxid, history.length, history.hash
+        self._emit(AckEpoch(self.server, self.incarnation, epoch, current_epoch, *end), source)
         return True
 
     def _acknowledge_proposal(self, zxid: Zxid, source: str) -> None:
@@ -351,9 +351,9 @@ class ObservedServer:
         self._current_epoch = epoch
         self._shown = history
         self._unsettled = False
-        told = history.zxid, history.length, history.hash
+        end = history.zxid, history.length, history.hash
         if not self.unknown:
-            self._emit(Adopt(self.server, self.incarnation, epoch, *told), source)
+            self._emit(Adopt(self.server, self.incarnation, epoch, *end), source)
 
     def _up_to_date(self, sync: Synchronisation, source: str) -> None:
         epoch = sync.packets.epoch
