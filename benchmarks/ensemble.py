@@ -18,8 +18,8 @@ from time import monotonic, process_time
 from typing import NamedTuple, TypeVar
 
 from invariants import check
-from zabcheck.ensemble.recording import Recorder
-from zabcheck.ensemble.records import Acknowledged, Record, Unanswered
+from zabcheck.ensemble.recording.folder import Recorder
+from zabcheck.ensemble.recording.records import Acknowledged, Record, Unanswered
 from zabcheck.ensemble.rules.packets import judge_recording
 from zabcheck.ensemble.run import schedule as schedules
 from zabcheck.ensemble.run.class_archive import class_archive

@@ -1,7 +1,7 @@
 """Whether runs keep the steps of Zab."""
 
 from tests.ensemble.notation import records
-from zabcheck.ensemble.records import Sent
+from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.rules.packets import Divergence, judge
 
 

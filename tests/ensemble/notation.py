@@ -9,7 +9,18 @@ closed 2>1               the newest connection of 2 to 1 is closed
 start 2, wipe 2          server 2 is started, its disk is wiped
 """
 
-from zabcheck.ensemble.records import AnyRecord, Closed, Ended, Lost, Opened, Passed, Run, Sent, Started, Wiped
+from zabcheck.ensemble.recording.records import (
+    AnyRecord,
+    Closed,
+    Ended,
+    Lost,
+    Opened,
+    Passed,
+    Run,
+    Sent,
+    Started,
+    Wiped,
+)
 
 OPENING = ("FOLLOWERINFO", "OBSERVERINFO")
 

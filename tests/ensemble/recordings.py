@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from zabcheck.ensemble.recording import Recorder, log_file
-from zabcheck.ensemble.records import (
+from zabcheck.ensemble.recording.folder import Recorder, log_file
+from zabcheck.ensemble.recording.records import (
     Acknowledged,
     Asked,
     Disk,

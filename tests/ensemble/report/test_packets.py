@@ -1,7 +1,7 @@
 """How packets that diverge are shown: the rule, how their connection began, and what each packet is in Zab."""
 
 from tests.ensemble.notation import BROADCAST, SYNCHRONIZATION, packed, records
-from zabcheck.ensemble.records import Sent
+from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.report.packets import PacketLine, explain, in_zab, render_divergence, render_packets
 from zabcheck.ensemble.rules.knowledge import SHOWN
 from zabcheck.ensemble.rules.packets import judge

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.ensemble.notation import BROADCAST, DISCOVERY, SYNCHRONIZATION, records
-from zabcheck.ensemble.recording import Recorder
-from zabcheck.ensemble.records import AnyRecord, Passed, Sent, Undecoded
+from zabcheck.ensemble.recording.folder import Recorder
+from zabcheck.ensemble.recording.records import AnyRecord, Passed, Sent, Undecoded
 from zabcheck.ensemble.report.packets import explain
 from zabcheck.ensemble.rules.packets import judge, judge_recording
 

@@ -14,8 +14,8 @@ import pytest
 
 from tests.ensemble import fake_zookeeper, real
 from tests.ensemble.processes import groups_of, is_free, ports_of
-from zabcheck.ensemble.recording import read
-from zabcheck.ensemble.records import (
+from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.records import (
     Acknowledged,
     Chose,
     Ended,

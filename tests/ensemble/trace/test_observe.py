@@ -31,8 +31,8 @@ from invariants import (
 from invariants.events import End, Header, Local
 from invariants.trace import loads
 from tests.ensemble.recordings import Recording, create, zxid
-from zabcheck.ensemble.recording import RecordingError
-from zabcheck.ensemble.records import Undecoded, Wiped
+from zabcheck.ensemble.recording.folder import RecordingError
+from zabcheck.ensemble.recording.records import Undecoded, Wiped
 from zabcheck.ensemble.trace.incarnations import read_sorted
 from zabcheck.ensemble.trace.observe import Observation, observe, write_trace
 from zabcheck.ensemble.verdict.coverage import coverage

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from zabcheck.ensemble.records import AnyRecord, Fault, Lost, Run, Sent, Started, Stopped
+from zabcheck.ensemble.recording.records import AnyRecord, Fault, Lost, Run, Sent, Started, Stopped
 from zabcheck.ensemble.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.ensemble.trace.moments import Moment, PacketReceived, PacketSent
 from zabcheck.ensemble.trace.order import Bound, Turn, in_order

@@ -6,7 +6,7 @@ import pytest
 
 from tests.ensemble.recordings import Recording, create, zxid
 from tests.ensemble.trace.test_observe import HEALTHY, A, B, C, healthy, txn
-from zabcheck.ensemble.records import NotRead
+from zabcheck.ensemble.recording.records import NotRead
 from zabcheck.ensemble.trace.incarnations import read_sorted
 from zabcheck.ensemble.trace.observe import observe
 from zabcheck.ensemble.trace.server_log import Failure

@@ -32,7 +32,7 @@ from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.saving import TOLD, write
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
-from zabcheck.ensemble.recording import RecordingError
+from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.ensemble.report import runs as reports
 from zabcheck.ensemble.report.packets import render_divergence
 from zabcheck.ensemble.report.runs import EnsembleSummary

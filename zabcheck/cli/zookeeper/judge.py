@@ -11,7 +11,7 @@ from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.zookeeper.command import save_report, story_of, zookeeper
 from zabcheck.counterexample.forms import terminal
-from zabcheck.ensemble.recording import RecordingError
+from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.ensemble.report import runs as reports
 from zabcheck.ensemble.report.packets import render_packets
 from zabcheck.ensemble.report.runs import EnsembleSummary

@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from zabcheck.ensemble.iteration import NOT_AGAIN
-from zabcheck.ensemble.records import Sent
+from zabcheck.ensemble.recording.iteration import NOT_AGAIN
+from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.rules.knowledge import RECEIVED
 from zabcheck.ensemble.rules.packets import Divergence, Judgement
 from zabcheck.ensemble.wire.zxids import epoch_of, is_txn, shown

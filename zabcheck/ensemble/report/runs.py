@@ -11,8 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from zabcheck.ensemble.recording import read
-from zabcheck.ensemble.records import Cast, Chose, Exited, Killed, NotRead, Read, Timed
+from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.records import Cast, Chose, Exited, Killed, NotRead, Read, Timed
 from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.search.report.summary import STYLES
 from zabcheck.text.words import counted

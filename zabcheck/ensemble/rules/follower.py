@@ -10,8 +10,8 @@ Read in Learner.registerWithLeader and syncWithLeader, Follower.processPacket an
 3.6.3, 3.8.0, 3.9.3 and 3.9.5. Steps f.3.1 and f.3.3 send nothing.
 """
 
-from zabcheck.ensemble.iteration import NOT_AGAIN, EpochAck
-from zabcheck.ensemble.records import Sent
+from zabcheck.ensemble.recording.iteration import NOT_AGAIN, EpochAck
+from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.rules.knowledge import Claim, JudgedConnection
 from zabcheck.ensemble.rules.rule import Rule, Wrong, rule
 from zabcheck.ensemble.wire.zxids import epoch_of, is_txn, shown

@@ -11,8 +11,8 @@ moment that the other one is opened: a server talks to one leader at a time.
 from collections import deque
 from typing import NamedTuple
 
-from zabcheck.ensemble.iteration import EpochAck, FollowerSide, LeaderSide
-from zabcheck.ensemble.records import Sent
+from zabcheck.ensemble.recording.iteration import EpochAck, FollowerSide, LeaderSide
+from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.wire.zxids import is_txn
 
 SHOWN = 10

@@ -13,8 +13,8 @@ Leader.startForwarding, nothing can come between what is committed, what is outs
 the proposals on a connection have no gap, and each COMMIT there is for the oldest proposal that is not committed yet.
 """
 
-from zabcheck.ensemble.iteration import NOT_AGAIN, EpochAck
-from zabcheck.ensemble.records import Sent
+from zabcheck.ensemble.recording.iteration import NOT_AGAIN, EpochAck
+from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.rules.knowledge import JudgedConnection, Leadership, PrecedingTxn
 from zabcheck.ensemble.rules.rule import Rule, Wrong, followers, rule
 from zabcheck.ensemble.wire.zxids import epoch_of, follows, is_first, is_txn, shown

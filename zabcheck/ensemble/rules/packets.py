@@ -14,8 +14,19 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from zabcheck.ensemble.recording import read
-from zabcheck.ensemble.records import AnyRecord, Closed, Lost, Opened, Passed, Run, Sent, Started, Undecoded, Wiped
+from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.records import (
+    AnyRecord,
+    Closed,
+    Lost,
+    Opened,
+    Passed,
+    Run,
+    Sent,
+    Started,
+    Undecoded,
+    Wiped,
+)
 from zabcheck.ensemble.rules import follower as follower_rules
 from zabcheck.ensemble.rules import leader as leader_rules
 from zabcheck.ensemble.rules.knowledge import (

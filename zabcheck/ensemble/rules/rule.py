@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from zabcheck.ensemble.records import Sent
+from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.rules.knowledge import Claim, JudgedConnection
 
 

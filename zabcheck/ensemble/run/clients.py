@@ -17,8 +17,8 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.interfaces import IAsyncResult
 from kazoo.retry import KazooRetry
 
-from zabcheck.ensemble.recording import now
-from zabcheck.ensemble.records import Acknowledged, Asked, NotRead, Read, Record, Session, Unanswered
+from zabcheck.ensemble.recording.folder import now
+from zabcheck.ensemble.recording.records import Acknowledged, Asked, NotRead, Read, Record, Session, Unanswered
 
 WINDOW = 100
 """How many writes of one client may wait for an answer. (kazoo would block the caller at some 280.)"""

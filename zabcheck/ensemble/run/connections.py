@@ -7,8 +7,8 @@ from contextlib import suppress
 from struct import pack
 from typing import cast
 
-from zabcheck.ensemble.recording import now
-from zabcheck.ensemble.records import Closed, Opened, Record
+from zabcheck.ensemble.recording.folder import now
+from zabcheck.ensemble.recording.records import Closed, Opened, Record
 from zabcheck.ensemble.run.links import Link, Pipe, Sink, Source
 from zabcheck.ensemble.wire.streams import Stream
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from zabcheck.ensemble.disk.contents import scan
 from zabcheck.ensemble.disk.log_analysis import DiskFinding
-from zabcheck.ensemble.recording import now
-from zabcheck.ensemble.records import Disk
+from zabcheck.ensemble.recording.folder import now
+from zabcheck.ensemble.recording.records import Disk
 from zabcheck.ensemble.wire.jute import LoggedTxn
 
 

@@ -18,7 +18,7 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from zabcheck.ensemble.records import Record
+from zabcheck.ensemble.recording.records import Record
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.proxy import Proxy
 from zabcheck.ensemble.run.server import Server, write_log_settings

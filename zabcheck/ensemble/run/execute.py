@@ -11,8 +11,8 @@ from time import monotonic
 import msgspec
 
 from zabcheck.ensemble.disk.contents import DiskError, version_directory
-from zabcheck.ensemble.recording import Recorder, log_file, now
-from zabcheck.ensemble.records import Cast, Chose, Disk, Ended, NotRead, Read, Record, Run
+from zabcheck.ensemble.recording.folder import Recorder, log_file, now
+from zabcheck.ensemble.recording.records import Cast, Chose, Disk, Ended, NotRead, Read, Record, Run
 from zabcheck.ensemble.run.clients import Client
 from zabcheck.ensemble.run.disk_record import read_disk
 from zabcheck.ensemble.run.distribution import Distribution

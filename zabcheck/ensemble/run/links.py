@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import NamedTuple
 
-from zabcheck.ensemble.recording import now
-from zabcheck.ensemble.records import Lost, Passed, Record, Sent, Undecoded
+from zabcheck.ensemble.recording.folder import now
+from zabcheck.ensemble.recording.records import Lost, Passed, Record, Sent, Undecoded
 from zabcheck.ensemble.wire.jute import JuteError, LoggedTxn, QuorumPacket
 from zabcheck.ensemble.wire.streams import Piece, Stream
 

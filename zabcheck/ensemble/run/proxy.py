@@ -16,8 +16,8 @@ from concurrent.futures import wait
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from zabcheck.ensemble.recording import now
-from zabcheck.ensemble.records import Fault, Record
+from zabcheck.ensemble.recording.folder import now
+from zabcheck.ensemble.recording.records import Fault, Record
 from zabcheck.ensemble.run.connections import LOOPBACK, Connection, End
 from zabcheck.ensemble.run.links import Link, numbers
 from zabcheck.ensemble.wire.jute import PacketType

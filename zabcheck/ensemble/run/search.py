@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from zabcheck.ensemble.recording import read
-from zabcheck.ensemble.records import Chose
+from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.records import Chose
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import EnsembleError
 from zabcheck.ensemble.run.execute import DID_NOTHING, execute

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import RLock
 
-from zabcheck.ensemble.recording import log_file, now
-from zabcheck.ensemble.records import Exited, Killed, Paused, Record, Resumed, Started, Stopped
+from zabcheck.ensemble.recording.folder import log_file, now
+from zabcheck.ensemble.recording.records import Exited, Killed, Paused, Record, Resumed, Started, Stopped
 from zabcheck.ensemble.run.distribution import Distribution
 
 TICK = 500

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from zabcheck.ensemble.recording import RecordingError, log_file, read
-from zabcheck.ensemble.records import (
+from zabcheck.ensemble.recording.folder import RecordingError, log_file, read
+from zabcheck.ensemble.recording.records import (
     Acknowledged,
     AnyRecord,
     Asked,

@@ -7,7 +7,7 @@ was killed soon after had read it cannot be known.
 from collections.abc import Callable
 
 from invariants.events import Cut, Drop, Event, Heal, Hold, Mend, Pause, Receive, Send, Wake, Zxid
-from zabcheck.ensemble.records import AnyRecord, Fault, Lost, Paused, Resumed, Sent
+from zabcheck.ensemble.recording.records import AnyRecord, Fault, Lost, Paused, Resumed, Sent
 from zabcheck.ensemble.trace.names import Names
 from zabcheck.ensemble.wire.streams import FIRST_ACK
 

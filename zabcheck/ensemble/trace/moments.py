@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from zabcheck.ensemble.records import Acknowledged, Read, Sent
+from zabcheck.ensemble.recording.records import Acknowledged, Read, Sent
 from zabcheck.ensemble.trace.server_log import (
     AnyLine,
     Delivering,

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from invariants.events import Txn, Zxid
-from zabcheck.ensemble.records import Record, Session
+from zabcheck.ensemble.recording.records import Record, Session
 from zabcheck.ensemble.wire.jute import LoggedTxn
 
 CREATE_SESSION, CLOSE_SESSION = -10, -11

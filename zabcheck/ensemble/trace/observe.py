@@ -17,7 +17,7 @@ from msgspec import Struct
 from invariants.chain import Chain
 from invariants.events import AckEpoch, End, Event, Header, Zxid
 from invariants.trace import dump
-from zabcheck.ensemble.records import Fault, Lost
+from zabcheck.ensemble.recording.records import Fault, Lost
 from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.ensemble.trace.messages import Messages, Network
 from zabcheck.ensemble.trace.moments import Moment, PacketReceived, PacketSent

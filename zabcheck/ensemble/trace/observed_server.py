@@ -33,7 +33,7 @@ from invariants.events import (
     Txn,
     Zxid,
 )
-from zabcheck.ensemble.records import Acknowledged, Disk, Exited, Read, Sent, Stopped
+from zabcheck.ensemble.recording.records import Acknowledged, Disk, Exited, Read, Sent, Stopped
 from zabcheck.ensemble.trace.incarnations import Incarnation
 from zabcheck.ensemble.trace.moments import (
     LEADING_SYNCHRONIZATION,

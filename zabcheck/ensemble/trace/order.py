@@ -11,7 +11,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from zabcheck.ensemble.records import Fault, Lost, Paused, Resumed
+from zabcheck.ensemble.recording.records import Fault, Lost, Paused, Resumed
 from zabcheck.ensemble.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.ensemble.trace.moments import Moment, PacketReceived, PacketSent
 

@@ -12,7 +12,7 @@ is acknowledged by itself.
 
 from invariants.chain import Chain
 from invariants.events import Txn, Zxid
-from zabcheck.ensemble.iteration import FollowerSide
+from zabcheck.ensemble.recording.iteration import FollowerSide
 from zabcheck.ensemble.trace.moments import LoggedIteration
 
 

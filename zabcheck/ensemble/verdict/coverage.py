@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from invariants.events import Deliver, Restore, Txn, Zxid
-from zabcheck.ensemble.records import Disk
+from zabcheck.ensemble.recording.records import Disk
 from zabcheck.ensemble.trace.incarnations import SortedRecording
 from zabcheck.ensemble.trace.observe import Observation
 

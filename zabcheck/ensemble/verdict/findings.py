@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from invariants.events import ClientAck, Deliver, FinalRead, Restore, Txn, Zxid
-from zabcheck.ensemble.records import Acknowledged, Asked, Exited, NotRead
+from zabcheck.ensemble.recording.records import Acknowledged, Asked, Exited, NotRead
 from zabcheck.ensemble.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.ensemble.trace.observe import Observation
 from zabcheck.ensemble.trace.server_log import Delivering, DigestMismatch, Election, Failure, Phase, State

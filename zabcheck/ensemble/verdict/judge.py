@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from invariants import Accept, AckEpoch, Adopt, Verdict, check
-from zabcheck.ensemble.recording import RecordingError
-from zabcheck.ensemble.records import Acknowledged, AnyRecord, Asked, Sent
+from zabcheck.ensemble.recording.folder import RecordingError
+from zabcheck.ensemble.recording.records import Acknowledged, AnyRecord, Asked, Sent
 from zabcheck.ensemble.rules.packets import Judgement
 from zabcheck.ensemble.rules.packets import judge as judge_packets
 from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from zabcheck.ensemble.recording import RECORDING, Recorder, RecordingError, read
-from zabcheck.ensemble.records import Ended, Passed, Run
+from zabcheck.ensemble.recording.folder import RECORDING, Recorder, RecordingError, read
+from zabcheck.ensemble.recording.records import Ended, Passed, Run
 
 RECORDS = (Run(1, "3.8.0", 3), Passed(1, 7), Passed(2, 8), Ended(3, True))
 

@@ -1,8 +1,8 @@
 """The packets of one iteration, followed at both of its ends."""
 
 from tests.ensemble.notation import BROADCAST, SYNCHRONIZATION, packed, records
-from zabcheck.ensemble.iteration import NOT_AGAIN, EpochAck, FollowerSide, LeaderSide
-from zabcheck.ensemble.records import Passed, Sent
+from zabcheck.ensemble.recording.iteration import NOT_AGAIN, EpochAck, FollowerSide, LeaderSide
+from zabcheck.ensemble.recording.records import Passed, Sent
 
 
 def followed(*texts: str) -> tuple[FollowerSide, LeaderSide]:

@@ -19,7 +19,7 @@ right or wrong: the rules judge it before it is noted here.
 from collections import deque
 from typing import NamedTuple
 
-from zabcheck.ensemble.records import Sent
+from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.wire.zxids import COUNTER, epoch_of, is_txn
 
 NOT_AGAIN = -1

@@ -17,7 +17,7 @@ from time import time_ns
 
 import msgspec
 
-from zabcheck.ensemble.records import AnyRecord, Record
+from zabcheck.ensemble.recording.records import AnyRecord, Record
 
 RECORDING = "recording.jsonl"
 
