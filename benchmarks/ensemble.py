@@ -18,8 +18,9 @@ from time import monotonic, process_time
 from typing import NamedTuple, TypeVar
 
 from invariants import check
-from zabcheck.ensemble.recording import Acknowledged, Record, Recorder, Unanswered
-from zabcheck.ensemble.rules.steps import judge_recording
+from zabcheck.ensemble.recording.folder import Recorder
+from zabcheck.ensemble.recording.records import Acknowledged, Record, Unanswered
+from zabcheck.ensemble.rules.packets import judge_recording
 from zabcheck.ensemble.run import schedule as schedules
 from zabcheck.ensemble.run.class_archive import class_archive
 from zabcheck.ensemble.run.clients import Client
@@ -28,8 +29,8 @@ from zabcheck.ensemble.run.draw import draw
 from zabcheck.ensemble.run.ensemble import Ensemble
 from zabcheck.ensemble.run.execute import UP_AT_FIRST, execute
 from zabcheck.ensemble.run.schedule import Choice, EnsembleSchedule, Kill, KillAll, KillAt, Role, Settle, Write
-from zabcheck.ensemble.trace.lives import read_lives
-from zabcheck.ensemble.trace.observe import observe_lives
+from zabcheck.ensemble.trace.incarnations import read_sorted
+from zabcheck.ensemble.trace.observe import observe_sorted
 from zabcheck.ensemble.verdict.findings import findings
 from zabcheck.ensemble.verdict.judge import Judged, judge
 
@@ -306,10 +307,10 @@ def writes(count: int) -> EnsembleSchedule:
 def judging(distribution: Distribution, folder: Path, count: int) -> None:
     """Measure the cost of judging a long recording, part by part."""
     execution = spent(lambda: execute(writes(count), distribution, folder))
-    reading, lives = cpu(lambda: read_lives(folder))
-    observing, observation = cpu(lambda: observe_lives(lives))
+    reading, recording = cpu(lambda: read_sorted(folder))
+    observing, observation = cpu(lambda: observe_sorted(recording))
     checking, _ = cpu(lambda: check(observation.trace()))
-    finding, _ = cpu(lambda: findings(lives, observation))
+    finding, _ = cpu(lambda: findings(recording, observation))
     stepping, steps = cpu(lambda: judge_recording(folder))
     everything, _ = cpu(lambda: judge(folder))
     print(
@@ -317,7 +318,9 @@ def judging(distribution: Distribution, folder: Path, count: int) -> None:
         f"zabcheck {execution.zabcheck:.1f}), judged:"
     )
     print(f"  {'':36}{'CPU seconds':>12}{'a CPU second':>14}")
-    lines = len(lives.records) + sum(len(life.log.lines) for server in lives.by_server.values() for life in server)
+    lines = len(recording.records) + sum(
+        len(incarnation.log.lines) for server in recording.by_server.values() for incarnation in server
+    )
     for name, number, what, seconds in (
         ("read", lines, "records and lines", reading),
         ("observe", len(observation.events), "events", observing),

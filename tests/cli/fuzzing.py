@@ -28,7 +28,7 @@ from tests.invariants.traces import random_trace
 from zabcheck import cli
 from zabcheck.cli import commands
 from zabcheck.counterexample.forms.exports import FORMS
-from zabcheck.ensemble.recording import RECORDING
+from zabcheck.ensemble.recording.folder import RECORDING
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.switches import Switches
 from zabcheck.scenarios import SCENARIOS

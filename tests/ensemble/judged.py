@@ -1,8 +1,8 @@
 """Whether runs keep the steps of Zab."""
 
 from tests.ensemble.notation import records
-from zabcheck.ensemble.recording import Sent
-from zabcheck.ensemble.rules.steps import Divergence, judge
+from zabcheck.ensemble.recording.records import Sent
+from zabcheck.ensemble.rules.packets import Divergence, judge
 
 
 def keeps(*texts: str, servers: int = 3) -> None:

@@ -9,7 +9,7 @@ closed 2>1               the newest connection of 2 to 1 is closed
 start 2, wipe 2          server 2 is started, its disk is wiped
 """
 
-from zabcheck.ensemble.recording import (
+from zabcheck.ensemble.recording.records import (
     AnyRecord,
     Closed,
     Ended,

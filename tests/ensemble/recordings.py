@@ -3,24 +3,23 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from zabcheck.ensemble.recording import (
+from zabcheck.ensemble.recording.folder import Recorder, log_file
+from zabcheck.ensemble.recording.records import (
     Acknowledged,
     Asked,
     Disk,
     Ended,
     Exited,
     Killed,
-    LoggedTxn,
     Opened,
     Passed,
     Read,
-    Recorder,
     Run,
     Sent,
     Session,
     Started,
-    log_file,
 )
+from zabcheck.ensemble.wire.jute import LoggedTxn
 
 BEGIN = 1_767_225_600_000_000
 """2026-01-01, in microseconds."""

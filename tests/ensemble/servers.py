@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import Condition
 from typing import TypeVar
 
-from zabcheck.ensemble.recording import Closed, Lost, Passed, Record, Sent
+from zabcheck.ensemble.recording.records import Closed, Lost, Passed, Record, Sent
 from zabcheck.ensemble.run.proxy import PORTS, Port, Proxy
 
 PATIENCE = 20.0

@@ -1,9 +1,11 @@
-"""A real ZooKeeper ensemble on this machine: started, broken on purpose, watched, and judged.
+"""A real ZooKeeper ensemble on this machine: started, broken on purpose, recorded, and judged.
 
-Nothing of the servers is changed. What they broadcast and delivered is read from their own logs, what they sent from
-proxies between them, what they kept from their disks, and what they promised from their clients.
+The servers are not changed. What they broadcast and delivered is read from their own logs, what they sent each other
+from proxies between them, what they stored from their disks, and what they answered from their clients.
 
-    schedule ──> execute ──> recording ──> observe ──> trace ──> invariants
-                 (servers, proxy,     (a folder)   └──> steps: does each packet follow from what came before?
-                  clients)
+    schedule ──> run/ ──> recording ──> trace/ ──> invariants ──> verdict/ ──> report/
+                                   └──> rules/: does each packet follow from what came before?
+
+    wire/   the bytes between two servers, and the binary form that disks share with them
+    disk/   transaction logs and snapshots; needs no ensemble
 """

@@ -18,7 +18,8 @@ from tests.cli.command import ROOT, argv, environment
 from tests.cli.conftest import Command
 from tests.ensemble import fake_zookeeper, real
 from tests.ensemble.processes import are_gone, groups_of, is_free, ports_of, until
-from zabcheck.ensemble.recording import Ended, read
+from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.records import Ended
 from zabcheck.ensemble.run import execute
 
 SCHEDULE = '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wait","seconds":0}]}'

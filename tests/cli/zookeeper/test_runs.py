@@ -9,7 +9,8 @@ from invariants.events import End
 from tests.cli.command import Result, process
 from tests.cli.conftest import Command
 from tests.ensemble.processes import groups_of
-from zabcheck.ensemble.recording import Ended, read
+from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.records import Ended
 from zabcheck.ensemble.run.distribution import DEBIAN
 from zabcheck.ensemble.verdict.judge import SERIOUS
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.ensemble.disk.disks import create, disk, log, snapshot, zxid
 from zabcheck.ensemble.disk.comparison import Comparison, Difference, compare, first_records
-from zabcheck.ensemble.disk.contents import Disk, scan
-from zabcheck.ensemble.disk.log_analysis import told
+from zabcheck.ensemble.disk.contents import DiskContents, scan
+from zabcheck.ensemble.wire.zxids import shown
 
 E1 = [zxid(1, counter) for counter in range(1, 11)]
 E2 = [zxid(2, counter) for counter in range(1, 4)]
@@ -25,7 +25,7 @@ class Server(NamedTuple):
     snapshots: Sequence[int] = (0,)
     current: int = 2
 
-    def at(self, directory: Path) -> Disk:
+    def at(self, directory: Path) -> DiskContents:
         data = log([create(each, "/other" if each in self.others else "") for each in self.zxids])
         logs: Mapping[int, bytes] = {self.zxids[0]: data} if self.zxids else {}
         return scan(disk(directory, logs, {each: snapshot() for each in self.snapshots}, 9, self.current))
@@ -37,7 +37,7 @@ def compared(folder: Path, *servers: Server) -> Comparison:
 
 def told_as(difference: Difference) -> tuple[str, str, str, list[str]]:
     holdings = [holding.what for holding in difference.holdings]
-    return difference.kind, told(difference.first), told(difference.last), holdings
+    return difference.kind, shown(difference.first), shown(difference.last), holdings
 
 
 def test_servers_that_agree(tmp_path: Path) -> None:

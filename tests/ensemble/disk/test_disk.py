@@ -27,24 +27,24 @@ from tests.ensemble.disk.disks import (
     zxid,
 )
 from zabcheck.ensemble.disk.boot import Boot
-from zabcheck.ensemble.disk.contents import Disk, DiskError, read_disk, scan
-from zabcheck.ensemble.disk.log_analysis import told
+from zabcheck.ensemble.disk.contents import DiskContents, DiskError, scan
 from zabcheck.ensemble.disk.snapshot import Node, Stat, content_of, read_snapshot
 from zabcheck.ensemble.disk.transaction_log import Flaw, LogRecord, read_log
 from zabcheck.ensemble.disk.tree import Tree
 from zabcheck.ensemble.wire.jute import Operation, logged_txn
+from zabcheck.ensemble.wire.zxids import shown
 
 E1 = [zxid(1, counter) for counter in range(1, 11)]
 """Ten zxids of epoch 1, as a history has them."""
 
 
-def findings(found: Disk) -> list[tuple[str, bool, str]]:
+def findings(found: DiskContents) -> list[tuple[str, bool, str]]:
     """Kind, whether it is wrong, and the zxid."""
-    return [(each.kind, each.wrong, "" if each.zxid is None else told(each.zxid)) for each in found.findings]
+    return [(each.kind, each.wrong, "" if each.zxid is None else shown(each.zxid)) for each in found.findings]
 
 
-def history(found: Disk) -> list[str]:
-    return [f"{told(each.first)}+{len(each.offsets)}" for each in found.stretches]
+def history(found: DiskContents) -> list[str]:
+    return [f"{shown(each.first)}+{len(each.offsets)}" for each in found.stretches]
 
 
 def test_a_sound_disk(tmp_path: Path) -> None:
@@ -67,17 +67,6 @@ def test_logs_may_lie_in_another_directory_and_version_2_may_be_given(tmp_path: 
     for found in (scan(data, logs), scan(data / "version-2", logs / "version-2")):
         assert (found.records, found.number, found.findings) == (10, 3, ())
     assert scan(data).records == 0
-
-
-def test_a_disk_as_a_record(tmp_path: Path) -> None:
-    damaged = log([create(each) for each in E1]) + b"more"
-    found = read_disk(disk(tmp_path, {E1[0]: damaged}, {0: snapshot(), 5: snapshot()[:-3]}, 2, None), 3, 1)
-    assert (found.server, found.incarnation, found.snapshots) == (3, 1, (0,))
-    assert (found.accepted_epoch, found.current_epoch) == (2, None)
-    assert [each.zxid for each in found.log] == E1
-    assert found.log[2].path == "/n100000003"
-    assert [each.partition(":")[0] for each in found.notes] == ["torn", "damage"]
-    assert "log.100000001, byte " in found.notes[1]
 
 
 GAPS: dict[str, tuple[list[int], list[int], list[tuple[str, bool, str]]]] = {

@@ -19,7 +19,7 @@ from tests.ensemble.disk.disks import (
     text,
     zxid,
 )
-from zabcheck.ensemble.disk.snapshot import Digest, Node, Snapshot, Stat, read_snapshot
+from zabcheck.ensemble.disk.snapshot import Node, Snapshot, Stat, TreeDigest, read_snapshot
 
 REAL = real("snapshot.10000000a")
 TREE = (*EMPTY_TREE, node("/a", b"12345", zxid(1, 3), owner=9), node("/a/ü", None, zxid(1, 12)))
@@ -40,7 +40,7 @@ def test_a_snapshot_has_its_nodes_sessions_and_digest(folder: Path) -> None:
     found, nodes = read(folder, snapshot(TREE, {5: 4000, 6: 4000}, (zxid(1, 12), 2**64 - 1), zxid(1, 12)))
     assert (found.state, found.message, found.zxid) == ("whole", "", zxid(1, 10))
     assert (found.sessions, found.nodes, found.size, found.highest) == (2, 6, 15, zxid(1, 12))
-    assert (found.digest, found.last_zxid) == (Digest(zxid(1, 12), 2, 2**64 - 1), zxid(1, 12))
+    assert (found.digest, found.last_zxid) == (TreeDigest(zxid(1, 12), 2, 2**64 - 1), zxid(1, 12))
     assert [each.path for each in nodes] == ["", "/zookeeper", "/zookeeper/config", "/zookeeper/quota", "/a", "/a/ü"]
     assert (nodes[4].size, nodes[4].stat) == (5, Stat(zxid(1, 3), zxid(1, 3), 0, 0, 0, 0, 0, 9, zxid(1, 3)))
 
@@ -50,7 +50,7 @@ def test_one_without_a_digest_is_whole_too(folder: Path) -> None:
     assert read(folder, snapshot(TREE, digest=None))[0].state == "whole"
     assert read(folder, snapshot(TREE))[0].digest is None
     before = seal(snapshot(TREE, digest=None) + struct.pack(">qi", zxid(1, 11), 1) + text("ff"))
-    assert read(folder, before)[0].digest == Digest(zxid(1, 11), 1, 255)
+    assert read(folder, before)[0].digest == TreeDigest(zxid(1, 11), 1, 255)
     no_number = seal(snapshot(TREE, digest=None) + struct.pack(">qi", zxid(1, 11), 1) + text("xyz"))
     assert read(folder, no_number)[0].state == "damaged"
 

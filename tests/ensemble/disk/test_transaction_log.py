@@ -24,8 +24,7 @@ from tests.ensemble.disk.disks import (
     zxid,
 )
 from zabcheck.ensemble.disk.transaction_log import Flaw, LogRecord, operation_name, read_log, record_at, zxid_of_name
-from zabcheck.ensemble.recording import LoggedTxn
-from zabcheck.ensemble.wire.jute import Operation
+from zabcheck.ensemble.wire.jute import LoggedTxn, Operation
 
 REAL = real("log.100000001")
 

@@ -9,7 +9,8 @@ from tests.counterexample.pages import trace
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.story_json import to_json
 from zabcheck.counterexample.forms.terminal import to_text
-from zabcheck.ensemble.recording import Cast, Chose, Ended, Exited, Killed, Read, Recorder, Run, Started
+from zabcheck.ensemble.recording.folder import Recorder
+from zabcheck.ensemble.recording.records import Cast, Chose, Ended, Exited, Killed, Read, Run, Started
 from zabcheck.ensemble.report.runs import what_was_done
 
 DONE = (("0.5 s", "kill -9 of A"), ("1.5 s", "wait for a leader, 4 s at most: nobody leads"))

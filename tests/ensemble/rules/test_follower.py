@@ -2,7 +2,7 @@
 
 from tests.ensemble.judged import breaks, keeps
 from tests.ensemble.notation import BROADCAST, DISCOVERY, SYNCHRONIZATION, packed, records
-from zabcheck.ensemble.rules.steps import Said, judge
+from zabcheck.ensemble.rules.packets import EarlierClaim, judge
 
 AGAIN = """
 closed 2>1
@@ -104,9 +104,9 @@ def test_f_1_2_what_was_acknowledged_is_kept() -> None:
     assert (found.name, found.step, found.server) == ("ack_e_keeps_the_history", "f.1.2", 2)
     assert found.expected == "a history up to ⟨1,2⟩, of which its ACK told (packet 13)"
     assert found.seen == "one up to ⟨1,1⟩"
-    assert found.contradicts == Said("ACK", packet=13, zxid=packed("1:2"), restarted=True)
+    assert found.contradicts == EarlierClaim("ACK", packet=13, zxid=packed("1:2"), restarted=True)
     found = breaks(BROADCAST, OTHER_LEADER, "2>3 ACKEPOCH 1:1 a=1")
-    assert found.contradicts == Said("ACK", packet=13, zxid=packed("1:2"), restarted=False)
+    assert found.contradicts == EarlierClaim("ACK", packet=13, zxid=packed("1:2"), restarted=False)
 
 
 def test_f_1_2_what_a_leader_needed_its_own_vote_for_is_kept() -> None:
@@ -190,7 +190,7 @@ def test_f_2_1_who_adopted_a_history_has_nothing_else() -> None:
         "nothing later than ⟨1,1⟩, as no leader has sent it more since its ACK of NEWLEADER (packet 6)"
     )
     assert found.seen == "a history up to ⟨1,2⟩"
-    assert found.contradicts == Said("ACK of NEWLEADER", 6, packed("1:1"), restarted=True, sync="TRUNC")
+    assert found.contradicts == EarlierClaim("ACK of NEWLEADER", 6, packed("1:1"), restarted=True, sync="TRUNC")
     keeps(*cut, "2>1 ACK 2:0", "1>2 UPTODATE -1", "1>2 PROPOSAL 2:1", *again, "2>1 ACKEPOCH 2:1 a=2")
 
 
@@ -201,7 +201,7 @@ def test_f_1_2_what_was_told_of_memory_is_kept() -> None:
     again = "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:2 a=-1", "closed 2>1"
     found = breaks(*begun, *again, "start 2", "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:1 a=-1")
     assert found.name == "ack_e_keeps_the_history"
-    assert found.contradicts == Said("ACKEPOCH", 9, packed("1:2"), restarted=True, sync="TRUNC")
+    assert found.contradicts == EarlierClaim("ACKEPOCH", 9, packed("1:2"), restarted=True, sync="TRUNC")
 
 
 def test_f_2_1_what_a_server_logged_when_it_led_is_not_on_the_wire() -> None:

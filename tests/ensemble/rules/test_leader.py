@@ -4,7 +4,7 @@ import pytest
 
 from tests.ensemble.judged import breaks, keeps
 from tests.ensemble.notation import BROADCAST, DISCOVERY, SYNCHRONIZATION, records
-from zabcheck.ensemble.rules.steps import judge
+from zabcheck.ensemble.rules.packets import judge
 
 LATE = """
 3>1 FOLLOWERINFO 0:0

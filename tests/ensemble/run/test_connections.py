@@ -10,7 +10,7 @@ import pytest
 from tests.ensemble.packets import buffer, packet
 from tests.ensemble.processes import until
 from tests.ensemble.servers import PATIENCE, listener, pair, receive, silent
-from zabcheck.ensemble.recording import Closed, Opened, Sent, Undecoded
+from zabcheck.ensemble.recording.records import Closed, Opened, Sent, Undecoded
 from zabcheck.ensemble.run.connections import End
 from zabcheck.ensemble.run.links import BOUND
 from zabcheck.ensemble.run.proxy import Proxy

@@ -14,7 +14,8 @@ import pytest
 
 from tests.ensemble import fake_zookeeper, real
 from tests.ensemble.processes import groups_of, is_free, ports_of
-from zabcheck.ensemble.recording import (
+from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.records import (
     Acknowledged,
     Chose,
     Ended,
@@ -25,7 +26,6 @@ from zabcheck.ensemble.recording import (
     Resumed,
     Started,
     Stopped,
-    read,
 )
 from zabcheck.ensemble.run import execute
 from zabcheck.ensemble.run.distribution import Distribution

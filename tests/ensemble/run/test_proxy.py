@@ -12,8 +12,9 @@ import pytest
 
 from tests.ensemble.packets import SIGNATURE, buffer, packet, proposal, snapshot
 from tests.ensemble.servers import PATIENCE, Pair, listener, pair, receive, silent
-from zabcheck.ensemble.recording import Closed, Fault, LoggedTxn, Opened, Passed, Record, Sent
+from zabcheck.ensemble.recording.records import Closed, Fault, Opened, Passed, Record, Sent
 from zabcheck.ensemble.run.proxy import Port, Proxy
+from zabcheck.ensemble.wire.jute import LoggedTxn
 from zabcheck.ensemble.wire.streams import Piece, QuorumStream
 
 ACK, COMMIT, PING = packet("ACK"), packet("COMMIT"), packet("PING")

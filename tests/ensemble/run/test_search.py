@@ -12,7 +12,7 @@ import pytest
 from tests.ensemble import fake_zookeeper
 from tests.ensemble.processes import until
 from tests.ensemble.recordings import BEGIN, Recording
-from zabcheck.ensemble.recording import Chose
+from zabcheck.ensemble.recording.records import Chose
 from zabcheck.ensemble.run import search
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.draw import draw

@@ -8,7 +8,7 @@ import pytest
 from invariants import Crash, Cut, Deliver, Drop, Event, Heal, Hold, Mend, Pause, Receive, Send, Wake
 from invariants.events import ClientAck
 from tests.ensemble.recordings import Recording, create, zxid
-from zabcheck.ensemble.recording import Fault, Lost, Paused, Resumed
+from zabcheck.ensemble.recording.records import Fault, Lost, Paused, Resumed
 from zabcheck.ensemble.trace.messages import Network
 from zabcheck.ensemble.trace.observe import Observation, observe
 

@@ -31,10 +31,12 @@ from invariants import (
 from invariants.events import End, Header, Local
 from invariants.trace import loads
 from tests.ensemble.recordings import Recording, create, zxid
-from zabcheck.ensemble.recording import LoggedTxn, RecordingError, Undecoded, Wiped
-from zabcheck.ensemble.trace.lives import read_lives
+from zabcheck.ensemble.recording.folder import RecordingError
+from zabcheck.ensemble.recording.records import Undecoded, Wiped
+from zabcheck.ensemble.trace.incarnations import read_sorted
 from zabcheck.ensemble.trace.observe import Observation, observe, write_trace
-from zabcheck.ensemble.verdict.findings import coverage
+from zabcheck.ensemble.verdict.coverage import coverage
+from zabcheck.ensemble.wire.jute import LoggedTxn
 
 HEALTHY = Path(__file__).parents[1] / "healthy-3.8.0"
 """A real run of ZooKeeper 3.8.0: writes, kill -9 of the leader, writes, its return, writes. Logs: what matters."""
@@ -82,7 +84,7 @@ def exercised(observation: Observation) -> set[str]:
 
 
 def shares(folder: Path) -> list[float]:
-    return [each.share for each in coverage(read_lives(folder), observe(folder))]
+    return [each.share for each in coverage(read_sorted(folder), observe(folder))]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from zabcheck.ensemble.trace.server_log import (
     AnyLine,
     Delivering,
-    Digest,
+    DigestMismatch,
     Election,
     Failure,
     Forced,
@@ -16,7 +16,7 @@ from zabcheck.ensemble.trace.server_log import (
     Phase,
     Proposing,
     ServerLog,
-    Snapshot,
+    SnapshotTaken,
     State,
     Supporters,
     UpToDate,
@@ -62,7 +62,7 @@ def line(source: str, message: str, level: str = "INFO", thread: str = PEER) -> 
         ),
         (
             line("persistence.FileTxnSnapLog", "Snapshotting: 0x100000003 to /x/snapshot.1"),
-            Snapshot(1, TIME, 0x100000003),
+            SnapshotTaken(1, TIME, 0x100000003),
         ),
         (line("quorum.Learner", "Learner received NEWLEADER message"), NewLeader(1, TIME)),
         (line("quorum.Learner", "Learner received UPTODATE message"), UpToDate(1, TIME)),
@@ -103,7 +103,7 @@ def line(source: str, message: str, level: str = "INFO", thread: str = PEER) -> 
         ),
         (
             line("DataTree", "First digest mismatch on txn: 1, 2, expected digest is 3", "ERROR"),
-            Digest(1, TIME, "First digest mismatch on txn: 1, 2, expected digest is 3"),
+            DigestMismatch(1, TIME, "First digest mismatch on txn: 1, 2, expected digest is 3"),
         ),
         (line("quorum.LearnerHandler", "Oops", "ERROR"), Failure(1, TIME, "ERROR", "LearnerHandler", "Oops")),
     ],
@@ -171,7 +171,7 @@ def test_what_363_prints_of_a_digest_that_does_not_fit_is_one_line_with_the_data
     found = log(
         tmp_path,
         line("ZooKeeperServer", f"Server environment:zookeeper.version={version}, built on 04/08/2021 16:35 GMT"),
-        line("ZKDatabase", "Snapshot loaded in 31 ms, highest zxid is 0x0, digest is 1371985504"),
+        line("ZKDatabase", "SnapshotTaken loaded in 31 ms, highest zxid is 0x0, digest is 1371985504"),
         line(
             "DataTree", "The digest in the snapshot has digest version of 2, , with zxid as 0x61, and digest value as 7"
         ),
@@ -186,8 +186,8 @@ def test_what_363_prints_of_a_digest_that_does_not_fit_is_one_line_with_the_data
         "server-1.0.log",
         (
             Version(1, TIME, version),
-            Digest(4, TIME, "Message:Digests are not matching. Value is Zxid. Value:4294967373"),
-            Digest(5, TIME, "First digest mismatch on txn: 216,54,4294967373,1795348929597,15"),
+            DigestMismatch(4, TIME, "Message:Digests are not matching. Value is Zxid. Value:4294967373"),
+            DigestMismatch(5, TIME, "First digest mismatch on txn: 216,54,4294967373,1795348929597,15"),
         ),
     )
 

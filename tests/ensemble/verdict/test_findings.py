@@ -6,11 +6,13 @@ import pytest
 
 from tests.ensemble.recordings import Recording, create, zxid
 from tests.ensemble.trace.test_observe import HEALTHY, A, B, C, healthy, txn
-from zabcheck.ensemble.recording import LoggedTxn, NotRead
-from zabcheck.ensemble.trace.lives import read_lives
+from zabcheck.ensemble.recording.records import NotRead
+from zabcheck.ensemble.trace.incarnations import read_sorted
 from zabcheck.ensemble.trace.observe import observe
 from zabcheck.ensemble.trace.server_log import Failure
-from zabcheck.ensemble.verdict.findings import EXPECTED, LATE, Coverage, Finding, coverage, findings, is_expected
+from zabcheck.ensemble.verdict.coverage import Coverage, coverage
+from zabcheck.ensemble.verdict.findings import EXPECTED, LATE, Finding, findings, is_expected
+from zabcheck.ensemble.wire.jute import LoggedTxn
 
 
 @pytest.fixture
@@ -19,7 +21,7 @@ def recording(tmp_path: Path) -> Recording:
 
 
 def found(folder: Path) -> list[Finding]:
-    return findings(read_lives(folder), observe(folder))
+    return findings(read_sorted(folder), observe(folder))
 
 
 def of(folder: Path, kind: str) -> list[tuple[int, str]]:
@@ -258,6 +260,6 @@ def test_what_a_log_holds_and_nobody_saw_delivered_is_missing_from_the_trace(rec
     recording.write(3, [1, 2], C, 1)
     recording.accept(3, [1, 2], create(zxid(1, 4), 1, 4))  # logged, not committed
     recording.end(1, 2, 3)
-    told = coverage(read_lives(recording.folder), observe(recording.folder))
+    told = coverage(read_sorted(recording.folder), observe(recording.folder))
     assert told == [Coverage(1, 3, 2, (txn(B),)), Coverage(2, 3, 3), Coverage(3, 3, 3)]
     assert [each.share for each in told] == [2 / 3, 1, 1]

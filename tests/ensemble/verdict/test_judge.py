@@ -10,10 +10,10 @@ from tests.ensemble.trace.test_observe import HEALTHY
 from zabcheck.cli.zookeeper.command import story_of
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.terminal import to_text
-from zabcheck.ensemble.recording import Cast, Chose, Killed, Read
+from zabcheck.ensemble.recording.records import Cast, Chose, Killed, Read
 from zabcheck.ensemble.report.runs import EnsembleSummary, render, what_was_done
 from zabcheck.ensemble.verdict.judge import forgot, judge
-from zabcheck.ensemble.verdict.known_issues import Forgot
+from zabcheck.ensemble.verdict.signatures import Forgot
 from zabcheck.text.pen import text_of
 
 A_WRITE = create(zxid(1, 1), 1, 1)

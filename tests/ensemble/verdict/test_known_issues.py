@@ -1,25 +1,21 @@
 """Each signature: a run that looks like the issue, and one that nearly does."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from invariants import Zxid
 from tests.ensemble.notation import records
-from zabcheck.ensemble.rules.steps import judge
-from zabcheck.ensemble.verdict.findings import LATE
-from zabcheck.ensemble.verdict.known_issues import ISSUES, NO_NUMBER, Forgot, parsed, recognise
+from zabcheck.ensemble.rules.packets import judge
+from zabcheck.ensemble.verdict.findings import LATE, Finding
+from zabcheck.ensemble.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
+from zabcheck.ensemble.verdict.signatures import Forgot
 
 
-@dataclass(frozen=True)
-class Found:
-    """A finding, as far as signatures read it."""
-
-    server: int | None
-    text: str
+def said(server: int, text: str) -> Finding:
+    """A finding, of which signatures read only these two."""
+    return Finding("error", server, 0, "", text, "")
 
 
-def looks_like(version: str, *texts: str, findings: tuple[Found, ...] = ()) -> dict[str, str]:
+def looks_like(version: str, *texts: str, findings: tuple[Finding, ...] = ()) -> dict[str, str]:
     """The issues that a run looks like, and why."""
     divergences = judge(records(*texts)).divergences
     return {each.issue.key: each.why for each in recognise(version, divergences, findings)}
@@ -48,11 +44,11 @@ RESTART = "start 2", *AGAIN
 
 def test_1653_a_server_cannot_load_its_epoch() -> None:
     text = "Unable to load database on disk java.io.IOException: The current epoch, 1, is older than the last zxid, 7"
-    found = looks_like("3.8.0", findings=(Found(1, "something else"), Found(2, text)))
+    found = looks_like("3.8.0", findings=(said(1, "something else"), said(2, text)))
     assert found == {"ZOOKEEPER-1653": "server 2 says 'is older than the last zxid'"}
     other = "The accepted epoch, 1 is less than the current epoch, 2"
-    assert looks_like("3.8.0", findings=(Found(2, other),)) == {}
-    assert looks_like("3.4.14", findings=(Found(2, text),)) == {}
+    assert looks_like("3.8.0", findings=(said(2, other),)) == {}
+    assert looks_like("3.4.14", findings=(said(2, text),)) == {}
 
 
 def test_2846_a_leader_sends_what_its_log_has_although_a_snapshot_overtook_it() -> None:
@@ -112,22 +108,22 @@ def test_4394_a_commit_finds_no_proposal() -> None:
     trace = (
         f"Exception when following the leader\n{NULL}: because pif is null\n{AT}Learner.syncWithLeader(Learner.java)"
     )
-    found = looks_like("3.8.0", findings=(Found(2, trace),))
+    found = looks_like("3.8.0", findings=(said(2, trace),))
     assert found == {"ZOOKEEPER-4394": "server 2 says 'NullPointerException' in Learner.syncWithLeader"}
     elsewhere = f"{NULL}\n{AT}Learner.registerWithLeader(Learner.java)"
     other = f"java.io.EOFException\n{AT}Learner.syncWithLeader(Learner.java)"
-    assert looks_like("3.8.0", findings=(Found(2, elsewhere), Found(3, other))) == {}
-    assert looks_like("3.9.2", findings=(Found(2, trace),)) == found
-    assert looks_like("3.9.3", findings=(Found(2, trace),)) == {}
+    assert looks_like("3.8.0", findings=(said(2, elsewhere), said(3, other))) == {}
+    assert looks_like("3.9.2", findings=(said(2, trace),)) == found
+    assert looks_like("3.9.3", findings=(said(2, trace),)) == {}
 
 
 def test_4409_an_acknowledgement_finds_no_connection() -> None:
     trace = f"{NULL}: learner.sock\n{AT}SendAckRequestProcessor.flush(SendAckRequestProcessor.java)"
-    assert looks_like("3.8.0", findings=(Found(3, trace),)) == {
+    assert looks_like("3.8.0", findings=(said(3, trace),)) == {
         "ZOOKEEPER-4409": "server 3 says 'NullPointerException' in SendAckRequestProcessor"
     }
-    assert looks_like("3.9.3", findings=(Found(3, trace),)) == {}
-    assert looks_like("3.8.0", findings=(Found(3, trace.replace("SendAck", "Sync")),)) == {}
+    assert looks_like("3.9.3", findings=(said(3, trace),)) == {}
+    assert looks_like("3.8.0", findings=(said(3, trace.replace("SendAck", "Sync")),)) == {}
 
 
 def test_4643_the_epoch_is_written_before_its_history() -> None:
@@ -229,10 +225,10 @@ def test_5094_memory_was_ahead_of_the_log() -> None:
 
 def test_a_transaction_is_applied_again_by_a_server_that_leaves_its_leader() -> None:
     mismatch = "Message:Digests are not matching. Value is Zxid. Value:4294967373"
-    found = looks_like("3.6.3", findings=(Found(1, mismatch), Found(2, f"{mismatch}: {LATE}")))
+    found = looks_like("3.6.3", findings=(said(1, mismatch), said(2, f"{mismatch}: {LATE}")))
     assert found == {NO_NUMBER: f"the digest of server 2 does not fit, of one transaction only: {LATE}"}
-    assert looks_like("3.6.3", findings=(Found(2, mismatch),)) == {}
-    assert looks_like("3.5.9", findings=(Found(2, f"{mismatch}: {LATE}"),)) == {}
+    assert looks_like("3.6.3", findings=(said(2, mismatch),)) == {}
+    assert looks_like("3.5.9", findings=(said(2, f"{mismatch}: {LATE}"),)) == {}
 
 
 def test_a_leader_that_applied_a_transaction_again_cuts_off_what_it_has() -> None:
@@ -240,12 +236,12 @@ def test_a_leader_that_applied_a_transaction_again_cuts_off_what_it_has() -> Non
     before = "1>3 FOLLOWERINFO 0:0", "3>1 LEADERINFO 1:0", "1>3 ACKEPOCH 1:5 a=1", "closed 1>3"
     cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:4 a=1", "1>2 TRUNC 1:1", "1>2 NEWLEADER 2:0"
     why = f"the digest of server 1 does not fit, of one transaction only: {LATE}"
-    found = looks_like("3.8.0", *before, *cut, findings=(Found(1, LATE),))
+    found = looks_like("3.8.0", *before, *cut, findings=(said(1, LATE),))
     assert found == {
         NO_NUMBER: f"{why}; as a leader it brings one up to ⟨1,1⟩ instead of a history up to ⟨1,4⟩, which "
         "server 2 told with f.a = 1"
     }
-    other = looks_like("3.8.0", *before, *cut, findings=(Found(3, LATE),))
+    other = looks_like("3.8.0", *before, *cut, findings=(said(3, LATE),))
     assert other == {NO_NUMBER: why.replace("server 1", "server 3")}
     assert looks_like("3.8.0", *before, *cut) == {}
 

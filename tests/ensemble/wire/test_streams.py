@@ -22,8 +22,15 @@ from tests.ensemble.packets import (
     snapshot,
     split,
 )
-from zabcheck.ensemble.recording import LoggedTxn
-from zabcheck.ensemble.wire.jute import MAX_PACKET, JuteError, PacketType, QuorumPacket, Truncated, quorum_packet
+from zabcheck.ensemble.wire.jute import (
+    MAX_PACKET,
+    JuteError,
+    LoggedTxn,
+    PacketType,
+    QuorumPacket,
+    Truncated,
+    quorum_packet,
+)
 from zabcheck.ensemble.wire.streams import FIRST_ACK, ElectionStream, QuorumStream
 
 SNAP = QuorumPacket(PacketType.SNAP, 9)

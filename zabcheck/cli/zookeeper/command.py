@@ -1,4 +1,4 @@
-"""`zabcheck zookeeper`: a real ensemble, broken on purpose and judged; its other commands are modules of their own."""
+"""`zabcheck zookeeper`: starts a real ensemble, breaks it on purpose, and judges what it does."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.saving import TOLD, write
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
-from zabcheck.ensemble.recording import RecordingError
+from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.ensemble.report import runs as reports
 from zabcheck.ensemble.report.packets import render_divergence
 from zabcheck.ensemble.report.runs import EnsembleSummary
@@ -46,15 +46,17 @@ from zabcheck.text.words import as_text
 
 SCHEDULE = "schedule.json"
 WORTH_AN_ARCHIVE = 3
-"""With so many runs it pays to make an archive of the servers' classes first."""
+"""From this number of runs on it pays to make an archive of the servers' classes first."""
 FAILURES_IN_A_ROW = 3
-"""After so many runs in a row in which the ensemble itself failed there are no more."""
+"""After this number of runs in a row in which the ensemble itself failed, the search ends."""
 
-Java = Annotated[Path | None, typer.Option(metavar="PROGRAM", help="The Java to use, if not the machine's.")]
+Java = Annotated[Path | None, typer.Option(metavar="PROGRAM", help="The Java to use instead of the machine's.")]
 Home = Annotated[
     Path | None, typer.Option("--zookeeper-home", metavar="DIR", help="An unpacked release of ZooKeeper to run.")
 ]
-Classpath = Annotated[str | None, typer.Option(metavar="PATHS", help="The jars of ZooKeeper, as Java takes them.")]
+Classpath = Annotated[
+    str | None, typer.Option(metavar="PATHS", help="The class path with the jars of ZooKeeper, as for Java.")
+]
 
 zookeeper = typer.Typer(
     invoke_without_command=True,
@@ -66,16 +68,19 @@ app.add_typer(zookeeper, name="zookeeper")
 @zookeeper.callback()
 def ensemble(
     context: typer.Context,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Of the first run; the others follow.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="How many runs, some 5 to 10 seconds each.")] = 10,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**63 - 1, help="The seed of the first run; the others follow.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="How many runs; each takes some 5 to 10 seconds.")] = 10,
     servers: Annotated[int, typer.Option(help="How many servers: 3 or 5.")] = 3,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs at a time.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs go on at a time.")] = 1,
     property: Properties = None,
     java: Java = None,
     home: Home = None,
     classpath: Classpath = None,
     minimise: Annotated[
-        int, typer.Option(metavar="SECONDS", min=0, help="How long to look for a shorter schedule, if one breaks it.")
+        int,
+        typer.Option(metavar="SECONDS", min=0, help="How long to look for a shorter schedule, if something is wrong."),
     ] = 120,
     out: Annotated[Path, typer.Option(help="Where recordings and reports are written.")] = Path("reports"),
     keep: Annotated[bool, typer.Option("--keep", help="Keep the recording of every run.")] = False,
@@ -105,7 +110,7 @@ def ensemble(
 
 
 def found_distribution(java: Path | None, home: Path | None, classpath: str | None) -> Distribution:
-    """The ZooKeeper to run. BadInput if there is none, or no client for it."""
+    """Find the ZooKeeper to run. BadInput if there is none, or no client for it."""
     if home is not None and classpath is not None:
         raise BadInput("--zookeeper-home and --classpath: expected one of them")
     try:
@@ -118,7 +123,7 @@ def found_distribution(java: Path | None, home: Path | None, classpath: str | No
 
 @contextmanager
 def quick_to_start(distribution: Distribution, runs: int) -> Iterator[Distribution]:
-    """The same build, made quicker to start if there are enough runs for that to pay."""
+    """Yield the same build, made quicker to start if there are enough runs for that to pay."""
     from zabcheck.ensemble.run.class_archive import class_archive
 
     with ExitStack() as stack:
@@ -129,7 +134,7 @@ def quick_to_start(distribution: Distribution, runs: int) -> Iterator[Distributi
 
 
 class Searching:
-    """A search: its runs are added up, and those in which something is wrong are kept."""
+    """A search: all runs are added up, and those in which something is wrong are kept."""
 
     def __init__(
         self,
@@ -149,10 +154,10 @@ class Searching:
         self.summary = EnsembleSummary(distribution.version, servers)
         self.kept: list[Path] = []
         self.worst: tuple[EnsembleSchedule, Judged] | None = None
-        """The run in which the worst was wrong; the shortest that shows it, once that is looked for."""
+        """The worst run; once a shorter schedule was found, the run that shows the same with it."""
 
     def search(self, seeds: Sequence[int], minimise: int, format: Format) -> int:
-        """Run, minimise, report; the exit code. After Ctrl-C what was done until then is reported."""
+        """Run, minimise and report; return the exit code. After Ctrl-C what was done until then is reported."""
         files: list[Path] = []
         story: Story | None = None
         schedule: EnsembleSchedule | None = None
@@ -190,7 +195,7 @@ class Searching:
         return self.out / f"zookeeper-{self.distribution.version}-{self.servers}-{name}"
 
     def _run_all(self, seeds: Sequence[int]) -> None:
-        """All runs, unless too many fail one after the other."""
+        """Do all runs, unless too many fail one after the other."""
         from zabcheck.ensemble.run.search import attempts
 
         failures = 0
@@ -227,7 +232,7 @@ class Searching:
         self.kept.append(folder)
 
     def _shorten(self, schedule: EnsembleSchedule, judged: Judged, seconds: int) -> None:
-        """Look for the shortest schedule that shows the same, and keep the run in which it did."""
+        """Look for the shortest schedule that shows the same, and keep the run that showed it."""
         from zabcheck.ensemble.run.search import attempt, idle_in, minimise
 
         wanted = judged.wrong[0]
@@ -279,7 +284,7 @@ def keep(folder: Path, schedule: EnsembleSchedule | None, judged: Judged) -> lis
 
 
 def save_report(schedule: EnsembleSchedule | None, judged: Judged) -> tuple[Story, list[Path]]:
-    """The report of a run, with trace and schedule, beside its recording."""
+    """Write the report of a run, with trace and schedule, beside its recording."""
     saved = keep(judged.folder, schedule, judged)
     story = story_of(judged)
     for suffix in TOLD:
@@ -289,12 +294,12 @@ def save_report(schedule: EnsembleSchedule | None, judged: Judged) -> tuple[Stor
 
 
 def _rank(judged: Judged) -> int:
-    """The lower, the worse."""
+    """Rank a run by what is wrong in it: the lower, the worse."""
     return SEVEREST.index(judged.wrong[0]) if judged.wrong[0] in SEVEREST else len(SEVEREST)
 
 
 def story_of(judged: Judged) -> Story:
-    """What the report tells of a run: its trace, which names servers as processes."""
+    """Make the story of a run, for its report; servers are its processes."""
     observation = judged.observation
     placed = [(number, event) for number, event in enumerate(observation.events, start=2)]
     digest = sha256(b"".join(dump(observation.trace()))).hexdigest()

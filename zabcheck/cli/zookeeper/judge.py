@@ -1,4 +1,4 @@
-"""`zabcheck zookeeper judge`: what is said of recordings that were kept, by this version of zabcheck."""
+"""`zabcheck zookeeper judge`: judges recordings that were kept, with this version of zabcheck."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.zookeeper.command import save_report, story_of, zookeeper
 from zabcheck.counterexample.forms import terminal
-from zabcheck.ensemble.recording import RecordingError
+from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.ensemble.report import runs as reports
 from zabcheck.ensemble.report.packets import render_packets
 from zabcheck.ensemble.report.runs import EnsembleSummary
@@ -67,7 +67,7 @@ def judge(
 
 
 def schedule_of(judged: Judged) -> EnsembleSchedule | None:
-    """The schedule that the recording says was executed, if it does. BadInput if that is none."""
+    """Return the schedule in the recording, None if it has none. BadInput if it is not a schedule."""
     if judged.schedule is None:
         return None
     with bad_input_for(EnsembleScheduleError, f"{judged.folder}: "):

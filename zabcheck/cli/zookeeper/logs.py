@@ -1,4 +1,4 @@
-"""`zabcheck zookeeper logs`: what is on the disks of ZooKeeper's servers, and what is wrong there."""
+"""`zabcheck zookeeper logs`: shows what is on the disks of ZooKeeper's servers, and what is wrong there."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,30 +11,34 @@ from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.ensemble.disk.comparison import compare
-from zabcheck.ensemble.disk.contents import Disk, DiskError, scan, version_directory
+from zabcheck.ensemble.disk.contents import DiskContents, DiskError, scan, version_directory
 from zabcheck.ensemble.disk.transaction_log import LogRecord, read_log
 from zabcheck.ensemble.report import logs as zookeeper_logs
 
 DEEPEST = 3
-"""So many directories below the one that is given the servers' are looked for."""
+"""How many levels below the given directory data directories are looked for."""
 
 
 @command_of(zookeeper)
 def logs(
     directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR…", help="A server's data directory, or one that has several below it.")
+        list[Path],
+        typer.Argument(metavar="DIR…", help="A server's data directory, or a directory with several of them below it."),
     ],
     log_dir: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="Where the logs are (dataLogDir); may be repeated, one for each DIR."),
+        typer.Option(metavar="DIR", help="Where the logs are (dataLogDir); repeat it, once for each DIR."),
     ] = None,
     txns: Annotated[bool, typer.Option("--txns", help="List every transaction, too.")] = False,
     digests: Annotated[
-        bool, typer.Option("--digests/--no-digests", help="Follow the tree and compare its digests.")
+        bool,
+        typer.Option(
+            "--digests/--no-digests", help="Apply the transactions to the tree of nodes, and compare its digests."
+        ),
     ] = True,
     format: Formats = Format.text,
 ) -> int:
-    """Tell what the logs and snapshots of servers hold, what is wrong there, and where servers differ."""
+    """Show what the logs and snapshots of servers hold, what is wrong there, and where servers differ."""
     if log_dir and len(log_dir) != len(directories):
         raise BadInput(f"--log-dir: expected one for each of the {len(directories)} directories, found {len(log_dir)}")
     with bad_input_for(DiskError):
@@ -49,7 +53,7 @@ def logs(
             fields = zookeeper_logs.as_json(disks, comparison)
             if txns:
                 for disk, shown in zip(disks, fields["servers"], strict=True):
-                    shown["txns"] = [zookeeper_logs.shown(path, record) for path, record in records_of(disk)]
+                    shown["txns"] = [zookeeper_logs.shown_txn(path, record) for path, record in records_of(disk)]
             print_json("zookeeper logs", **fields)
         else:
             console = make_console()
@@ -62,12 +66,12 @@ def logs(
 
 
 def servers_below(directory: Path) -> Sequence[Path]:
-    """The data directories: this one, or those below it, in the order of their names. DiskError if there is none."""
+    """Find the data directories: this one, or those below it, in the order of their names. DiskError if unreadable."""
     try:
         found = [*_search(directory, DEEPEST)]
     except OSError as error:
         raise DiskError(f"{error.filename or directory}: {error.strerror}") from None
-    return found or [directory]  # which says what is wrong with it, when it is read
+    return found or [directory]  # reading it says what is wrong with it
 
 
 def _search(directory: Path, deepest: int) -> Iterator[Path]:
@@ -79,8 +83,8 @@ def _search(directory: Path, deepest: int) -> Iterator[Path]:
                 yield from _search(each, deepest - 1)
 
 
-def records_of(disk: Disk) -> Iterator[tuple[Path, LogRecord]]:
-    """The whole records of a server's logs, with their files, read once more."""
+def records_of(disk: DiskContents) -> Iterator[tuple[Path, LogRecord]]:
+    """Yield the whole records of a server's logs, with their files, read once more."""
     for log in disk.logs:
         for each in read_log(log.path):
             if isinstance(each, LogRecord):

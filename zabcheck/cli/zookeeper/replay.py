@@ -1,4 +1,4 @@
-"""`zabcheck replay` of a schedule for a real ensemble: how often it shows the same again."""
+"""`zabcheck replay` of a schedule for a real ensemble: counts how often it shows the same again."""
 
 import tempfile
 from pathlib import Path
@@ -18,9 +18,9 @@ from zabcheck.text.words import as_text
 def replay_ensemble(
     data: bytes, file: Path, times: int, distribution: Distribution, trace: Path | None, format: Format
 ) -> int:
-    """Execute it `times` times, and say what was wrong each time.
+    """Execute a schedule `times` times, and say what was wrong each time; return the exit code.
 
-    The trace that is written is that of the first run that shows what the schedule is saved for, else of the last.
+    The trace that is written is that of the first run that shows what the schedule was saved for, else of the last.
     """
     from zabcheck.ensemble.run.search import attempt
 

@@ -1,9 +1,9 @@
 """The histories of several servers side by side: where they agree, and where they do not.
 
-A zxid stands for one transaction, whoever has it (DSN 2011, III): two are always wrong. That a server ends earlier
-than others is not: it may be behind, or down. A server may also have more at its end than the others, which went on
-in a later epoch without it: nothing of that was acknowledged by a quorum, and it is to drop it when it comes back. Once
-it has taken part in that epoch itself (`currentEpoch`), or has transactions of it, it is wrong.
+A zxid stands for one transaction on all servers (DSN 2011, III): two are always wrong. That a server's history ends
+earlier than others is not: the server may be behind, or down. A server may also have more at its end than the others,
+which went on in a later epoch without it: no quorum has acknowledged that, and the server has to drop it when it comes
+back. It is wrong once the server has taken part in that epoch itself (`currentEpoch`), or has transactions of it.
 """
 
 from bisect import bisect_left
@@ -13,16 +13,17 @@ from typing import Literal
 
 from msgspec import Struct
 
-from zabcheck.ensemble.disk.contents import Disk
+from zabcheck.ensemble.disk.contents import DiskContents
 from zabcheck.ensemble.disk.log_analysis import Stretch, is_covered
 from zabcheck.ensemble.disk.transaction_log import LogRecord, record_at
+from zabcheck.ensemble.wire.zxids import epoch_of
 
 
 class Holding(Struct, frozen=True):
-    """What a server has at a zxid; `stretch` is where, for "transaction".
+    """What a server has at a zxid. `stretch` is where, for "transaction".
 
-    "snapshot": it is in a snapshot, and it cannot be seen what. "nothing": the server has later ones, and not this
-    one. "not yet": its history ends before.
+    "snapshot": a snapshot covers it, so what it was cannot be seen. "nothing": the server has later transactions, and
+    not this one. "not yet": the server's history ends before.
     """
 
     what: Literal["transaction", "snapshot", "nothing", "not yet"]
@@ -33,8 +34,8 @@ class Difference(Struct, frozen=True):
     """Zxids in a row at which servers differ in the same way.
 
     `kind` is "conflict" (two transactions under one zxid), "missing" (a transaction that a server passed over) or
-    "tail" (one that only servers have that did not take part in what came after); all but the last are wrong.
-    `holdings` are those at `first`, a server each.
+    "tail" (a transaction that only servers have which took no part in later epochs); all but "tail" are wrong.
+    `holdings` says what each server has at `first`.
     """
 
     kind: Literal["conflict", "missing", "tail"]
@@ -44,9 +45,10 @@ class Difference(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """`compared` zxids are in the logs of two servers at least; they agree on all of them up to `agree`.
+    """How the histories of servers compare.
 
-    `behind` says of each server how many of the zxids after its last one others have.
+    `compared` is how many zxids are in the logs of two servers or more; the servers agree on all of them up to `agree`.
+    `behind` says of each server how many zxids after its last one others have.
     """
 
     compared: int
@@ -55,8 +57,8 @@ class Comparison(Struct, frozen=True):
     behind: tuple[int, ...]
 
 
-def compare(disks: Sequence[Disk]) -> Comparison:
-    """Compare what is in the logs. O(transactions), and O(stretches squared) if many of them overlap."""
+def compare(disks: Sequence[DiskContents]) -> Comparison:
+    """Compare the logs of several servers. O(transactions), and O(stretches squared) if many of them overlap."""
     cuts = sorted(
         {cut for disk in disks for each in disk.stretches for cut in (each.first, each.end)}
         | {snapshot.zxid + 1 for disk in disks for snapshot in disk.snapshots}
@@ -94,7 +96,7 @@ def compare(disks: Sequence[Disk]) -> Comparison:
     return Comparison(compared, agree, tuple(_joined(differences)), tuple(behind))
 
 
-def _holding(disk: Disk, stretch: Stretch | None, end: int, last: int) -> Holding:
+def _holding(disk: DiskContents, stretch: Stretch | None, end: int, last: int) -> Holding:
     if stretch is not None:
         return Holding("transaction", stretch)
     if is_covered(end - 1, disk.snapshots):
@@ -102,15 +104,15 @@ def _holding(disk: Disk, stretch: Stretch | None, end: int, last: int) -> Holdin
     return Holding("nothing" if last >= end else "not yet")
 
 
-def _missing(disks: Sequence[Disk], holdings: Sequence[Holding], end: int) -> Literal["missing", "tail"]:
-    """What it is that a server passed over: a tail if all who have it do not know of the epoch that went on without."""
+def _missing(disks: Sequence[DiskContents], holdings: Sequence[Holding], end: int) -> Literal["missing", "tail"]:
+    """Tell a tail, which only servers have that know nothing of the later epoch, from a transaction that is missing."""
     epochs = []
     for disk, holding in zip(disks, holdings, strict=True):
         if holding.what == "nothing":
             later = [each.first for each in disk.stretches if each.first >= end]
-            epochs.append(min(later, default=disk.last) >> 32)
+            epochs.append(epoch_of(min(later, default=disk.last)))
     known = [
-        max(disk.current_epoch or 0, disk.last >> 32)
+        max(disk.current_epoch or 0, epoch_of(disk.last))
         for disk, holding in zip(disks, holdings, strict=True)
         if holding.what == "transaction"
     ]
@@ -118,7 +120,7 @@ def _missing(disks: Sequence[Disk], holdings: Sequence[Holding], end: int) -> Li
 
 
 def _conflicts(there: Sequence[Stretch], first: int, end: int, holdings: tuple[Holding, ...]) -> list[Difference]:
-    """Where not all have the same transaction, of those that have one."""
+    """Find where the servers that have a transaction do not all have the same one."""
     parts = [stretch.identities[first - stretch.first : end - stretch.first] for stretch in there]
     if all(part == parts[0] for part in parts):
         return []
@@ -127,7 +129,7 @@ def _conflicts(there: Sequence[Stretch], first: int, end: int, holdings: tuple[H
 
 
 def _joined(differences: Sequence[Difference]) -> list[Difference]:
-    """Those that are alike and in a row become one."""
+    """Join differences that are alike and in a row."""
     joined: list[Difference] = []
     for each in differences:
         before = joined[-1] if joined else None
@@ -145,7 +147,7 @@ def _is_next(before: Difference, each: Difference) -> bool:
 
 
 def first_records(difference: Difference) -> tuple[LogRecord | None, ...]:
-    """What the servers have at the first zxid of a difference. OSError if a file cannot be read any more."""
+    """Read what each server has at the first zxid of a difference. OSError if a file cannot be read any more."""
     return tuple(
         None
         if holding.stretch is None

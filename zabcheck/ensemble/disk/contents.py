@@ -14,11 +14,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from zabcheck.ensemble import recording
 from zabcheck.ensemble.disk.boot import Boot, Replay
-from zabcheck.ensemble.disk.log_analysis import Finding, LogAnalysis, LogFile, Stretch, finding_of, told
+from zabcheck.ensemble.disk.log_analysis import DiskFinding, LogAnalysis, LogFile, Stretch, finding_of
 from zabcheck.ensemble.disk.snapshot import SNAPSHOT_PREFIX, Snapshot, read_snapshot
 from zabcheck.ensemble.disk.transaction_log import HEADER_SIZE, LOG_PREFIX, Flaw, LogRecord, read_log, zxid_of_name
+from zabcheck.ensemble.wire.zxids import epoch_of, shown
 
 VERSION_DIRECTORY = "version-2"
 ACCEPTED_EPOCH = "acceptedEpoch"
@@ -30,11 +30,12 @@ class DiskError(ValueError):
     """A directory that cannot be read, or that has nothing of ZooKeeper in it; the message is one line."""
 
 
-class Disk(Struct, frozen=True):
+class DiskContents(Struct, frozen=True):
     """What is on a server's disk.
 
-    `number` is what `myid` says. `stretches` are the transactions in the order of the files. `boot` is the snapshot
-    that a boot would load, and `last` the zxid that the server then has; `below` is how many records it does not need.
+    `number` is the server's number by `myid`. `stretches` are the transactions in the order of the files. `boot` is the
+    snapshot that a boot would load, `last` the last zxid of the server after that, and `below` the number of records
+    that the snapshot makes needless.
     """
 
     directory: Path
@@ -48,7 +49,7 @@ class Disk(Struct, frozen=True):
     boot: Snapshot | None
     last: int
     below: int
-    findings: tuple[Finding, ...]
+    findings: tuple[DiskFinding, ...]
 
     @property
     def records(self) -> int:
@@ -56,30 +57,8 @@ class Disk(Struct, frozen=True):
         return sum(log.records for log in self.logs)
 
 
-def read_disk(data_dir: Path, server: int, incarnation: int, log_dir: Path | None = None) -> recording.Disk:
-    """What is on a server's disk, as a record. DiskError as `scan` says; memory is O(transactions)."""
-    log: list[recording.LoggedTxn] = []
-    disk = scan(data_dir, log_dir, lambda _, record: log.append(record.txn))
-    return recording.Disk(
-        recording.now(),
-        server,
-        incarnation,
-        tuple(log),
-        tuple(snapshot.zxid for snapshot in disk.snapshots if snapshot.state == "whole"),
-        disk.accepted_epoch,
-        disk.current_epoch,
-        tuple(sentence(finding) for finding in disk.findings),
-    )
-
-
-def sentence(finding: Finding) -> str:
-    """A finding in one line."""
-    where = Path(finding.file).name + ("" if finding.offset is None else f", byte {finding.offset}")
-    return f"{finding.kind}: {where}: {finding.message}"
-
-
 def version_directory(directory: Path) -> Path | None:
-    """Where in a data directory the files lie: in itself, or in `version-2`; None if it has none of ZooKeeper's."""
+    """Find where the files of a data directory lie: in itself or in `version-2`; None if it has none of ZooKeeper's."""
     for each in (directory / VERSION_DIRECTORY, directory):
         if each.is_dir() and (
             each.name == VERSION_DIRECTORY or any(_is_of_zookeeper(file.name) for file in each.iterdir())
@@ -98,8 +77,8 @@ def scan(
     log_dir: Path | None = None,
     visit: Callable[[Path, LogRecord], None] | None = None,
     digests: bool = True,
-) -> Disk:
-    """Read everything once; `visit` is called with each record and its file, in order.
+) -> DiskContents:
+    """Read a server's disk once; `visit` is called with each record and its file, in order.
 
     DiskError if a directory cannot be read or has nothing of ZooKeeper in it. Some 7 µs a record, and 16 with
     `digests`, which follows the tree. Memory is 16 bytes a record, and with `digests` 500 a node of the tree.
@@ -123,13 +102,13 @@ def scan(
 
 
 def _files(directory: Path, prefix: str) -> list[tuple[int, Path]]:
-    """The zxids and paths of the files of a kind, in the order in which a server reads them."""
+    """Return the zxids and paths of the files of a kind, in the order in which a server reads them."""
     named = ((zxid_of_name(path.name, prefix), path) for path in directory.iterdir() if path.is_file())
     return sorted((zxid, path) for zxid, path in named if zxid is not None)
 
 
 class _Scan:
-    """One disk that is read."""
+    """Reads one disk."""
 
     def __init__(
         self,
@@ -140,7 +119,7 @@ class _Scan:
         digests: bool,
     ) -> None:
         self._directory, self._data, self._logs, self._visit = directory, data, logs, visit
-        self._findings: list[Finding] = []
+        self._findings: list[DiskFinding] = []
         self._snapshots = self._read_snapshots()
         self._boot = self._snapshots[-1] if self._snapshots else None
         while self._boot is not None and self._boot.state not in ("whole", "unread"):
@@ -152,7 +131,7 @@ class _Scan:
         self._last = self._boot.zxid if self._boot is not None else 0
         self._below = 0
 
-    def result(self) -> Disk:
+    def result(self) -> DiskContents:
         analysis = LogAnalysis(self._snapshots)
         files = tuple(self._read_logs(analysis))
         analysis.finish()
@@ -164,7 +143,7 @@ class _Scan:
             found = "none of the snapshots is whole" if self._snapshots else "there are logs and no snapshot"
             self._refuse(found, self._data)
         self._check_epochs(accepted, current)
-        return Disk(
+        return DiskContents(
             self._directory,
             self._logs,
             self._number(),
@@ -185,7 +164,9 @@ class _Scan:
         for each in snapshots:
             if each.state != "whole":
                 wrong = each.state == "damaged"
-                self._findings.append(Finding(kinds[each.state], wrong, each.message, str(each.path), None, each.zxid))
+                self._findings.append(
+                    DiskFinding(kinds[each.state], wrong, each.message, str(each.path), None, each.zxid)
+                )
         return snapshots
 
     def _read_logs(self, analysis: LogAnalysis) -> Iterator[LogFile]:
@@ -216,8 +197,8 @@ class _Scan:
                     self._visit(path, each)
             self._findings += [finding_of(flaw, path, records > before) for flaw, before in flaws]
             if first is not None and first != zxid:
-                message = f"the first transaction is {told(first)}, and the name says {told(zxid)}"
-                self._findings.append(Finding("name", True, message, str(path), HEADER_SIZE, first))
+                message = f"the first transaction is {shown(first)}, and the name says {shown(zxid)}"
+                self._findings.append(DiskFinding("name", True, message, str(path), HEADER_SIZE, first))
             yield LogFile(path, zxid, records, first, last)
 
     def _epoch(self, name: str) -> int | None:
@@ -230,20 +211,22 @@ class _Scan:
         if line.isascii() and line.removeprefix("-").isdigit():
             return int(line)
         message = f"expected a number, found {line!r}; a server does not start with it"
-        self._findings.append(Finding("damage", True, message, str(path), 0))
+        self._findings.append(DiskFinding("damage", True, message, str(path), 0))
         return None
 
     def _check_epochs(self, accepted: int | None, current: int | None) -> None:
-        """What makes a server refuse to start (QuorumPeer.loadDataBase)."""
-        epoch = self._last >> 32
+        """Find what makes a server refuse to start (QuorumPeer.loadDataBase)."""
+        epoch = epoch_of(self._last)
         if current is not None and epoch > current and not (self._data / f"{CURRENT_EPOCH}.tmp").exists():
-            self._refuse(f"the last zxid is {told(self._last)}, and the epoch is {current}", self._data / CURRENT_EPOCH)
+            self._refuse(
+                f"the last zxid is {shown(self._last)}, and the epoch is {current}", self._data / CURRENT_EPOCH
+            )
         if accepted is not None and accepted < (epoch if current is None else current):
-            other = f"the last zxid is {told(self._last)}" if current is None else f"{CURRENT_EPOCH} says {current}"
+            other = f"the last zxid is {shown(self._last)}" if current is None else f"{CURRENT_EPOCH} says {current}"
             self._refuse(f"the epoch is {accepted}, and {other}", self._data / ACCEPTED_EPOCH)
 
     def _refuse(self, message: str, path: Path) -> None:
-        self._findings.append(Finding("start", True, f"{message}; a server does not start with it", str(path)))
+        self._findings.append(DiskFinding("start", True, f"{message}; a server does not start with it", str(path)))
 
     def _number(self) -> int | None:
         for path in (self._directory / MYID, self._data.parent / MYID):

@@ -6,15 +6,13 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from invariants import Zxid
 from zabcheck.ensemble.disk.snapshot import Snapshot
 from zabcheck.ensemble.disk.transaction_log import Flaw, LogRecord
+from zabcheck.ensemble.wire.zxids import COUNTER, follows, shown, shown_range
 
-_COUNTERS = (1 << 32) - 1
 
-
-class Finding(Struct, frozen=True, omit_defaults=True):
-    """Something that is not as usual on a disk; `wrong` unless it is harmless.
+class DiskFinding(Struct, frozen=True, omit_defaults=True):
+    """Something unusual on a disk; `wrong` unless it is harmless.
 
     gap           zxids that are missing, above what the snapshot covers
     covered gap   zxids that are missing, and that a boot does not need
@@ -38,7 +36,7 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
 
 class LogFile(Struct, frozen=True):
-    """A log file: how many whole records it has, from which zxid to which, in the order in which they are there."""
+    """A log file: the zxid of its name, the number of whole records, and the zxids of the first and the last."""
 
     path: Path
     zxid: int
@@ -48,9 +46,9 @@ class LogFile(Struct, frozen=True):
 
 
 class Stretch(Struct, frozen=True):
-    """Transactions that lie in one file one after the other, with consecutive counters of one epoch.
+    """Transactions one after the other in one file, with consecutive counters of one epoch.
 
-    Entry i of `offsets` and `identities` is that of zxid `first` + i. 16 bytes a transaction.
+    Entry i of `offsets` and `identities` belongs to zxid `first` + i. 16 bytes a transaction.
     """
 
     path: Path
@@ -65,14 +63,14 @@ class Stretch(Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """Where a transaction was first seen: entry `at` of a stretch."""
+    """Where a transaction was seen first: entry `at` of a stretch."""
 
     stretch: Stretch
     at: int
 
 
 class _Again(Struct):
-    """Zxids in a row that come again, all with the same transactions, or all with others."""
+    """Zxids in a row that come again, all with the same transactions as before or all with others."""
 
     kind: str
     first: int
@@ -82,37 +80,20 @@ class _Again(Struct):
     message: str
 
 
-def told(zxid: int) -> str:
-    """A packed zxid as it is told."""
-    return str(Zxid.unpack(zxid))
-
-
-def told_range(first: int, last: int) -> str:
-    """A range of packed zxids as it is told."""
-    return told(first) if first == last else f"{told(first)} … {told(last)}"
-
-
 def is_covered(zxid: int, snapshots: tuple[Snapshot, ...]) -> bool:
     """Whether a snapshot that can be loaded has everything up to `zxid`."""
     return any(snapshot.zxid >= zxid and snapshot.state in ("whole", "unread") for snapshot in snapshots)
 
 
-def follows(zxid: int, before: int) -> bool:
-    """Whether `zxid` may come right after `before` in a history."""
-    if zxid >> 32 == before >> 32:
-        return zxid == before + 1
-    return zxid > before and zxid & _COUNTERS == 1
-
-
 class LogAnalysis:
-    """Takes the records of all files in order. O(1) a record; memory is 16 bytes a transaction.
+    """Analyses the records of all files, in order. O(1) a record; memory is 16 bytes a transaction.
 
-    After the first zxid that does not rise it is 200 bytes more, as it must be known what came before.
+    From the first zxid that does not rise on, 200 bytes a transaction are needed to know what came before.
     """
 
     def __init__(self, snapshots: tuple[Snapshot, ...]) -> None:
         self.stretches: list[Stretch] = []
-        self.findings: list[Finding] = []
+        self.findings: list[DiskFinding] = []
         self._snapshots = snapshots
         self._highest: int | None = None
         self._current: Stretch | None = None
@@ -120,7 +101,7 @@ class LogAnalysis:
         self._again: _Again | None = None
 
     def take(self, path: Path, record: LogRecord) -> None:
-        """The next record."""
+        """Take in the next record."""
         zxid = record.txn.zxid
         highest = self._highest
         if highest is not None and zxid <= highest:
@@ -133,12 +114,12 @@ class LogAnalysis:
         self._remember(path, record)
 
     def finish(self) -> None:
-        """There are no more records."""
+        """Note that there are no more records."""
         self._end_of_again()
 
     def _remember(self, path: Path, record: LogRecord) -> None:
         zxid, current = record.txn.zxid, self._current
-        if current is None or current.path != path or zxid != current.end or not zxid & _COUNTERS:
+        if current is None or current.path != path or zxid != current.end or not zxid & COUNTER:
             current = self._current = Stretch(path, zxid, array("Q"), array("Q"))
             self.stretches.append(current)
         current.offsets.append(record.offset)
@@ -150,23 +131,23 @@ class LogAnalysis:
         zxid = record.txn.zxid
         covering = max((s.zxid for s in self._snapshots if s.zxid < zxid and is_covered(s.zxid, (s,))), default=None)
         last = max((each for each in (before, covering) if each is not None), default=0)
-        after = f"after {told(last)}" if last else "at the beginning"
+        after = f"after {shown(last)}" if last else "at the beginning"
         if follows(zxid, last):
             return
         covered = is_covered(zxid - 1, self._snapshots)
-        counter = zxid & _COUNTERS
+        counter = zxid & COUNTER
         first = max(last, zxid - counter) + 1
-        missing = f"without {told_range(first, zxid - 1)}" if counter else "counters begin with 1"
-        message = f"{after} comes {told(zxid)}: {missing}"
+        missing = f"without {shown_range(first, zxid - 1)}" if counter else "counters begin with 1"
+        message = f"{after} comes {shown(zxid)}: {missing}"
         if covered:
             message += ", which a snapshot has"
         self._add("covered gap" if covered else "gap", not covered, message, path, record)
 
     def _add(self, kind: str, wrong: bool, message: str, path: Path, record: LogRecord) -> None:
-        self.findings.append(Finding(kind, wrong, message, str(path), record.offset, record.txn.zxid))
+        self.findings.append(DiskFinding(kind, wrong, message, str(path), record.offset, record.txn.zxid))
 
     def _take_again(self, path: Path, record: LogRecord) -> None:
-        """A zxid that is not above all before it."""
+        """Take in a record whose zxid is not above all before it."""
         if self._seen is None:
             self._seen = {}
             for stretch in self.stretches:
@@ -175,7 +156,7 @@ class LogAnalysis:
         zxid = record.txn.zxid
         place = self._seen.get(zxid)
         if place is None:
-            kind, message = "disorder", f"comes after {told(self._highest or 0)} and was not there before"
+            kind, message = "disorder", f"comes after {shown(self._highest or 0)} and was not there before"
         else:
             where = f"{place.stretch.path.name}, byte {place.stretch.offsets[place.at]}"
             same = place.stretch.identities[place.at] == record.identity
@@ -191,18 +172,18 @@ class LogAnalysis:
     def _end_of_again(self) -> None:
         again, self._again = self._again, None
         if again is not None:
-            message = f"{told_range(again.first, again.last)}: {again.message}"
+            message = f"{shown_range(again.first, again.last)}: {again.message}"
             wrong = again.kind != "duplicate"
-            self.findings.append(Finding(again.kind, wrong, message, str(again.path), again.offset, again.first))
+            self.findings.append(DiskFinding(again.kind, wrong, message, str(again.path), again.offset, again.first))
 
 
-def finding_of(flaw: Flaw, path: Path, followed: bool) -> Finding:
-    """What is said of a flaw in a log file; `followed` if whole records come after it."""
+def finding_of(flaw: Flaw, path: Path, followed: bool) -> DiskFinding:
+    """Make a finding of a flaw in a log file; `followed`: whole records come after it."""
     if flaw.kind == "torn":
-        return Finding("torn", False, flaw.message, str(path), flaw.offset)
+        return DiskFinding("torn", False, flaw.message, str(path), flaw.offset)
     ends = flaw.kind in ("end", "hole")
     effect = "a server takes the file for ended here" if ends else "a server does not start with it"
     if flaw.kind == "length":
         effect = "a server does not start with it, or takes the file for ended here"
     message = f"{flaw.message}; {effect}" + ("; whole records follow" if followed else "")
-    return Finding("damage", True, message, str(path), flaw.offset)
+    return DiskFinding("damage", True, message, str(path), flaw.offset)

@@ -6,7 +6,7 @@ with their time-outs, the lists of permissions, and the nodes, each path with it
 "/". A seal follows: the Adler-32 of all that was before (a long) and the string "/". Since 3.6 the digest that the
 tree had after a zxid follows, with a seal of its own, and since 3.9 the last zxid, again with one.
 
-`snapshot.Z.gz` is the same through gzip. `snapshot.Z.snappy` is told to be there, and not read.
+`snapshot.Z.gz` is the same through gzip. `snapshot.Z.snappy` is reported, and not read.
 """
 
 import gzip
@@ -24,7 +24,7 @@ from zabcheck.ensemble.wire.jute import JuteError, Reader, Truncated
 SNAPSHOT_PREFIX = "snapshot"
 SNAPSHOT_MAGIC = b"ZKSN"
 DIGEST_VERSION = 2
-"""How digests are computed that can be checked here (`Node.digest`)."""
+"""The version of the computation of digests that can be checked here (`Node.digest`)."""
 
 _CHUNK = 1 << 20
 _LONGEST = 1 << 30  # of a field, in bytes; ZooKeeper's jute.maxbuffer is an int, and 1 MiB unless it is set
@@ -62,7 +62,7 @@ class Node(Struct, frozen=True, gc=False):
     stat: Stat
 
     def digest(self) -> int:
-        """What it adds to the digest of the tree (DigestCalculator, version 2): the sum of all, in 64 bits."""
+        """The node's part of the digest of the tree, which is the sum of all (DigestCalculator, version 2)."""
         if self.path.startswith(_INTERNAL):
             return 0
         s = self.stat
@@ -75,8 +75,8 @@ def content_of(path: str, data: bytes) -> int:
     return zlib.crc32(data, zlib.crc32(path.encode()))
 
 
-class Digest(Struct, frozen=True):
-    """What the digest of the tree was after `zxid`; `version` says how it was computed."""
+class TreeDigest(Struct, frozen=True):
+    """The digest of the tree after `zxid`; `version` says how it was computed."""
 
     zxid: int
     version: int
@@ -84,7 +84,7 @@ class Digest(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """What a file is found to hold.
+    """What a snapshot file holds.
 
     `state` is "whole", "torn" (it ends too early: a server that is killed leaves that behind), "damaged", or "unread"
     (compressed in a way that is not read here). `message` says what is wrong. `size` is that of all data, in bytes;
@@ -99,15 +99,15 @@ class Snapshot(Struct, frozen=True):
     nodes: int = 0
     size: int = 0
     highest: int = 0
-    digest: Digest | None = None
+    digest: TreeDigest | None = None
     last_zxid: int | None = None
 
 
 def read_snapshot(path: Path, visit: Callable[[Node], None] | None = None) -> Snapshot:
-    """What a file named `snapshot.Z…` holds; `visit` is called with each node, parents first.
+    """Read a file named `snapshot.Z…`; `visit` is called with each node, parents first.
 
-    The nodes of a file that turns out not to be whole were visited too. OSError if it cannot be read. About 5 µs a
-    node; memory is that of one node.
+    If the file turns out not to be whole, its nodes up to there were visited, too. OSError if it cannot be read. About
+    5 µs a node; memory is that of one node.
     """
     zxid = zxid_of_name(path.name, SNAPSHOT_PREFIX)
     assert zxid is not None, path
@@ -119,14 +119,14 @@ def read_snapshot(path: Path, visit: Callable[[Node], None] | None = None) -> Sn
 
 
 class _Reading:
-    """One file that is read; what is known so far is lost neither by its end nor by damage."""
+    """Reads one file; what was read so far stays known if the file ends too early or is damaged."""
 
     def __init__(self, file: BinaryIO, path: Path, zxid: int, visit: Callable[[Node], None] | None) -> None:
         self._file, self._path, self._zxid, self._visit = file, path, zxid, visit
         self._offset, self._checksum = 0, zlib.adler32(b"")
         self._unread = b""
         self._sessions = self._nodes = self._size = self._highest = 0
-        self._digest: Digest | None = None
+        self._digest: TreeDigest | None = None
         self._last_zxid: int | None = None
 
     def result(self) -> Snapshot:
@@ -154,9 +154,9 @@ class _Reading:
         )
 
     def _has_end(self, offset: int) -> bool:
-        """Whether it was written to its end, though a field that begins at `offset` says that it is longer."""
+        """Whether the file was written to its end, though a field that begins at `offset` says that it is longer."""
         if self._path.suffix == ".gz":
-            return True  # else gzip would have told
+            return True  # otherwise gzip would have raised
         size = self._file.seek(0, 2)
         self._file.seek(max(0, size - len(_END)))
         return offset < size and self._file.read() == _END
@@ -183,14 +183,14 @@ class _Reading:
         zxid, version = self._long("the zxid of a digest"), self._int("the version of a digest")
         # Before version 2 it was a string, in hexadecimal.
         value = self._long("a digest") & (1 << 64) - 1 if version >= DIGEST_VERSION else self._hexadecimal("a digest")
-        self._digest = Digest(zxid, version, value) if zxid > 0 else None
+        self._digest = TreeDigest(zxid, version, value) if zxid > 0 else None
         self._seal()
         if not self._ends():
             self._last_zxid = self._long("the last zxid")
             self._seal()
 
     def _node(self) -> bool:
-        """Read a node; False if it is the last path."""
+        """Read a node; False if it is the path that ends the nodes."""
         start = self._offset
         name = self._bytes("a path")
         try:
@@ -210,7 +210,7 @@ class _Reading:
         return True
 
     def _seal(self) -> None:
-        """Check what is sealed: all that was read so far."""
+        """Read a seal, and check all that was read so far against it."""
         found, start = self._checksum, self._offset
         expected = self._long("a checksum")
         if expected != found:
@@ -240,7 +240,7 @@ class _Reading:
         return Reader(self._take(8, field)).int64()
 
     def _bytes(self, field: str) -> bytes:
-        """A string or a buffer; a null is empty."""
+        """Read a string or a buffer; a null is empty."""
         start = self._offset
         length = self._int(field)
         if not -1 <= length <= _LONGEST:

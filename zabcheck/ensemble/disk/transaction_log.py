@@ -20,8 +20,7 @@ from typing import BinaryIO, Literal
 
 from msgspec import Struct
 
-from zabcheck.ensemble.recording import LoggedTxn
-from zabcheck.ensemble.wire.jute import JuteError, Operation, logged_txn
+from zabcheck.ensemble.wire.jute import JuteError, LoggedTxn, Operation, logged_txn
 
 LOG_PREFIX = "log"
 LOG_MAGIC = b"ZKLG"
@@ -40,7 +39,7 @@ _NEXT_RECORD = b"B\0\0\0\0"  # the end of a record and the upper half of a check
 _DIGEST_VERSION = 2
 _64_BITS = (1 << 64) - 1
 _MOST_FLAWS = 100
-"""After so many flaws the rest of a file is not looked at: each costs a look at all of it."""
+"""After this number of flaws the rest of a file is left out: each flaw costs a look at all of the rest."""
 _TORN = "the first part of a record, and nothing after it"
 
 FlawKind = Literal["torn", "checksum", "length", "end", "hole", "body", "header"]
@@ -49,8 +48,8 @@ FlawKind = Literal["torn", "checksum", "length", "end", "hole", "body", "header"
 class LogRecord(Struct, frozen=True, gc=False):
     """A whole record. `offset` is where it begins in its file, `time` is in ms since 1970 (the leader's clock).
 
-    `data` is the transaction without its digest, `identity` a hash of that (see `_failed_alike`). `digest` is what the
-    tree's digest was afterwards, for the leader that proposed it (ZooKeeper 3.6 and later, `digest.enabled`).
+    `data` is the transaction without its digest, `identity` a hash of that (see `_failed_alike`). `digest` is that of
+    the tree afterwards, at the leader that proposed it (ZooKeeper 3.6 and later, `digest.enabled`).
     """
 
     offset: int
@@ -62,7 +61,7 @@ class LogRecord(Struct, frozen=True, gc=False):
 
 
 class Flaw(Struct, frozen=True):
-    """Where a file has no record though something is there.
+    """A place in a file that is neither empty nor a record.
 
     torn      the first part of a record, and nothing after it: a kill
     checksum  the Adler-32 is another one
@@ -79,7 +78,7 @@ class Flaw(Struct, frozen=True):
 
 
 def zxid_of_name(name: str, prefix: str) -> int | None:
-    """The zxid in `log.100000001` or `snapshot.0` or `snapshot.0.gz`; None for any other file's name."""
+    """Return the zxid in `log.100000001` or `snapshot.0` or `snapshot.0.gz`; None for any other file's name."""
     first, _, rest = name.partition(".")
     number = rest.partition(".")[0]
     if first != prefix or not 1 <= len(number) <= 16 or set(number) - set("0123456789abcdefABCDEF"):
@@ -88,10 +87,10 @@ def zxid_of_name(name: str, prefix: str) -> int | None:
 
 
 def read_log(path: Path) -> Iterator[LogRecord | Flaw]:
-    """What a file holds, in order. After damage it goes on with the next record that is whole, if there is one.
+    """Read what a log file holds, in order. After damage the next record that is whole follows, if there is one.
 
-    OSError if the file cannot be read. About 5 µs a record; memory is that of one record, as long as the file is not
-    damaged: then it is the rest of the file.
+    OSError if the file cannot be read. About 5 µs a record; memory is that of one record, or of the rest of the file if
+    that is damaged.
     """
     with path.open("rb", buffering=_CHUNK) as file:
         size = os.fstat(file.fileno()).st_size
@@ -116,7 +115,7 @@ def read_log(path: Path) -> Iterator[LogRecord | Flaw]:
 
 
 def record_at(path: Path, offset: int) -> LogRecord | None:
-    """The record that begins there; None if there is none any more. OSError if the file cannot be read."""
+    """Read the record at `offset`; None if there is none any more. OSError if the file cannot be read."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         file.seek(offset)
@@ -124,7 +123,7 @@ def record_at(path: Path, offset: int) -> LogRecord | None:
 
 
 def operation_name(kind: int) -> str:
-    """What ZooKeeper calls a type of transactions; a number for one that is not known here."""
+    """Return ZooKeeper's name of a type of transactions; the number of a type that is not known here."""
     try:
         first, *rest = Operation(kind).name.lower().split("_")
     except ValueError:
@@ -133,7 +132,7 @@ def operation_name(kind: int) -> str:
 
 
 def _records(file: BinaryIO, offset: int, size: int) -> Generator[LogRecord, None, Flaw | None]:
-    """Whole records from `offset`; returns the flaw that ends them, None at the end of the file."""
+    """Yield the whole records from `offset` on; return the flaw that ends them, None at the end of the file."""
     while True:
         prefix = file.read(_PREFIX.size)
         if len(prefix) < _PREFIX.size:
@@ -176,10 +175,10 @@ def _record(offset: int, data: bytes) -> LogRecord:
 
 
 def _failed_alike(data: bytes) -> bytes:
-    """A multi as it is hashed. All parts of one that fails count as errors.
+    """Return a multi as it is hashed: if it fails, all its parts count as errors.
 
-    A leader of ZooKeeper 3.8 marks them so when it applies it, which may be before or after it logs it; so the logs
-    of a leader and its followers differ in that.
+    A leader of ZooKeeper 3.8 marks the parts so when it applies the multi, which may be before or after it logs the
+    multi; so the logs of a leader and its followers differ in that.
     """
     starts, at = [], _TXN_HEADER + 4
     for _ in range(_int(data, _TXN_HEADER)):
@@ -194,7 +193,7 @@ def _failed_alike(data: bytes) -> bytes:
 
 
 def _end_of_body(data: bytes, kind: int) -> int | None:
-    """Where the body of a transaction ends, and a digest may begin; None if the body is not as it is today.
+    """Find where the body of a transaction ends, and a digest may begin; None if the body is not as it is today.
 
     Before 3.6 the body of closeSession was empty.
     """
@@ -240,7 +239,7 @@ _AFTER_ACL: dict[int, int] = {
 
 
 def _is_digest(data: bytes, at: int) -> bool:
-    """Whether nothing but a digest is left. As a vector it would be two paths in 8 bytes, so both empty."""
+    """Whether nothing but a digest is left. Read as a vector, it would be two paths in 8 bytes, so both empty."""
     return len(data) - at == _DIGEST.size and _int(data, at) == _DIGEST_VERSION
 
 
@@ -264,7 +263,7 @@ def _after_acl(data: bytes, at: int) -> int:
 
 
 def _rest(file: BinaryIO, offset: int) -> bytes:
-    """What is in the file from `offset` on, without the zeros at its end; quick if there is nothing else."""
+    """Read the file from `offset` on, without the zeros at its end; quick if there is nothing else."""
     file.seek(offset)
     chunks: list[bytes] = []
     zeros = 0  # how many bytes after `chunks` are zeros
@@ -278,10 +277,10 @@ def _rest(file: BinaryIO, offset: int) -> bytes:
 
 
 def _torn(file: BinaryIO, offset: int) -> Flaw | None:
-    """A torn tail, if that is what is there: the first part of a record, and nothing after it.
+    """Return the flaw of a torn tail, if that is at `offset`: the first part of a record, and nothing after it.
 
-    A record whose length is damaged looks alike, but its checksum is that of a shorter transaction that "B" ends, or
-    whole records follow.
+    A record whose length is damaged looks alike; but then its checksum fits a shorter transaction that ends with "B",
+    or whole records follow.
     """
     rest = _rest(file, offset)
     checksum, length = _PREFIX.unpack(rest[: _PREFIX.size].ljust(_PREFIX.size, b"\0"))
@@ -296,7 +295,7 @@ def _torn(file: BinaryIO, offset: int) -> Flaw | None:
 
 
 def _next_record(rest: bytes, offset: int) -> int | None:
-    """Where the next whole record begins after a flaw at `offset`, where `rest` is what follows it in the file."""
+    """Find where the next whole record begins after a flaw at `offset`; `rest` is what the file has from there on."""
     at = 1
     first = len(rest) - len(rest.lstrip(b"\0"))
     # After a hole the record begins with the upper half of its checksum, which is zeros too.

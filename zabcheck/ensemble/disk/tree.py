@@ -24,7 +24,7 @@ class Tree:
         self.digest = 0
 
     def put(self, node: Node) -> None:
-        """A node that is new, or that takes the place of the one with its path."""
+        """Put a node, which may take the place of one with the same path."""
         before = self._nodes.get(node.path)
         self._nodes[node.path] = node
         self.digest = self.digest + node.digest() - (before.digest() if before else 0) & _64_BITS
@@ -32,7 +32,7 @@ class Tree:
             self._owned.setdefault(node.stat.owner, {})[node.path] = None
 
     def apply(self, record: LogRecord) -> None:
-        """Do what the transaction says. JuteError if its body makes no sense."""
+        """Apply a transaction. JuteError if its body makes no sense."""
         self._apply(record, record.txn.type, Reader(record.data, _BODY))
 
     def _apply(self, record: LogRecord, kind: int, body: Reader) -> None:
@@ -103,7 +103,7 @@ class Tree:
         self.put(Node(path, len(data), content_of(path, data), Stat(zxid, zxid, time, time, 0, 0, 0, owner, zxid)))
 
     def _child(self, parent: Node, cversion: int, pzxid: int) -> None:
-        """A child of `parent` came or went."""
+        """Note at `parent` that a child was created or deleted."""
         s = parent.stat
         stat = Stat(s.czxid, s.mzxid, s.ctime, s.mtime, s.version, cversion, s.aversion, s.owner, pzxid)
         self.put(Node(parent.path, parent.size, parent.content, stat))
@@ -122,7 +122,7 @@ class Tree:
 
 
 def _name(path: str) -> str:
-    """The root is stored as the empty path."""
+    """Return the path as it is stored: that of the root is empty."""
     return "" if path == "/" else path
 
 

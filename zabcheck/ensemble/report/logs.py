@@ -1,4 +1,4 @@
-"""What is on the disks of ZooKeeper's servers, for a terminal and as JSON."""
+"""The report of what is on the disks of ZooKeeper's servers, for a terminal and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,14 +11,15 @@ from rich.text import Text
 
 from invariants import Zxid
 from zabcheck.ensemble.disk.comparison import Comparison, Difference, first_records
-from zabcheck.ensemble.disk.contents import Disk
-from zabcheck.ensemble.disk.log_analysis import Finding, Stretch, told, told_range
+from zabcheck.ensemble.disk.contents import DiskContents
+from zabcheck.ensemble.disk.log_analysis import DiskFinding, Stretch
 from zabcheck.ensemble.disk.snapshot import Snapshot
 from zabcheck.ensemble.disk.transaction_log import LogRecord, operation_name
+from zabcheck.ensemble.wire.zxids import COUNTER, shown, shown_range
 from zabcheck.text.words import as_text, clean, counted
 
 MOST = 30
-"""So many findings of a server are shown, and so many differences; JSON has all of them."""
+"""The number of findings of a server that are shown, and of differences; JSON has all of them."""
 
 _LATEST = 3  # snapshots are shown
 
@@ -37,8 +38,8 @@ class ShownTxn(Struct, frozen=True):
     offset: int
 
 
-def shown(path: Path, record: LogRecord) -> ShownTxn:
-    """A record of a log file, as JSON has it."""
+def shown_txn(path: Path, record: LogRecord) -> ShownTxn:
+    """Make the JSON form of a record of a log file."""
     txn = record.txn
     return ShownTxn(
         Zxid.unpack(txn.zxid),
@@ -54,8 +55,8 @@ def shown(path: Path, record: LogRecord) -> ShownTxn:
 
 
 def line(path: Path, record: LogRecord) -> str:
-    """A transaction in one line."""
-    txn = shown(path, record)
+    """Say a transaction in one line."""
+    txn = shown_txn(path, record)
     return f"{txn.zxid} {_request(txn)}, {txn.file} byte {txn.offset}"
 
 
@@ -64,32 +65,32 @@ def _request(txn: ShownTxn) -> str:
     return f"{txn.type}{about}, session {txn.session} request {txn.cxid}"
 
 
-def name_of(disk: Disk) -> str:
-    """What a server is called."""
+def name_of(disk: DiskContents) -> str:
+    """Return what a server is called."""
     return f"server {disk.number}" if disk.number is not None else as_text(disk.directory)
 
 
 def ranges(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
-    """First and last zxid of what lies in a row, whatever the files."""
+    """Return the first and the last zxid of each unbroken range, in whatever files it is."""
     joined: list[tuple[int, int]] = []
     for stretch in stretches:
-        if joined and joined[-1][1] + 1 == stretch.first and stretch.first & 0xFFFFFFFF:
+        if joined and joined[-1][1] + 1 == stretch.first and stretch.first & COUNTER:
             joined[-1] = joined[-1][0], stretch.end - 1
         else:
             joined.append((stretch.first, stretch.end - 1))
     return joined
 
 
-def is_wrong(disks: Sequence[Disk], comparison: Comparison | None) -> bool:
-    """Whether something is not as it has to be."""
+def is_wrong(disks: Sequence[DiskContents], comparison: Comparison | None) -> bool:
+    """Whether anything is wrong."""
     differences = comparison.differences if comparison is not None else ()
     return any(finding.wrong for disk in disks for finding in disk.findings) or any(
         difference.kind != "tail" for difference in differences
     )
 
 
-def render(disks: Sequence[Disk], comparison: Comparison | None) -> RenderableType:
-    """For a terminal: each server, then the servers side by side."""
+def render(disks: Sequence[DiskContents], comparison: Comparison | None) -> RenderableType:
+    """Render each server, then the servers side by side."""
     parts: list[RenderableType] = []
     for disk in disks:
         parts += (_server(disk), "")
@@ -100,12 +101,12 @@ def render(disks: Sequence[Disk], comparison: Comparison | None) -> RenderableTy
     return Group(*parts)
 
 
-def _server(disk: Disk) -> RenderableType:
+def _server(disk: DiskContents) -> RenderableType:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column()
     rows = ranges(disk.stretches)
-    few = [told_range(*row) for row in (rows if len(rows) <= MOST else [*rows[: MOST - 1], rows[-1]])]
+    few = [shown_range(*row) for row in (rows if len(rows) <= MOST else [*rows[: MOST - 1], rows[-1]])]
     if len(rows) > MOST:
         few.insert(-1, f"and {len(rows) - MOST} more ranges")
     table.add_row(
@@ -117,8 +118,10 @@ def _server(disk: Disk) -> RenderableType:
     table.add_row("epochs", f"accepted {_or_none(disk.accepted_epoch)}, current {_or_none(disk.current_epoch)}")
     if disk.boot is not None:
         after = disk.records - disk.below
-        loads = f"a boot loads snapshot {told(disk.boot.zxid)} and what is after it: {told(disk.last)} is the last one"
-        table.add_row("history", loads if after else f"a boot loads snapshot {told(disk.boot.zxid)}")
+        loads = (
+            f"a boot loads snapshot {shown(disk.boot.zxid)} and what is after it: {shown(disk.last)} is the last one"
+        )
+        table.add_row("history", loads if after else f"a boot loads snapshot {shown(disk.boot.zxid)}")
     for finding in disk.findings[:MOST]:
         style = "bold red" if finding.wrong else "yellow"
         table.add_row(Text("wrong" if finding.wrong else "note", style), Text(clean(_finding(finding))))
@@ -130,26 +133,26 @@ def _server(disk: Disk) -> RenderableType:
 
 
 def _snapshot(snapshot: Snapshot) -> str:
-    told_as = f"{told(snapshot.zxid)} ({counted(snapshot.nodes, 'node', 'nodes')})"
-    return told_as if snapshot.state == "whole" else f"{told(snapshot.zxid)} ({snapshot.state})"
+    told_as = f"{shown(snapshot.zxid)} ({counted(snapshot.nodes, 'node', 'nodes')})"
+    return told_as if snapshot.state == "whole" else f"{shown(snapshot.zxid)} ({snapshot.state})"
 
 
 def _or_none(epoch: int | None) -> str:
     return "unknown" if epoch is None else str(epoch)
 
 
-def _finding(finding: Finding) -> str:
+def _finding(finding: DiskFinding) -> str:
     where = Path(finding.file).name + ("" if finding.offset is None else f", byte {finding.offset}")
     return f"{finding.kind}, {where}: {finding.message}"
 
 
-def _compared(disks: Sequence[Disk], comparison: Comparison) -> Iterator[RenderableType]:
+def _compared(disks: Sequence[DiskContents], comparison: Comparison) -> Iterator[RenderableType]:
     names = [clean(name_of(disk)) for disk in disks]
     yield Text("side by side", "bold")
     if not comparison.compared:
         yield "no transaction is in the logs of two servers"
     elif comparison.agree is not None:
-        until = f", up to {told(comparison.agree)}" if comparison.differences else ""
+        until = f", up to {shown(comparison.agree)}" if comparison.differences else ""
         yield (
             f"{counted(comparison.compared, 'transaction is', 'transactions are')} in two logs at least; they agree"
             + (until or " everywhere")
@@ -162,7 +165,7 @@ def _compared(disks: Sequence[Disk], comparison: Comparison) -> Iterator[Rendera
         for difference in comparison.differences[:MOST]:
             style = "yellow" if difference.kind == "tail" else "bold red"
             cells = [Text(clean(each)) for each in _cells(difference)]
-            table.add_row(Text(told_range(difference.first, difference.last), style), *cells)
+            table.add_row(Text(shown_range(difference.first, difference.last), style), *cells)
         yield table
         if len(comparison.differences) > MOST:
             yield f"and {len(comparison.differences) - MOST} more, which --format json tells"
@@ -175,11 +178,11 @@ def _cells(difference: Difference) -> Iterator[str]:
             yield {"snapshot": "in a snapshot", "nothing": "missing", "not yet": "ends before"}.get(holding.what, "?")
         else:
             extra = "to be dropped: " if difference.kind == "tail" else ""
-            yield f"{extra}{_request(shown(holding.stretch.path, record))}"
+            yield f"{extra}{_request(shown_txn(holding.stretch.path, record))}"
 
 
-def as_json(disks: Sequence[Disk], comparison: Comparison | None) -> dict[str, Any]:
-    """The fields of the JSON form."""
+def as_json(disks: Sequence[DiskContents], comparison: Comparison | None) -> dict[str, Any]:
+    """Return the fields of the JSON form."""
     return {"servers": [_disk_as_json(disk) for disk in disks], "comparison": _comparison_as_json(comparison)}
 
 
@@ -187,7 +190,7 @@ def _zxid(packed: int | None) -> Zxid | None:
     return None if packed is None else Zxid.unpack(packed)
 
 
-def _disk_as_json(disk: Disk) -> dict[str, Any]:
+def _disk_as_json(disk: DiskContents) -> dict[str, Any]:
     return {
         "directory": as_text(disk.directory),
         "log_directory": as_text(disk.log_directory),
@@ -251,7 +254,9 @@ def _comparison_as_json(comparison: Comparison | None) -> dict[str, Any] | None:
                 "holdings": [
                     {
                         "what": holding.what,
-                        "txn": shown(holding.stretch.path, record) if holding.stretch is not None and record else None,
+                        "txn": shown_txn(holding.stretch.path, record)
+                        if holding.stretch is not None and record
+                        else None,
                     }
                     for holding, record in zip(each.holdings, first_records(each), strict=True)
                 ],

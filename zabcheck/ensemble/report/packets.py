@@ -1,23 +1,99 @@
-"""Where the packets of a real ensemble first diverge from the steps of Zab: the rule, and the packets before it."""
+"""How packets that diverge from the steps of Zab are shown: the rule, and the packets of the connection before it."""
 
 from collections.abc import Iterator
 
+from msgspec import Struct
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from zabcheck.ensemble.rules.steps import Divergence, Judgement, explain
+from zabcheck.ensemble.recording.iteration import NOT_AGAIN
+from zabcheck.ensemble.recording.records import Sent
+from zabcheck.ensemble.rules.knowledge import RECEIVED
+from zabcheck.ensemble.rules.packets import Divergence, Judgement
+from zabcheck.ensemble.wire.zxids import epoch_of, is_txn, shown
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen
 from zabcheck.text.words import counted
 
 
+class PacketLine(Struct, frozen=True):
+    """A packet for a reader. `time` is in milliseconds since the first one shown; `wrong`: it is the one that diverges.
+
+    `note` is what the packet is in Zab, and what became of it if it was not received. `left_out` is the number of
+    packets of the connection right before it that are not shown.
+    """
+
+    time: float
+    packet: int
+    sender: int
+    receiver: int
+    kind: str
+    zxid: str
+    note: str
+    wrong: bool
+    left_out: int
+
+
+def explain(divergence: Divergence) -> tuple[PacketLine, ...]:
+    """Describe how the connection began, the last packets before the divergence, and the one that diverges."""
+    first = divergence.before[0].packet.time
+    lines = []
+    expected = 0
+    for each in divergence.before:
+        packet = each.packet
+        lines.append(
+            PacketLine(
+                (packet.time - first) / 1000,
+                packet.packet,
+                packet.sender,
+                packet.receiver,
+                packet.kind,
+                "" if packet.kind == "UPTODATE" else shown(packet.zxid),
+                in_zab(packet) + ("" if each.state == RECEIVED else f" ({each.state})"),
+                packet.packet == divergence.packet,
+                each.position - expected,
+            )
+        )
+        expected = each.position + 1
+    return tuple(lines)
+
+
+def in_zab(packet: Sent) -> str:
+    """Say what a packet of ZooKeeper is, in the words of DSN 2011."""
+    epoch = epoch_of(packet.zxid)
+    match packet.kind:
+        case "FOLLOWERINFO":
+            return f"CEPOCH({epoch})"
+        case "LEADERINFO":
+            return f"NEWEPOCH({epoch})"
+        case "ACKEPOCH" if packet.epoch == NOT_AGAIN:
+            return "ACK-E that does not count"
+        case "ACKEPOCH":
+            return f"ACK-E, f.a = {packet.epoch}"
+        case "DIFF":
+            return f"initial history: what is missing, up to {shown(packet.zxid)}"
+        case "TRUNC":
+            return f"initial history: cut behind {shown(packet.zxid)}"
+        case "SNAP":
+            return f"initial history: a snapshot of {packet.size:,} bytes"
+        case "NEWLEADER":
+            return f"NEWLEADER({epoch}) ends the initial history"
+        case "ACK" if not is_txn(packet.zxid):
+            return f"ACK-LD({epoch}), or the answer to UPTODATE"
+        case "UPTODATE":
+            return "COMMIT-LD"
+        case "PROPOSAL":
+            return "PROPOSE" + (f" {packet.txn.path}" if packet.txn is not None and packet.txn.path else "")
+    return packet.kind
+
+
 def render_packets(judgement: Judgement, ascii_only: bool | None = None) -> RenderableType:
-    """The first divergence with its context, and how many more there are; or how many packets were judged."""
+    """Render the first divergence with its context, and the others in a line each; or how many packets were judged."""
     return Drawing(lambda pen: _judgement(pen, judgement), ascii_only)
 
 
 def render_divergence(divergence: Divergence, ascii_only: bool | None = None) -> RenderableType:
-    """One of them."""
+    """Render one divergence."""
     return Drawing(lambda pen: _divergence(pen, divergence), ascii_only)
 
 

@@ -1,4 +1,4 @@
-"""What runs of a real ensemble have shown: how often each property was broken, what else was wrong, what is known."""
+"""The report of runs of a real ensemble: how often each property was broken, what else was wrong, known issues."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,14 +11,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from zabcheck.ensemble.recording import Cast, Chose, Exited, Killed, NotRead, Read, Timed, read
+from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.records import Cast, Chose, Exited, Killed, NotRead, Read, Timed
 from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.search.report.summary import STYLES
 from zabcheck.text.words import counted
 
 
 class Seen(Struct):
-    """Something that was seen: in how many runs, the first of them (its seed), and what it looks like."""
+    """Something that was seen: in how many runs, the seed of the first one, and the known issues that it looks like."""
 
     name: str
     text: str
@@ -31,8 +32,8 @@ class EnsembleSummary(Struct):
     """Runs of an ensemble, added up. `seconds` is wall-clock time: an ensemble waits more than it computes.
 
     `partial` counts the runs that were not recorded to their end, `failed` those of them in which the ensemble itself
-    did not work. `logged` and `delivered` compare the transaction logs with the trace: how many deliveries the logs
-    vouch for, and how many of them the trace has.
+    did not work. `logged` is the number of deliveries that the transaction logs show, `delivered` how many of them the
+    traces have.
     """
 
     zookeeper: str
@@ -56,7 +57,7 @@ class EnsembleSummary(Struct):
     """What was wrong with the ensemble when it failed last."""
 
     def add(self, judged: Judged, seed: int | None, seconds: float, error: str = "") -> None:
-        """Count one run; `error` is for `failed`."""
+        """Add one run; `error` is what was wrong with the ensemble itself."""
         self.runs += 1
         self.partial += bool(judged.observation.partial)
         self.failed += bool(error)
@@ -81,7 +82,7 @@ class EnsembleSummary(Struct):
                 seen.runs += 1
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of the JSON form."""
+        """Return the fields of the JSON form."""
         fields: dict[str, Any] = msgspec.to_builtins(self)
         exercised: dict[str, int] = fields.pop("exercised")
         broken = {name: seen.runs for name, seen in self.wrong.items()}
@@ -93,9 +94,9 @@ class EnsembleSummary(Struct):
 
 
 def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
-    """When what was done to the ensemble, as the recording in `folder` says: who plays which role, choices, and ends.
+    """Yield when what was done to the ensemble: who plays which role, choices, ends of servers.
 
-    The seconds are those since the servers were up. RecordingError if it cannot be read.
+    Times are in seconds since the servers were up. RecordingError if the recording in `folder` cannot be read.
     """
     start = 0
     lines: dict[tuple[str, int], tuple[str, str]] = {}
@@ -109,7 +110,7 @@ def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
         elif start and isinstance(record, Timed):
             when = f"{(record.time - start) / 1_000_000:.1f} s"
             match record:
-                case Chose(_, number, words, note):  # once more with a note: what came of it is told where it began
+                case Chose(_, number, words, note):  # comes once more with a note, which goes where the choice began
                     begun = lines.get(("choice", number), (when, words))
                     lines["choice", number] = begun[0], words + (f": {note}" if note else "")
                 case Killed(time, server):
@@ -123,7 +124,7 @@ def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
-    """What is wrong beside the properties: the first of each kind, and how many more there are."""
+    """Yield what is wrong beside the properties: the first of each kind, and how many more there are."""
     every = [(each.kind, f"server {each.server}: {each.text}") for each in judged.findings]
     every += [("Zab's steps", each.sentence()) for each in judged.steps.divergences]
     counts = Counter(kind for kind, _ in every)
@@ -133,7 +134,7 @@ def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
 
 
 def render(summary: EnsembleSummary) -> RenderableType:
-    """The tables, and a line of totals."""
+    """Render the tables, and a line of totals."""
     parts: list[RenderableType] = [_properties(summary)]
     for title, seen in (("wrong", summary.wrong), ("noticed besides", summary.noticed)):
         others = [each for each in seen.values() if each.name not in summary.exercised]

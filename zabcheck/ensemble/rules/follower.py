@@ -10,25 +10,24 @@ Read in Learner.registerWithLeader and syncWithLeader, Follower.processPacket an
 3.6.3, 3.8.0, 3.9.3 and 3.9.5. Steps f.3.1 and f.3.3 send nothing.
 """
 
-from zabcheck.ensemble.recording import Sent
-from zabcheck.ensemble.rules.iterations import Claim, Iteration, Told, epoch_of, is_txn, shown
+from zabcheck.ensemble.recording.iteration import NOT_AGAIN, EpochAck
+from zabcheck.ensemble.recording.records import Sent
+from zabcheck.ensemble.rules.knowledge import Claim, JudgedConnection
 from zabcheck.ensemble.rules.rule import Rule, Wrong, rule
-
-NOT_AGAIN = -1
-"""What ACKEPOCH says instead of f.a if the epoch was promised before: such an answer does not count."""
+from zabcheck.ensemble.wire.zxids import epoch_of, is_txn, shown
 
 
 @rule("f.1.1", "a follower begins an iteration with its promise, and says it once")
-def cepoch_begins(at: Iteration, packet: Sent) -> Wrong | None:
+def cepoch_begins(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.1.1, FOLLOWERINFO: the first packet of a connection (`registerWithLeader` writes it before it reads)."""
-    if at.cepoch is not None:
+    if at.follower.cepoch is not None:
         return Wrong("one FOLLOWERINFO on a connection", "a second one")
     return None
 
 
 @rule("f.1.1", "a follower never forgets an epoch that it promised")
-def cepoch_keeps_the_promise(at: Iteration, packet: Sent) -> Wrong | None:
-    """Step f.1.1, FOLLOWERINFO: f.p is durable before it is told (step f.1.2), so it never goes back.
+def cepoch_keeps_the_promise(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.1.1, FOLLOWERINFO: f.p is durable before it is sent (step f.1.2), so it never goes back.
 
     ZooKeeper writes and syncs the file acceptedEpoch before it sends ACKEPOCH, and a leader before it sends LEADERINFO.
     """
@@ -38,35 +37,34 @@ def cepoch_keeps_the_promise(at: Iteration, packet: Sent) -> Wrong | None:
 
 
 @rule("f.1.2", "a follower answers a proposed epoch, once")
-def ack_e_answers(at: Iteration, packet: Sent) -> Wrong | None:
+def ack_e_answers(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.1.2, ACKEPOCH: only as the answer to LEADERINFO."""
-    if not at.newepoch_received:
+    if at.follower.newepoch is None:
         return Wrong("ACKEPOCH as the answer to LEADERINFO", "ACKEPOCH before any LEADERINFO was received")
-    if at.ack_e is not None:
+    if at.follower.ack_e is not None:
         return Wrong("one ACKEPOCH on a connection", "a second one")
     return None
 
 
 @rule("f.1.2", "a follower acknowledges only an epoch that is later than its promise")
-def ack_e_is_a_new_promise(at: Iteration, packet: Sent) -> Wrong | None:
+def ack_e_is_a_new_promise(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.1.2, ACKEPOCH: with f.p < e' it counts; with f.p = e' it says -1; with f.p > e' there is no answer.
 
-    FOLLOWERINFO told f.p on this very connection, and the thread that answers is the one that told it, so it is still
-    the same.
+    FOLLOWERINFO named f.p on this very connection, and the thread that answers has sent it, so f.p is still the same.
     """
-    if at.cepoch is None or at.newepoch is None:
+    if at.follower.cepoch is None or at.leader.newepoch is None:
         return None
-    if at.cepoch > at.newepoch:
-        return Wrong(f"no answer to epoch {at.newepoch}, as {at.cepoch} is promised", "ACKEPOCH")
-    if at.cepoch == at.newepoch and packet.epoch != NOT_AGAIN:
-        return Wrong(f"-1, as epoch {at.newepoch} was promised before", f"f.a = {packet.epoch}")
-    if at.cepoch < at.newepoch and packet.epoch == NOT_AGAIN:
-        return Wrong(f"f.a, as epoch {at.newepoch} is a new promise after {at.cepoch}", "-1")
+    if at.follower.cepoch > at.leader.newepoch:
+        return Wrong(f"no answer to epoch {at.leader.newepoch}, as {at.follower.cepoch} is promised", "ACKEPOCH")
+    if at.follower.cepoch == at.leader.newepoch and packet.epoch != NOT_AGAIN:
+        return Wrong(f"-1, as epoch {at.leader.newepoch} was promised before", f"f.a = {packet.epoch}")
+    if at.follower.cepoch < at.leader.newepoch and packet.epoch == NOT_AGAIN:
+        return Wrong(f"f.a, as epoch {at.leader.newepoch} is a new promise after {at.follower.cepoch}", "-1")
     return None
 
 
 @rule("f.1.2", "a follower never forgets an epoch that it adopted")
-def ack_e_keeps_the_epoch(at: Iteration, packet: Sent) -> Wrong | None:
+def ack_e_keeps_the_epoch(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.1.2, ACKEPOCH: f.a is durable before ACK-LD (step f.2.1), so it never goes back.
 
     ZooKeeper writes and syncs the file currentEpoch before it acknowledges NEWLEADER; a leader does before it serves.
@@ -77,12 +75,12 @@ def ack_e_keeps_the_epoch(at: Iteration, packet: Sent) -> Wrong | None:
 
 
 @rule("f.1.2", "a follower never forgets a transaction that it acknowledged")
-def ack_e_keeps_the_history(at: Iteration, packet: Sent) -> Wrong | None:
+def ack_e_keeps_the_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.1.2, ACKEPOCH: h_f holds what was acknowledged in steps f.2.1 and f.3.2, or said here before.
 
-    Exempt is what a leader told it to give up, with a TRUNC or SNAP that was passed on, and a server whose disk was
-    wiped. What a leader shows by a COMMIT that needed its own vote counts as acknowledged, as its log has to be durable
-    for that. The last zxid can only go back where the history is cut, so it is compared by itself, without f.a.
+    Exempt is what a leader had it give up, by a TRUNC or SNAP that was passed on, and a server whose disk was wiped.
+    What a leader shows by a COMMIT that needed its own vote counts as acknowledged, as its log has to be durable for
+    that. The last zxid can only go back where the history is cut, so it is compared by itself, without f.a.
     """
     claim = at.acknowledged
     if packet.zxid < claim.zxid:
@@ -95,7 +93,7 @@ def ack_e_keeps_the_history(at: Iteration, packet: Sent) -> Wrong | None:
 
 
 @rule("f.2.1", "a follower adopts an epoch and its initial history together")
-def ack_e_has_the_initial_history(at: Iteration, packet: Sent) -> Wrong | None:
+def ack_e_has_the_initial_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.2.1, seen at ACKEPOCH: f.a and h_f are set in one atomic write.
 
     It is asked of a server that says f.a = e, never acknowledged NEWLEADER of e, and was sent it: then it has what came
@@ -113,7 +111,7 @@ def ack_e_has_the_initial_history(at: Iteration, packet: Sent) -> Wrong | None:
 
 
 @rule("f.2.1", "a follower that adopted a history has nothing else")
-def ack_e_has_nothing_else(at: Iteration, packet: Sent) -> Wrong | None:
+def ack_e_has_nothing_else(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps f.2.1 and f.3.2, seen at ACKEPOCH: h_f becomes the initial history, and only proposals are added to it.
 
     It is asked of a server that acknowledged NEWLEADER and has not led since: what a leader logs for itself is not on
@@ -131,42 +129,42 @@ def ack_e_has_nothing_else(at: Iteration, packet: Sent) -> Wrong | None:
 
 
 @rule("f.2.1", "a follower acknowledges the initial history once it was proposed")
-def ack_ld_answers(at: Iteration, packet: Sent) -> Wrong | None:
+def ack_ld_answers(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.2.1, the first ACK ⟨e,0⟩: only as the answer to NEWLEADER, and of its epoch."""
-    if is_txn(packet.zxid) or at.ack_ld:
+    if is_txn(packet.zxid) or at.follower.ack_ld:
         return None
-    if not at.newleader_received:
+    if not at.follower.newleader:
         return Wrong("ACK of NEWLEADER after NEWLEADER", f"ACK {shown(packet.zxid)} before NEWLEADER was received")
-    if at.newepoch is not None and epoch_of(packet.zxid) != at.newepoch:
-        return Wrong(f"ACK of epoch {at.newepoch}", f"ACK {shown(packet.zxid)}")
+    if at.leader.newepoch is not None and epoch_of(packet.zxid) != at.leader.newepoch:
+        return Wrong(f"ACK of epoch {at.leader.newepoch}", f"ACK {shown(packet.zxid)}")
     return None
 
 
 @rule("f.2.2", "a follower answers the commit of the initial history once it was received")
-def uptodate_is_answered(at: Iteration, packet: Sent) -> Wrong | None:
+def uptodate_is_answered(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.2.2, the second ACK ⟨e,0⟩: `syncWithLeader` sends it when it has read UPTODATE, and no third."""
-    if is_txn(packet.zxid) or not at.ack_ld:
+    if is_txn(packet.zxid) or not at.follower.ack_ld:
         return None
-    if at.ack_uptodate:
+    if at.follower.ack_uptodate:
         return Wrong(f"two ACKs of {shown(packet.zxid)}, for NEWLEADER and for UPTODATE", "a third one")
-    if not at.uptodate_received:
+    if not at.follower.uptodate:
         return Wrong("one ACK of NEWLEADER", "a second one, before UPTODATE was received")
     return None
 
 
 @rule("f.2.1", "a follower acknowledges the initial history before any later proposal")
-def ack_ld_comes_first(at: Iteration, packet: Sent) -> Wrong | None:
+def ack_ld_comes_first(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps f.2.1 and f.3.2, ACK: phase 2 is over before a proposal is accepted.
 
     ZooKeeper's leader takes the first ACK of a connection for that of NEWLEADER, whatever its zxid is (LearnerHandler).
     """
-    if is_txn(packet.zxid) and not at.ack_ld:
+    if is_txn(packet.zxid) and not at.follower.ack_ld:
         return Wrong("ACK of NEWLEADER first", f"ACK {shown(packet.zxid)}")
     return None
 
 
 @rule("f.3.2", "a follower acknowledges each proposal that it received, once and in order")
-def acks_follow_proposals(at: Iteration, packet: Sent) -> Wrong | None:
+def acks_follow_proposals(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.3.2, ACK: of a PROPOSAL received on this connection, the next that is not acknowledged.
 
     Those that came before NEWLEADER may be left out: the ACK of NEWLEADER covers what of them was committed. 3.8.0
@@ -174,7 +172,7 @@ def acks_follow_proposals(at: Iteration, packet: Sent) -> Wrong | None:
     """
     if not is_txn(packet.zxid):
         return None
-    for zxid, by_itself in at.unacknowledged:
+    for zxid, by_itself in at.follower.unacknowledged:
         if zxid == packet.zxid:
             return None
         if zxid > packet.zxid:
@@ -196,80 +194,55 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "ACK": (ack_ld_answers, uptodate_is_answered, ack_ld_comes_first, acks_follow_proposals),
 }
-"""By the kind of packet, in the order in which they are asked."""
+"""The rules for each kind of packet, in the order in which they are checked."""
 
 
-def sent(at: Iteration, packet: Sent) -> None:
-    """Note what the follower has said."""
+def sent(at: JudgedConnection, packet: Sent) -> None:
+    """Note what the follower has sent."""
     match packet.kind:
-        case "FOLLOWERINFO":
-            if at.cepoch is None:
-                at.cepoch = epoch_of(packet.zxid)
-        case "ACKEPOCH":
-            _sent_ack_e(at, packet)
+        case "ACKEPOCH" if at.follower.ack_e is None:
+            _promises(at, packet)
         case "ACK" if is_txn(packet.zxid):
-            _sent_ack(at, packet)
-        case "ACK":
-            _sent_ack_of_epoch(at, packet)
+            at.follower_server.has_acknowledged(packet.zxid, "ACK", packet.packet)
+        case "ACK" if not at.follower.ack_ld:
+            _adopts(at, packet)
+    at.follower.sends(packet)
 
 
-def _sent_ack_e(at: Iteration, packet: Sent) -> None:
-    """f.p is e' now. What it says of its history it has to keep, too: it is what a leader chooses by."""
-    if at.ack_e is not None:
+def _promises(at: JudgedConnection, packet: Sent) -> None:
+    """Note that f.p is e' now, and that the history named in ACKEPOCH has to be kept: a leader chooses by it."""
+    ack_e = EpochAck.of(packet)
+    if at.leader.newepoch is not None:
+        at.follower_server.promised = max(at.follower_server.promised, at.leader.newepoch)
+    if ack_e.current_epoch != NOT_AGAIN:
+        at.follower_server.has_adopted(ack_e.current_epoch)
+    at.follower_server.has_acknowledged(packet.zxid, "ACKEPOCH", packet.packet, at.follower_server.broken_off)
+
+
+def _adopts(at: JudgedConnection, packet: Sent) -> None:
+    """Note that f.a is e' now, and h_f the initial history, if the packet answers NEWLEADER."""
+    side, epoch = at.follower, at.leader.newepoch
+    if epoch is None or not side.newleader:
         return
-    at.ack_e = Told(packet.epoch if packet.epoch is not None else NOT_AGAIN, packet.zxid)
-    if at.newepoch is not None:
-        at.follower.promised = max(at.follower.promised, at.newepoch)
-    if at.ack_e.current_epoch != NOT_AGAIN:
-        at.follower.has_adopted(at.ack_e.current_epoch)
-    at.follower.has_acknowledged(packet.zxid, "ACKEPOCH", packet.packet, at.follower.broken_off)
+    follower, said = at.follower_server, "ACK of NEWLEADER"
+    sync = at.leader.sync.kind if at.leader.sync is not None else ""
+    follower.has_adopted(epoch)
+    follower.has_acknowledged(side.covered, said, packet.packet, sync)
+    follower.at_most = Claim(side.handed, said, packet.packet, follower.incarnation, sync)
+    follower.broken_off = ""
 
 
-def _sent_ack_of_epoch(at: Iteration, packet: Sent) -> None:
-    if at.ack_ld:
-        at.ack_uptodate = True
-        return
-    at.ack_ld = True
-    if at.newepoch is not None and at.newleader_received:
-        at.follower.has_adopted(at.newepoch)
-        follower, said = at.follower, "ACK of NEWLEADER"
-        sync = at.sync.kind if at.sync is not None else ""
-        follower.has_acknowledged(at.covered, said, packet.packet, sync)
-        follower.at_most = Claim(at.handed, said, packet.packet, follower.incarnation, sync)
-        follower.broken_off = ""
-
-
-def _sent_ack(at: Iteration, packet: Sent) -> None:
-    while at.unacknowledged and at.unacknowledged[0][0] <= packet.zxid:
-        at.unacknowledged.popleft()
-    at.follower.has_acknowledged(packet.zxid, "ACK", packet.packet)
-
-
-def received(at: Iteration, packet: Sent) -> None:
+def received(at: JudgedConnection, packet: Sent) -> None:
     """Note what was passed on to the follower."""
+    at.follower.receives(packet)
     match packet.kind:
-        case "LEADERINFO":
-            at.newepoch_received = True
         case "DIFF":
-            at.follower.broken_off = "DIFF"
-            at.covered = at.handed = at.ack_e.zxid if at.ack_e is not None else packet.zxid
+            at.follower_server.broken_off = "DIFF"
         case "TRUNC" | "SNAP":
-            at.follower.broken_off = packet.kind
-            at.covered = packet.zxid
-            at.follower.is_cut_to(packet.zxid)
-            _handed(at, packet)
+            at.follower_server.broken_off = packet.kind
+            at.follower_server.is_cut_to(packet.zxid)
+            at.follower_server.is_handed(packet.zxid)
         case "PROPOSAL":
-            at.unacknowledged.append((packet.zxid, at.newleader_received))
-            _handed(at, packet)
-        case "COMMIT" if not at.newleader_received:
-            at.covered = max(at.covered, packet.zxid)
+            at.follower_server.is_handed(packet.zxid)
         case "NEWLEADER":
-            at.newleader_received = True
-            at.follower.is_told_to_adopt(epoch_of(packet.zxid), at.covered)
-        case "UPTODATE":
-            at.uptodate_received = True
-
-
-def _handed(at: Iteration, packet: Sent) -> None:
-    at.handed = max(at.handed, packet.zxid)
-    at.follower.is_handed(packet.zxid)
+            at.follower_server.is_told_to_adopt(epoch_of(packet.zxid), at.follower.covered)

@@ -13,36 +13,28 @@ Leader.startForwarding, nothing can come between what is committed, what is outs
 the proposals on a connection have no gap, and each COMMIT there is for the oldest proposal that is not committed yet.
 """
 
-from zabcheck.ensemble.recording import Sent
-from zabcheck.ensemble.rules.iterations import (
-    Before,
-    Iteration,
-    Leadership,
-    Told,
-    epoch_of,
-    follows,
-    is_first,
-    is_txn,
-    shown,
-)
+from zabcheck.ensemble.recording.iteration import NOT_AGAIN, EpochAck
+from zabcheck.ensemble.recording.records import Sent
+from zabcheck.ensemble.rules.knowledge import JudgedConnection, Leadership, PrecedingTxn
 from zabcheck.ensemble.rules.rule import Rule, Wrong, followers, rule
+from zabcheck.ensemble.wire.zxids import epoch_of, follows, is_first, is_txn, shown
 
 NO_ZXID = -1
 """What an ACKEPOCH without a history would say; the leader does not count it."""
 
 
 @rule("l.1.1", "a leader proposes an epoch to a follower that told its promise, once")
-def newepoch_answers(at: Iteration, packet: Sent) -> Wrong | None:
+def newepoch_answers(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps l.1.1 and l.3.3, LEADERINFO: only as the answer to FOLLOWERINFO."""
-    if not at.cepoch_received:
+    if not at.leader.cepoch:
         return Wrong("LEADERINFO as the answer to FOLLOWERINFO", "LEADERINFO before any FOLLOWERINFO was received")
-    if at.newepoch is not None:
+    if at.leader.newepoch is not None:
         return Wrong("one LEADERINFO on a connection", "a second one")
     return None
 
 
 @rule("l.1.1", "a leader proposes an epoch later than every promise of a quorum")
-def newepoch_is_later(at: Iteration, packet: Sent) -> Wrong | None:
+def newepoch_is_later(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step l.1.1, LEADERINFO: e' is greater than any e in the CEPOCHs of a quorum, the leader's own promise included.
 
     A FOLLOWERINFO counts even if its connection is closed by now, as in ZooKeeper (`connectingFollowers`), and even if
@@ -50,22 +42,26 @@ def newepoch_is_later(at: Iteration, packet: Sent) -> Wrong | None:
     later promise; then that follower will not answer.
     """
     epoch = epoch_of(packet.zxid)
-    if epoch in at.leader.leaderships:
+    if epoch in at.leader_server.leaderships:
         return None
     if epoch <= at.leader_promised:
         return Wrong(f"an epoch later than {at.leader_promised}, which it promised itself", f"epoch {epoch}")
-    told = {each.follower.number: each.cepoch for each in at.leader.asking if (each.cepoch or 0) < epoch}
-    if len(told) + 1 < at.quorum:
+    promises = {
+        each.follower_server.number: each.follower.cepoch
+        for each in at.leader_server.asking
+        if (each.follower.cepoch or 0) < epoch
+    }
+    if len(promises) + 1 < at.quorum:
         return Wrong(
             f"the promises of {followers(at.quorum - 1)}, all before epoch {epoch}",
-            f"{len(told)} of them" if told else "none",
+            f"{len(promises)} of them" if promises else "none",
         )
     return None
 
 
 @rule("l.1.1", "a leader proposes one epoch to all")
-def newepoch_is_one(at: Iteration, packet: Sent) -> Wrong | None:
-    """Step l.1.1, LEADERINFO: who was asking when e' was chosen is told e'.
+def newepoch_is_one(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step l.1.1, LEADERINFO: followers that were waiting when e' was chosen are proposed e'.
 
     A leader that gives up closes its connections, so this one still belongs to the leadership of e'.
     """
@@ -75,17 +71,17 @@ def newepoch_is_one(at: Iteration, packet: Sent) -> Wrong | None:
 
 
 @rule("l.2.1", "a leader proposes its history to a follower that told its own, once")
-def history_answers(at: Iteration, packet: Sent) -> Wrong | None:
+def history_answers(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps l.2.1 and l.3.3, DIFF, TRUNC or SNAP: only as the answer to ACKEPOCH."""
-    if not at.ack_e_received:
+    if not at.leader.ack_e:
         return Wrong(f"{packet.kind} as the answer to ACKEPOCH", f"{packet.kind} before any ACKEPOCH was received")
-    if at.sync is not None:
-        return Wrong("one DIFF, TRUNC or SNAP on a connection", f"{packet.kind} after {at.sync.kind}")
+    if at.leader.sync is not None:
+        return Wrong("one DIFF, TRUNC or SNAP on a connection", f"{packet.kind} after {at.leader.sync.kind}")
     return None
 
 
 @rule("l.1.2", "a leader chooses the initial history once a quorum has promised the epoch")
-def history_needs_a_quorum(at: Iteration, packet: Sent) -> Wrong | None:
+def history_needs_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step l.1.2, DIFF, TRUNC or SNAP: after ACK-Es of a quorum. An ACKEPOCH with -1 does not count."""
     leadership = at.leadership
     if leadership is not None and not leadership.is_quorum(len(leadership.ack_e)):
@@ -97,46 +93,55 @@ def history_needs_a_quorum(at: Iteration, packet: Sent) -> Wrong | None:
 
 
 @rule("l.2.1", "a leader cuts a history that is longer than its own, and adds to one that is not")
-def history_fits(at: Iteration, packet: Sent) -> Wrong | None:
+def history_fits(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step l.2.1, DIFF and TRUNC: h_f becomes the leader's history.
 
     DIFF goes on from the follower's last zxid, so it ends there or later; TRUNC cuts it, so it ends before. ⟨e,0⟩ is no
     transaction: such a follower has nothing to be cut.
     """
-    if at.ack_e is None or not is_txn(at.ack_e.zxid):
+    if at.follower.ack_e is None or not is_txn(at.follower.ack_e.zxid):
         return None
-    if packet.kind == "DIFF" and packet.zxid < at.ack_e.zxid:
+    if packet.kind == "DIFF" and packet.zxid < at.follower.ack_e.zxid:
         return Wrong(
-            f"TRUNC to {shown(packet.zxid)}, as the follower has {shown(at.ack_e.zxid)}", f"DIFF {shown(packet.zxid)}"
+            f"TRUNC to {shown(packet.zxid)}, as the follower has {shown(at.follower.ack_e.zxid)}",
+            f"DIFF {shown(packet.zxid)}",
         )
-    if packet.kind == "TRUNC" and packet.zxid >= at.ack_e.zxid:
-        return Wrong(f"TRUNC to before {shown(at.ack_e.zxid)}", f"TRUNC {shown(packet.zxid)}")
+    if packet.kind == "TRUNC" and packet.zxid >= at.follower.ack_e.zxid:
+        return Wrong(f"TRUNC to before {shown(at.follower.ack_e.zxid)}", f"TRUNC {shown(packet.zxid)}")
     return None
 
 
 @rule("l.2.1", "a leader proposes NEWLEADER with the history that it belongs to, once")
-def newleader_ends_the_history(at: Iteration, packet: Sent) -> Wrong | None:
+def newleader_ends_the_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps l.2.1 and l.3.3, NEWLEADER: of the epoch that was promised, after DIFF, TRUNC or SNAP."""
-    if at.sync is None:
+    if at.leader.sync is None:
         return Wrong("DIFF, TRUNC or SNAP first", "NEWLEADER")
-    if at.newleader:
+    if at.leader.newleader:
         return Wrong("one NEWLEADER on a connection", "a second one")
-    if at.newepoch is not None and epoch_of(packet.zxid) != at.newepoch:
-        return Wrong(f"NEWLEADER of epoch {at.newepoch}", f"NEWLEADER {shown(packet.zxid)}")
+    if at.leader.newepoch is not None and epoch_of(packet.zxid) != at.leader.newepoch:
+        return Wrong(f"NEWLEADER of epoch {at.leader.newepoch}", f"NEWLEADER {shown(packet.zxid)}")
     return None
 
 
 @rule("l.2.1", "a leader proposes its whole history before NEWLEADER")
-def newleader_is_complete(at: Iteration, packet: Sent) -> Wrong | None:
+def newleader_is_complete(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step l.2.1, NEWLEADER: what DIFF named as the end was sent, from the follower's last zxid on."""
-    if at.sync is not None and at.sync.kind == "DIFF" and is_txn(at.sync.zxid) and at.last < at.sync.zxid:
-        return Wrong(f"proposals up to {shown(at.sync.zxid)}, which DIFF named", f"up to {shown(at.last)}")
+    if (
+        at.leader.sync is not None
+        and at.leader.sync.kind == "DIFF"
+        and is_txn(at.leader.sync.zxid)
+        and at.leader.last < at.leader.sync.zxid
+    ):
+        return Wrong(
+            f"proposals up to {shown(at.leader.sync.zxid)}, which DIFF named",
+            f"up to {shown(at.leader.last)}",
+        )
     return None
 
 
 @rule("l.1.2", "the initial history is the best of a quorum")
-def newleader_has_the_best_history(at: Iteration, packet: Sent) -> Wrong | None:
-    """Step l.1.2, NEWLEADER: with the leader, a quorum has told no (f.a, zxid) that is later than what it proposes.
+def newleader_has_the_best_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step l.1.2, NEWLEADER: with the leader, a quorum has named no (f.a, zxid) that is later than the proposed.
 
     ZooKeeper's leader takes its own history, and refuses a follower that is ahead of it. Its own f.a is not on the
     wire: a follower counts as ahead only if its f.a is at least what the leader's could be at most.
@@ -144,34 +149,34 @@ def newleader_has_the_best_history(at: Iteration, packet: Sent) -> Wrong | None:
     leadership = at.leadership
     if leadership is None or leadership.adopted_at_most is None:
         return None
-    last = max(at.last, at.sync.zxid if at.sync is not None else 0)
-    ahead = {number: told for number, told in leadership.ack_e.items() if _is_ahead(told, leadership, last)}
+    last = max(at.leader.last, at.leader.sync.zxid if at.leader.sync is not None else 0)
+    ahead = {number: ack_e for number, ack_e in leadership.ack_e.items() if _is_ahead(ack_e, leadership, last)}
     if not ahead or leadership.is_quorum(len(leadership.ack_e) - len(ahead)):
         return None
-    number, told = next(iter(ahead.items()))
+    number, ack_e = next(iter(ahead.items()))
     return Wrong(
-        f"a history up to {shown(told.zxid)}, which server {number} told with f.a = {told.current_epoch}",
+        f"a history up to {shown(ack_e.zxid)}, which server {number} told with f.a = {ack_e.current_epoch}",
         f"one up to {shown(last)}",
     )
 
 
-def _is_ahead(told: Told, leadership: Leadership, last: int) -> bool:
+def _is_ahead(ack_e: EpochAck, leadership: Leadership, last: int) -> bool:
     assert leadership.adopted_at_most is not None
-    return is_txn(told.zxid) and told.zxid > last and told.current_epoch >= leadership.adopted_at_most
+    return is_txn(ack_e.zxid) and ack_e.zxid > last and ack_e.current_epoch >= leadership.adopted_at_most
 
 
 @rule("l.1.2", "a leader proposes what it acknowledged itself")
-def newleader_keeps_what_the_leader_acknowledged(at: Iteration, packet: Sent) -> Wrong | None:
+def newleader_keeps_what_the_leader_acknowledged(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps f.2.1 and f.3.2, seen at NEWLEADER: the leader was a follower before, and must not forget what it promised.
 
-    It tells nobody of its own history: how far that goes is seen in what it brings others. Exempt is what it was told
-    to give up, with a TRUNC or SNAP, and what was on a disk that was wiped.
+    How far a leader's own history goes is not on the wire; it shows in what the leader brings others. Exempt is what it
+    had to give up by a TRUNC or SNAP, and what was on a disk that was wiped.
     """
     leadership = at.leadership
     if leadership is None:
         return None
     claim = leadership.acknowledged
-    last = max(at.last, at.sync.zxid if at.sync is not None else 0)
+    last = max(at.leader.last, at.leader.sync.zxid if at.leader.sync is not None else 0)
     if last < claim.zxid:
         return Wrong(
             f"a history up to {shown(claim.zxid)}, of which the leader's {claim.said} told (packet {claim.packet})",
@@ -182,11 +187,11 @@ def newleader_keeps_what_the_leader_acknowledged(at: Iteration, packet: Sent) ->
 
 
 @rule("l.2.2", "a leader commits the epoch once a quorum has acknowledged NEWLEADER")
-def uptodate_needs_a_quorum(at: Iteration, packet: Sent) -> Wrong | None:
+def uptodate_needs_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps l.2.2 and l.3.4, UPTODATE: after ACK-LDs of a quorum, and to a follower that sent one, once."""
-    if not at.ack_ld_received:
+    if not at.leader.ack_ld:
         return Wrong("UPTODATE to a follower that acknowledged NEWLEADER", "UPTODATE before its ACK was received")
-    if at.uptodate:
+    if at.leader.uptodate:
         return Wrong("one UPTODATE on a connection", "a second one")
     leadership = at.leadership
     if leadership is not None and not leadership.established():
@@ -198,54 +203,56 @@ def uptodate_needs_a_quorum(at: Iteration, packet: Sent) -> Wrong | None:
 
 
 @rule("l.3.1", "a leader proposes its history and its transactions in order, without a gap")
-def proposals_have_no_gap(at: Iteration, packet: Sent) -> Wrong | None:
+def proposals_have_no_gap(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps l.2.1, l.3.1 and l.3.3, PROPOSAL: each goes on from what the follower has by then.
 
     That is its last zxid (DIFF), where it was cut (TRUNC), or the snapshot's (SNAP). Counters of an epoch start at 1
     and skip none. What the leader has queued while it was writing the snapshot may be in the snapshot already, so the
     first proposal behind SNAP may be an earlier one.
     """
-    if at.sync is None:
+    if at.leader.sync is None:
         return Wrong("DIFF, TRUNC or SNAP first", f"PROPOSAL {shown(packet.zxid)}")
-    if follows(packet.zxid, at.last):
+    if follows(packet.zxid, at.leader.last):
         return None
-    if at.sync.kind == "SNAP" and not at.proposed and packet.zxid <= at.last:
+    if at.leader.sync.kind == "SNAP" and not at.leader.proposed and packet.zxid <= at.leader.last:
         return None
-    return Wrong(f"the proposal that follows {shown(at.last)}", f"PROPOSAL {shown(packet.zxid)}")
+    return Wrong(f"the proposal that follows {shown(at.leader.last)}", f"PROPOSAL {shown(packet.zxid)}")
 
 
 @rule("l.2.1", "the transactions of an epoch continue one initial history")
-def proposals_continue_one_history(at: Iteration, packet: Sent) -> Wrong | None:
+def proposals_continue_one_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps l.2.1, l.3.1 and l.3.3, PROPOSAL of the first transaction of an epoch: it follows the last one of I_e'.
 
     There is one I_e', so whoever is sent ⟨e,1⟩, by whatever leader, has the same transaction before it. Otherwise the
     end of an earlier epoch is left out. ⟨e,0⟩ as a follower's last zxid does not tell what it has before.
     """
     before = at.beginnings.get(packet.zxid)
-    if before is None or before.zxid == at.last or not _is_known(at, packet):
+    if before is None or before.zxid == at.leader.last or not _is_known(at, packet):
         return None
     return Wrong(
         f"{shown(before.zxid)} before {shown(packet.zxid)}, as packet {before.packet} showed",
-        f"{shown(at.last)} before it",
+        f"{shown(at.leader.last)} before it",
     )
 
 
-def _is_known(at: Iteration, packet: Sent) -> bool:
-    """Whether it is the first of an epoch, and what the follower has before it is a transaction, or nothing."""
-    return is_first(packet.zxid) and packet.zxid > at.last and (is_txn(at.last) or at.last == 0)
+def _is_known(at: JudgedConnection, packet: Sent) -> bool:
+    """Whether the packet proposes the first transaction of an epoch, and what the follower has before it is known."""
+    return is_first(packet.zxid) and packet.zxid > at.leader.last and (is_txn(at.leader.last) or at.leader.last == 0)
 
 
 @rule("l.3.1", "a leader proposes transactions of its own epoch only")
-def proposals_are_of_its_epoch(at: Iteration, packet: Sent) -> Wrong | None:
+def proposals_are_of_its_epoch(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step l.3.1, PROPOSAL: epoch(z) = e' behind NEWLEADER; before it, in the history, at most e'."""
     epoch = epoch_of(packet.zxid)
-    if at.newepoch is not None and (epoch > at.newepoch or (at.newleader and epoch != at.newepoch)):
-        return Wrong(f"a proposal of epoch {at.newepoch}", f"PROPOSAL {shown(packet.zxid)}")
+    if at.leader.newepoch is not None and (
+        epoch > at.leader.newepoch or (at.leader.newleader and epoch != at.leader.newepoch)
+    ):
+        return Wrong(f"a proposal of epoch {at.leader.newepoch}", f"PROPOSAL {shown(packet.zxid)}")
     return None
 
 
 @rule("l.3.1", "a leader broadcasts only once it is established")
-def proposals_need_an_established_leader(at: Iteration, packet: Sent) -> Wrong | None:
+def proposals_need_an_established_leader(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps l.2.2 and l.3.1, PROPOSAL of e': after ACK-LDs of a quorum (`startZkServer`)."""
     leadership = at.leadership
     if leadership is not None and epoch_of(packet.zxid) == leadership.epoch and not leadership.established():
@@ -257,19 +264,19 @@ def proposals_need_an_established_leader(at: Iteration, packet: Sent) -> Wrong |
 
 
 @rule("l.3.2", "a leader commits what it proposed to the follower, in order")
-def commits_follow_proposals(at: Iteration, packet: Sent) -> Wrong | None:
+def commits_follow_proposals(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps l.2.1 and l.3.2, COMMIT: of the oldest PROPOSAL on this connection that is not committed."""
-    if not at.uncommitted:
+    if not at.leader.uncommitted:
         return Wrong(
             "COMMIT of a proposal on this connection", f"COMMIT {shown(packet.zxid)} with none to be committed"
         )
-    if packet.zxid != at.uncommitted[0]:
-        return Wrong(f"COMMIT {shown(at.uncommitted[0])}", f"COMMIT {shown(packet.zxid)}")
+    if packet.zxid != at.leader.uncommitted[0]:
+        return Wrong(f"COMMIT {shown(at.leader.uncommitted[0])}", f"COMMIT {shown(packet.zxid)}")
     return None
 
 
 @rule("l.3.2", "a leader commits what a quorum has acknowledged")
-def commits_need_a_quorum(at: Iteration, packet: Sent) -> Wrong | None:
+def commits_need_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step l.3.2, COMMIT of e': after ACKs of a quorum, of this transaction or a later one.
 
     The leader's own ACK is not on the wire: it is counted as given. A COMMIT of an earlier epoch belongs to the initial
@@ -309,39 +316,27 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "COMMIT": (commits_follow_proposals, commits_need_a_quorum),
 }
-"""By the kind of packet, in the order in which they are asked."""
+"""The rules for each kind of packet, in the order in which they are checked."""
 
 
-def sent(at: Iteration, packet: Sent) -> None:
-    """Note what the leader has said."""
+def sent(at: JudgedConnection, packet: Sent) -> None:
+    """Note what the leader has sent."""
+    side = at.leader
     match packet.kind:
-        case "LEADERINFO":
-            _sent_newepoch(at, epoch_of(packet.zxid))
-        case "DIFF" | "TRUNC" | "SNAP":
-            at.sync = packet
-            at.last = at.ack_e.zxid if packet.kind == "DIFF" and at.ack_e is not None else packet.zxid
-        case "NEWLEADER":
-            at.newleader = True
-        case "UPTODATE":
-            at.uptodate = True
-            if at.newepoch is not None:
-                at.leader.has_adopted(at.newepoch)
-        case "PROPOSAL":
-            if at.sync is not None and _is_known(at, packet):
-                at.beginnings.setdefault(packet.zxid, Before(at.last, packet.packet))
-            at.last = packet.zxid
-            at.proposed = True
-            at.uncommitted.append(packet.zxid)
+        case "LEADERINFO" if side.newepoch is None:
+            _promises(at, epoch_of(packet.zxid))
+        case "UPTODATE" if side.newepoch is not None:
+            at.leader_server.has_adopted(side.newepoch)
+        case "PROPOSAL" if side.sync is not None and _is_known(at, packet):
+            at.beginnings.setdefault(packet.zxid, PrecedingTxn(side.last, packet.packet))
         case "COMMIT":
-            _sent_commit(at, packet)
+            _commits(at, packet)
+    side.sends(packet)
 
 
-def _sent_newepoch(at: Iteration, epoch: int) -> None:
-    """The leader has promised e'. Whoever is asking by now belongs to this leadership."""
-    if at.newepoch is not None:
-        return
-    at.newepoch = epoch
-    leader = at.leader
+def _promises(at: JudgedConnection, epoch: int) -> None:
+    """Note that the leader has promised e', and that all followers that wait for an epoch belong to this leadership."""
+    leader = at.leader_server
     leader.promised = max(leader.promised, epoch)
     leader.at_most = None
     if epoch not in leader.leaderships:
@@ -353,38 +348,38 @@ def _sent_newepoch(at: Iteration, epoch: int) -> None:
         leader.asking.remove(at)
 
 
-def _sent_commit(at: Iteration, packet: Sent) -> None:
-    """With just so few ACKs that the leader's own was needed, its log has to have the transaction."""
-    zxid = packet.zxid
-    while at.uncommitted and at.uncommitted[0] <= zxid:
-        at.uncommitted.popleft()
-    leadership = at.leadership
+def _commits(at: JudgedConnection, packet: Sent) -> None:
+    """Note what is committed. If the leader's own ACK was needed for that, its log has to have the transaction."""
+    zxid, leadership = packet.zxid, at.leadership
     if leadership is None or epoch_of(zxid) != leadership.epoch or zxid <= leadership.committed:
         return
     leadership.committed = zxid
     if leadership.having(zxid) + 1 == leadership.quorum:
-        at.leader.has_acknowledged(zxid, "COMMIT", packet.packet)
+        at.leader_server.has_acknowledged(zxid, "COMMIT", packet.packet)
 
 
-def received(at: Iteration, packet: Sent) -> None:
+def received(at: JudgedConnection, packet: Sent) -> None:
     """Note what was passed on to the leader."""
+    at.leader.receives(packet)
     leadership = at.leadership
     match packet.kind:
         case "FOLLOWERINFO":
-            at.cepoch_received = True
-            at.leader.asking.append(at)
+            at.leader_server.asking.append(at)
         case "ACKEPOCH":
-            at.ack_e_received = True
-            counts = at.ack_e is not None and at.ack_e.current_epoch != -1 and at.ack_e.zxid != NO_ZXID
-            if leadership is not None and at.ack_e is not None and counts:
-                leadership.ack_e[at.follower.number] = at.ack_e
+            ack_e = at.follower.ack_e
+            if leadership is not None and ack_e is not None and _counts(ack_e):
+                leadership.ack_e[at.follower_server.number] = ack_e
                 if leadership.is_quorum(len(leadership.ack_e)):
-                    at.leader.may_adopt(leadership.epoch)
+                    at.leader_server.may_adopt(leadership.epoch)
         case "ACK" if is_txn(packet.zxid):
             if leadership is not None:
-                acked = leadership.acks.get(at.follower.number, 0)
-                leadership.acks[at.follower.number] = max(acked, packet.zxid)
+                acked = leadership.acks.get(at.follower_server.number, 0)
+                leadership.acks[at.follower_server.number] = max(acked, packet.zxid)
         case "ACK":
-            at.ack_ld_received = True
             if leadership is not None and epoch_of(packet.zxid) == leadership.epoch:
-                leadership.ack_ld[at.follower.number] = True
+                leadership.ack_ld[at.follower_server.number] = True
+
+
+def _counts(ack_e: EpochAck) -> bool:
+    """Whether the leader counts this ACKEPOCH towards a quorum."""
+    return ack_e.current_epoch != NOT_AGAIN and ack_e.zxid != NO_ZXID

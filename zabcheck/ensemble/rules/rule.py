@@ -1,16 +1,16 @@
-"""What a rule of Zab is: a function that is handed a packet that was sent, and what is known of its iteration."""
+"""What a rule is: a function that is handed a packet and what is known of its connection, and says what is wrong."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from zabcheck.ensemble.recording import Sent
-from zabcheck.ensemble.rules.iterations import Claim, Iteration
+from zabcheck.ensemble.recording.records import Sent
+from zabcheck.ensemble.rules.knowledge import Claim, JudgedConnection
 
 
 class Wrong(NamedTuple):
-    """What a packet should have been, and what it was. Each ends a sentence: "expected …", "seen …".
+    """What a packet should have been, and what it was: the ends of the sentences "expected …" and "seen …".
 
-    `claim`: what the same server said before, and what this packet contradicts.
+    `claim`: what the same server said before and this packet contradicts, if that is what is wrong.
     """
 
     expected: str
@@ -19,15 +19,15 @@ class Wrong(NamedTuple):
 
 
 def followers(number: int) -> str:
-    """So many of them, for a reader."""
+    """The number of followers, for a reader."""
     return "1 follower" if number == 1 else f"{number} followers"
 
 
-Check = Callable[[Iteration, Sent], Wrong | None]
+Check = Callable[[JudgedConnection, Sent], Wrong | None]
 
 
 class Rule(NamedTuple):
-    """One rule. `step` is that of DSN 2011, IV; `sentence` says the rule for a reader."""
+    """One rule. `step` is the step of DSN 2011, IV; `sentence` says the rule to a reader."""
 
     name: str
     step: str
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
 
 
 def rule(step: str, sentence: str) -> Callable[[Check], Rule]:
-    """Makes a rule of the function that checks it: of a packet just sent, before it is noted in the iteration."""
+    """Make a rule of the function that checks a packet which was just sent, and is not noted yet."""
 
     def make(check: Check) -> Rule:
         return Rule(getattr(check, "__name__", ""), step, sentence, check)

@@ -14,12 +14,12 @@ from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 
 PATIENCE = 20.0
-"""Seconds that a server has to come up once, and to end, which is when the file is written. It takes 1 or 2 in all."""
+"""Seconds that a server gets to come up, and to end, when the file is written. Each takes it about 1."""
 
 
 @contextmanager
 def class_archive(distribution: Distribution) -> Iterator[Distribution]:
-    """The same build with the option that names an archive of its classes, if one can be made.
+    """Yield the same build with an option that names an archive of its classes, if one can be made.
 
     The archive is in a temporary folder, which is removed at the end. OSError if there is no room for one.
     """
@@ -30,9 +30,9 @@ def class_archive(distribution: Distribution) -> Iterator[Distribution]:
 
 
 def _make(archive: Path, distribution: Distribution, folder: Path) -> bool:
-    """Start an ensemble of one server, until it leads, and end it. Whether that has left an archive.
+    """Start an ensemble of one server, wait until it leads, and end it. Whether that has left an archive.
 
-    A Java without an archive of its own classes ends at once, for it must share them (-Xshare:on).
+    A Java without an archive of its own classes ends at once, because -Xshare:on demands one.
     """
     options = ("-Xshare:on", f"-XX:ArchiveClassesAtExit={archive}")
     try:

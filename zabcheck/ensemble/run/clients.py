@@ -1,6 +1,6 @@
-"""The clients that write while the ensemble is broken: one for each server, and what each was told.
+"""The clients that write while the ensemble is broken, one for each server, and the answers that they get.
 
-A write is the creation of a node of its own, which nobody ever changes or deletes: so an acknowledged write can be
+A write is the creation of a node of its own, which is never changed or deleted: so an acknowledged write can be
 looked for on every server at the end, and be named by its path.
 """
 
@@ -17,19 +17,11 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.interfaces import IAsyncResult
 from kazoo.retry import KazooRetry
 
-from zabcheck.ensemble.recording import (
-    Acknowledged,
-    Asked,
-    NotRead,
-    Read,
-    Record,
-    Session,
-    Unanswered,
-    now,
-)
+from zabcheck.ensemble.recording.folder import now
+from zabcheck.ensemble.recording.records import Acknowledged, Asked, NotRead, Read, Record, Session, Unanswered
 
 WINDOW = 100
-"""How many writes of one client may be without an answer. (kazoo would block the caller at some 280.)"""
+"""How many writes of one client may wait for an answer. (kazoo would block the caller at some 280.)"""
 SESSION = 10.0
 """Seconds after which the leader forgets a client; the longest that the servers' tick allows."""
 
@@ -40,7 +32,7 @@ for _logger in (_quiet, logging.getLogger("kazoo")):
 
 
 class Client:
-    """Client `number`, of the server with the same number, to which it connects again while it is open."""
+    """Client `number`, of the server with the same number; until it is closed it connects again and again."""
 
     def __init__(self, number: int, port: int, record: Callable[[Record], None]) -> None:
         self.number = number
@@ -59,12 +51,12 @@ class Client:
 
     @property
     def outstanding(self) -> int:
-        """How many writes have no answer yet."""
+        """How many writes wait for an answer."""
         return self._asked - self._answered
 
     @property
     def may_write(self) -> bool:
-        """Whether the window has room."""
+        """Whether the window has room for one more write."""
         return self.outstanding < WINDOW
 
     def write(self, size: int) -> None:
@@ -90,9 +82,9 @@ class Client:
             self._record(Session(now(), self.number, self._session, self.number))
 
     def read_all(self, seconds: float) -> Read | NotRead:
-        """A sync, and then what the server has of the nodes that clients created. Takes `seconds` at most.
+        """Do a sync, then read the nodes that clients created. Takes `seconds` at most.
 
-        In the session that the client has: a new one would be one more transaction.
+        This uses the session that the client has: a new one would be one more transaction.
         """
         until = monotonic() + seconds
 
@@ -109,12 +101,12 @@ class Client:
         return Read(now(), self.number, tuple((path, stat.czxid) for path, stat in nodes if stat is not None))
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         _close(self._kazoo)
 
 
 def _close(kazoo: KazooClient) -> None:
-    # It tells the server goodbye first; that fails if the server is gone, and closing does not depend on it.
+    # It says goodbye to the server first; that fails if the server is gone, and closing does not depend on it.
     with suppress(OSError, KazooException):
         kazoo.stop()
     with suppress(OSError, KazooException):

@@ -1,4 +1,4 @@
-"""A connection through the proxy: the socket of the server that opened it, a socket to the one it meant, two pipes."""
+"""A connection through the proxy: a socket to the server that opened it, one to the server it is for, two pipes."""
 
 import asyncio
 import socket
@@ -7,7 +7,8 @@ from contextlib import suppress
 from struct import pack
 from typing import cast
 
-from zabcheck.ensemble.recording import Closed, Opened, Record, now
+from zabcheck.ensemble.recording.folder import now
+from zabcheck.ensemble.recording.records import Closed, Opened, Record
 from zabcheck.ensemble.run.links import Link, Pipe, Sink, Source
 from zabcheck.ensemble.wire.streams import Stream
 
@@ -33,7 +34,7 @@ class End(asyncio.Protocol, Sink, Source):
 
     @property
     def connected(self) -> bool:
-        """Whether it has been connected."""
+        """Whether the socket has been connected."""
         return self._transport is not None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -71,18 +72,18 @@ class End(asyncio.Protocol, Sink, Source):
         self.writable = False
 
     def resume_writing(self) -> None:
-        """It has read what was written."""
+        """The other side has read what was written."""
         self.writable = True
         self.outgoing.pump()
 
     def write(self, data: bytes) -> None:
-        """Hand these bytes over. They are gone if the socket is being closed, and asyncio would complain."""
+        """Write these bytes. If the socket is being closed, they are dropped: asyncio would complain."""
         assert self._transport is not None
         if not self._transport.is_closing():
             self._transport.write(data)
 
     def finish(self) -> None:
-        """Say that nothing follows."""
+        """Tell the other side that nothing follows."""
         assert self._transport is not None
         if not self._transport.is_closing():
             # The other end may have reset the connection, and asyncio not have heard of it yet: then it knows.
@@ -90,12 +91,12 @@ class End(asyncio.Protocol, Sink, Source):
                 self._transport.write_eof()
 
     def close(self) -> None:
-        """Close the socket after what was written."""
+        """Close the socket once all that was written is sent."""
         if self._transport is not None:
             self._transport.close()
 
     def read_on(self, on: bool) -> None:
-        """Read what comes, or leave it where it is."""
+        """Read on, or leave what comes in the network."""
         if self._transport is None or self._transport.is_closing():
             return
         if on:
@@ -104,7 +105,7 @@ class End(asyncio.Protocol, Sink, Source):
             self._transport.pause_reading()
 
     def reset(self) -> None:
-        """Close the socket at once; the other side is told that the connection was reset."""
+        """Close the socket at once, so that the other side sees a reset."""
         if self._transport is None:
             self.lost = True
         else:
@@ -117,9 +118,9 @@ class End(asyncio.Protocol, Sink, Source):
 class Connection:
     """A connection from `client` to the port `port` of `server`, which listens at `target` (on this machine).
 
-    The client's socket is `client_end`, for a listener to use. The server's is opened as soon as it can be: a server
-    that has not started yet, or that is behind a cut link, is tried again until the client gives up. A client that
-    found its leader gone would lose seconds.
+    The client's socket is `client_end`, for a listener to use. The server's is opened as soon as possible: a server
+    that has not started yet, or is behind a cut link, is tried again until the client gives up. (Refused by its
+    leader, a client would wait for seconds.)
     """
 
     def __init__(
@@ -168,7 +169,7 @@ class Connection:
             self._pipes[0].pump()
 
     def closed_by(self, end: str) -> None:
-        """This end was the first to close it."""
+        """Note which end was the first to close the connection."""
         self._by = self._by or end
 
     def lost(self) -> None:
@@ -202,7 +203,7 @@ class Connection:
             await asyncio.sleep(RETRY)
 
     async def _reach(self) -> socket.socket | None:
-        """A socket that is connected to the server; None if it does not listen."""
+        """Return a socket that is connected to the server; None if the server does not listen."""
         sock = new_socket()
         sock.setblocking(False)
         # As servers do, and as asyncio does for sockets of its own: a packet does not wait for the last one's ACK.
@@ -221,7 +222,7 @@ class Connection:
         return None
 
     def _connected(self, task: "asyncio.Task[None]") -> None:
-        """The server is connected, or cannot be."""
+        """The attempts to connect to the server have ended, with or without a connection."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self._failed(error)
         if not self._server_end.connected and not self._server_end.lost:

@@ -1,7 +1,7 @@
 """Which ZooKeeper runs, and on which Java: found on the machine, or as the user says.
 
-Any build from 3.6 on will do, unmodified: Debian's packages `zookeeper` and `libzookeeper-java`, Apache's tarball, or
-the jars that PySpark brings along. To put a patched class before those of the release, name it first:
+Any unmodified build from 3.6 on will do: Debian's packages `zookeeper` and `libzookeeper-java`, Apache's tarball, or
+the jars that come with PySpark. To put a patched class before those of the release, name it first:
 `--classpath patched/:/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar`.
 """
 
@@ -17,13 +17,13 @@ from zabcheck.java import NoJava, find_java, version_of
 
 OLDEST_JAVA = 8
 PATIENCE = 60
-"""Seconds that Java has to say which version of ZooKeeper it finds."""
+"""Seconds that Java gets to say which version of ZooKeeper it finds."""
 OLDEST = (3, 6)
 NEWEST = (3, 9)
-"""The versions whose log lines are known, by their first two numbers."""
+"""The oldest and the newest version whose log lines are known, by their first two numbers."""
 
 DEBIAN = (Path("/usr/share/java/zookeeper.jar"), Path("/usr/share/java/slf4j-simple.jar"))
-"""Where Debian's packages put the server, which names its other jars itself, and a binding for its log."""
+"""Where Debian's packages put the server, whose jar names the others, and a binding for its log."""
 
 _NEEDED_OF_PYSPARK = (
     "zookeeper-*.jar",
@@ -50,9 +50,9 @@ class Distribution(NamedTuple):
 
 
 def find(java: Path | None = None, home: Path | None = None, classpath: str | None = None) -> Distribution:
-    """The build that `classpath` or `home` names, else Debian's, else PySpark's. Starts Java once, for the version.
+    """Find the build that `classpath` or `home` names, else Debian's, else PySpark's. Starts Java for its version.
 
-    NoZooKeeper if there is no Java of 8 or newer, no such build, or a version that is not known here.
+    NoZooKeeper if there is no Java 8 or newer, no such build, or a version that is not known here.
     """
     try:
         program = Path(shutil.which(java) or java) if java is not None else find_java(OLDEST_JAVA, "ZooKeeper")
@@ -71,7 +71,7 @@ def find(java: Path | None = None, home: Path | None = None, classpath: str | No
 
 
 def of_home(home: Path) -> str:
-    """The classpath of an unpacked release: its `lib`, and jars beside it. NoZooKeeper if there is no such jar."""
+    """Return the class path of an unpacked release: its `lib`, and jars beside it. NoZooKeeper if it has none."""
     there = [folder for folder in (home, home / "lib") if os.path.isdir(folder)]
     folders = [folder for folder in there if any(folder.glob("zookeeper*.jar"))]
     if not folders:
@@ -80,7 +80,7 @@ def of_home(home: Path) -> str:
 
 
 def default_classpath() -> str:
-    """Debian's if it is installed, else PySpark's. NoZooKeeper if neither is."""
+    """Return Debian's class path if it is installed, else PySpark's. NoZooKeeper if neither is."""
     if all(jar.exists() for jar in DEBIAN):
         return os.pathsep.join(map(str, DEBIAN))
     jars = jars_of_pyspark()
@@ -93,14 +93,14 @@ def default_classpath() -> str:
 
 
 def jars_of_pyspark() -> list[Path]:
-    """The jars that PySpark brings and that ZooKeeper needs; none if it is not installed."""
+    """Return the jars of PySpark that ZooKeeper needs; none if PySpark is not installed."""
     spark = find_spec("pyspark")
     folders = [Path(place, "jars") for place in (spark.submodule_search_locations or [])] if spark else []
     return [jar for folder in folders for pattern in _NEEDED_OF_PYSPARK for jar in sorted(folder.glob(pattern))]
 
 
 def version(java: Path, classpath: str) -> str:
-    """What the jars say that they are. NoZooKeeper if they are not ZooKeeper's, or of a version not known here."""
+    """Ask the jars for their version. NoZooKeeper if they are not ZooKeeper's, or of a version not known here."""
     command = [str(java), "-cp", classpath, "org.apache.zookeeper.version.VersionInfoMain"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False)

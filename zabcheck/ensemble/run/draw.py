@@ -1,8 +1,8 @@
-"""Schedules at random, by seed, of the kind that breaks an ensemble.
+"""Random schedules, by seed, of the kind that breaks an ensemble.
 
-What a quorum has agreed on is in danger when the next quorum shares only one server with it, and that one, or the one
-that it has just brought up to date, fails in the middle of the synchronisation. So a schedule is a series of *stages*:
-in each some quorum is up, mostly as small a one as possible and another one than before; whoever joins is
+What a quorum has agreed on is in danger when the next quorum shares only one server with it, and that server, or the
+one that it has just brought up to date, fails in the middle of the synchronisation. So a schedule is a series of
+*stages*: in each some quorum is up, mostly as small as possible and not the one before; a server that joins is
 synchronised, while traps wait for a packet of that synchronisation, and while writes are outstanding.
 """
 
@@ -37,7 +37,7 @@ from zabcheck.ensemble.run.schedule import (
 
 STAGES = (2, 5)
 FROM_FOLLOWER: tuple[Kind, ...] = ("ACK-LD", "ACK-LD", "ACK-LD", "ACK", "ACKEPOCH", "FOLLOWERINFO")
-"""What the one that is synchronised sends; the ACK of NEWLEADER is where it promises most."""
+"""What the follower sends that is synchronised; by the ACK of NEWLEADER it promises most."""
 FROM_LEADER: tuple[Kind, ...] = (
     "UPTODATE",
     "UPTODATE",
@@ -50,14 +50,14 @@ FROM_LEADER: tuple[Kind, ...] = (
     "SNAP",
     "LEADERINFO",
 )
-"""What it is sent. Without UPTODATE it has promised, and does not act on it yet."""
+"""What the leader sends it. Before UPTODATE the follower has promised, and does not act on that yet."""
 COUNTS = (1, 3, 20, 100, 300)
 SIZES = (10, 10, 1000, 10_000)
 """Bytes. Large writes take a server longer to log: what is sent before the log is written shows then."""
 
 
 def draw(seed: int, servers: int) -> EnsembleSchedule:
-    """The schedule of this seed, the same everywhere."""
+    """Draw the schedule of this seed, the same everywhere."""
     return EnsembleSchedule(1, "zookeeper", servers, tuple(_Drawing(Random(seed), servers).choices()), seed)  # type: ignore[arg-type]  # 3 or 5
 
 
@@ -70,7 +70,7 @@ class _Drawing:
         self.up: set[Role] = set(self.everyone)
         self.joined: set[Role] = set()
         self.trapped: set[Role] = set()
-        """Who may have died in a trap; starting one that did not is passed over."""
+        """Servers that may have died in a trap; to start one that did not die does nothing."""
 
     def choices(self) -> Iterator[Choice]:
         yield from self.writes()
@@ -85,7 +85,7 @@ class _Drawing:
             yield from self.writes()
 
     def writes(self) -> Iterator[Choice]:
-        """A burst of writes, now and then none, at one of those that are up."""
+        """Write in a burst, now and then not at all, at one of the servers that are up."""
         if self.random.random() < 0.9:
             server = self.one_of(self.up)
             yield Write(server, self.random.choice(COUNTS), self.random.choice(SIZES))
@@ -93,7 +93,7 @@ class _Drawing:
                 yield Settle(1.0)
 
     def another_quorum(self) -> Iterator[Choice]:
-        """Other servers are up than before; who joins is synchronised, and may fall into a trap."""
+        """Have another quorum up than before; servers that join are synchronised, and may fall into a trap."""
         members = self.next_quorum()
         joining = sorted(members - self.up)
         leaving = sorted(self.up - members)
@@ -119,7 +119,7 @@ class _Drawing:
         yield Elected(2.0) if self.random.random() < 0.7 else Wait(round(self.random.uniform(0.3, 1.5), 1))
 
     def next_quorum(self) -> set[Role]:
-        """As small as it may be, mostly; and then mostly who has joined last, with those that were not up."""
+        """Choose the next quorum: mostly a smallest one, of a server that joined last and servers that were down."""
         smallest = len(self.everyone) // 2 + 1
         if self.random.random() < 0.15:
             return set(self.random.sample(self.everyone, self.random.randint(smallest, len(self.everyone))))
@@ -131,7 +131,7 @@ class _Drawing:
         return set(list(dict.fromkeys([*first[:1], *down, *rest]))[:smallest])
 
     def trap(self, newcomer: Role, members: set[Role]) -> Iterator[Choice]:
-        """Something happens at a packet of the synchronisation of `newcomer` with another member."""
+        """Hold a packet of the synchronisation of `newcomer` with another member, or kill one of the two at it."""
         other = self.one_of(members - {newcomer})
         sender, receiver, kinds = (newcomer, other, FROM_FOLLOWER)
         if self.random.random() < 0.5:
@@ -145,7 +145,7 @@ class _Drawing:
             yield Hold(sender, receiver, kind)
 
     def leader_cut_off(self) -> Iterator[Choice]:
-        """The leader goes on alone for a while, with writes of its clients that cannot be committed."""
+        """Let the leader go on alone for a while, with writes of its clients that cannot be committed."""
         yield Isolate("leader") if self.random.random() < 0.7 else Pause("leader")
         yield Write(self.one_of(self.up), self.random.choice(COUNTS), self.random.choice(SIZES))
         yield Elected(3.0)
@@ -157,7 +157,7 @@ class _Drawing:
         yield Wait(round(self.random.uniform(0.0, 1.0), 1))
 
     def disturbance(self) -> Iterator[Choice]:
-        """Something with the network, while everybody stays up."""
+        """Disturb the network, while every server stays up."""
         one, other = self.random.sample(self.everyone, 2)
         match self.random.randrange(4):
             case 0:

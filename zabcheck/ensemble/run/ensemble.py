@@ -1,7 +1,7 @@
 """An ensemble of servers on 127.0.0.1, with a proxy on every link between two of them.
 
-Whatever happens to zabcheck itself, kill -9 included, no server outlives it: all the JVMs are in one process group,
-that of a *reaper*, a small process that waits for the end of its standard input and then kills its group.
+Whatever happens to zabcheck itself, kill -9 included, no server outlives it: all JVMs are in the process group of a
+*reaper*, a small process that waits for the end of its standard input and then kills its group.
 """
 
 import os
@@ -18,34 +18,33 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from zabcheck.ensemble.recording import Record
+from zabcheck.ensemble.recording.records import Record
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.proxy import Proxy
 from zabcheck.ensemble.run.server import Server, write_log_settings
 
 HOST = "127.0.0.1"
 LOWEST_PORT, HIGHEST_PORT = 10_000, 32_000
-"""Ports are taken from below those that systems hand out for outgoing connections, or a port could be gone after a
-restart."""
+"""Ports are below those that systems hand out for outgoing connections: a port must still be free after a restart."""
 
 _REAPER = "import os, signal, sys; sys.stdin.read(); os.killpg(0, signal.SIGKILL)"
 _POLL = 0.02
-"""Seconds between two looks at something that is waited for."""
+"""Seconds between two checks of a condition that is waited for."""
 _ANSWER = 2.0
-"""Seconds that a server has to say what it is."""
+"""Seconds that a server gets to say whether it leads."""
 
 
 _ports_lock = Lock()
 _ports_in_use: set[int] = set()
-"""Those of the ensembles of this process: while a server is down nobody listens to its ports."""
+"""The ports of this process's ensembles: while a server is down nobody listens on its ports, so they look free."""
 
 
 class EnsembleError(Exception):
-    """The ensemble does not work: not the protocol's fault, as far as we know. The message is one line."""
+    """The ensemble does not work, as far as we know not because of the protocol. The message is one line."""
 
 
 class Served(NamedTuple):
-    """What a server says that it is."""
+    """What a server says about itself: whether it leads, and in which epoch."""
 
     leads: bool
     epoch: int
@@ -55,9 +54,9 @@ class Ensemble:
     """`size` servers, numbered from 1. To be used in a `with` block, at whose end everything is stopped.
 
     Everything that happens to servers and links is handed to `record`; logs and data directories are in `folder`.
-    Without `proxied` the servers meet directly, and no link can be touched; without `deliveries` their logs do not say
-    what they deliver. That is for measuring what both cost. Once `stop` is set, whoever waits for something here is
-    interrupted, as by Ctrl-C, which only the main thread is told of.
+    Without `proxied` the servers connect directly, and no link can be touched; without `deliveries` their logs do not
+    say what they deliver: both are for measuring costs. Once `stop` is set, all that waits here is interrupted as by
+    Ctrl-C, which reaches the main thread only.
     """
 
     def __init__(
@@ -103,7 +102,7 @@ class Ensemble:
             raise EnsembleError(f"the proxy failed: {error!r}") from error
 
     def _members(self, number: int, real: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
-        """The ensemble as server `number` sees it."""
+        """Return the addresses of all servers as server `number` is to see them."""
         if not self._proxied:
             return real
         through = self.proxy.port
@@ -151,7 +150,7 @@ class Ensemble:
             raise EnsembleError(f"the proxy failed: {self.proxy.error!r}")
 
     def served(self, number: int) -> "Served | None":
-        """As what the server serves clients, None if it does not. Asks it, which takes 2 seconds at most."""
+        """Ask a server whether it serves clients, and as what; None if it does not. Takes 2 seconds at most."""
         server = self.servers[number]
         if not server.up or server.paused:
             return None
@@ -168,13 +167,13 @@ class Ensemble:
         return None if found is None else Served(found[2] == b"leader", int(found[1], 16) >> 32)
 
     def leader(self, other_than: Collection[int] = ()) -> int | None:
-        """The server that serves as leader; if two do, that of the later epoch."""
+        """Find the server that serves as leader; if two do, the one of the later epoch."""
         asked = [number for number in self.servers if number not in other_than]
         found = [(served.epoch, number) for number in asked if (served := self.served(number)) and served.leads]
         return max(found)[1] if found else None
 
     def may_serve(self) -> list[int]:
-        """The servers that may come to serve as things are: each can talk to a possible leader that has a quorum.
+        """Find the servers that may come to serve as things are, by who can talk to a possible leader with a quorum.
 
         A server can talk while it is up and does not stand still; two can while no link between them is blocked.
         """
@@ -188,7 +187,7 @@ class Ensemble:
         return [number for number in talking if any(number in quorum for quorum in quorums)]
 
     def await_all(self, seconds: float, condition: Callable[[], bool]) -> bool:
-        """Whether `condition` came to hold within so many seconds. EnsembleError if the proxy fails meanwhile."""
+        """Wait until `condition` holds, `seconds` at most; whether it does. EnsembleError if the proxy fails."""
         until = monotonic() + seconds
         while not condition():
             self.check()
@@ -199,7 +198,7 @@ class Ensemble:
 
 
 def free_ports(count: int, other_than: Collection[int] = ()) -> list[int]:
-    """Different ports of 127.0.0.1 on which nobody listens. EnsembleError if there are not enough."""
+    """Find different ports of 127.0.0.1 on which nobody listens. EnsembleError if there are not enough."""
     ports: list[int] = []
     candidates = range(LOWEST_PORT, HIGHEST_PORT)
     for port in SystemRandom().sample(candidates, min(100 * count, len(candidates))):

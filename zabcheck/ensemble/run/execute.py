@@ -1,4 +1,4 @@
-"""A schedule, executed on a real ensemble: a folder with the recording is what remains of it."""
+"""Executes a schedule on a real ensemble; what remains is a folder with the recording."""
 
 import re
 from collections.abc import Callable
@@ -10,21 +10,11 @@ from time import monotonic
 
 import msgspec
 
-from zabcheck.ensemble.disk.contents import DiskError, read_disk, version_directory
-from zabcheck.ensemble.recording import (
-    Cast,
-    Chose,
-    Disk,
-    Ended,
-    NotRead,
-    Read,
-    Record,
-    Recorder,
-    Run,
-    log_file,
-    now,
-)
+from zabcheck.ensemble.disk.contents import DiskError, version_directory
+from zabcheck.ensemble.recording.folder import Recorder, log_file, now
+from zabcheck.ensemble.recording.records import Cast, Chose, Disk, Ended, NotRead, Read, Record, Run
 from zabcheck.ensemble.run.clients import Client
+from zabcheck.ensemble.run.disk_record import read_disk
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.proxy import ProxyError
@@ -59,28 +49,31 @@ from zabcheck.ensemble.run.schedule import (
 from zabcheck.ensemble.trace.server_log import State, read_log
 
 DID_NOTHING = ("passed over", "no such packet came", "only 0 of them")
-"""How the notes begin of choices that did nothing but take time."""
+"""How notes of choices begin that did nothing but take time."""
 WINDOW_OPENS = 0.3
-"""Seconds for which a client waits to write more, when its window is full."""
+"""Seconds for which a client whose window is full waits for room."""
 GIVEN_UP = 0.3
-"""Seconds for which a wait goes on that has become pointless: what the servers still do by themselves they may do."""
+"""Seconds after which a pointless wait ends: the servers get them to do by themselves what they still do."""
 UP_AT_FIRST = 30.0
-"""Seconds in which a fresh ensemble has to elect a leader."""
+"""Seconds that a fresh ensemble gets to elect a leader."""
 CONNECTED_AT_FIRST = 10.0
-"""Seconds in which the clients have to reach it; a run goes on without those that do not."""
+"""Seconds that clients get to connect; a run goes on without those that do not."""
 UP_AT_LAST = 60.0
-"""Seconds in which every server has to serve again once everything is healed. It takes them 1 or 2; a machine may be
-busy, and what is said then is that a server does not serve."""
+"""Seconds that every server gets to serve again once everything is healed. Servers take 1 or 2, but a machine may be
+busy, and what comes too late is reported as a server that does not serve."""
 STARTS_AT_LAST = 3
+"""How often servers that end by themselves are started in the end."""
 ANSWERED_AT_LAST = 5.0
+"""Seconds that outstanding writes get in the end to be answered."""
 READ_AT_LAST = 30.0
+"""Seconds that a server gets in the end to serve, and then to be read."""
 
 
 def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: Event | None = None) -> None:
-    """Execute `schedule`; the recording is in `folder`, which has to be empty. Takes as long as what it waits for.
+    """Execute `schedule`, and write the recording into `folder`, which has to be empty.
 
     EnsembleError if the ensemble does not come up, or the proxy fails; KeyboardInterrupt after Ctrl-C, or soon after
-    `stop` is set: Ctrl-C is told to the main thread only. Whatever is raised, everything is stopped, and the recording
+    `stop` is set (Ctrl-C reaches the main thread only). Whatever is raised, everything is stopped, and the recording
     says that it is partial.
     """
     recorder = Recorder(folder)
@@ -109,7 +102,7 @@ def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path
 
 
 class Execution:
-    """One run: who plays which role, and which clients there are."""
+    """One run: the clients, and which server plays which role."""
 
     def __init__(self, ensemble: Ensemble, record: Callable[[Record], None]) -> None:
         self.ensemble = ensemble
@@ -119,9 +112,9 @@ class Execution:
         self._isolated: set[int] = set()
 
     def begin(self) -> None:
-        """Start everything, and say who plays which role. EnsembleError if a server does not come up, or nobody leads.
+        """Start everything, and cast the roles. EnsembleError if a server does not come up, or nobody leads.
 
-        A fresh server that ends by itself would do so again: nothing is waited for then.
+        If a fresh server ends by itself, nothing more is waited for: it would do so again.
         """
         servers = self.ensemble.servers
         for number in servers:
@@ -155,7 +148,7 @@ class Execution:
         self.ensemble.await_all(CONNECTED_AT_FIRST, lambda: all(client.connected for client in self.clients.values()))
 
     def choose(self, number: int, choice: Choice) -> None:
-        """Execute one choice, or pass over it and say why."""
+        """Execute a choice, or pass over it and record why."""
         self.ensemble.check()
         words = in_words(choice)
         roles = self._roles
@@ -172,7 +165,7 @@ class Execution:
             self._record(Chose(now(), number, words, note))
 
     def _apply(self, choice: Choice, roles: dict[str, int]) -> str:
-        """What is to be said of it, if it did not apply or did not happen."""
+        """Apply a choice; return why it did nothing, or "" if it did something."""
         servers, proxy = self.ensemble.servers, self.ensemble.proxy
         match choice:
             case Write(server, count, size):
@@ -242,9 +235,9 @@ class Execution:
         return ""
 
     def finish(self) -> None:
-        """Heal everything, start who is down, and read what every server has.
+        """Heal everything, start the servers that are down, and read what every server has.
 
-        A server that ends by itself is started again, as its operator would, but not for ever.
+        A server that ends by itself is started again, as an operator would do, but not for ever.
         """
         self._heal()
         for server in self.ensemble.servers.values():
@@ -288,7 +281,7 @@ class Execution:
                 self._start(number)
 
     def _disk(self, number: int) -> Disk:
-        """What its disk has: nothing, if it ended before it wrote anything. EnsembleError if it cannot be read."""
+        """Read a server's disk; it is empty if the server ended before it wrote. EnsembleError if it cannot be read."""
         server = self.ensemble.servers[number]
         try:
             if version_directory(server.data) is None:
@@ -302,16 +295,16 @@ class Execution:
         self.ensemble.proxy.heal()
 
     def _leader(self) -> int | None:
-        """Who leads, other than one that is cut off and does not know yet."""
+        """Find who leads; a server that is cut off does not count, as it may not know yet that nobody follows it."""
         return self.ensemble.leader(other_than=self._isolated)
 
     def _role_of(self, number: int) -> str:
         return next(role for role, server in self._roles.items() if server == number)
 
     def _await(self, seconds: float, condition: Callable[[], bool], possible: Callable[[], bool]) -> bool:
-        """Whether `condition` came to hold within so many seconds. It is given up soon after it is not `possible`.
+        """Wait until `condition` holds, `seconds` at most; whether it does. Gives up soon if that is not `possible`.
 
-        That may change while one waits: a trap kills a server, or the last one that served gives up.
+        What is possible may change meanwhile: a trap kills a server, or the last server that served gives up.
         """
         came = False
         until = inf
@@ -327,7 +320,7 @@ class Execution:
         return came
 
     def _window_opens(self, client: Client) -> bool:
-        """Whether it may write again; that is not waited for if its server cannot answer."""
+        """Wait until a client may write again, unless its server cannot answer; whether it may."""
         if client.number not in self.ensemble.may_serve():
             return False
         return self.ensemble.await_all(WINDOW_OPENS, lambda: client.may_write)
@@ -340,7 +333,7 @@ class Execution:
         return any(self.clients[number].outstanding for number in self.ensemble.may_serve())
 
     def _some_may_serve(self) -> bool:
-        """Whether there may be a leader, or somebody has not noticed yet that there is none."""
+        """Whether there may be a leader, or a server has not noticed yet that there is none."""
         return bool(self.ensemble.may_serve()) or any(map(self._serves, self.ensemble.servers))
 
     def _serves(self, number: int) -> bool:
@@ -355,7 +348,7 @@ def _roles_of(choice: Choice) -> list[Role]:
 
 
 def reason(log: str) -> str:
-    """The line of a server's log that says best why it does not work."""
+    """Return the line of a server's log that says best why the server does not work."""
     lines = log.splitlines()
     exceptions = [line for line in lines if re.match(r"(Caused by: )?[\w.$]+(Exception|Error)\b", line)]
     errors = [line for line in lines if " ERROR " in line]

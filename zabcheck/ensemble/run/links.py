@@ -1,8 +1,8 @@
 """What waits on its way from one server to another, and what lets it pass.
 
-A link is one direction between two servers. A pipe is one direction of one connection: what is read at one end stands
-in a queue until its link and the other end let it pass. That includes the end of the connection: as with TCP, it is
-noticed only after everything that was sent before.
+A link is one direction between two servers. A pipe is one direction of one connection: what is read at one end waits in
+a queue until the link and the other end let it pass. That includes the end of the connection, which is noticed only
+after everything that was sent before, as with TCP.
 """
 
 import asyncio
@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import NamedTuple
 
-from zabcheck.ensemble.recording import LoggedTxn, Lost, Passed, Record, Sent, Undecoded, now
-from zabcheck.ensemble.wire.jute import JuteError, QuorumPacket
+from zabcheck.ensemble.recording.folder import now
+from zabcheck.ensemble.recording.records import Lost, Passed, Record, Sent, Undecoded
+from zabcheck.ensemble.wire.jute import JuteError, LoggedTxn, QuorumPacket
 from zabcheck.ensemble.wire.streams import Piece, Stream
 
 BOUND = 1 << 20
-"""A pipe in which more bytes than this wait reads no more: they wait at the sender, as behind a full TCP window."""
+"""A pipe with more bytes than this stops reading: the rest waits at the sender, as behind a full TCP window."""
 AT_ONCE = 1 << 16
-"""So many bytes, and the rest of a packet, are handed over together at most: a call of the system for each packet would
-be most of what a proxy costs. What is handed over can be held back no more."""
+"""About this number of bytes is written at once: a system call for each packet would be most of a proxy's cost. What is
+written can no longer be held back."""
 
 
 class Link:
@@ -30,9 +31,9 @@ class Link:
         self.receiver = receiver
         self.cut = False
         self.hold: str | None = None
-        """Packets of this name do not pass, nor does what is behind them."""
+        """The name of the packets that do not pass, nor does what is behind them; None if all pass."""
         self.trap: tuple[str, Callable[[], None]] | None = None
-        """What is done, once, the moment a packet of this name is read."""
+        """The name of a packet, and what is done, once, at the moment such a packet is read."""
         self.delay = 0.0
         """Seconds."""
         self.pipes: list[Pipe] = []
@@ -44,7 +45,7 @@ class Link:
         return any(pipe.held for pipe in self.pipes)
 
     def pump(self) -> None:
-        """Let pass what may."""
+        """Let pass what may pass."""
         for pipe in [*self.pipes]:
             pipe.pump()
 
@@ -74,20 +75,20 @@ class Sink:
     """Where a pipe leads: the writing side of a socket."""
 
     writable = False
-    """Whether it takes something now."""
+    """Whether it takes bytes now."""
     lost = False
-    """Whether it never will again."""
+    """Whether it never takes any again."""
 
     def write(self, data: bytes) -> None:
-        """Hand these bytes over."""
+        """Write these bytes."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Say that nothing follows (a half-close)."""
+        """Tell the other side that nothing follows (a half-close)."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Close the socket after what was written."""
+        """Close the socket once all that was written is sent."""
         raise NotImplementedError
 
 
@@ -95,12 +96,12 @@ class Source:
     """Where a pipe comes from: the reading side of a socket."""
 
     def read_on(self, on: bool) -> None:
-        """Read what comes, or leave it where it is."""
+        """Read on, or leave what comes in the network."""
         raise NotImplementedError
 
 
 class Waiting(NamedTuple):
-    """What stands in a pipe: bytes, or the end of what was sent (`end` "finish"), or that of the socket ("close")."""
+    """What waits in a pipe: bytes, the end of what was sent (`end` is "finish"), or that of the socket ("close")."""
 
     read: float
     piece: Piece
@@ -138,7 +139,7 @@ class Pipe:
         link.pipes.append(self)
 
     def join(self, source: Source, sink: Sink) -> None:
-        """Say where it comes from and where it leads."""
+        """Say where the pipe comes from and where it leads."""
         self._source = source
         self._sink = sink
 
@@ -148,7 +149,7 @@ class Pipe:
         return bool(self._queue) and self._is_held(self._queue[0])
 
     def feed(self, data: bytes) -> None:
-        """These bytes were read."""
+        """Take in bytes that were read."""
         decoded = self._stream.undecoded is None
         pieces = self._stream.feed(data)
         for piece in pieces:
@@ -169,13 +170,13 @@ class Pipe:
             self.pump()
 
     def gone(self) -> None:
-        """The sender's socket is closed: it does not take anything any more, either."""
+        """The sender's socket is closed, so it takes nothing any more, either."""
         self.finish()
         self._append(Piece(b""), "close")
         self.pump()
 
     def pump(self) -> None:
-        """Let pass what may."""
+        """Let pass what may pass."""
         if self._sink.lost:
             self.lose()
         together = bytearray()
@@ -195,7 +196,7 @@ class Pipe:
             self._source.read_on(reading)
 
     def lose(self) -> None:
-        """Nothing that waits will ever pass."""
+        """Drop what waits: it will never pass."""
         for waiting in self._queue:
             if waiting.packet is not None:
                 self._record(Lost(now(), waiting.packet))

@@ -1,11 +1,11 @@
-"""What stands between the servers of an ensemble: reads every packet, and delays, holds back, cuts, resets.
+"""The proxy between the servers of an ensemble: reads every packet, and delays, holds back, cuts, resets.
 
-Each server is told, instead of the ports of another one, two ports of the proxy that are for this pair alone: so the
-proxy knows who speaks to whom. The election port's first message names the address at which its sender can be reached;
-it is rewritten, so that the answer comes by the proxy too.
+Instead of the ports of another server, each server is configured with two ports of the proxy that are for this pair
+alone: so the proxy knows who speaks to whom. The first message on an election port names the address at which its
+sender listens; it is rewritten, so that the answer comes through the proxy, too.
 
 A link is one direction between two servers. A cut link passes nothing: what was sent waits, in order, and so do the
-ends of connections and new connections. Nobody is told. Only addresses of this machine are listened to and called.
+ends of connections and new connections; no server gets an error. Only addresses of this machine are used.
 """
 
 import asyncio
@@ -16,7 +16,8 @@ from concurrent.futures import wait
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from zabcheck.ensemble.recording import Fault, Record, now
+from zabcheck.ensemble.recording.folder import now
+from zabcheck.ensemble.recording.records import Fault, Record
 from zabcheck.ensemble.run.connections import LOOPBACK, Connection, End
 from zabcheck.ensemble.run.links import Link, numbers
 from zabcheck.ensemble.wire.jute import PacketType
@@ -26,9 +27,9 @@ Port = Literal["quorum", "election"]
 PORTS: tuple[Port, Port] = ("quorum", "election")
 ACCEPTING = 5
 """Turns of the loop after which a connection that was being accepted when its port was closed is connected, or never
-will be: asyncio drops some then, and tells nobody."""
+will be: asyncio drops some then, without a word."""
 PATIENCE = 1.0
-"""Seconds between two looks at whether the thread still lives that is to answer."""
+"""Seconds between two checks that the proxy's thread, which is to answer, is alive."""
 KINDS = frozenset({FIRST_ACK, *(each.name for each in PacketType)})
 """What can be held: "ACK-LD" is the ACK of NEWLEADER (the first of a connection with counter 0), "ACK" is any other."""
 
@@ -45,15 +46,14 @@ class ProxyError(Exception):
 class Proxy:
     """Proxies between all of `targets`: the real quorum and election port of each server.
 
-    It runs in a thread of its own. Its methods may be called from any other thread; each returns when it is done. They
-    do not raise for what happens in that thread: `error` says so, and whoever drives a run has to look at it. If that
-    thread has ended, they raise ProxyError.
-    `record` is called from that thread.
+    The proxy runs in a thread of its own, from which `record` is called. Its methods may be called from any other
+    thread; each returns when its work is done. What goes wrong in the proxy's thread is in `error`, which the caller
+    has to check: the methods do not raise it. If the thread has ended, they raise ProxyError.
     """
 
     def __init__(self, targets: Mapping[int, tuple[int, int]], record: Callable[[Record], None]) -> None:
         self.error: BaseException | None = None
-        """What went wrong in the proxy itself, first: nothing that was recorded since can be trusted."""
+        """The first thing that went wrong in the proxy itself: nothing that was recorded since can be trusted."""
         self._targets = dict(targets)
         self._to_record = record
         self._ports: dict[tuple[int, int, str], int] = {}
@@ -75,7 +75,7 @@ class Proxy:
             raise self.error
 
     def port(self, client: int, server: int, port: Port) -> int:
-        """Where `client` finds the port of `server`."""
+        """Return the proxy's port at which `client` finds the port of `server`."""
         return self._ports[client, server, port]
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class Proxy:
             self._thread.join()
 
     def cut(self, sender: int, receiver: int) -> None:
-        """Nothing of what `sender` sends reaches `receiver`, until `mend`."""
+        """Let nothing that `sender` sends reach `receiver`, until `mend`."""
 
         def cut(link: Link) -> None:
             link.cut = True
@@ -93,7 +93,7 @@ class Proxy:
         self._change("cut", sender, receiver, cut)
 
     def mend(self, sender: int, receiver: int) -> None:
-        """It reaches it again, and first what waited."""
+        """Let what `sender` sends reach `receiver` again, and first what waited."""
 
         def mend(link: Link) -> None:
             link.cut = False
@@ -101,10 +101,10 @@ class Proxy:
         self._change("mend", sender, receiver, mend)
 
     def hold(self, sender: int, receiver: int, kind: str) -> None:
-        """The next packet of this kind does not pass, nor does what follows it on its connection, until `release`.
+        """Hold the next packet of this kind, and what follows it on its connection, until `release`.
 
-        Packets of other connections of the link do pass, up to their first one of the kind. A link has one hold: a
-        second call replaces the first.
+        Other connections of the link are held at their first packet of the kind. A link has one hold: a second call
+        replaces the first.
         """
         assert kind in KINDS, kind
 
@@ -114,7 +114,7 @@ class Proxy:
         self._change("hold", sender, receiver, hold, kind)
 
     def release(self, sender: int, receiver: int) -> None:
-        """Nothing is held any more on this link; what waited passes."""
+        """Hold nothing any more on this link; what waited passes."""
 
         def release(link: Link) -> None:
             link.hold = None
@@ -124,7 +124,8 @@ class Proxy:
     def trap(self, sender: int, receiver: int, kind: str, action: Callable[[], None]) -> None:
         """Call `action`, once, in the proxy's thread, when the next packet of this kind is read, before it passes.
 
-        It passes then, as what is in the network does when its sender dies. A link has one trap; `heal` removes it.
+        The packet passes then, as what is in the network does when its sender dies. A link has one trap; `heal` removes
+        it.
         """
         assert kind in KINDS, kind
 
@@ -134,7 +135,7 @@ class Proxy:
         self._change("trap", sender, receiver, trap, kind)
 
     def delay(self, sender: int, receiver: int, milliseconds: int) -> None:
-        """Everything passes so much later than it was sent; 0 ends it. The order is kept."""
+        """Delay everything on a link; 0 ends that. The order is kept."""
 
         def delay(link: Link) -> None:
             link.delay = milliseconds / 1000
@@ -142,7 +143,7 @@ class Proxy:
         self._change("delay", sender, receiver, delay, str(milliseconds))
 
     def reset(self, one: int, other: int) -> None:
-        """Close all connections between the two at once; both are told that they were reset. What waits is lost."""
+        """Close all connections between the two at once; both see a reset. What waits is lost."""
 
         def reset() -> None:
             self._record(Fault(now(), "reset", one, other))
@@ -153,7 +154,7 @@ class Proxy:
         self._call(reset)
 
     def heal(self) -> None:
-        """All links are mended and released, and delay nothing."""
+        """Mend and release all links, and delay nothing any more."""
 
         def heal() -> None:
             self._record(Fault(now(), "heal"))
@@ -165,7 +166,7 @@ class Proxy:
         self._call(heal)
 
     def wait_held(self, sender: int, receiver: int, seconds: float) -> bool:
-        """Whether, within this time, a packet stands at the hold of the link."""
+        """Wait until a packet stands at the hold of the link, `seconds` at most; whether one does."""
         link = self._links[sender, receiver]
 
         async def wait() -> bool:
@@ -178,7 +179,7 @@ class Proxy:
         return self._result(wait())
 
     def blocked(self) -> set[tuple[int, int]]:
-        """The links, each as sender and receiver, that are cut, or at whose hold a packet stands."""
+        """Return the links, as (sender, receiver), that are cut, or at whose hold a packet stands."""
         return self._call(lambda: {each for each, link in self._links.items() if link.cut or link.held})
 
     def _change(self, what: str, sender: int, receiver: int, change: Callable[[Link], None], kind: str = "") -> None:

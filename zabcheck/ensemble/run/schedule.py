@@ -1,12 +1,13 @@
-"""What is done to a real ensemble, in order: data, like a schedule of the simulator, and in its words.
+"""Schedules for a real ensemble: what is done to it, in order. They are data, like the simulator's schedules.
 
-A real ensemble has its own clocks and threads, so a schedule decides less here: what is done, and after which packet,
-but not what the servers do in between. Replaying one is best effort; how often it shows the same is counted.
+A real ensemble has its own clocks and threads, so a schedule decides less than in the simulator: what is done, and
+after which packet, but not what the servers do in between. A replay is best effort; how often it shows the same is
+counted.
 
-A server is named by a *role*, so that a schedule means the same in every run, whoever is elected: "A" is the first
-leader of the run, "B", "C", … are the others, those with higher numbers first; "leader" is whoever leads when the
-choice comes. A choice that does not apply when it comes (a server to kill that is down, say) is passed over, so that
-every sub-sequence of a schedule is a schedule.
+A server is named by a *role*, so that a schedule means the same in every run, whichever server is elected: "A" is the
+first leader of the run, "B", "C", … are the others, those with higher numbers first; "leader" is the server that leads
+when the choice comes. A choice that does not apply when it comes (a server to kill that is down, say) is passed over,
+so that every sub-sequence of a schedule is a schedule.
 """
 
 from typing import Annotated, Any, Literal
@@ -52,45 +53,45 @@ class Write(Choice, frozen=True):
 
 
 class Settle(Choice, frozen=True):
-    """Wait until every write has its answer, or so many seconds."""
+    """Wait until every write has its answer, `seconds` at most."""
 
     seconds: _Seconds = 2.0
 
 
 class Wait(Choice, frozen=True):
-    """Let the ensemble go on by itself for so many seconds."""
+    """Let the ensemble go on by itself for `seconds`."""
 
     seconds: _Seconds
 
 
 class Kill(Choice, frozen=True):
-    """kill -9."""
+    """kill -9 of one server."""
 
     server: Role
 
 
 class KillAll(Choice, frozen=True):
-    """kill -9 of all of them at once: the power fails."""
+    """kill -9 of all servers at once: the power fails."""
 
 
 class Start(Choice, frozen=True):
-    """Start it again, from what its disk has."""
+    """Start a server again, from what its disk has."""
 
     server: Role
 
 
 class StartAll(Choice, frozen=True):
-    """Start all that are down."""
+    """Start all servers that are down."""
 
 
 class Pause(Choice, frozen=True):
-    """SIGSTOP: it stands still, and its connections stay open."""
+    """SIGSTOP: the server stands still, and its connections stay open."""
 
     server: Role
 
 
 class Resume(Choice, frozen=True):
-    """SIGCONT."""
+    """SIGCONT: the server goes on."""
 
     server: Role
 
@@ -103,7 +104,7 @@ class Cut(Choice, frozen=True):
 
 
 class Mend(Choice, frozen=True):
-    """That link works again; what waited is passed on."""
+    """The link from `sender` to `receiver` works again; what waited is passed on."""
 
     sender: Role
     receiver: Role
@@ -134,7 +135,7 @@ class Hold(Choice, frozen=True):
 
 
 class KillAt(Choice, frozen=True):
-    """Hold the next packet of this kind on the link from `sender` to `receiver`, and kill `server` that very moment.
+    """Kill `server` at the moment when the next packet of this kind is read on the link from `sender` to `receiver`.
 
     Then the packet goes on its way, as what is in the network when its sender dies. Until then the choices go on.
     """
@@ -146,7 +147,7 @@ class KillAt(Choice, frozen=True):
 
 
 class Await(Choice, frozen=True):
-    """Wait until a packet is held on that link, or so many seconds."""
+    """Wait until a packet is held on the link from `sender` to `receiver`, `seconds` at most."""
 
     sender: Role
     receiver: Role
@@ -154,14 +155,14 @@ class Await(Choice, frozen=True):
 
 
 class Release(Choice, frozen=True):
-    """Pass on what is held on that link."""
+    """Pass on what is held on the link from `sender` to `receiver`."""
 
     sender: Role
     receiver: Role
 
 
 class Delay(Choice, frozen=True):
-    """Everything on that link takes so many milliseconds longer."""
+    """Everything on the link from `sender` to `receiver` takes `milliseconds` longer."""
 
     sender: Role
     receiver: Role
@@ -173,7 +174,7 @@ class Heal(Choice, frozen=True):
 
 
 class Elected(Choice, frozen=True):
-    """Wait until a server serves as leader, or so many seconds; which one, "leader" tells from then on."""
+    """Wait until a server serves as leader, `seconds` at most; from then on "leader" names it."""
 
     seconds: _Seconds = 5.0
 
@@ -205,7 +206,8 @@ AnyChoice = (
 class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A schedule for a real ensemble of `servers` servers.
 
-    `zookeeper` and `finds` say with which version it found what, when it was saved; a replay may use another version.
+    `zookeeper` and `finds` say which version was run and what was wrong when the schedule was saved; a replay may use
+    another version.
     """
 
     version: Literal[1]
@@ -225,7 +227,7 @@ _decoder = msgspec.json.Decoder(EnsembleSchedule)
 
 
 def encode(schedule: EnsembleSchedule) -> bytes:
-    """The JSON form, a choice a line."""
+    """Encode a schedule as JSON, a choice a line."""
     head = msgspec.structs.replace(schedule, choices=())
     fields = msgspec.json.encode(head)
     lines = b",\n  ".join(msgspec.json.encode(choice) for choice in schedule.choices)
@@ -233,7 +235,7 @@ def encode(schedule: EnsembleSchedule) -> bytes:
 
 
 def decode(data: bytes, name: str) -> EnsembleSchedule:
-    """The schedule in a file called `name`. EnsembleScheduleError if it is none, or names a role that is not there."""
+    """Decode the schedule in a file called `name`. EnsembleScheduleError if it is none, or a role does not exist."""
     try:
         schedule = _decoder.decode(data)
     except msgspec.DecodeError as error:
@@ -252,7 +254,7 @@ def is_for_an_ensemble(data: bytes) -> bool:
     """Whether a saved schedule is meant for a real ensemble, rather than for the simulator."""
     try:
         return bool(msgspec.json.decode(data, type=_Head).protocol == "zookeeper")
-    except (msgspec.DecodeError, RecursionError):  # whoever reads it as one of the simulator says what is wrong
+    except (msgspec.DecodeError, RecursionError):  # the simulator, which reads it then, says what is wrong
         return False
 
 
@@ -261,7 +263,7 @@ class _Head(Struct):
 
 
 def in_words(choice: Choice) -> str:
-    """One line for a reader."""
+    """Say a choice to a reader, in one line."""
     match choice:
         case Write(server, count, size):
             return (
@@ -309,12 +311,12 @@ def in_words(choice: Choice) -> str:
 
 
 def replaced(schedule: EnsembleSchedule, **fields: str) -> EnsembleSchedule:
-    """The same schedule with other fields."""
+    """Return the same schedule with other fields."""
     return msgspec.structs.replace(schedule, **fields)
 
 
 def converted(data: dict[str, Any]) -> EnsembleSchedule:
-    """The schedule that a recording has. EnsembleScheduleError if it is none."""
+    """Decode the schedule in a recording. EnsembleScheduleError if it is none."""
     try:
         return msgspec.convert(data, EnsembleSchedule)
     except msgspec.ValidationError as error:

@@ -1,7 +1,7 @@
-"""Runs of an ensemble: one after the other, each judged; the shortest schedule that shows the same; replays.
+"""Runs of an ensemble, each judged; and a search for the shortest schedule that shows the same.
 
 The servers have clocks and threads of their own, so a schedule that once showed something may not do so again. What is
-said to be shown was seen in the run whose recording is kept; how often the schedule shows it again is counted.
+reported was seen in the run whose recording is kept; how often the schedule shows it again is counted.
 """
 
 import shutil
@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from zabcheck.ensemble.recording import Chose, read
+from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.records import Chose
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import EnsembleError
 from zabcheck.ensemble.run.execute import DID_NOTHING, execute
@@ -23,7 +24,7 @@ from zabcheck.ensemble.run.schedule import Choice, EnsembleSchedule, Write
 from zabcheck.ensemble.verdict.judge import Judged, judge
 
 ATTEMPTS = 2
-"""How often a shorter schedule may be tried before it is taken for one that does not show it."""
+"""How often a shorter schedule is tried before it is given up."""
 SMALLER_COUNTS = (1, 3, 20, 100)
 SMALLER_SIZES = (10, 1000)
 
@@ -31,7 +32,7 @@ SMALLER_SIZES = (10, 1000)
 class Attempt(NamedTuple):
     """One execution of a schedule. `judged` has what is wrong; `error` is what was wrong with the ensemble itself.
 
-    `interrupted`: Ctrl-C came before its end.
+    `interrupted`: Ctrl-C came before the end.
     """
 
     schedule: EnsembleSchedule
@@ -41,7 +42,7 @@ class Attempt(NamedTuple):
     interrupted: bool = False
 
     def shows(self, wanted: str) -> bool:
-        """Whether what is called `wanted` was seen, whether the run is recorded to its end or not."""
+        """Whether what is called `wanted` was seen, even if the run was not recorded to its end."""
         return wanted in self.judged.wrong or wanted in self.judged.noticed
 
 
@@ -53,11 +54,11 @@ def attempt(
     keep_data: bool = False,
     stop: Event | None = None,
 ) -> Attempt:
-    """Execute and judge; the recording is in `folder`, which is made anew. Seconds to a minute, by what is waited for.
+    """Execute and judge a schedule; the recording is in `folder`, which is made anew. Takes seconds to a minute.
 
-    An ensemble that fails is an attempt with an `error`, whose recording is partial; so is that of a run in which
-    Ctrl-C came, or `stop` was set, which the caller has to go on with. The servers' data directories are removed,
-    unless `keep_data`: what matters of them is in the recording.
+    If the ensemble fails, the attempt has an `error`; if Ctrl-C came or `stop` was set, it is `interrupted`, which the
+    caller has to act on. The recording is partial then. The servers' data directories are removed, unless `keep_data`:
+    what matters of them is in the recording.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -84,10 +85,10 @@ def attempts(
     properties: Sequence[str] | None = None,
     jobs: int = 1,
 ) -> Generator[Attempt, None, None]:
-    """Attempts at these schedules, each in its folder, `jobs` at a time; told in this order.
+    """Attempt these schedules, each in its folder, `jobs` at a time; yield the attempts in this order.
 
-    After Ctrl-C those that are under way are ended, and told as interrupted; no more are begun. Whoever does not take
-    all of them has to close the iterator, which ends those that are under way, and removes their folders.
+    After Ctrl-C attempts that are under way are ended, and yielded as interrupted; no more are begun. A caller that
+    does not take all of them has to close the iterator, which ends those that are under way, and removes their folders.
     """
     stop = Event()
 
@@ -130,12 +131,12 @@ def minimise(
     seconds: float,
     idle: Callable[[], Sequence[int]] = tuple,
 ) -> EnsembleSchedule:
-    """The shortest schedule found, within about `seconds`, for which `shows` is true; `schedule` itself if none is.
+    """Find a short schedule for which `shows` is true, within about `seconds`; `schedule` itself if there is no other.
 
-    Leaves out the choices that were `idle` in the run that showed it last, then others, ever smaller parts of them;
-    then writes less. A candidate may happen not to show it, so each gets a second attempt, but not before all have had
-    their first: a choice that is left out elsewhere makes many a second attempt needless. What fails twice is lost; the
-    result is short, not shortest.
+    Leaves out the choices that were `idle` in the last run that showed it, then others, ever smaller parts of them;
+    then writes less. A candidate may by chance not show it, so each gets a second attempt, but not before all have had
+    their first: once a choice is left out elsewhere, many second attempts are needless. A candidate that fails twice is
+    given up, so the result need not be the shortest.
     """
     minimising = _Minimising(schedule, shows, idle, monotonic() + seconds)
     for attempts in range(1, ATTEMPTS + 1):
@@ -145,7 +146,7 @@ def minimise(
 
 
 class _Minimising:
-    """The shortest `schedule` so far, and how often each candidate was tried. Nothing more is tried after `until`."""
+    """The shortest `schedule` so far, and how often each candidate was tried. Nothing is tried after `until`."""
 
     def __init__(
         self,
@@ -161,7 +162,7 @@ class _Minimising:
         self._tried: Counter[tuple[Choice, ...]] = Counter()
 
     def leave_out(self, attempts: int) -> None:
-        """Choices, ever smaller parts of them. Each candidate is tried until it was `attempts` times."""
+        """Leave out choices, ever smaller parts of them. Each candidate is tried `attempts` times in all."""
         part = max(1, len(self.schedule.choices) // 2)
         while monotonic() < self._until:
             self._leave_out_idle()
@@ -178,7 +179,7 @@ class _Minimising:
             part = part if shorter and part == 1 else max(1, part // 2)
 
     def write_less(self, attempts: int) -> None:
-        """Fewer writes, then smaller ones."""
+        """Write less often, then fewer bytes."""
         for field, values in (("count", SMALLER_COUNTS), ("size", SMALLER_SIZES)):
             for position, choice in enumerate(self.schedule.choices):
                 for value in values if isinstance(choice, Write) else ():
@@ -206,7 +207,7 @@ class _Minimising:
 
 
 def idle_in(folder: Path) -> list[int]:
-    """The choices, by number, that did nothing in the run that is recorded there. RecordingError if it cannot be read.
+    """Find the choices, by number, that did nothing in a recorded run. RecordingError if it cannot be read.
 
     They were passed over, or waited for a packet that did not come, or asked for writes of which none could be made.
     """

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import RLock
 
-from zabcheck.ensemble.recording import Exited, Killed, Paused, Record, Resumed, Started, Stopped, log_file, now
+from zabcheck.ensemble.recording.folder import log_file, now
+from zabcheck.ensemble.recording.records import Exited, Killed, Paused, Record, Resumed, Started, Stopped
 from zabcheck.ensemble.run.distribution import Distribution
 
 TICK = 500
-"""Milliseconds. A follower that is not heard of for 3 ticks is given up, a synchronisation lasts 10 at most."""
+"""Milliseconds. A leader gives a follower up after 3 ticks of silence; a synchronisation lasts 10 ticks at most."""
 
 _DEBUG = ("FinalRequestProcessor", "quorum.Leader")
 """The classes, below org.apache.zookeeper.server, that say what is broadcast and delivered."""
@@ -48,10 +49,10 @@ _LOGBACK = """<configuration>
 
 
 def write_log_settings(folder: Path, deliveries: bool = True) -> list[str]:
-    """The options that make Java log in our form, with any binding; the files that they name are put into `folder`.
+    """Write files into `folder` that make Java log in our form, with any binding; return the options that name them.
 
     Servers run in `folder`, so the names need no path: what Java makes of a path depends on the locale. Without
-    `deliveries` there is nothing but what servers log unasked, and no trace can be made of it.
+    `deliveries` servers log what they always do, of which no trace can be made.
     """
     names = [f"org.apache.zookeeper.server.{name}" for name in _DEBUG] if deliveries else []
     log4j2 = "\n".join(f"logger.l{i}.name = {name}\nlogger.l{i}.level = debug" for i, name in enumerate(names))
@@ -77,9 +78,9 @@ def write_log_settings(folder: Path, deliveries: bool = True) -> list[str]:
 
 
 class Server:
-    """Server `number`, and the life that it had so far. Every change of it is recorded. Any thread may call it.
+    """Server `number`: starts, ends, pauses, all of which are recorded. Any thread may call it.
 
-    `members` are the `server.N` lines as this server is to see them: its own real ports, and proxies for the others.
+    `members` are the ports of all servers as this one is to see them: its own real ports, and proxies for the others.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class Server:
 
     @property
     def up(self) -> bool:
-        """Whether it was started, and has not ended since; records its end if it ended by itself."""
+        """Whether the server was started, and has not ended since; if it ended by itself, that is recorded now."""
         with self._lock:
             if self._process is None:
                 return False
@@ -119,9 +120,9 @@ class Server:
             return False
 
     def start(self, group: int) -> None:
-        """Start the next incarnation, as a member of this process group. It must not be up.
+        """Start the next incarnation, as a member of this process group. The server must not be up.
 
-        The locale is set, for Java writes dates and looks for files by it.
+        The locale is set, because it decides how Java writes dates and looks for files.
         """
         assert not self.up
         self.incarnation += 1
@@ -138,7 +139,7 @@ class Server:
             )
 
     def kill(self, over: bool = False) -> None:
-        """kill -9, and wait until it is gone. Nothing if it is not up. `over`: it is no fault, the run is over."""
+        """kill -9, and wait for the end. Does nothing if the server is not up. `over`: the run is over, so no fault."""
         with self._lock:
             if self.up:
                 assert self._process is not None
@@ -148,13 +149,13 @@ class Server:
                 self._ended(Stopped(killed, self.number) if over else Killed(killed, self.number))
 
     def ask_to_end(self) -> None:
-        """SIGTERM: Java ends in good order, and does what it has to do then. Nothing if it is not up."""
+        """SIGTERM: Java ends in good order. Does nothing if the server is not up."""
         with self._lock:
             if self.up:
                 self._signal(signal.SIGTERM)
 
     def pause(self) -> None:
-        """SIGSTOP: it stands still, its connections stay open."""
+        """SIGSTOP: the server stands still, its connections stay open."""
         with self._lock:
             if self.up and not self.paused:
                 self._signal(signal.SIGSTOP)
@@ -162,7 +163,7 @@ class Server:
                 self._record(Paused(now(), self.number))
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """SIGCONT: the server goes on."""
         with self._lock:
             if self.up and self.paused:
                 self._record(Resumed(now(), self.number))
@@ -170,7 +171,7 @@ class Server:
                 self.paused = False
 
     def log(self) -> str:
-        """What the present incarnation has printed so far."""
+        """Return what the present incarnation has printed so far."""
         return log_file(self.folder, self.number, self.incarnation).read_text(encoding="utf-8", errors="replace")
 
     def _signal(self, number: int) -> None:
@@ -184,11 +185,11 @@ class Server:
 
 
 def command(distribution: Distribution, options: list[str], configuration_file: str) -> list[str]:
-    """How a server is started: small, quick to start, and remembering all that it committed.
+    """Return the command of a server that is small, starts quickly, and remembers all that it committed.
 
     With ZooKeeper's own limit of 500 remembered transactions a server that rejoins under load gets a snapshot, and the
-    interesting ways of catching up are never taken. A log file is made of 4 MB of zeros, not 64: it is read after each
-    end of the server. Servers that were apart vote again at least every 0.4 s, not every minute.
+    interesting ways of catching up are never taken. A log file begins with 4 MB of zeros, not 64, as it is read each
+    time the server has ended. Servers that were apart vote again every 0.4 s at least, not every minute.
     """
     return [
         str(distribution.java),
@@ -210,7 +211,7 @@ def command(distribution: Distribution, options: list[str], configuration_file: 
 
 
 def configuration(data: str, client_port: int, members: Mapping[int, tuple[int, int]]) -> str:
-    """The text of a server's zoo.cfg."""
+    """Return the text of a server's zoo.cfg."""
     lines = [
         f"tickTime={TICK}",
         "initLimit=10",

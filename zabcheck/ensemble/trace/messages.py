@@ -1,24 +1,24 @@
-"""Messages, faults of the network and pauses as events of a trace: no property asks for them, drawings show them.
+"""Messages, faults of the network and pauses as events of a trace: properties do not look at them, drawings show them.
 
-A message is *received* once it was passed on to its receiver, or its receiver answered it. Whether a server that was
-killed soon after had read it, nobody knows.
+A message counts as received once it was passed on to its receiver, or its receiver answered it. Whether a server that
+was killed soon after had read it cannot be known.
 """
 
 from collections.abc import Callable
 
 from invariants.events import Cut, Drop, Event, Heal, Hold, Mend, Pause, Receive, Send, Wake, Zxid
-from zabcheck.ensemble.recording import AnyRecord, Fault, Lost, Paused, Resumed, Sent
+from zabcheck.ensemble.recording.records import AnyRecord, Fault, Lost, Paused, Resumed, Sent
 from zabcheck.ensemble.trace.names import Names
 from zabcheck.ensemble.wire.streams import FIRST_ACK
 
 EPOCHS = ("FOLLOWERINFO", "LEADERINFO", "NEWLEADER", FIRST_ACK)
-"""The messages that carry an epoch, and nothing else of interest."""
+"""The messages of which the epoch is shown."""
 ZXIDS = ("DIFF", "TRUNC", "SNAP", "ACK", "COMMIT")
-"""Those that carry a zxid."""
+"""The messages of which the zxid is shown."""
 
 
 class Messages:
-    """The messages between servers, each told at most once as sent, as received and as lost, in this order."""
+    """The messages between servers. Each is sent, and then received or lost, at most once."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -26,7 +26,7 @@ class Messages:
         self._answered: set[int] = set()  # connections on which NEWLEADER was acknowledged
 
     def sent(self, packet: Sent, incarnation: int) -> Send | None:
-        """`incarnation` of its sender has sent it; None if it is no step of Zab, as a PING is none."""
+        """The event of a packet that `incarnation` of its sender has sent; None if it is no step of Zab, as a PING."""
         kind = packet.kind
         if kind == "ACK" and not packet.zxid & 0xFFFF_FFFF and packet.connection not in self._answered:
             self._answered.add(packet.connection)
@@ -38,21 +38,21 @@ class Messages:
         return Send(packet.sender, incarnation, packet.receiver, packet.packet, kind, text)
 
     def received(self, packet: Sent, incarnation: int) -> Receive | None:
-        """`incarnation` of its receiver got it; None if it was not told as sent."""
+        """The event of a packet that `incarnation` of its receiver got; None if its sending was no event."""
         if packet.packet not in self._under_way:
             return None
         self._under_way.remove(packet.packet)
         return Receive(packet.receiver, incarnation, packet.sender, packet.packet)
 
     def lost(self, record: Lost) -> Drop | None:
-        """Its connection is closed; None if it was not told as sent, or has arrived for all that is known."""
+        """The event of a packet that was lost; None if its sending was no event, or it has arrived after all."""
         if record.packet not in self._under_way:
             return None
         self._under_way.remove(record.packet)
         return Drop(record.packet)
 
     def _text(self, kind: str, packet: Sent) -> str | None:
-        """What it carries, in the words of the paper."""
+        """Say what the packet carries, in the paper's words; None if it is no step of Zab."""
         zxid = Zxid.unpack(packet.zxid & 0xFFFF_FFFF_FFFF_FFFF)
         if kind in EPOCHS:
             return str(zxid.epoch)
@@ -73,7 +73,7 @@ class Messages:
 
 
 class Network:
-    """What is cut and held, and the events that tell of it. `incarnation` gives that of a server, for its pauses."""
+    """Which links are cut and held, and the events of that. `incarnation` returns the present one of a server."""
 
     def __init__(self, incarnation: Callable[[int], int]) -> None:
         self._incarnation = incarnation
@@ -81,7 +81,7 @@ class Network:
         self._held: set[tuple[int, int]] = set()
 
     def event(self, record: AnyRecord) -> Event | None:
-        """What a record says was done, None if a drawing has nothing to show of it."""
+        """The event of a record; None if there is none."""
         match record:
             case Paused(_, server):
                 return Pause(server, self._incarnation(server))
@@ -92,7 +92,7 @@ class Network:
         return None
 
     def _fault(self, what: str, link: tuple[int, int], kind: str) -> Event | None:
-        """A link is whole again when it is neither cut nor held. What a delay or a trap does shows in other events."""
+        """The event of a fault. A link is mended once it is neither cut nor held; delays and traps have no event."""
         was_whole = link not in self._cut and link not in self._held
         match what:
             case "cut":

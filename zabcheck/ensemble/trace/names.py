@@ -1,6 +1,7 @@
-"""What a transaction of ZooKeeper is called in a trace, the same whoever tells of it: a log, a packet, a disk.
+"""What a transaction of ZooKeeper is called in a trace: the same name, be it in a log, a packet or on a disk.
 
-A transaction's identity is the pair of zxid and value; the value here is who asked for it, and as which request:
+A transaction's identity is the pair of zxid and value. The value here says who asked for the transaction, and as which
+request:
 
     c3.17     request 17 of a session of client 3
     c3.open   the creation of such a session; c3.close is its end
@@ -11,14 +12,15 @@ from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from invariants.events import Txn, Zxid
-from zabcheck.ensemble.recording import LoggedTxn, Record, Session
+from zabcheck.ensemble.recording.records import Record, Session
+from zabcheck.ensemble.wire.jute import LoggedTxn
 
 CREATE_SESSION, CLOSE_SESSION = -10, -11
 """The types of these two transactions (ZooDefs.OpCode)."""
 
 
-class Told(Protocol):
-    """What everybody tells of a transaction."""
+class TxnHeader(Protocol):
+    """The part of a transaction's TxnHeader that logs, packets and disks all have."""
 
     @property
     def zxid(self) -> int: ...
@@ -34,7 +36,7 @@ _OF_SESSIONS = {CREATE_SESSION: "open", CLOSE_SESSION: "close"}
 
 
 class Names:
-    """The names of transactions in one run: `sessions` gives the client of each session."""
+    """The names of the transactions in one run. `sessions` has the client of each session."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self.sessions = {_unsigned(record.session): record.client for record in records if isinstance(record, Session)}
@@ -42,39 +44,39 @@ class Names:
         self._of: dict[Zxid, list[Txn]] = {}
         self._paths: dict[Txn, tuple[int, str]] = {}  # with the type of the operation
 
-    def txn(self, told: Told) -> Txn:
-        """The transaction that `told` tells of; equal ones are the same object. O(1)."""
-        session = _unsigned(told.session)
+    def txn(self, header: TxnHeader) -> Txn:
+        """Return the transaction with this header; equal ones are the same object. O(1)."""
+        session = _unsigned(header.session)
         client = self.sessions.get(session)
-        request = _OF_SESSIONS.get(told.type) or str(told.cxid)
+        request = _OF_SESSIONS.get(header.type) or str(header.cxid)
         who = f"0x{session:x}" if client is None else f"c{client}"
-        txn = Txn(Zxid.unpack(_unsigned(told.zxid)), f"{who}.{request}")
+        txn = Txn(Zxid.unpack(_unsigned(header.zxid)), f"{who}.{request}")
         known = self._known.setdefault(txn, txn)
         if known is txn:
             self._of.setdefault(txn.zxid, []).append(txn)
         return known
 
     def learn(self, logged: LoggedTxn) -> None:
-        """Remember what a packet or a disk tells of a transaction."""
+        """Remember the path of a transaction in a packet or on a disk."""
         txn = self.txn(logged)
         if logged.path:
             self._paths[txn] = logged.type, logged.path
 
     def of(self, zxid: Zxid) -> list[Txn]:
-        """The transactions of this zxid that anybody told of so far: one, unless something is badly wrong."""
+        """Return the known transactions of this zxid: one, unless something is badly wrong."""
         return self._of.get(zxid, [])
 
     def find(self, zxid: Zxid, path: str) -> Txn | None:
-        """The transaction of this zxid that created the node `path`, as far as that is known; None if none is known."""
+        """Find the transaction of this zxid that created `path`, else any of this zxid; None if none is known."""
         txns = self.of(zxid)
         return next((txn for txn in txns if self.path(txn) == path), txns[0] if txns else None)
 
     def path(self, txn: Txn) -> str:
-        """The node that it is about; "" if it is about none, or nobody tells."""
+        """Return the path of the node that a transaction is about; "" if there is none or it is not known."""
         return self._paths.get(txn, (0, ""))[1]
 
     def created(self, types: Collection[int]) -> dict[Txn, str]:
-        """The nodes that transactions of these types are about, by transaction."""
+        """Return the paths that transactions of these types are about, by transaction."""
         return {txn: path for txn, (kind, path) in self._paths.items() if kind in types}
 
 

@@ -1,11 +1,11 @@
 """A recording becomes a trace: what the servers of a real ensemble showed, in the vocabulary of the properties.
 
-Every event is somebody's word, and that is kept beside it: a line of a server's log, a packet, a disk, a client. What
-is not known is not invented: it is left out, and said in a note. If something is left out that would make the verdict
-wrong (a log that cannot be read, a history of unknown origin), the trace says that it is not complete, so the verdict
-is inconclusive.
+Every event has a source, which is kept beside it: a line of a server's log, a packet, a disk, a client. What is not
+known is not invented: it is left out, and a note says so. If something is left out that would make the verdict wrong (a
+log that cannot be read, a history of unknown origin), the trace says that it is not complete, so the verdict is
+inconclusive.
 
-What is told of each server, and from what: `zabcheck.ensemble.trace.watch`.
+How the events of one server follow from its log, packets and disk: `zabcheck.ensemble.trace.observed_server`.
 """
 
 from collections.abc import Iterator
@@ -17,11 +17,12 @@ from msgspec import Struct
 from invariants.chain import Chain
 from invariants.events import AckEpoch, End, Event, Header, Zxid
 from invariants.trace import dump
-from zabcheck.ensemble.recording import Fault, Lost
-from zabcheck.ensemble.trace.lives import Left, Lives, Moment, Received, read_lives
+from zabcheck.ensemble.recording.records import Fault, Lost
+from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.ensemble.trace.messages import Messages, Network
+from zabcheck.ensemble.trace.moments import Moment, PacketReceived, PacketSent
+from zabcheck.ensemble.trace.observed_server import ObservedServer
 from zabcheck.ensemble.trace.order import Bound, Turn, in_order
-from zabcheck.ensemble.trace.watch import Watch
 
 TRACE = "trace.jsonl"
 SOURCES = "trace.sources.jsonl"
@@ -30,8 +31,8 @@ SOURCES = "trace.sources.jsonl"
 class Observation(Struct, frozen=True):
     """A trace, with the source of each event, and notes: what is not known of the run, a sentence each.
 
-    `partial` says why the trace is not complete, if it is not. `holes` are those of these reasons by which something
-    may be missing in the middle of it, so that what is sound may seem to be a violation.
+    `partial` says why the trace is not complete, if it is not. `holes` are those reasons because of which something may
+    be missing in the middle of the trace, so that a sound run may seem to violate a property.
     """
 
     header: Header
@@ -42,26 +43,26 @@ class Observation(Struct, frozen=True):
     holes: tuple[str, ...] = ()
 
     def trace(self) -> Iterator[Event]:
-        """Header, events and end."""
+        """Yield header, events and end."""
         yield self.header
         yield from self.events
         yield End(len(self.events), not self.partial)
 
 
 def observe(folder: Path) -> Observation:
-    """The trace of the recording in `folder`. O(records + lines of the logs). RecordingError if it is malformed."""
-    return observe_lives(read_lives(folder))
+    """Make the trace of the recording in `folder`. O(records + lines of logs). RecordingError if it is malformed."""
+    return observe_sorted(read_sorted(folder))
 
 
-def observe_lives(lives: Lives) -> Observation:
-    """The trace of a recording that was read already."""
-    return _Observer(lives).observe()
+def observe_sorted(recording: SortedRecording) -> Observation:
+    """Make the trace of a recording that was read already."""
+    return _Observer(recording).observe()
 
 
 def write_trace(observation: Observation, folder: Path) -> Path:
-    """Write the trace into `folder`, and the sources of its events beside it; gives the path of the trace.
+    """Write the trace into `folder`, and the sources of its events beside it; return the path of the trace.
 
-    Line k of the file of sources says where line k of the trace is from.
+    LogLine k of the file of sources says where line k of the trace is from.
     """
     path = folder / TRACE
     with path.open("wb") as file:
@@ -73,78 +74,78 @@ def write_trace(observation: Observation, folder: Path) -> Path:
 
 
 class _Observer:
-    def __init__(self, lives: Lives) -> None:
-        self.lives = lives
+    def __init__(self, recording: SortedRecording) -> None:
+        self.recording = recording
         self.events: list[Event] = []
         self.sources: list[str] = []
         self.notes: list[str] = []
-        self.messages = Messages(lives.names)
-        self.network = Network(lambda server: self.watches[server].incarnation)
-        self.watches = {
-            number: Watch(number, lives.names, self._emit, self.notes.append, self._snapshot_of)
-            for number in lives.by_server
+        self.messages = Messages(recording.names)
+        self.network = Network(lambda server: self.servers[server].incarnation)
+        self.servers = {
+            number: ObservedServer(number, recording.names, self._emit, self.notes.append, self._snapshot_of)
+            for number in recording.by_server
         }
 
     def _emit(self, event: Event, source: str) -> None:
         self.events.append(event)
         self.sources.append(source)
 
-    def _snapshot_of(self, server: int, zxid: Zxid) -> Chain | None:
-        watch = self.watches.get(server)
-        if watch is None or watch.unknown:
+    def _snapshot_of(self, number: int, zxid: Zxid) -> Chain | None:
+        server = self.servers.get(number)
+        if server is None or server.unknown:
             return None
-        snapshot = watch.history.up_to(zxid)
+        snapshot = server.history.up_to(zxid)
         return snapshot if not zxid.counter or snapshot.zxid == zxid else None
 
     def observe(self) -> Observation:
-        for turn in in_order(self.lives):
+        for turn in in_order(self.recording):
             self._take(turn)
         self._leave_out()
         # The last of what is missing may be the end of the recording, and everything before it is there.
-        end = [] if self.lives.complete else [self.lives.missing[-1]]
-        holes = self.lives.missing[: len(self.lives.missing) - len(end)]
-        for server in self.lives.by_server.values():
-            for life in server:
-                holes += life.log.problems
-        holes += [f"server {watch.server}: {watch.unknown}" for watch in self.watches.values() if watch.unknown]
-        run = self.lives.run
+        end = [] if self.recording.complete else [self.recording.missing[-1]]
+        holes = self.recording.missing[: len(self.recording.missing) - len(end)]
+        for server in self.recording.by_server.values():
+            for incarnation in server:
+                holes += incarnation.log.problems
+        holes += [f"server {server.server}: {server.unknown}" for server in self.servers.values() if server.unknown]
+        run = self.recording.run
         header = Header(1, run.servers, f"zookeeper-{run.zookeeper}", order="per-process")
         return Observation(
             header, tuple(self.events), tuple(self.sources), tuple(self.notes), (*holes, *end), tuple(holes)
         )
 
     def _take(self, turn: Turn) -> None:
-        """What a turn leads to: a message is received before what it leads to, and sent after what it tells of."""
-        life, what = turn.life, turn.what
-        if life is None:
-            assert not isinstance(what, Moment | Bound), "those are of a life"
+        """Make the events of a turn: a message is received before its effects, and sent after what it reports."""
+        incarnation, what = turn.incarnation, turn.what
+        if incarnation is None:
+            assert not isinstance(what, Moment | Bound), "those belong to an incarnation"
             if isinstance(what, Lost):
                 self._show(self.messages.lost(what), f"packet {what.packet}")
             else:
                 self._show(self.network.event(what), "proxy" if isinstance(what, Fault) else "driver")
             return
-        watch = self.watches[life.server]
+        server = self.servers[incarnation.server]
         match what:
             case Bound.BEGIN:
-                watch.begin(life)
+                server.begin(incarnation)
             case Bound.END:
-                watch.end(life)
-            case Moment(what=Received(packet)):
-                self._show(self.messages.received(packet, life.incarnation), f"packet {packet.packet}")
-                watch.see(what.what)
-            case Moment(what=Left(packet)):
-                watch.see(what.what)
-                self._show(self.messages.sent(packet, life.incarnation), f"packet {packet.packet}")
+                server.end(incarnation)
+            case Moment(what=PacketReceived(packet)):
+                self._show(self.messages.received(packet, incarnation.number), f"packet {packet.packet}")
+                server.see(what.what)
+            case Moment(what=PacketSent(packet)):
+                server.see(what.what)
+                self._show(self.messages.sent(packet, incarnation.number), f"packet {packet.packet}")
             case Moment():
-                watch.see(what.what)
+                server.see(what.what)
 
     def _show(self, event: Event | None, source: str) -> None:
         if event is not None:
             self._emit(event, source)
 
     def _leave_out(self) -> None:
-        """Without the history of a leader, those of its followers would seem to be the only ones it could take."""
-        epochs = sorted(epoch for watch in self.watches.values() for epoch in watch.silent_epochs)
+        """Leave out every ACK-E if a leader's history is not known: its choice would seem to ignore its own history."""
+        epochs = sorted(epoch for server in self.servers.values() for epoch in server.silent_epochs)
         if not epochs:
             return
         self.notes.append(f"no ACK-E is told at all, for that of the leader of epoch {epochs[0]} is not known")

@@ -1,9 +1,9 @@
-"""What a server's log says happened: the server's own word, in its own order.
+"""What a server's own log says, in its own order.
 
 A line has the form `2026-01-31T12:00:00.123+0000 [thread] LEVEL class - message`; a line of another form belongs to
-the one before it (a stack trace). Most lines say nothing of Zab and are passed over. A line that says that a
-transaction was proposed or delivered, or where an election or a synchronisation is, must never be passed over by
-mistake: if it cannot be understood, that is a *problem*, told with file and line.
+the one before it (a stack trace). Most lines say nothing about Zab and are passed over. A line which says that a
+transaction was proposed or delivered, or that an election or a synchronisation got somewhere, must never be passed
+over by mistake: if it cannot be understood, that is a *problem*, reported with file and line.
 
 The messages are those of ZooKeeper 3.6 to 3.9:
 
@@ -25,36 +25,36 @@ from typing import TypeVar
 from msgspec import Struct
 
 FRAMES = 5
-"""How many lines of a stack trace are kept, of each exception that caused the one before."""
+"""How many lines of a stack trace are kept, for an exception and for each of its causes."""
 _CAUSE = "Caused by: "
 
 
-class Line(Struct, frozen=True):
-    """Base of what a line says. `number` counts from 1; `time` is in microseconds, cut to a millisecond."""
+class LogLine(Struct, frozen=True):
+    """Base of what a line says. `number` counts from 1; `time` is in microseconds, a multiple of a millisecond."""
 
     number: int
     time: int
 
 
-class State(Line, frozen=True):
+class State(LogLine, frozen=True):
     """The server is "looking", "following", "leading" or "observing" from here on."""
 
     role: str
 
 
-class Election(Line, frozen=True):
-    """It proposes itself, with the zxid of the last transaction in its memory (or the start of an epoch)."""
+class Election(LogLine, frozen=True):
+    """The server votes for itself, with the zxid of the last transaction in its memory (or the start of an epoch)."""
 
     zxid: int
 
 
-class Phase(Line, frozen=True):
-    """The step of Zab that it is in, in its own words: "leading - discovery", "following - synchronization - diff"."""
+class Phase(LogLine, frozen=True):
+    """The server's own words for the step of Zab: "leading - discovery", "following - synchronization - diff"."""
 
     text: str
 
 
-class Request(Line, frozen=True):
+class Request(LogLine, frozen=True):
     """Base of the lines that name a transaction; `type` is the operation's number, -1 for a request that failed."""
 
     session: int
@@ -64,51 +64,51 @@ class Request(Line, frozen=True):
 
 
 class Proposing(Request, frozen=True):
-    """It broadcasts this transaction, as leader."""
+    """The server broadcasts this transaction, as leader."""
 
 
 class Delivering(Request, frozen=True):
-    """It applies this committed transaction."""
+    """The server applies this committed transaction."""
 
 
 _R = TypeVar("_R", Proposing, Delivering)
 
 
-class Supporters(Line, frozen=True):
-    """It is established as leader; `zxid` is the start of its epoch."""
+class Supporters(LogLine, frozen=True):
+    """The server is established as leader; `zxid` is the start of its epoch."""
 
     zxid: int
 
 
-class NewLeader(Line, frozen=True):
-    """It has received NEWLEADER."""
+class NewLeader(LogLine, frozen=True):
+    """The server has received NEWLEADER."""
 
 
-class UpToDate(Line, frozen=True):
-    """It has received UPTODATE."""
+class UpToDate(LogLine, frozen=True):
+    """The server has received UPTODATE."""
 
 
-class Persisted(Line, frozen=True):
-    """At NEWLEADER it has logged and applied what was committed by then, without a line for each."""
+class Persisted(LogLine, frozen=True):
+    """At NEWLEADER the server has logged and applied what was committed by then, without a line for each."""
 
 
-class Snapshot(Line, frozen=True):
-    """It writes a snapshot of its memory, which reaches up to `zxid`."""
+class SnapshotTaken(LogLine, frozen=True):
+    """The server writes a snapshot of its memory, which reaches up to `zxid`."""
 
     zxid: int
 
 
-class Forced(Line, frozen=True):
-    """It will write a snapshot at NEWLEADER though it gets a DIFF, and so applies at once what is committed."""
+class Forced(LogLine, frozen=True):
+    """The server will write a snapshot at NEWLEADER though it gets a DIFF, so it applies at once what is committed."""
 
 
-class Version(Line, frozen=True):
-    """The version that it says it is."""
+class Version(LogLine, frozen=True):
+    """The version of ZooKeeper that the server runs."""
 
     text: str
 
 
-class Failure(Line, frozen=True):
+class Failure(LogLine, frozen=True):
     """An exception, or a line of level ERROR; `frames` are the first lines of the stack trace, if there is one."""
 
     level: str
@@ -117,8 +117,8 @@ class Failure(Line, frozen=True):
     frames: tuple[str, ...] = ()
 
 
-class Digest(Line, frozen=True):
-    """Its state has another digest than the leader's had after the same transaction."""
+class DigestMismatch(LogLine, frozen=True):
+    """The server's tree has another digest than the leader's had after the same transaction."""
 
     message: str
 
@@ -133,16 +133,16 @@ AnyLine = (
     | NewLeader
     | UpToDate
     | Persisted
-    | Snapshot
+    | SnapshotTaken
     | Forced
     | Version
     | Failure
-    | Digest
+    | DigestMismatch
 )
 
 
 class ServerLog(Struct, frozen=True):
-    """What a log file says, in order. `problems` are lines that ought to be understood and are not."""
+    """What a log file says, in order. `problems` are lines that should have been understood and were not."""
 
     file: str
     lines: tuple[AnyLine, ...] = ()
@@ -177,9 +177,9 @@ _NO_HEADER = 0xFFFF_FFFF_FFFF_FFFE
 
 
 def read_log(path: Path) -> ServerLog:
-    """What the log file `path` says. O(its size). OSError if it cannot be read.
+    """Read the log file `path`. O(its size). OSError if it cannot be read.
 
-    A last line without a line feed was cut off when the server was killed: it says nothing, and is no problem.
+    A last line without a line feed was cut off when the server was killed: it is left out, and is no problem.
     """
     data = path.read_bytes()
     text = data.decode("utf-8", errors="replace").split("\n")
@@ -213,7 +213,7 @@ class _Parser:
         return ServerLog(self.file, tuple(self.lines), tuple(self.problems))
 
     def _second(self, text: str) -> int:
-        """Microseconds since 1970 of a time with its offset from UTC, in whole seconds."""
+        """Convert a time in whole seconds, with its offset from UTC, into microseconds since 1970."""
         known = self._seconds.get(text)
         if known is None:
             known = self._seconds[text] = int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%S%z").timestamp()) * 1_000_000
@@ -235,7 +235,7 @@ class _Parser:
         )
 
     def _close(self) -> None:
-        """The last line is over, with all that follows it."""
+        """Take in the last line with all that followed it."""
         if self._open is None:
             self._more.clear()
             return
@@ -269,13 +269,13 @@ class _Parser:
                 zxid = self._zxid(number, message)
                 return None if zxid is None else Election(number, time, zxid)
             case "FileTxnSnapLog" if match := _SNAPSHOT.match(message):
-                return Snapshot(number, time, int(match[1], 16))
+                return SnapshotTaken(number, time, int(match[1], 16))
             case "QuorumPeer" if message in _ROLES:
                 return State(number, time, _ROLES[message])
             case "QuorumPeer" if message.startswith("Peer state changed: "):
                 return Phase(number, time, message.removeprefix("Peer state changed: "))
         if _DIGEST.search(message):
-            return Digest(number, time, message)
+            return DigestMismatch(number, time, message)
         version = message.partition("zookeeper.version=")[2]
         return Version(number, time, version.split(",")[0]) if version else None
 
@@ -298,6 +298,6 @@ class _Parser:
 
 
 def _signed(number: int) -> int:
-    """A 32-bit integer that Java printed in hexadecimal, as 32 or 64 bits."""
+    """Return the 32-bit integer that Java printed in hexadecimal, as 32 or 64 bits."""
     number &= 0xFFFF_FFFF
     return number - (1 << 32) if number >> 31 else number

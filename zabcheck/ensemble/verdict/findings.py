@@ -1,11 +1,10 @@
-"""What is wrong in a run beside the properties: as data, each with the server, the step of Zab, and who says so.
+"""What is wrong in a run beside the properties: as data, each with the server, the step of Zab, and the source.
 
-A fault has its own exceptions: whoever loses a connection says so at length. `EXPECTED` lists what is no finding, and
+Faults cause exceptions: a server that loses a connection logs that at length. `EXPECTED` lists what is no finding, and
 why; everything else that a server logs as an error is one.
 
-Three witnesses tell of a write, independently of each other: the servers' logs, the answers to clients, and the reads
-at the end. Where they contradict each other is a finding, whatever the properties say of it. How much of what the
-transaction logs hold is in the trace at all is a figure of its own: `coverage`.
+A write has three independent witnesses: the servers' logs, the answers to clients, and the reads at the end. A
+contradiction between them is a finding, whatever the properties say.
 """
 
 import re
@@ -15,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from invariants.events import ClientAck, Deliver, FinalRead, Restore, Txn, Zxid
-from zabcheck.ensemble.recording import Acknowledged, Asked, Disk, Exited, NotRead
-from zabcheck.ensemble.trace.lives import Life, Lives
+from zabcheck.ensemble.recording.records import Acknowledged, Asked, Exited, NotRead
+from zabcheck.ensemble.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.ensemble.trace.observe import Observation
-from zabcheck.ensemble.trace.server_log import Delivering, Digest, Election, Failure, Phase, State
+from zabcheck.ensemble.trace.server_log import Delivering, DigestMismatch, Election, Failure, Phase, State
 
 EXPECTED = (
     ("", r"java\.net\.(SocketException|SocketTimeoutException|ConnectException)\b", "a connection was lost"),
@@ -37,28 +36,28 @@ EXPECTED = (
     (r"Last transaction was partial\.", "", "a server was killed while it wrote its log"),
     (r"Unhandled scenario for peer sid: \d+ fall back to use snapshot", "", "the leader has another way"),
 )
-"""What is no finding: how the message begins, how the exception begins, and what it tells. Regular expressions."""
+"""What is no finding: how the message begins and how the exception begins (regular expressions), and why."""
 
 NEVER_EXPECTED = r"Unable to load database on disk|Unexpected exception, exiting abnormally"
-"""How a message begins with which a server ends, whatever the exception is."""
+"""How a message begins that is a finding whatever the exception is: the server ends with it."""
 
 _EXPECTED = tuple((re.compile(message), re.compile(exception)) for message, exception, _ in EXPECTED)
 _EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b.*")
 _CAUSE = "Caused by: "
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 _DIGEST_OF = re.compile(r"\b[Vv]alue:(\d+)|on txn: -?\d+,-?\d+,(\d+),")
-"""After which transaction a server says that a digest does not fit; a message may have none."""
+"""The transaction after which a digest does not fit, in a server's message; a message may have none."""
 LATE = "it was delivered when its server left its leader, and had loaded its log further already"
-"""What is told of a digest mismatch that says nothing of the server's history."""
+"""What is said of a digest mismatch that does not mean that the server's history is wrong."""
 _CREATES = (1, 15, 19, 21)
 """The types of transactions that create a node (ZooDefs.OpCode)."""
 
 
 class Finding(Struct, frozen=True):
-    """Something that is wrong. `step` is election, discovery, synchronisation or broadcast, "" where it is in none.
+    """Something that is wrong in a run. `step` is election, discovery, synchronisation or broadcast; "" if in none.
 
     `kind`: "could not start", "ended by itself", "error", "digest mismatch", "not read", "witnesses". `source` is where
-    it is said first, `count` how often: `text` is of the first.
+    it was found first, and `text` what was said there; `count` is how often it was found.
     """
 
     kind: str
@@ -70,78 +69,64 @@ class Finding(Struct, frozen=True):
     count: int = 1
 
 
-class Coverage(Struct, frozen=True):
-    """How many transactions the log of a server holds up to the last that it delivered, and how many it delivered."""
-
-    server: int
-    logged: int
-    delivered: int
-    missing: tuple[Txn, ...] = ()
-
-    @property
-    def share(self) -> float:
-        """From 0 to 1."""
-        return self.delivered / self.logged if self.logged else 1.0
-
-
-def findings(lives: Lives, observation: Observation) -> list[Finding]:
-    """Everything that is wrong in a run, by server and incarnation, then where witnesses contradict each other.
+def findings(recording: SortedRecording, observation: Observation) -> list[Finding]:
+    """Find all that is wrong in a run, by server and incarnation; then the contradictions between witnesses.
 
     O(lines of the logs + events + nodes read).
     """
     found: list[Finding] = []
-    for server in lives.by_server.values():
-        for life in server:
-            ended = list(_of_end(life))
-            found += ended if any(each.kind == "could not start" for each in ended) else [*_of_log(life), *ended]
-    for record in lives.records:
+    for server in recording.by_server.values():
+        for incarnation in server:
+            ended = list(_of_end(incarnation))
+            found += ended if any(each.kind == "could not start" for each in ended) else [*_of_log(incarnation), *ended]
+    for record in recording.records:
         if isinstance(record, NotRead):
-            last = len(lives.by_server[record.server]) - 1
+            last = len(recording.by_server[record.server]) - 1
             found.append(Finding("not read", record.server, last, "", record.error, "final read"))
     if not observation.partial:  # else a witness may be missing
-        found += _witnesses(lives, observation)
+        found += _witnesses(recording, observation)
     return found
 
 
 # What a server's log says.
 
 
-def _of_log(life: Life) -> Iterator[Finding]:
-    """The errors that no fault explains, the same ones counted."""
+def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
+    """Find the errors that no fault explains; equal ones are counted."""
     found: dict[tuple[str, str, str], Finding] = {}
     step = "start"
-    late = _is_late(life)
-    for line in life.log.lines:
+    late = _is_late(incarnation)
+    for line in incarnation.log.lines:
         if isinstance(line, State):
             step = "election" if line.role == "looking" else "discovery"
         elif isinstance(line, Phase):
             step = _step(line.text) or step
-        elif isinstance(line, Failure | Digest):
-            kind = "digest mismatch" if isinstance(line, Digest) else "error"
-            text = line.message + (f": {LATE}" if late else "") if isinstance(line, Digest) else _text(line)
+        elif isinstance(line, Failure | DigestMismatch):
+            kind = "digest mismatch" if isinstance(line, DigestMismatch) else "error"
+            text = line.message + (f": {LATE}" if late else "") if isinstance(line, DigestMismatch) else _text(line)
             if isinstance(line, Failure) and is_expected(line):
                 continue
             key = kind, step, _NUMBERS.sub("…", text)
             known = found.get(key)
-            source = f"{life.log.file}:{line.number}"
-            first = known or Finding(kind, life.server, life.incarnation, step, text, source, 0)
+            source = f"{incarnation.log.file}:{line.number}"
+            first = known or Finding(kind, incarnation.server, incarnation.number, step, text, source, 0)
             found[key] = replace(first, count=first.count + 1)
     yield from found.values()
 
 
-def _is_late(life: Life) -> bool:
-    """Whether all its digest mismatches are of one transaction, which it delivered when its tree was ahead of that.
+def _is_late(incarnation: Incarnation) -> bool:
+    """Whether all digest mismatches are of one transaction, which was delivered when the tree was ahead of it.
 
     A server that leaves its leader loads its log up to the end (ZooKeeperServer.shutdown), while the thread that
-    delivers may be about to apply a transaction (CommitProcessor.shutdown does not wait for it). The tree has that one
-    by then, and those after it; it is compared with what it was right after that one. What is seen of it: the last
-    transaction that is delivered before an election, or one during it, is earlier than the zxid that the server says
-    there.
+    delivers may be about to apply a transaction (CommitProcessor.shutdown does not wait for it). The tree has that
+    transaction by then, and later ones, but is compared with the digest right after it. What the log shows of this: the
+    last transaction that is delivered before or during an election is earlier than the zxid that the server names in
+    the election.
     """
     late: dict[int, bool] = {}
     last = reach = 0
     looking = False
-    for line in life.log.lines:
+    for line in incarnation.log.lines:
         if isinstance(line, State):
             looking = line.role == "looking"
             if not looking:
@@ -152,13 +137,13 @@ def _is_late(life: Life) -> bool:
             reach = line.zxid
         if looking and last:
             late[last] = last < reach
-    digests = [_DIGEST_OF.search(line.message) for line in life.log.lines if isinstance(line, Digest)]
+    digests = [_DIGEST_OF.search(line.message) for line in incarnation.log.lines if isinstance(line, DigestMismatch)]
     zxids = dict.fromkeys(int(match[1] or match[2]) for match in digests if match is not None)
     return len(zxids) == 1 and late.get(next(iter(zxids)), False)
 
 
 def _step(phase: str) -> str:
-    """The step of Zab of a phase that the server named."""
+    """Return the step of Zab of a phase in the server's words."""
     for word, step in (("broadcast", "broadcast"), ("synchronization", "synchronisation"), ("discovery", "discovery")):
         if word in phase:
             return step
@@ -166,7 +151,7 @@ def _step(phase: str) -> str:
 
 
 def is_expected(failure: Failure) -> bool:
-    """Whether faults and the end of a server explain it."""
+    """Whether faults, or the end of a server, explain an error."""
     if re.match(NEVER_EXPECTED, failure.message):
         return False
     exception = _exception(failure)
@@ -178,7 +163,7 @@ def is_expected(failure: Failure) -> bool:
 
 
 def _exception(failure: Failure) -> str:
-    """The first line of the stack trace that names an exception; "" if there is none."""
+    """Return the first line of the stack trace that names an exception; "" if there is none."""
     return next((found[0] for frame in failure.frames if (found := _EXCEPTION.match(frame))), "")
 
 
@@ -190,49 +175,49 @@ def _text(failure: Failure) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _of_end(life: Life) -> Iterator[Finding]:
-    """A server that ended by itself, and why."""
-    if not isinstance(life.ended, Exited):
+def _of_end(incarnation: Incarnation) -> Iterator[Finding]:
+    """Find whether the server ended by itself, and why."""
+    if not isinstance(incarnation.ended, Exited):
         return
-    failures = [line for line in life.log.lines if isinstance(line, Failure) and not is_expected(line)]
-    began = any(isinstance(line, State) for line in life.log.lines)
+    failures = [line for line in incarnation.log.lines if isinstance(line, Failure) and not is_expected(line)]
+    began = any(isinstance(line, State) for line in incarnation.log.lines)
     reason = next(iter(failures), None) if not began else next(reversed(failures), None)  # the others follow from it
     why = "its log says nothing" if reason is None else _text(reason)
-    source = life.log.file if reason is None else f"{life.log.file}:{reason.number}"
+    source = incarnation.log.file if reason is None else f"{incarnation.log.file}:{reason.number}"
     kind = "ended by itself" if began else "could not start"
     step = "" if began else "start"
-    text = f"exit code {life.ended.code}: {why}"
-    yield Finding(kind, life.server, life.incarnation, step, text, source)
+    text = f"exit code {incarnation.ended.code}: {why}"
+    yield Finding(kind, incarnation.server, incarnation.number, step, text, source)
 
 
 # What the witnesses say.
 
 
-def _witnesses(lives: Lives, observation: Observation) -> Iterator[Finding]:
-    created = _created(lives)
-    yield from _answers(lives, observation)
+def _witnesses(recording: SortedRecording, observation: Observation) -> Iterator[Finding]:
+    created = _created(recording)
+    yield from _answers(recording, observation)
     yield from _reads(observation, created)
 
 
-def _created(lives: Lives) -> dict[Txn, str]:
-    """The nodes of clients, by the transaction that created each; what nobody asked for is left out."""
-    asked = {record.path for record in lives.records if isinstance(record, Asked)}
-    return {txn: path for txn, path in lives.names.created(_CREATES).items() if path in asked}
+def _created(recording: SortedRecording) -> dict[Txn, str]:
+    """Return the nodes that clients asked for, by the transaction that created each."""
+    asked = {record.path for record in recording.records if isinstance(record, Asked)}
+    return {txn: path for txn, path in recording.names.created(_CREATES).items() if path in asked}
 
 
-def _answers(lives: Lives, observation: Observation) -> Iterator[Finding]:
-    """What clients were told, against the logs and the reads; the same contradiction at one server is one finding."""
-    paths = {(record.client, record.number): record.path for record in lives.records if isinstance(record, Asked)}
+def _answers(recording: SortedRecording, observation: Observation) -> Iterator[Finding]:
+    """Compare the answers to clients with logs and reads; equal contradictions at one server are one finding."""
+    paths = {(record.client, record.number): record.path for record in recording.records if isinstance(record, Asked)}
     delivered = {event.txn for event in observation.events if isinstance(event, Deliver)}
     read = [event for event in observation.events if isinstance(event, FinalRead)]
     held = {txn for event in read for txn in event.txns}
     found: dict[tuple[int, str], Finding] = {}
-    for record in lives.records:
+    for record in recording.records:
         if not isinstance(record, Acknowledged):
             continue
         path = paths.get((record.client, record.number), "")
-        txn = lives.names.find(Zxid.unpack(record.zxid), path)
-        known = "" if txn is None else lives.names.path(txn)
+        txn = recording.names.find(Zxid.unpack(record.zxid), path)
+        known = "" if txn is None else recording.names.path(txn)
         but = []
         if txn is None:
             but.append(("which no log, packet or disk has", ""))
@@ -248,14 +233,14 @@ def _answers(lives: Lives, observation: Observation) -> Iterator[Finding]:
             if before is None:
                 what = f"client {record.client} was told that {path} is created as {Zxid.unpack(record.zxid)}"
                 source = f"client {record.client}, write {record.number}"
-                last = len(lives.by_server[record.server]) - 1
+                last = len(recording.by_server[record.server]) - 1
                 before = Finding("witnesses", record.server, last, "", f"{what}, {wrong}{which}", source, 0)
             found[record.server, wrong] = replace(before, count=before.count + 1)
     yield from found.values()
 
 
 def _reads(observation: Observation, created: dict[Txn, str]) -> Iterator[Finding]:
-    """What each read holds, against what its server says it delivered before."""
+    """Compare what each server had at the end with what its log says it delivered before."""
     delivered: dict[int, dict[Txn, None]] = {}
     restored: dict[int, bool] = {}
     incarnations: dict[int, int] = {}
@@ -283,34 +268,6 @@ def _reads(observation: Observation, created: dict[Txn, str]) -> Iterator[Findin
 
 
 def _some(txns: list[Txn], created: dict[Txn, str]) -> str:
-    """The first of them, and how many more there are."""
+    """Name the first transaction, and how many more there are."""
     first = f"{created.get(txns[0], 'a node')} ({txns[0].zxid})"
     return first if len(txns) == 1 else f"{first} and {len(txns) - 1} more"
-
-
-# Coverage.
-
-
-def coverage(lives: Lives, observation: Observation) -> list[Coverage]:
-    """For each server, how much of what its transaction log held at the end it is seen to deliver in the trace.
-
-    What a snapshot brought counts as delivered. O(events + records of the logs).
-    """
-    delivered: dict[int, dict[Txn, None]] = {}
-    restored: dict[int, Zxid] = {}
-    for event in observation.events:
-        if isinstance(event, Deliver):
-            delivered.setdefault(event.process, {})[event.txn] = None
-        elif isinstance(event, Restore):
-            restored[event.process] = max(event.zxid, restored.get(event.process, event.zxid))
-    found = []
-    for number, server in lives.by_server.items():
-        disk: Disk | None = next((life.after for life in reversed(server) if life.after is not None), None)
-        own = delivered.get(number, {})
-        if disk is None or not own:
-            continue
-        last, brought = max(txn.zxid for txn in own), restored.get(number)
-        logged = dict.fromkeys(txn for txn in map(lives.names.txn, disk.log) if txn.zxid <= last)
-        missing = [txn for txn in logged if txn not in own and (brought is None or txn.zxid > brought)]
-        found.append(Coverage(number, len(logged), len(logged) - len(missing), tuple(missing)))
-    return found

@@ -1,4 +1,4 @@
-"""What is said of one run, from its recording: the properties, what else is wrong, the steps, and what is known."""
+"""One run, judged from its recording: the properties, what else is wrong, the packets, and known issues."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,25 +8,28 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from invariants import Accept, AckEpoch, Adopt, Verdict, check
-from zabcheck.ensemble.recording import Acknowledged, AnyRecord, Asked, RecordingError, Sent
-from zabcheck.ensemble.rules.steps import Judgement
-from zabcheck.ensemble.rules.steps import judge as judge_packets
-from zabcheck.ensemble.trace.lives import Lives, read_lives
-from zabcheck.ensemble.trace.observe import Observation, observe_lives
-from zabcheck.ensemble.verdict.findings import Coverage, Finding, coverage, findings
-from zabcheck.ensemble.verdict.known_issues import Forgot, Recognised, recognise
+from zabcheck.ensemble.recording.folder import RecordingError
+from zabcheck.ensemble.recording.records import Acknowledged, AnyRecord, Asked, Sent
+from zabcheck.ensemble.rules.packets import Judgement
+from zabcheck.ensemble.rules.packets import judge as judge_packets
+from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
+from zabcheck.ensemble.trace.observe import Observation, observe_sorted
+from zabcheck.ensemble.verdict.coverage import Coverage, coverage
+from zabcheck.ensemble.verdict.findings import Finding, findings
+from zabcheck.ensemble.verdict.known_issues import IssueMatch, recognise
+from zabcheck.ensemble.verdict.signatures import Forgot
 
 SEVEREST = ("durability", "final agreement")
-"""The properties whose violation loses data; of several violations one of these is told first."""
+"""The properties whose violation loses data; of several violations these are reported first."""
 SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
-"""The kinds of findings that count as wrong; the others are told, but may be what a fault leads to."""
+"""The kinds of findings that count as wrong. The others are reported, but a fault may explain them."""
 
 
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 
 class Counts(NamedTuple):
-    """How many writes clients asked for, how many were acknowledged, and in how many epochs somebody led."""
+    """How many writes clients asked for, how many were acknowledged, and how many epochs had a leader."""
 
     asked: int
     acknowledged: int
@@ -43,11 +46,11 @@ class Judged(NamedTuple):
     verdicts: list[Verdict]
     findings: list[Finding]
     steps: Judgement
-    known: list[Recognised]
+    known: list[IssueMatch]
     coverage: list[Coverage]
     counts: Counts
     unsure: tuple[str, ...] = ()
-    """What would be violated if the trace had no holes, a sentence each."""
+    """Violations that are not believed because the trace has holes, a sentence each."""
 
     @property
     def violated(self) -> list[str]:
@@ -63,13 +66,13 @@ class Judged(NamedTuple):
 
     @property
     def noticed(self) -> list[str]:
-        """What is told besides, by name: exceptions in logs, and rules that packets do not keep."""
+        """What is reported besides, by name: exceptions in logs, and rules that packets do not keep."""
         errors = [_NUMBERS.sub("…", each.text.partition("\n")[0]) for each in self.findings if not _counts(each)]
         return list(dict.fromkeys([*self.unsure, *errors, *(each.name for each in self.steps.divergences)]))
 
 
 def _counts(finding: Finding) -> bool:
-    """Whether it counts as wrong. That a fresh server does not start is no fault of Zab: its disk was empty."""
+    """Whether a finding counts as wrong. That a fresh server does not start is no fault of Zab: its disk was empty."""
     return finding.kind in SERIOUS and (finding.kind, finding.incarnation) != ("could not start", 0)
 
 
@@ -87,30 +90,30 @@ def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
 
 
 def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
-    lives: Lives = read_lives(folder)
-    observation = observe_lives(lives)
+    recording: SortedRecording = read_sorted(folder)
+    observation = observe_sorted(recording)
     verdicts, unsure = believed(check(observation.trace(), properties), observation.holes)
-    found = findings(lives, observation)
-    steps = judge_packets(lives.records)
-    version = lives.run.zookeeper
+    found = findings(recording, observation)
+    steps = judge_packets(recording.records)
+    version = recording.run.zookeeper
     known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts)), observation.notes))
-    covered = coverage(lives, observation)
-    schedule = lives.run.schedule
-    counts = counts_of(lives.records)
+    covered = coverage(recording, observation)
+    schedule = recording.run.schedule
+    counts = counts_of(recording.records)
     return Judged(folder, version, schedule, observation, verdicts, found, steps, known, covered, counts, unsure)
 
 
 def counts_of(records: Sequence[AnyRecord]) -> Counts:
-    """What a recording says of its clients and epochs."""
+    """Count the writes and the epochs of a recording."""
     epochs = {each.zxid >> 32: None for each in records if isinstance(each, Sent) and each.kind == "NEWLEADER"}
     asked, acknowledged = (sum(isinstance(each, kind) for each in records) for kind in (Asked, Acknowledged))
     return Counts(asked, acknowledged, len(epochs))
 
 
 def believed(verdicts: Sequence[Verdict], holes: Sequence[str]) -> tuple[list[Verdict], tuple[str, ...]]:
-    """The verdicts on a trace with these holes, and what would be violated without them.
+    """Return the verdicts on a trace with these holes, and the violations that are not believed because of them.
 
-    What is missing in the middle of a trace can make a violation of what is sound, so none is believed then.
+    What is missing in the middle of a trace can make a sound run look like a violation, so none is believed then.
     """
     if not holes:
         return [*verdicts], ()
@@ -126,7 +129,7 @@ def believed(verdicts: Sequence[Verdict], holes: Sequence[str]) -> tuple[list[Ve
 
 
 def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Forgot]:
-    """Who told of less than it had, if that breaks invariant 4. O(events)."""
+    """Find who sent an ACK-E with less than it had, if that breaks invariant 4. O(events)."""
     for verdict in verdicts:
         witness = verdict.violation.witness[0] if verdict.violation is not None else None
         if verdict.property != "invariant 4" or not isinstance(witness, AckEpoch):

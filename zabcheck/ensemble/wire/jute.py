@@ -9,7 +9,7 @@ from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
-from zabcheck.ensemble.recording import LoggedTxn
+import msgspec
 
 NULL = -1  # the length of a null
 
@@ -51,7 +51,7 @@ WITH_PATH = frozenset(
 
 
 class JuteError(ValueError):
-    """Bytes that are not what they should be; `offset` is where, counted from the beginning of what was read."""
+    """Bytes that are not what they should be, at `offset`, counted from the beginning of what was read."""
 
     def __init__(self, offset: int, message: str) -> None:
         super().__init__(f"byte {offset}: {message}")
@@ -60,13 +60,13 @@ class JuteError(ValueError):
 
 
 class Truncated(JuteError):
-    """The bytes end too early: more of them may make sense."""
+    """The bytes end too early: with more of them they may make sense."""
 
 
 class Reader:
-    """Reads fields one after the other. Each raises Truncated if the bytes end in it, JuteError if they make no sense.
+    """A reader of fields, one after the other. `offset` is where the next field begins.
 
-    `offset` is where the next field begins. Each call is O(the size of the field).
+    Each method is O(the field's size), and raises Truncated if the bytes end within it, JuteError if they are no field.
     """
 
     __slots__ = ("_data", "_end", "offset")
@@ -138,10 +138,25 @@ class Reader:
             raise JuteError(start, f"{field} is no UTF-8: {error.reason}") from None
 
 
-def logged_txn(data: bytes | memoryview) -> LoggedTxn:
-    """A transaction as a log and a PROPOSAL have it: its TxnHeader, then its body, then a digest of the tree (3.6+).
+class LoggedTxn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The header of a transaction in a packet or a log, and the path that the transaction is about, if any.
 
-    A type that is not known here has no path. JuteError if the header or the path cannot be read.
+    `type` is the number of the operation, -1 for a request that failed (which is a transaction, too). `size` is in
+    bytes.
+    """
+
+    zxid: int
+    session: int
+    cxid: int
+    type: int
+    path: str = ""
+    size: int = 0
+
+
+def logged_txn(data: bytes | memoryview) -> LoggedTxn:
+    """Decode a transaction of a log or a PROPOSAL: TxnHeader, then body, then a digest of the tree (3.6+).
+
+    The path is empty if the type is not known here. JuteError if the header or the path cannot be read.
     """
     if len(data) < _HEADER.size:
         raise Truncated(len(data), f"the header of a transaction has {_HEADER.size} bytes, and here are {len(data)}")
@@ -175,20 +190,20 @@ class PacketType(IntEnum):
 
 
 MAX_TYPE = 255
-"""No version of ZooKeeper has a type above this: it is no packet."""
+"""No version of ZooKeeper has a type above this one: what has is no packet."""
 MAX_PACKET = 16 << 20
-"""No packet has more data than these bytes. ZooKeeper refuses data above 1 MB unless it is told otherwise."""
+"""No packet has more bytes of data. ZooKeeper refuses data above 1 MB unless it is configured otherwise."""
 MAX_IDENTITIES = 1000
-"""No client has more identities than these: a packet that is waited for in vain would stop its connection."""
+"""No client has more identities. Without a limit, damaged bytes would be taken for a packet that never ends."""
 
 _NAMES = {int(each): each.name for each in PacketType}
 _ACTIVATED = 8  # bytes of INFORMANDACTIVATE before its transaction: who shall lead
 
 
 class QuorumPacket(NamedTuple):
-    """What servers send each other, but for the snapshot that follows SNAP. None stands for a null.
+    """A packet between two servers, without the snapshot that follows SNAP. None stands for a null.
 
-    `authinfo` is of a REQUEST: scheme and identity of each of the client's identities.
+    `authinfo` is filled in a REQUEST only: scheme and identity of each of the client's identities.
     """
 
     type: int
@@ -198,18 +213,18 @@ class QuorumPacket(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The name of its type, or its number if that is not known."""
+        """The name of the packet's type, or the number if the type is not known."""
         return _NAMES.get(self.type) or str(self.type)
 
     def epoch(self) -> int | None:
-        """What the data of ACKEPOCH says: the sender's currentEpoch, -1 if it has acknowledged this epoch before."""
+        """The sender's currentEpoch in an ACKEPOCH; -1 if the sender has acknowledged this epoch before."""
         if self.type != PacketType.ACKEPOCH or self.data is None or len(self.data) < _INT.size:
             return None
         epoch: int = _INT.unpack_from(self.data)[0]
         return epoch
 
     def txn(self) -> LoggedTxn | None:
-        """The transaction that it carries, if it carries one; that of a REQUEST has zxid 0. JuteError if malformed."""
+        """The transaction in the packet, None if there is none; in a REQUEST its zxid is 0. JuteError if malformed."""
         if self.data is None:
             return None
         if self.type in (PacketType.PROPOSAL, PacketType.INFORM):
@@ -222,9 +237,9 @@ class QuorumPacket(NamedTuple):
 
 
 def quorum_packet(data: bytes | bytearray | memoryview, offset: int = 0) -> tuple[QuorumPacket, int]:
-    """The packet at `offset`, and where it ends. O(its size); O(1) if it is not whole yet.
+    """Decode the packet at `offset`; return it and where it ends. O(its size); O(1) if it is not whole yet.
 
-    Truncated if it is not whole, JuteError as soon as what is there cannot be a packet.
+    Truncated if the packet is not whole, JuteError as soon as the bytes cannot be one.
     """
     if len(data) - offset < _PACKET.size:
         if len(data) - offset >= _INT.size:
@@ -252,7 +267,7 @@ def _check_type(kind: int, offset: int) -> None:
 
 
 def _short(reader: Reader, field: str) -> str | None:
-    """A string whose length is checked before it is waited for."""
+    """Read a string; its length is checked first, so that nothing waits for a string that cannot come."""
     start = reader.offset
     size = reader.length(field)
     if size > MAX_PACKET:
@@ -262,7 +277,7 @@ def _short(reader: Reader, field: str) -> str | None:
 
 
 def _request(data: bytes) -> LoggedTxn:
-    """What a REQUEST carries: the client's request, whose path comes first as in the transaction that it becomes."""
+    """Decode a client's request; its path comes first, as in the transaction that it becomes."""
     if len(data) < _REQUEST.size:
         raise Truncated(len(data), f"a REQUEST has at least {_REQUEST.size} bytes, and here are {len(data)}")
     session, cxid, kind = _REQUEST.unpack_from(data)

@@ -1,8 +1,8 @@
 """What one end of a connection between two servers sends, decoded while it arrives.
 
 No input or output is done here: bytes are fed in and come out as pieces that may be passed on, in order, none added
-and none left out. A packet is one piece. What cannot be decoded is passed as it is, from there to the end, and
-`undecoded` says why: a connection is never broken or stopped by not being understood.
+and none left out. A packet is one piece. What cannot be decoded is passed on as it is, from there to the end, and
+`undecoded` says why: no connection breaks or stops because it is not understood.
 
 SNAP is followed by the leader's whole tree (SerializeUtils.serializeSnapshot), then by the string "BenWasHere",
 without a length of the whole. Clients' data may contain that string, and what looks like packets behind it. So the end
@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 from zabcheck.ensemble.wire.jute import MAX_PACKET, NULL, JuteError, PacketType, QuorumPacket, Truncated, quorum_packet
 
 FIRST_ACK = "ACK-LD"
-"""The name of the ACK of NEWLEADER: the first ACK of a connection whose zxid has the counter 0."""
+"""What the ACK of NEWLEADER is called: the first ACK of a connection whose zxid has the counter 0."""
 
 SIGNATURE = b"BenWasHere"
 """The string that ends a snapshot on the wire."""
@@ -44,8 +44,8 @@ _MAX_ADDRESSES = 2048  # bytes; ZooKeeper refuses more
 class Piece(NamedTuple):
     """Bytes of a stream that belong together.
 
-    `begins` is the name of the packet that begins here, if one does. `packet` is the one that ends here, and `size` how
-    many bytes it has in all. Only SNAP, which ends with its snapshot, begins in one piece and ends in another.
+    `begins` is the name of the packet that begins here, if one does; `packet` is the packet that ends here, and `size`
+    its length in bytes. Only SNAP, which ends with its snapshot, begins in one piece and ends in another.
     """
 
     data: bytes
@@ -58,19 +58,19 @@ class Stream(Protocol):
     """What one end of a connection sends."""
 
     undecoded: str | None
-    """Why nothing is decoded any more, if so."""
+    """Why nothing is decoded any more; None as long as everything is."""
 
     def feed(self, data: bytes) -> list[Piece]:
-        """What can be passed on now that `data` was read."""
+        """Take in the bytes that were read, and return what can be passed on now."""
 
     def end(self) -> list[Piece]:
-        """What is left to pass on as nothing follows: what never became whole."""
+        """Return what is left when nothing follows: the beginning of what never became whole."""
 
 
 class QuorumStream:
     """What one end of a connection to a quorum port sends.
 
-    A feed is O(the bytes that are fed). Memory: one packet that is not whole, however long a snapshot is.
+    `feed` is O(bytes). Memory: one packet that is not whole; a snapshot is not kept.
     """
 
     def __init__(self) -> None:
@@ -79,11 +79,11 @@ class QuorumStream:
         self._passed = 0
         self._snap: QuorumPacket | None = None
         self._snap_size = 0
-        self._snapshot = Snapshot()
+        self._snapshot = SnapshotEnd()
         self._acknowledged = False
 
     def feed(self, data: bytes) -> list[Piece]:
-        """What can be passed on now that `data` was read."""
+        """Take in the bytes that were read, and return what can be passed on now."""
         if self.undecoded is not None:
             return [Piece(data)]
         self._waiting += data
@@ -105,7 +105,7 @@ class QuorumStream:
         return pieces
 
     def end(self) -> list[Piece]:
-        """What is left to pass on as nothing follows: the beginning of a packet that will never be whole."""
+        """Return what is left when nothing follows: the beginning of a packet that will never be whole."""
         rest = bytes(self._waiting)
         self._waiting.clear()
         return [Piece(rest)] if rest else []
@@ -114,7 +114,7 @@ class QuorumStream:
         packet, end = quorum_packet(self._waiting, at)
         data = bytes(self._waiting[at:end])
         if packet.type == PacketType.SNAP:
-            self._snap, self._snap_size, self._snapshot = packet, len(data), Snapshot()
+            self._snap, self._snap_size, self._snapshot = packet, len(data), SnapshotEnd()
             return Piece(data, packet.kind)
         kind = packet.kind
         if packet.type == PacketType.ACK and not packet.zxid & _COUNTER and not self._acknowledged:
@@ -132,8 +132,8 @@ class QuorumStream:
         return Piece(data, None, snap, self._snap_size)
 
 
-class Snapshot:
-    """Finds the end of a snapshot on the wire, from its own structure. Memory: one path."""
+class SnapshotEnd:
+    """Finds where a snapshot on the wire ends, from the snapshot's own structure. Memory: one path."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -142,7 +142,7 @@ class Snapshot:
         self._taken = bytearray()
 
     def feed(self, data: bytes) -> int:
-        """How many of these bytes belong to it: all, or up to its end. JuteError if this cannot be one. O(of them)."""
+        """Return how many of these bytes belong to the snapshot. JuteError if they cannot be part of one. O(bytes)."""
         at, end = 0, len(data)
         while not self.ended:
             if self._skip:
@@ -164,7 +164,7 @@ class Snapshot:
 
 
 def _snapshot() -> Generator[tuple[int, int], bytearray, None]:
-    """The structure of a snapshot. Yields how many bytes to skip, then how many to take, and is sent those.
+    """Walk through the structure of a snapshot: yield how many bytes to skip and how many to take, be sent the latter.
 
     int number of sessions, the sessions; int number of lists of permissions, of each its number and a vector of
     permissions, scheme and identity; the nodes, of each its path (of the root ""), data and `_NODE_END`; the path "/",
@@ -192,7 +192,7 @@ def _snapshot() -> Generator[tuple[int, int], bytearray, None]:
 
 
 def _size(taken: bytearray, what: str) -> int:
-    """A number of things or bytes in a snapshot, 0 for a null."""
+    """Unpack the length of a list or of bytes in a snapshot; 0 for a null."""
     size: int = _INT.unpack(taken)[0]
     if not NULL <= size <= MAX_PACKET:
         raise JuteError(0, f"{what} in a snapshot is {size}")
@@ -200,10 +200,10 @@ def _size(taken: bytearray, what: str) -> int:
 
 
 class ElectionStream:
-    """What the initiator of a connection to an election port sends: `address` takes the place of its own.
+    """What the initiator of a connection to an election port sends; `address` replaces the initiator's own.
 
     The first message is: long version, long sid, int length of what follows; "host:port", or several with | between.
-    It is left as it is if it cannot be decoded. What follows is passed as it comes. O(the bytes that are fed).
+    A first message that cannot be decoded stays as it is. What follows is passed on as it comes. `feed` is O(bytes).
     """
 
     def __init__(self, address: str) -> None:
@@ -212,7 +212,7 @@ class ElectionStream:
         self._waiting: bytearray | None = bytearray()
 
     def feed(self, data: bytes) -> list[Piece]:
-        """What can be passed on now that `data` was read."""
+        """Take in the bytes that were read, and return what can be passed on now."""
         if self._waiting is None:
             return [Piece(data)]
         self._waiting += data
@@ -231,7 +231,7 @@ class ElectionStream:
         return [Piece(_INITIAL.pack(version, sid, len(self._address)) + self._address + first[end:])]
 
     def end(self) -> list[Piece]:
-        """What is left to pass on as nothing follows: the beginning of a first message that will never be whole."""
+        """Return what is left when nothing follows: the beginning of a first message that will never be whole."""
         rest = bytes(self._waiting or b"")
         self._waiting = None
         return [Piece(rest)] if rest else []
@@ -242,14 +242,14 @@ class ElectionStream:
 
 
 class RawStream:
-    """What the other end of a connection to an election port sends: nothing of it is looked at."""
+    """What the other end of a connection to an election port sends: it is passed on unread."""
 
     undecoded: str | None = None
 
     def feed(self, data: bytes) -> list[Piece]:
-        """All of it."""
+        """Return all of it."""
         return [Piece(data)]
 
     def end(self) -> list[Piece]:
-        """Nothing."""
+        """Return nothing: nothing is ever kept back."""
         return []

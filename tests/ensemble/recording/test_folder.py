@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from zabcheck.ensemble.recording import RECORDING, Ended, Passed, Recorder, RecordingError, Run, read
+from zabcheck.ensemble.recording.folder import RECORDING, Recorder, RecordingError, read
+from zabcheck.ensemble.recording.records import Ended, Passed, Run
 
 RECORDS = (Run(1, "3.8.0", 3), Passed(1, 7), Passed(2, 8), Ended(3, True))
 

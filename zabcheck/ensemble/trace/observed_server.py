@@ -1,21 +1,12 @@
-"""One server as it is observed: what it must have had in its memory and on its disk, and so what its words mean.
+"""One server as it is observed: its history in memory and on disk, and the events that follow from what it did.
 
-ZooKeeper says in its log what it broadcasts and delivers, but not what it delivers of an *initial history*: that it
-just has, when it is established as leader or is up to date as follower. So the history of a server is followed:
+A server's log says what it broadcasts and delivers, but not what it delivers of an *initial history*: it simply has
+that when it is established as leader, or up to date as follower. So the history of each server is followed:
 
-- it starts with what was on its disk (all of the log, what was never committed too: that is accepted, not delivered);
-- at each election the server says how far its memory reaches;
-- the leader of its next iteration changes it: TRUNC cuts it, SNAP replaces it by the leader's, PROPOSAL adds to it;
-- what it proposes as leader is added.
-
-What `Learner.syncWithLeader` does with a PROPOSAL and its COMMIT before NEWLEADER depends on how it began:
-
-- after SNAP and TRUNC a committed transaction is applied at once, without a line in the log;
-- after DIFF it is delivered when the server is up to date, with a line for each (3.6.3, 3.8.0), or it is logged and
-  applied at NEWLEADER, without a line (since 3.8.4 and 3.9.1: then the log says "It took … to persist and commit …").
-
-In both cases NEWLEADER's acknowledgement covers what was committed by then, and a proposal that is still outstanding
-is acknowledged by itself.
+- it starts with what was on the disk (all of the log; what was never committed is accepted, not delivered);
+- at each election the log says how far the memory reaches;
+- the leader of the next iteration changes it (`synchronisation`): TRUNC cuts it, SNAP replaces it, PROPOSAL adds to it;
+- what the server proposes as leader is added.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,8 +33,17 @@ from invariants.events import (
     Txn,
     Zxid,
 )
-from zabcheck.ensemble.recording import Acknowledged, Disk, Exited, Read, Sent, Stopped
-from zabcheck.ensemble.trace.lives import LEADING_SYNCHRONIZATION, Iteration, Left, Life, Received, Said, Told
+from zabcheck.ensemble.recording.records import Acknowledged, Disk, Exited, Read, Sent, Stopped
+from zabcheck.ensemble.trace.incarnations import Incarnation
+from zabcheck.ensemble.trace.moments import (
+    LEADING_SYNCHRONIZATION,
+    ClientAnswered,
+    LineLogged,
+    LoggedIteration,
+    Occurrence,
+    PacketReceived,
+    PacketSent,
+)
 from zabcheck.ensemble.trace.names import Names
 from zabcheck.ensemble.trace.server_log import (
     Delivering,
@@ -52,91 +52,51 @@ from zabcheck.ensemble.trace.server_log import (
     NewLeader,
     Phase,
     Proposing,
-    Snapshot,
+    SnapshotTaken,
     State,
     Supporters,
     UpToDate,
 )
+from zabcheck.ensemble.trace.synchronisation import Synchronisation
+from zabcheck.ensemble.wire.zxids import epoch_of
 
 Emit = Callable[[Event, str], None]
-"""Takes an event, and who says so."""
+"""Takes an event and its source."""
+SnapshotOf = Callable[[int, Zxid], Chain | None]
+"""Returns the history of a server up to a zxid, None if it is not known."""
 
 
-class Sync:
-    """A follower's synchronisation with its leader, packet by packet."""
+class ObservedServer:
+    """One server, as its moments are gone through: its history, and the events that follow from what it did.
 
-    def __init__(self, history: Chain, iteration: Iteration) -> None:
-        self.iteration = iteration
-        self.epoch: int | None = None
-        self.kind = ""  # DIFF, TRUNC or SNAP
-        self.applied = history  # in memory
-        self.kept = history  # what the old history and the new one have in common
-        self.pending: list[Txn] = []  # proposed, and not applied
-        self.committed: list[Zxid] = []
-        self.adopted: Chain | None = None  # what NEWLEADER's acknowledgement covers
-        self.said_so = False  # that it received NEWLEADER
-        self.acknowledged = False
-        self.over = False  # UPTODATE has come
-
-    @property
-    def at_once(self) -> bool:
-        """Whether a committed transaction is applied at once."""
-        return self.kind in ("SNAP", "TRUNC") or self.iteration.forced
-
-    def commit(self, zxid: Zxid) -> None:
-        """A COMMIT before UPTODATE."""
-        if self.adopted is None and self.at_once:
-            if self.pending and self.pending[0].zxid == zxid:
-                self.applied = self.applied.append(self.pending.pop(0))
-        else:
-            self.committed.append(zxid)
-
-    def new_leader(self) -> None:
-        """NEWLEADER: what was committed by now is adopted."""
-        adopted = self.applied
-        while self.pending and self.pending[0].zxid in self.committed:
-            self.committed.remove(self.pending[0].zxid)
-            adopted = adopted.append(self.pending.pop(0))
-        self.adopted = adopted
-        if self.iteration.persisted:
-            self.applied = adopted
-
-    def history(self) -> Chain:
-        """All that is in its log, or will be soon."""
-        history = self.applied if self.adopted is None else self.adopted
-        for txn in self.pending:
-            history = history.append(txn)
-        return history
-
-
-class Watch:
-    """What is known of one server while its moments are gone through. `snapshot_of` gives a leader's history."""
+    `snapshot_of` returns the history of another server up to a zxid, None if that is not known.
+    """
 
     def __init__(
-        self, server: int, names: Names, emit: Emit, note: Callable[[str], None], snapshot_of: "SnapshotOf"
+        self, server: int, names: Names, emit: Emit, note: Callable[[str], None], snapshot_of: SnapshotOf
     ) -> None:
         self.server = server
         self.incarnation = 0
         self.history = EMPTY  # in memory, and what will be
-        self.unknown = ""  # why the history is not known, if it is not
-        self.silent_epochs: list[int] = []  # that it led without an `AckEpoch` that can be told
+        self.unknown = ""  # why the history is not known; "" if it is
+        self.silent_epochs: list[int] = []  # in which it led, with an AckEpoch that is not known
         self._names = names
         self._emit_to = emit
         self._note_to = note
         self._snapshot_of = snapshot_of
-        self._shown = EMPTY  # the durable history as `Adopt` and `Accept` told it
+        self._shown = EMPTY  # the durable history, by the `Adopt` and `Accept` so far
         self._fallback = EMPTY  # the history before a synchronisation that failed
         self._inherited = EMPTY  # what came by SNAP: its transactions are inferred
         self._snapshot = Zxid(0, 0)  # the latest on its disk
         self._unsettled = False  # a synchronisation changed the disk, and may not have been completed
         self._current_epoch = 0  # f.a
-        self._promised = 0  # f.p, as far as it was told
+        self._promised = 0  # f.p, by the `Promise` so far
         self._delivered: dict[Txn, None] = {}  # in this incarnation
-        self._sync: Sync | None = None
+        self._sync: Synchronisation | None = None
         self._file = ""
         self._proposed: dict[Zxid, Txn] = {}  # what it was asked to accept
 
-    # Telling.
+    # Events and notes.
 
     def _emit(self, event: Event, source: str) -> None:
         self._emit_to(event, source)
@@ -147,33 +107,33 @@ class Watch:
     def _at(self, number: int) -> str:
         return f"{self._file}:{number}"
 
-    # The life of a server.
+    # Beginning and end of an incarnation.
 
-    def begin(self, life: Life) -> None:
-        """An incarnation starts, with what is on its disk."""
-        self.incarnation = life.incarnation
-        self._file = life.log.file
+    def begin(self, incarnation: Incarnation) -> None:
+        """An incarnation starts, with what is on the disk."""
+        self.incarnation = incarnation.number
+        self._file = incarnation.log.file
         self._delivered = {}
         self._sync = None
-        if life.incarnation:
-            self._emit(Recover(self.server, life.incarnation), "driver")
-        if life.wiped:
-            self._note(f"its disk was wiped before incarnation {life.incarnation}, so it may have forgotten promises")
+        if incarnation.number:
+            self._emit(Recover(self.server, incarnation.number), "driver")
+        if incarnation.wiped:
+            self._note(f"its disk was wiped before incarnation {incarnation.number}, so it may have forgotten promises")
             self.history = self._inherited = EMPTY
             self._snapshot = Zxid(0, 0)
             self._current_epoch = self._promised = 0
             self._unsettled = True
-        elif life.before is not None:
-            self.history = self._from_disk(life.before)
-            self._snapshot = _latest(life.before)
-            if life.before.current_epoch is not None:
-                self._current_epoch = life.before.current_epoch
-        elif life.incarnation:
-            self._note(f"what was on its disk before incarnation {life.incarnation} was not recorded")
+        elif incarnation.before is not None:
+            self.history = self._from_disk(incarnation.before)
+            self._snapshot = _latest(incarnation.before)
+            if incarnation.before.current_epoch is not None:
+                self._current_epoch = incarnation.before.current_epoch
+        elif incarnation.number:
+            self._note(f"what was on its disk before incarnation {incarnation.number} was not recorded")
         self._fallback = self.history
 
     def _from_disk(self, disk: Disk) -> Chain:
-        """What a server has that starts with this disk: its last snapshot, and what its log has after it."""
+        """Return the history of a server that starts with this disk: the last snapshot, and the log after it."""
         up_to = _latest(disk)
         logged = Chain.of(self._ascending(disk))
         known = max((self.history, self._shown), key=lambda chain: chain.up_to(up_to).zxid).up_to(up_to)
@@ -185,7 +145,7 @@ class Watch:
         return base
 
     def _ascending(self, disk: Disk) -> Iterable[Txn]:
-        """The log's transactions; a repeated run of zxids counts once, as when ZooKeeper reads it."""
+        """Yield the transactions of the log; a zxid that comes again is left out, as when ZooKeeper reads the log."""
         last, repeated = Zxid(0, 0), 0
         for logged in disk.log:
             txn = self._names.txn(logged)
@@ -197,16 +157,16 @@ class Watch:
         if repeated:
             self._note(f"after incarnation {disk.incarnation} its log holds {repeated} records of zxids it had before")
 
-    def end(self, life: Life) -> None:
-        """An incarnation ended; its disk tells what it accepted without telling anybody."""
-        if life.after is not None:
-            self._settle(life.after)
-        if life.ended is None or isinstance(life.ended, Stopped):
+    def end(self, incarnation: Incarnation) -> None:
+        """An incarnation ended; its disk shows what it had accepted without an answer."""
+        if incarnation.after is not None:
+            self._settle(incarnation.after)
+        if incarnation.ended is None or isinstance(incarnation.ended, Stopped):
             return
-        if isinstance(life.ended, Exited) and life.last:
-            failures = [line for line in life.log.lines if isinstance(line, Failure)]
+        if isinstance(incarnation.ended, Exited) and incarnation.last:
+            failures = [line for line in incarnation.log.lines if isinstance(line, Failure)]
             reason = f": {failures[-1].message}" if failures else ""
-            self._emit(Halt(self.server, self.incarnation, f"exit code {life.ended.code}{reason}"), "driver")
+            self._emit(Halt(self.server, self.incarnation, f"exit code {incarnation.ended.code}{reason}"), "driver")
         else:
             self._emit(Crash(self.server, self.incarnation), "driver")
 
@@ -214,14 +174,15 @@ class Watch:
         durable = self._from_disk(disk)
         source = f"disk of server {self.server} after incarnation {disk.incarnation}"
         sync = self._sync
-        if sync is not None and sync.said_so and not sync.acknowledged and disk.current_epoch == sync.epoch:
-            assert sync.epoch is not None
-            self._adopt(sync, sync.epoch, durable, source)
+        packets = sync.packets if sync is not None and sync.logged_newleader else None
+        if packets is not None and not packets.acknowledged and disk.current_epoch == packets.epoch:
+            assert packets.epoch is not None
+            self._adopt(packets.epoch, durable, source)
         elif disk.current_epoch == self._current_epoch:
             self._accept_up_to(durable, source)
 
     def _accept_up_to(self, durable: Chain, source: str) -> None:
-        """What is durable and was not told of yet was accepted without an answer that anybody saw."""
+        """Accept what is durable and has no event yet: there was no answer to it."""
         if not durable.starts_with(self._shown):
             return
         for txn in durable.after(self._shown.length):
@@ -235,31 +196,31 @@ class Watch:
 
     # Moments.
 
-    def see(self, what: Said | Received | Left | Told) -> None:
-        """Take one moment in."""
+    def see(self, what: Occurrence) -> None:
+        """Take in one moment."""
         match what:
-            case Said(line, iteration):
+            case LineLogged(line, iteration):
                 self._hear(line, iteration)
-            case Received(packet):
+            case PacketReceived(packet):
                 if self._sync is not None and self._sync.iteration.connection == packet.connection:
                     self._receive(self._sync, packet)
-            case Left(packet):
+            case PacketSent(packet):
                 self._send(packet)
-            case Told(Acknowledged() as record, path):
+            case ClientAnswered(Acknowledged() as record, path):
                 self._acknowledge(record, path)
-            case Told(Read() as record):
+            case ClientAnswered(Read() as record):
                 self._read(record)
 
-    def _hear(self, line: object, iteration: Iteration) -> None:
+    def _hear(self, line: object, iteration: LoggedIteration) -> None:
         match line:
             case State(_, _, role):
-                self._sync = Sync(self.history, iteration) if role == "following" else None
+                self._sync = Synchronisation(self.history, iteration) if role == "following" else None
             case Election(number, _, zxid):
                 self._reach(Zxid.unpack(zxid), self._at(number))
             case Phase(number, _, text) if text == LEADING_SYNCHRONIZATION:
                 self._lead(iteration, self._at(number))
             case Supporters(number, _, zxid):
-                self._establish(zxid >> 32, self._at(number))
+                self._establish(epoch_of(zxid), self._at(number))
             case Proposing() as proposing:
                 txn = self._names.txn(proposing)
                 epoch = txn.zxid.epoch if iteration.epoch is None else iteration.epoch
@@ -267,21 +228,21 @@ class Watch:
                 self._emit(Broadcast(self.server, self.incarnation, epoch, txn), self._at(proposing.number))
             case Delivering() as delivering:
                 self._deliver(self._names.txn(delivering), self._at(delivering.number))
-            case Snapshot(_, _, zxid):
+            case SnapshotTaken(_, _, zxid):
                 self._snapshot = max(self._snapshot, Zxid.unpack(zxid))
             case NewLeader() if self._sync is not None:
-                self._sync.said_so = True
+                self._sync.logged_newleader = True
             case UpToDate(number) if self._sync is not None:
                 self._up_to_date(self._sync, self._at(number))
 
     def _append(self, txn: Txn) -> None:
-        """It is added to the history; a transaction that comes again, or out of order, is not."""
+        """Add a transaction to the history, unless it comes again or out of order."""
         self._proposed[txn.zxid] = txn
         if txn.zxid > self.history.zxid:
             self.history = self.history.append(txn)
 
     def _reach(self, zxid: Zxid, source: str) -> None:
-        """An election: the server's memory reaches up to `zxid`, or that is the start of an epoch without any."""
+        """An election: the server's memory reaches up to `zxid`, unless that is the start of an epoch."""
         known = [self.history.up_to(zxid), self._fallback.up_to(zxid)]
         reached = next((chain for chain in known if chain.zxid == zxid), None)
         if reached is None:
@@ -298,39 +259,35 @@ class Watch:
 
     # As follower.
 
-    def _receive(self, sync: Sync, packet: Sent) -> None:
+    def _receive(self, sync: Synchronisation, packet: Sent) -> None:
+        packets = sync.packets
+        packets.receives(packet)
         zxid = Zxid.unpack(packet.zxid & 0xFFFF_FFFF_FFFF_FFFF)
         match packet.kind:
-            case "LEADERINFO":
-                sync.epoch = zxid.epoch
-            case "DIFF" | "TRUNC" | "SNAP" if not sync.kind:
-                sync.kind = packet.kind
+            case "DIFF" | "TRUNC" | "SNAP" if packets.sync is packet:
                 self._begin_sync(sync, packet, zxid)
             case "PROPOSAL" if packet.txn is not None:
                 txn = self._names.txn(packet.txn)
                 self._proposed[txn.zxid] = txn
-                if sync.over:
+                if packets.uptodate:
                     self._append(txn)
-                elif txn.zxid > sync.history().zxid:
-                    sync.pending.append(txn)
-                    self._unsettled = self._unsettled or sync.adopted is None
-            case "COMMIT" if not sync.over:
+                else:
+                    is_new = sync.propose(txn)
+                    self._unsettled = self._unsettled or (is_new and not packets.newleader)
+            case "COMMIT" if not packets.uptodate:
                 sync.commit(zxid)
             case "NEWLEADER":
-                sync.epoch = zxid.epoch
                 sync.new_leader()
-            case "UPTODATE":
-                sync.over = True
-        if not sync.over or packet.kind == "UPTODATE":
+        if not packets.uptodate or packet.kind == "UPTODATE":
             self.history = sync.history()
 
-    def _begin_sync(self, sync: Sync, packet: Sent, zxid: Zxid) -> None:
+    def _begin_sync(self, sync: Synchronisation, packet: Sent, zxid: Zxid) -> None:
         if packet.kind == "TRUNC":
             if self._snapshot.counter and self._snapshot > zxid:
                 # It cuts its log, and then loads its memory from disk: from the latest snapshot on.
                 self._note(f"told to truncate after {zxid}, it goes on from its snapshot up to {self._snapshot}")
                 zxid = self._snapshot
-            sync.applied = sync.kept = self.history.up_to(zxid)
+            sync.applied = self.history.up_to(zxid)
             self._unsettled = True
         elif packet.kind == "SNAP":
             snapshot = self._snapshot_of(packet.sender, zxid)
@@ -339,7 +296,6 @@ class Watch:
                 self._forget(f"it got a snapshot up to {zxid} from server {packet.sender}, whose history is unknown")
                 return
             self._note(f"what its snapshot up to {zxid} holds is inferred from the history of server {packet.sender}")
-            sync.kept = sync.applied.common_prefix(snapshot)
             sync.applied = self._inherited = snapshot
 
     def _send(self, packet: Sent) -> None:
@@ -347,13 +303,19 @@ class Watch:
         source = f"packet {packet.packet}"
         if sync is None or sync.iteration.connection != packet.connection:
             if packet.kind == "LEADERINFO":
-                self._promise(packet.zxid >> 32, source)
-        elif packet.kind == "ACKEPOCH" and sync.epoch is not None:
+                self._promise(epoch_of(packet.zxid), source)
+            return
+        epoch = sync.packets.epoch
+        if packet.kind == "ACKEPOCH" and epoch is not None:
             if packet.epoch is not None and packet.epoch >= 0:
-                self._promise(sync.epoch, source)
-                self._ack_epoch(sync.epoch, packet.epoch, source)
-        elif packet.kind == "ACK" and sync.adopted is not None and sync.epoch is not None:
-            self._acknowledge_proposal(sync, sync.epoch, Zxid.unpack(packet.zxid), source)
+                self._promise(epoch, source)
+                self._ack_epoch(epoch, packet.epoch, source)
+        elif packet.kind == "ACK" and sync.adopted is not None:
+            assert epoch is not None, "NEWLEADER names it"
+            if not sync.packets.acknowledged:
+                self._adopt(epoch, sync.adopted, source)
+            self._acknowledge_proposal(Zxid.unpack(packet.zxid), source)
+        sync.packets.sends(packet)
 
     def _promise(self, epoch: int, source: str) -> None:
         if epoch > self._promised:
@@ -361,20 +323,16 @@ class Watch:
             self._emit(Promise(self.server, self.incarnation, epoch), source)
 
     def _ack_epoch(self, epoch: int, current_epoch: int, source: str) -> bool:
-        """Whether it could be told what history the server provides."""
+        """The server provides its history for `epoch`; whether it is known which."""
         history = self.history
         if self.unknown or (self._unsettled and history != self._shown):
             self._note(f"what history it provided for epoch {epoch} is not told: a synchronisation had not ended")
             return False
-        told = history.zxid, history.length, history.hash
-        self._emit(AckEpoch(self.server, self.incarnation, epoch, current_epoch, *told), source)
+        end = history.zxid, history.length, history.hash
+        self._emit(AckEpoch(self.server, self.incarnation, epoch, current_epoch, *end), source)
         return True
 
-    def _acknowledge_proposal(self, sync: Sync, epoch: int, zxid: Zxid, source: str) -> None:
-        assert sync.adopted is not None
-        if not sync.acknowledged:
-            sync.acknowledged = True
-            self._adopt(sync, epoch, sync.adopted, source)
+    def _acknowledge_proposal(self, zxid: Zxid, source: str) -> None:
         if not zxid.counter or zxid <= self._shown.zxid:
             return
         txn = self._proposed.get(zxid)
@@ -383,7 +341,7 @@ class Watch:
         else:
             self._accept(txn, source)
 
-    def _adopt(self, sync: Sync, epoch: int, history: Chain, source: str) -> None:
+    def _adopt(self, epoch: int, history: Chain, source: str) -> None:
         if not history.starts_with(self._shown):
             common = history.common_prefix(self._shown)
             self._emit(Truncate(self.server, self.incarnation, common.zxid, common.length), source)
@@ -393,15 +351,16 @@ class Watch:
         self._current_epoch = epoch
         self._shown = history
         self._unsettled = False
-        told = history.zxid, history.length, history.hash
+        end = history.zxid, history.length, history.hash
         if not self.unknown:
-            self._emit(Adopt(self.server, self.incarnation, epoch, *told), source)
+            self._emit(Adopt(self.server, self.incarnation, epoch, *end), source)
 
-    def _up_to_date(self, sync: Sync, source: str) -> None:
-        if sync.epoch is None:
+    def _up_to_date(self, sync: Synchronisation, source: str) -> None:
+        epoch = sync.packets.epoch
+        if epoch is None:
             self._note(f"{source}: in which epoch it is up to date is unknown")
         else:
-            self._emit(CommitEpoch(self.server, self.incarnation, sync.epoch), source)
+            self._emit(CommitEpoch(self.server, self.incarnation, epoch), source)
         applied = sync.applied
         first = sync.iteration.first_delivery
         if first is not None and applied.zxid >= Zxid.unpack(first):
@@ -412,8 +371,8 @@ class Watch:
 
     # As leader.
 
-    def _lead(self, iteration: Iteration, source: str) -> None:
-        """A quorum has told its histories: the leader's own is the initial one."""
+    def _lead(self, iteration: LoggedIteration, source: str) -> None:
+        """A quorum has sent ACK-E: the leader's own history is the initial one."""
         epoch = iteration.epoch
         if epoch is None:
             self._note(f"{source}: in which epoch it leads is unknown")
@@ -431,7 +390,7 @@ class Watch:
     # Deliveries and answers.
 
     def _deliver_initial(self, history: Chain, source: str) -> None:
-        """Deliver what it has and did not deliver yet in this incarnation."""
+        """Deliver what is in `history` and was not delivered yet in this incarnation."""
         if self.unknown:
             return
         base = self._inherited
@@ -467,8 +426,5 @@ class Watch:
 
 
 def _latest(disk: Disk) -> Zxid:
-    """The zxid of the latest snapshot; the start of all for none."""
+    """Return the zxid of the latest snapshot; ⟨0,0⟩ if there is none."""
     return Zxid.unpack(max(disk.snapshots, default=0))
-
-
-SnapshotOf = Callable[[int, Zxid], Chain | None]
