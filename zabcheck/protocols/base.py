@@ -137,6 +137,9 @@ class ResetTimer(Struct, frozen=True, gc=False):
     """
 
 
+Variables = Mapping[str, str | tuple[str, ...]]
+"""The variables of a process as text, a sequence as its entries; "" is what the process does."""
+
 Effect = Send | Persist | Connect | GiveUp | Changed | ResetTimer | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
 """A step: (the process, the sender or the process itself, the message or stimulus) -> effects.
@@ -170,6 +173,8 @@ class Protocol(Struct, frozen=True):
     `mesh` tells whether there is a channel from each process to each other from the start, and none opens connections.
     `never` names the kinds of choices, as a schedule does, that its environment does not make.
     `moves` has the weights of moves in a search that are others than for Zab; 0 for a move that there is not.
+    `mutant` names the known bug that is planted in it; None: the protocol as it is. `name` and `mutant` are what a
+    schedule says of its protocol.
     """
 
     name: str
@@ -191,6 +196,7 @@ class Protocol(Struct, frozen=True):
     mesh: bool = False
     never: tuple[str, ...] = ()
     moves: Mapping[str, int] = {}
+    mutant: str | None = None
 
 
 _AROUND_A_STEP = ("zabcheck.simulation.processes", "zabcheck.protocols.own", "zabcheck.protocols.adapter")
