@@ -24,12 +24,13 @@ from zabcheck.cli.walk import walk
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import exports, terminal
 from zabcheck.counterexample.forms.story_json import fields
-from zabcheck.counterexample.saving import write as write_file
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
-from zabcheck.search.run import replay
+from zabcheck.protocols.base import Protocol
+from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.files import write as write_file
 from zabcheck.text.words import as_text
 
 MOST_EVENTS = 2_000_000
@@ -135,7 +136,7 @@ def story_of(names: list[str], merge: bool, run: int | None, properties: list[st
             raise BadInput(f"{name}: expected a Parquet file, as --run {run} names one of its runs")
         if merge or looks_like_trace(first):
             return explain_lines(sources, properties)
-        return explain_schedule(load_schedule(first.read(schedules.MAX_BYTES + 1), name), name, properties)
+        return explain_schedule(*load_schedule(first.read(schedules.MAX_BYTES + 1), name), name, properties)
 
 
 def looks_like_trace(source: BinaryIO) -> bool:
@@ -148,10 +149,10 @@ def looks_like_trace(source: BinaryIO) -> bool:
     return start.startswith(b'{"event"')
 
 
-def explain_schedule(schedule: Schedule, name: str, properties: list[str] | None) -> Story:
-    """BadInput if the protocol is not deterministic."""
+def explain_schedule(protocol: Protocol, schedule: Schedule, name: str, properties: list[str] | None) -> Story:
+    """Execute a schedule and tell what happened. BadInput if the protocol is not deterministic."""
     with bad_input_for(ValueError, f"{name}: "):
-        return explain_replay(replay(schedule, properties), decisive=True)
+        return explain_replay(replay_on(protocol, schedule, properties), decisive=True)
 
 
 def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None) -> Story:
@@ -216,8 +217,8 @@ def executed_again(header: Header, events: list[Event], properties: list[str] | 
     if header.schedule is None:
         return None
     with suppress(schedules.ScheduleError, ValueError, BadInput):
-        schedule = load_schedule(msgspec.json.encode(header.schedule), "the header's schedule")
-        replayed = replay(schedule, properties)
+        protocol, schedule = load_schedule(msgspec.json.encode(header.schedule), "the header's schedule")
+        replayed = replay_on(protocol, schedule, properties)
         if replayed.events[1:] == events[1:]:
             return explain_replay(replayed, decisive=True)
     return None

@@ -13,10 +13,11 @@ from zabcheck.cli.tables import render_verdicts
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.forms.story_json import fields
-from zabcheck.counterexample.saving import TOLD, write
+from zabcheck.counterexample.saving import TOLD
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.scenarios.play import Played, play
 from zabcheck.scenarios.report import render_about, render_outcome
+from zabcheck.text.files import write
 from zabcheck.text.words import as_text, clean
 
 

@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from invariants import Event, Txn, Verdict, Violation
-
-State = Mapping[str, str | tuple[str, ...]]
-"""The variables of a process as text, a sequence as its entries; "" is what the process does."""
+from zabcheck.protocols.base import Variables
 
 
 class Change(Struct, frozen=True):
@@ -112,7 +110,7 @@ class Story(Struct, frozen=True):
     steps left out."""
     flights: tuple[Flight, ...] = ()
     """The messages between processes, in the order of sending."""
-    initial: Mapping[int, State] = {}
+    initial: Mapping[int, Variables] = {}
     """The variables of each process before the first step; what the steps change leads on from there."""
     legend: tuple[str, ...] = ()
     """What the variables of a process are."""

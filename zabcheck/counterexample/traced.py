@@ -54,7 +54,7 @@ from zabcheck.counterexample.explanation.sentences import explanation
 from zabcheck.counterexample.folding import Placed, Row, fold, is_folded, many, merged
 from zabcheck.counterexample.pieces import DELIVERED
 from zabcheck.counterexample.story import Change, Flight, Moment, Story
-from zabcheck.counterexample.story import State as Variables
+from zabcheck.protocols.base import Variables
 from zabcheck.text.words import cut, name, phrase
 
 MOST_ROWS = 2000

@@ -61,7 +61,7 @@ class Machine(RuleBasedStateMachine):
             self.run = Run(search.protocol, quorums.size, self.kinds, quorums=quorums, switches=switches)
         except StepRaised as raised:
             self.raised = True
-            raise ProtocolRaised(raised, (), switches, quorums) from raised
+            raise ProtocolRaised(raised, search.protocol, (), switches, quorums) from raised
         self.moves = Moves(self.run.simulator)
 
     def choose(self, choice: Choice) -> None:
@@ -71,7 +71,9 @@ class Machine(RuleBasedStateMachine):
         except StepRaised as raised:
             self.raised = True
             simulator = self.run.simulator
-            raise ProtocolRaised(raised, simulator.executed, simulator.switches, simulator.quorums) from raised
+            raise ProtocolRaised(
+                raised, simulator.protocol, simulator.executed, simulator.switches, simulator.quorums
+            ) from raised
         if self.run.broken is not None:
             self.search.on_run(self.run)
             raise PropertyBroken(self.run.broken, self.run)

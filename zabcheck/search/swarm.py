@@ -104,7 +104,7 @@ def drive(
         _go(run, drawn, random, search.steps)
     except StepRaised as raised:
         executed = () if run is None else run.simulator.executed
-        raise ProtocolRaised(raised, executed, switches, quorums, seed) from raised
+        raise ProtocolRaised(raised, search.protocol, executed, switches, quorums, seed) from raised
     return run
 
 
