@@ -19,7 +19,7 @@ FEWEST = 3
 
 Placed = tuple[int, Event]
 """The number of a line (or of an event), and what stands there."""
-Row = tuple[Placed, ...]
+TraceRow = tuple[Placed, ...]
 """What happened at once; not empty."""
 Key = tuple[type[Event], int, int, str]
 """Of which kind something is: the event, its process, and for a message the other one and its name."""
@@ -36,14 +36,14 @@ _MESSAGES = ("PROPOSE", "PROPOSAL", "ACK", "COMMIT")
 _ZXID = re.compile(r"⟨\d+,\d+⟩")
 
 
-def fold(rows: Sequence[Row], witness: Collection[Event]) -> Iterator[Row]:
+def fold(rows: Sequence[TraceRow], witness: Collection[Event]) -> Iterator[TraceRow]:
     """The rows, with one for each process and kind of event where nothing but work goes on; the witness stays alone.
 
     Each process keeps its own order but for that. A row that begins with a recovery ends with it. O(events).
     """
     kinds = {event.message: event.kind for row in rows for _, event in row if isinstance(event, Send)}
     kept = set(witness)
-    work: list[Row] = []
+    work: list[TraceRow] = []
     apart = ([(placed,) for placed in row] if _is_taken_apart(row, kinds) else [row] for row in rows)
     for row in chain.from_iterable(apart):
         if any(_key(event, kinds) is None or event in kept for _, event in row):
@@ -55,7 +55,7 @@ def fold(rows: Sequence[Row], witness: Collection[Event]) -> Iterator[Row]:
     yield from _folded(work, kinds)
 
 
-def is_folded(row: Row) -> bool:
+def is_folded(row: TraceRow) -> bool:
     """Whether it has many events of one kind of work. Without folding, what is received begins a row of its own."""
     kinds = {event.message: _MESSAGES[0] for _, event in row if isinstance(event, Receive)}
     keys = {_key(event, kinds) for _, event in row}
@@ -100,7 +100,7 @@ def _key(event: Event, kinds: Mapping[int, str]) -> Key | None:
     return None
 
 
-def _is_taken_apart(row: Row, kinds: Mapping[int, str]) -> bool:
+def _is_taken_apart(row: TraceRow, kinds: Mapping[int, str]) -> bool:
     """Whether something else begins it, or is in it, and much of it is work."""
     if isinstance(row[0][1], Recover | Wake):
         return True
@@ -112,7 +112,7 @@ def _is_taken_apart(row: Row, kinds: Mapping[int, str]) -> bool:
     return max(counts.values(), default=0) >= FEWEST
 
 
-def _folded(work: Sequence[Row], kinds: Mapping[int, str]) -> Iterator[Row]:
+def _folded(work: Sequence[TraceRow], kinds: Mapping[int, str]) -> Iterator[TraceRow]:
     """Rows in which nothing but work goes on, as few of them as tell the same. A group stands where its first is."""
     groups = [group for group in _groups(list(chain.from_iterable(work)), kinds) if len(group) >= FEWEST]
     grouped = {number for group in groups for number, _ in group}

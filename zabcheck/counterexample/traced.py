@@ -51,7 +51,7 @@ from invariants import (
     Wake,
 )
 from zabcheck.counterexample.explanation.sentences import explanation
-from zabcheck.counterexample.folding import Placed, Row, fold, is_folded, many, merged
+from zabcheck.counterexample.folding import Placed, TraceRow, fold, is_folded, many, merged
 from zabcheck.counterexample.pieces import DELIVERED
 from zabcheck.counterexample.story import Change, Flight, Moment, Story
 from zabcheck.protocols.base import Variables
@@ -143,7 +143,7 @@ def first_deliveries(events: Iterable[Event]) -> tuple[tuple[int, int, tuple[Txn
     return tuple((process, incarnation, tuple(txns)) for (process, incarnation), txns in sorted(sequences.items()))
 
 
-def _rows(events: Iterable[Placed]) -> Iterator[Row]:
+def _rows(events: Iterable[Placed]) -> Iterator[TraceRow]:
     row: list[Placed] = []
     for placed in events:
         if row and not _goes_with(row[0][1], placed[1]):
@@ -169,7 +169,7 @@ def _goes_with(first: Event, event: Event) -> bool:
     return isinstance(event, Accept | Deliver | ClientAck) and event.txn == first.txn
 
 
-def _worth_showing(rows: Sequence[Row], violation: Violation | None) -> set[int]:
+def _worth_showing(rows: Sequence[TraceRow], violation: Violation | None) -> set[int]:
     """The positions of all rows of a short trace; of a long one those around where the witness stands first."""
     if len(rows) <= MOST_ROWS:
         return set(range(len(rows)))
@@ -186,7 +186,7 @@ def _worth_showing(rows: Sequence[Row], violation: Violation | None) -> set[int]
     }
 
 
-def _flights(rows: Iterable[Row]) -> dict[int, Flight]:
+def _flights(rows: Iterable[TraceRow]) -> dict[int, Flight]:
     """By number. What is received or lost without having been sent in the trace is no flight."""
     flights: dict[int, Flight] = {}
     for row in rows:
@@ -205,7 +205,7 @@ def _flights(rows: Iterable[Row]) -> dict[int, Flight]:
 
 
 def _moments(
-    processes: int, rows: Sequence[Row], shown: set[int], flights: Mapping[int, Flight], witness: Iterable[Event]
+    processes: int, rows: Sequence[TraceRow], shown: set[int], flights: Mapping[int, Flight], witness: Iterable[Event]
 ) -> Iterator[Moment]:
     marked = set(witness)  # what is not yet shown of it: it is told with its mark, so the action need not say it
     states: dict[int, dict[str, str]] = {process: dict(_BEGINNING) for process in range(1, processes + 1)}
@@ -230,7 +230,7 @@ def _moments(
         yield _gap(rows[since:], _changes(states, told))
 
 
-def _gap(rows: Sequence[Row], changes: Mapping[int, tuple[Change, ...]]) -> Moment:
+def _gap(rows: Sequence[TraceRow], changes: Mapping[int, tuple[Change, ...]]) -> Moment:
     """What is left out, with what it changed."""
     action = f"… {sum(map(len, rows)):,} events left out …"
     return Moment(rows[0][0][0], None, None, action, (), (), (), changes, {})
@@ -273,7 +273,7 @@ def _follow(states: dict[int, dict[str, str]], counts: dict[tuple[int, int], int
 
 
 def _moment(
-    row: Row, changes: Mapping[int, tuple[Change, ...]], flights: Mapping[int, Flight], marked: Collection[Event]
+    row: TraceRow, changes: Mapping[int, tuple[Change, ...]], flights: Mapping[int, Flight], marked: Collection[Event]
 ) -> Moment:
     step, first = row[0]
     events = [event for _, event in row]

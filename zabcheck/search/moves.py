@@ -310,6 +310,5 @@ def weights_for(protocol: Protocol) -> Mapping[str, int]:
     return {name: protocol.moves.get(name, weight) for name, weight in usual.items() if name not in left_out}
 
 
-Move = Callable[[Moves, int], Choice | None]
-MOVES: Mapping[str, Move] = {name: getattr(Moves, name) for name in WEIGHTS}
+MOVES: Mapping[str, Callable[[Moves, int], Choice | None]] = {name: getattr(Moves, name) for name in WEIGHTS}
 """The move of each name that has a weight."""
