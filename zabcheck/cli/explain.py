@@ -1,4 +1,4 @@
-"""`zabcheck explain`: a saved schedule or a trace, told so that a person understands it; and all its exports."""
+"""`zabcheck explain`: tell a saved schedule or a trace so that a person understands it, and write it in other forms."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,11 +37,11 @@ MOST_EVENTS = 2_000_000
 """The longest trace that is explained; a longer one would not fit into memory with what is said of it."""
 
 FOLDED_FROM = 300
-"""In a trace of so many events the work on many transactions shares rows."""
+"""From this number of events on, the work on many transactions shares rows."""
 MOST_EVENTS_IN_GRAPHS = 500_000
-"""Of a longer trace no form is written that holds a graph."""
+"""The longest trace that is written in a form that holds a graph."""
 MOST_PROCESSES = 999
-"""Of a trace: each has a lane."""
+"""The most processes of a trace: each has a lane."""
 
 
 @command
@@ -102,12 +102,12 @@ def explain_(
 
 
 def suffix_of(path: Path) -> str:
-    """Which form a file is in, by the end of its name."""
+    """Return the end of a file's name, which says the form of the file."""
     return path.suffix.lower()
 
 
 def check_form(path: Path, files: list[str]) -> None:
-    """BadInput if nothing can be written there, or in no form that there is."""
+    """Check that a form can be written to `path`. BadInput if not, or if there is no form of that name."""
     if suffix_of(path) not in exports.FORMS:
         forms = ", ".join(f"{suffix} ({form.what})" for suffix, form in exports.FORMS.items())
         raise BadInput(f"--write {path}: expected a name that ends in one of: {forms}")
@@ -121,7 +121,7 @@ def check_form(path: Path, files: list[str]) -> None:
 
 
 def story_of(names: list[str], merge: bool, run: int | None, properties: list[str] | None) -> Story:
-    """What is in the files, executed again if there is a schedule, and told."""
+    """Read the files, execute the schedule if there is one, and tell what happened."""
     if len(names) > 1 and not merge:
         raise BadInput(f"{names[1]}: expected one file, or --merge, if they are one trace")
     for name in names:
@@ -140,7 +140,7 @@ def story_of(names: list[str], merge: bool, run: int | None, properties: list[st
 
 
 def looks_like_trace(source: BinaryIO) -> bool:
-    """By the start of the first line, which is not taken from it."""
+    """Tell by the start of the first line, which stays unread, whether this is a trace."""
     peek = getattr(source, "peek", None)
     start = bytes(peek(1)).lstrip() if peek is not None else b""
     with suppress(msgspec.DecodeError, UnicodeDecodeError):
@@ -156,7 +156,7 @@ def explain_schedule(protocol: Protocol, schedule: Schedule, name: str, properti
 
 
 def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None) -> Story:
-    """A trace from one file, or merged from several."""
+    """Tell a trace from one file, or merged from several."""
     readers = [trace_format.Reader(source, "standard input" if n == STDIN else n) for n, source in sources.items()]
     source = trace_format.Merged(readers) if len(readers) > 1 else readers[0]
     unit = "line" if len(readers) == 1 else "event"
@@ -165,7 +165,7 @@ def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None)
 
 
 def explain_parquet(name: str, source: BinaryIO, run: int | None, properties: list[str] | None) -> Story:
-    """A run of a Parquet file: the first one that breaks a property, if none is named."""
+    """Tell a run of a Parquet file: the first one that breaks a property, if none is named."""
     with bad_input_for(TraceError):
         parquet = open_parquet(source, name)
         if run is None:
@@ -183,7 +183,7 @@ def explain_trace(
     properties: list[str] | None,
     unit: str,
 ) -> Story:
-    """A trace, header and end included. If the schedule in its header gives this very trace, more is known of it."""
+    """Tell a trace, header and end included; by its schedule, if the header has one that gives this very trace."""
     kept: list[tuple[int, Event]] = []
 
     def events() -> Iterator[Event]:
@@ -213,7 +213,7 @@ def explain_trace(
 
 
 def executed_again(header: Header, events: list[Event], properties: list[str] | None) -> Story | None:
-    """What the schedule in the header does, if that is just this."""
+    """Execute the schedule in the header, and tell the run if it shows just these events; None otherwise."""
     if header.schedule is None:
         return None
     with suppress(schedules.ScheduleError, ValueError, BadInput):

@@ -143,7 +143,7 @@ def protocol_failed(error: ProtocolRaised, out: Path, keep: Collection[str]) -> 
 
 
 def properties_of(tally: Tally) -> tuple[PropertySummary, ...]:
-    """What the runs say of each property."""
+    """Sum up what the runs say of each property."""
 
     def status(name: str) -> str:
         if name == tally.violated:
@@ -173,7 +173,7 @@ class Counterexample(NamedTuple):
 
 
 def finish_run(summary: Summary, format: Format, found: Counterexample | None = None) -> int:
-    """Print what a search found; its exit code."""
+    """Print what a search found; return the exit code."""
     if format is Format.json:
         print_json("run", **msgspec.to_builtins(summary), counterexample=found and found.as_json())
     else:

@@ -1,4 +1,4 @@
-"""`zabcheck scenario`: a run that a paper argues with, executed, told, and compared with what has to come of it."""
+"""`zabcheck scenario`: execute a run that a paper argues with, tell it, and compare it with the expected outcome."""
 
 from pathlib import Path
 from shlex import quote
@@ -29,7 +29,7 @@ def scenario(
     ] = None,
     format: Formats = Format.text,
 ) -> int:
-    """Play a run that a paper argues with, and tell whether what has to come of it came about."""
+    """Play a run that a paper argues with, and tell whether the outcome is as expected."""
     if name not in SCENARIOS:
         raise BadInput(f"no scenario `{clean(name, False, 99)}`; expected one of: {', '.join(SCENARIOS)}")
     if out is not None:

@@ -35,7 +35,7 @@ from zabcheck.simulation.stabilise import REQUESTS, ROUNDS_TO_DELIVER, ROUNDS_TO
 from zabcheck.text.words import names
 
 MOST_TRIES = 1000
-"""How many continuations a run is worth; one takes one to three milliseconds with three processes."""
+"""The most continuations that are tried for a run; one takes one to three milliseconds with three processes."""
 MOST_QUORUMS = 6
 """How many least quorums each leader is tried with, for a property that needs them."""
 
@@ -56,7 +56,7 @@ class _Judged(NamedTuple):
 
 
 def continuations(quorums: Quorums, switches: Switches, property_: type[Invariant]) -> list[Continuation]:
-    """What is tried from each prefix, by leader."""
+    """Return the continuations to try from each prefix, by leader."""
     everyone = tuple(range(1, quorums.size + 1))
     if property_.group == "liveness":
         return [
@@ -68,7 +68,7 @@ def continuations(quorums: Quorums, switches: Switches, property_: type[Invarian
 
 
 def _with_everyone(leader: int, everyone: Sequence[int], switches: Switches) -> tuple[Choice, ...]:
-    """As `Stabilise`, with all processes."""
+    """Return the choices of a `Stabilise`, but with all processes."""
     repairs = [repair for process in everyone for repair in (choices.Wake(process), choices.Recover(process))]
     followers = tuple(process for process in everyone if process != leader)
     requests = [choices.Request(leader)] * min(REQUESTS, switches.counter_limit)
@@ -148,7 +148,7 @@ def _judged(recording: Recording, kinds: Sequence[type[Invariant]]) -> list[_Jud
 
 
 def _leader_first(simulator: Simulator, tried: Sequence[Continuation]) -> list[Continuation]:
-    """Those with the process first that most processes follow now."""
+    """Sort the continuations: first those whose leader most processes follow now."""
     following = simulator.following[1:]
     return sorted(tried, key=lambda each: -following.count(each.leader))
 
@@ -170,7 +170,7 @@ def _avoids(judged: _Judged, continuation: Continuation, kind: type[Invariant]) 
 
 
 class _Progress:
-    """Who delivered what the leader broadcast."""
+    """Watches which processes delivered what the leader broadcast."""
 
     def __init__(self, leader: int) -> None:
         self.leader = leader

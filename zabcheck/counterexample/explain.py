@@ -1,4 +1,4 @@
-"""What a schedule did, step by step, as data for a report: who moved, what it did, and what changed by it."""
+"""Tell what a schedule did, step by step, as data for a report: who moved, what it did, and what changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -8,11 +8,11 @@ from invariants import NO_ZXID, Corrupt, Drop, Event, Receive, Send, Verdict, Vi
 from invariants.quorums import MAJORITY
 from zabcheck.counterexample.decisive import find_decisive, most_prefixes
 from zabcheck.counterexample.explanation.sentences import explanation
-from zabcheck.counterexample.story import Change, Decisive, Flight, Moment, Raised, Story
+from zabcheck.counterexample.story import Change, Decisive, Flight, Moment, Raised, Story, Variables
 from zabcheck.counterexample.traced import first_deliveries
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.base import Message as ProtocolMessage
-from zabcheck.protocols.base import Protocol, StepRaised, Variables
+from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.recording import Recording, record
 from zabcheck.search.run import Replay, replay

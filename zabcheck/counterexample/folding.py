@@ -1,4 +1,4 @@
-"""Rows of a trace that say the same of one transaction after the other, as few rows.
+"""Fold rows of a trace that say the same of one transaction after the other into fewer rows.
 
 What is folded is the *work* of a broadcast: what happens to each transaction, and the messages that take it there.
 It is folded only while nothing else happens anywhere, and never what the witness has.
@@ -15,7 +15,7 @@ from zabcheck.counterexample.story import Flight
 from zabcheck.text.words import name
 
 FEWEST = 3
-"""From so many on they share a row."""
+"""From this number of events on they share a row."""
 
 Placed = tuple[int, Event]
 """The number of a line (or of an event), and what stands there."""
@@ -37,9 +37,10 @@ _ZXID = re.compile(r"⟨\d+,\d+⟩")
 
 
 def fold(rows: Sequence[TraceRow], witness: Collection[Event]) -> Iterator[TraceRow]:
-    """The rows, with one for each process and kind of event where nothing but work goes on; the witness stays alone.
+    """Yield the rows, with one for each process and kind of event where nothing but work goes on.
 
-    Each process keeps its own order but for that. A row that begins with a recovery ends with it. O(events).
+    Rows of the witness stay as they are. Otherwise each process keeps its own order. A row that begins with a recovery
+    ends with it. O(events).
     """
     kinds = {event.message: event.kind for row in rows for _, event in row if isinstance(event, Send)}
     kept = set(witness)
@@ -56,14 +57,17 @@ def fold(rows: Sequence[TraceRow], witness: Collection[Event]) -> Iterator[Trace
 
 
 def is_folded(row: TraceRow) -> bool:
-    """Whether it has many events of one kind of work. Without folding, what is received begins a row of its own."""
+    """Tell whether a row holds many events of one kind of work.
+
+    Without folding, what is received begins a row of its own, so such a row can only come from `fold`.
+    """
     kinds = {event.message: _MESSAGES[0] for _, event in row if isinstance(event, Receive)}
     keys = {_key(event, kinds) for _, event in row}
     return len(row) >= FEWEST and len(keys) == 1 and None not in keys
 
 
 def many(events: Sequence[Event], flights: Mapping[int, Flight]) -> str:
-    """What a folded row says."""
+    """Say in a few words what a folded row holds."""
     match events[0], events[-1]:
         case Send() as first, Send() as last:
             return f"→ {name(first.to)} {len(events):,} {first.kind}, {first.text} to {last.text}"
@@ -77,7 +81,7 @@ def many(events: Sequence[Event], flights: Mapping[int, Flight]) -> str:
 
 
 def merged(flights: Iterable[Flight]) -> Iterator[Flight]:
-    """The flights, with one for all those that lead from one row to another and are called the same."""
+    """Yield the flights, merging those of the same name that lead from the same row to the same row."""
     groups: dict[Flight, list[Flight]] = {}
     for flight in flights:
         groups.setdefault(replace(flight, number=0, text=""), []).append(flight)
@@ -89,7 +93,7 @@ def merged(flights: Iterable[Flight]) -> Iterator[Flight]:
 
 
 def _key(event: Event, kinds: Mapping[int, str]) -> Key | None:
-    """None if it is no work."""
+    """Return which kind of work an event is; None if it is none."""
     match event:
         case Broadcast() | Accept() | Deliver() | ClientAck():
             return type(event), event.process, 0, ""
@@ -101,7 +105,7 @@ def _key(event: Event, kinds: Mapping[int, str]) -> Key | None:
 
 
 def _is_taken_apart(row: TraceRow, kinds: Mapping[int, str]) -> bool:
-    """Whether something else begins it, or is in it, and much of it is work."""
+    """Tell whether a row has to be split into events: it begins with a recovery, or holds much work."""
     if isinstance(row[0][1], Recover | Wake):
         return True
     counts: dict[Key, int] = {}
@@ -113,7 +117,7 @@ def _is_taken_apart(row: TraceRow, kinds: Mapping[int, str]) -> bool:
 
 
 def _folded(work: Sequence[TraceRow], kinds: Mapping[int, str]) -> Iterator[TraceRow]:
-    """Rows in which nothing but work goes on, as few of them as tell the same. A group stands where its first is."""
+    """Fold rows in which nothing but work goes on. A group stands where the first of its events was."""
     groups = [group for group in _groups(list(chain.from_iterable(work)), kinds) if len(group) >= FEWEST]
     grouped = {number for group in groups for number, _ in group}
     few = [tuple(placed for placed in row if placed[0] not in grouped) for row in work]
@@ -121,7 +125,7 @@ def _folded(work: Sequence[TraceRow], kinds: Mapping[int, str]) -> Iterator[Trac
 
 
 def _groups(work: Sequence[Placed], kinds: Mapping[int, str]) -> Iterator[list[Placed]]:
-    """What is alike, in groups that stand behind what led to them: a broadcast, or the sending of what is received."""
+    """Yield groups of like events; each stands behind what led to it: a broadcast, or the sending of its messages."""
     stands: dict[str | int, int] = {}  # a transaction's broadcast, by its zxid, and a message that is sent
     for phase in (Broadcast, Accept | Deliver | ClientAck | Send, Receive):
         for group in _alike([placed for placed in work if isinstance(placed[1], phase)], kinds, stands):
@@ -135,7 +139,7 @@ def _groups(work: Sequence[Placed], kinds: Mapping[int, str]) -> Iterator[list[P
 
 
 def _alike(work: Iterable[Placed], kinds: Mapping[int, str], stands: Mapping[str | int, int]) -> list[list[Placed]]:
-    """Groups of the same kind; one ends where what comes next follows from something that stands behind its first."""
+    """Group events of the same kind; a group ends before an event whose cause stands behind the first of the group."""
     groups: list[list[Placed]] = []
     latest: dict[Key | None, list[Placed]] = {}
     for number, event in work:

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from invariants import Event, Txn, Verdict, Violation
-from zabcheck.protocols.base import Variables
+
+Variables = Mapping[str, str | tuple[str, ...]]
+"""The variables of a process as text, a sequence as its entries; "" is what the process does."""
 
 
 class Change(Struct, frozen=True):
@@ -22,9 +24,10 @@ class Change(Struct, frozen=True):
 
 
 class Flight(Struct, frozen=True):
-    """A message and its way: the numbers of the steps that sent, received and lost it, None if none did.
+    """A message, with the numbers of the steps that sent, received and lost it; None if no step did.
 
-    `number` is unique in the run. `text` says what it carries. What was under way when the run began no step has sent.
+    `number` is unique in the run. `text` says what the message carries. A message that was under way when the run began
+    was sent by no step.
     """
 
     number: int
@@ -38,7 +41,7 @@ class Flight(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name and what it carries: "NEWEPOCH(1)"."""
+        """The name of the message and what it carries: "NEWEPOCH(1)"."""
         return f"{self.kind}({self.text})" if self.text else self.kind
 
 
@@ -90,7 +93,7 @@ class Decisive(Struct, frozen=True):
 
 
 class Story(Struct, frozen=True):
-    """A schedule executed and explained, or a trace. `wrong` says what was planted, if something was."""
+    """A schedule executed and explained, or a trace. `wrong` says which bug was planted, if one was."""
 
     protocol: str
     mutant: str | None
@@ -127,23 +130,23 @@ class Story(Struct, frozen=True):
     explanation: tuple[str, ...] = ()
     """Sentences on what broke the property in this run."""
     decisive: Decisive | None = None
-    """If it was asked for, and found."""
+    """The decisive step, if it was asked for and found."""
     known: tuple[str, ...] = ()
     """Of a real ensemble: the known issues that this looks like."""
     noticed: tuple[tuple[str, str], ...] = ()
     """Of a real ensemble: what else was wrong, of what kind and where."""
 
     def step_of(self, event: Event) -> int | None:
-        """The step that showed this event first."""
+        """Return the step that showed this event first; None if no step did."""
         return next((moment.step for moment in self.moments if event in moment.shown), None)
 
     def place_of(self, event: Event) -> int | None:
-        """Where the trace has this event first: its step, or its own line, which its row may begin before."""
+        """Return the step, or the trace's line, where this event stands first; its row may begin before that line."""
         return next((number for number, other in self.trace if other == event), None)
 
 
 def states_after(story: Story, position: int) -> dict[int, dict[str, str | tuple[str, ...]]]:
-    """The variables of each process after the step at this position (from 0; -1: at the start). O(changes up to it)."""
+    """Return the variables of each process after the step at `position` (from 0; -1: at the start). O(changes)."""
     states = {process: dict(state) for process, state in story.initial.items()}
     for moment in story.moments[: position + 1]:
         for process, changes in moment.changes.items():
