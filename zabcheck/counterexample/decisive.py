@@ -22,7 +22,7 @@ from itertools import combinations, islice
 from typing import NamedTuple
 
 from invariants import Broadcast, Deliver, Event, Invariant, Judge, Txn, select
-from invariants.quorums import Quorums, quorums_of
+from invariants.quorums import Quorums
 from zabcheck.counterexample.story import Decisive
 from zabcheck.protocols.base import Elected, StepRaised
 from zabcheck.protocols.switches import Switches
@@ -130,14 +130,13 @@ def find_decisive(recording: Recording, property_: str) -> Decisive | None:
 
 
 def _tried(replayed: Replay, kind: type[Invariant]) -> list[Continuation]:
-    schedule = replayed.schedule
-    return continuations(quorums_of(schedule.quorums, schedule.processes), schedule.switches, kind)
+    return continuations(replayed.quorums, replayed.schedule.switches, kind)
 
 
 def _judged(recording: Recording, kinds: Sequence[type[Invariant]]) -> list[_Judged]:
     """Judge each of the recorded prefixes by the events that the run showed until then."""
-    schedule, events = recording.replay.schedule, recording.replay.events[1:-1]
-    judge = Judge(kinds, quorums=quorums_of(schedule.quorums, schedule.processes))
+    events = recording.replay.events[1:-1]
+    judge = Judge(kinds, quorums=recording.replay.quorums)
     found, seen = [], 0
     for prefix in recording.prefixes:
         for event in events[seen : prefix.events]:

@@ -104,7 +104,8 @@ def _variables(simulator: Simulator) -> dict[int, Variables | None]:
 
 
 def _fork(simulator: Simulator) -> Simulator:
-    """A copy without a past, which shows nothing to anyone."""
+    """Return a copy that remembers no choices, and does not show messages: nobody draws what comes after a prefix."""
     fork = simulator.fork(lambda _: None)
     fork.remember, fork.executed, fork.on_step = False, [], None
+    fork.network = fork.processes.network = False
     return fork

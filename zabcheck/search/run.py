@@ -170,9 +170,13 @@ class Search(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
-    """A schedule executed again on `protocol`, with everything that the run showed."""
+    """A schedule executed again, with everything that the run showed.
+
+    `protocol` and `quorums` are what the schedule names.
+    """
 
     protocol: Protocol
+    quorums: Quorums
     schedule: Schedule
     events: list[Event]
     verdicts: list[Verdict]
@@ -267,7 +271,9 @@ def replay_on(protocol: Protocol, schedule: Schedule, properties: Iterable[str] 
     except StepRaised as error:
         raised = error
     events.append(End(len(events) - 1, complete=raised is None))
-    return Replay(protocol, schedule, events, judge.finish(raised is None), list(goals.reached), steps, skipped, raised)
+    return Replay(
+        protocol, quorums, schedule, events, judge.finish(raised is None), list(goals.reached), steps, skipped, raised
+    )
 
 
 def schedule_of(
