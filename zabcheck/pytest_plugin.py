@@ -13,7 +13,7 @@ _WROTE = "zabcheck wrote"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--zabcheck-out`."""
+    """Add the option `--zabcheck-out`."""
     parser.getgroup("zabcheck").addoption(
         "--zabcheck-out",
         metavar="DIR",
@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Tell a test of zabcheck where to save, unless it says so itself."""
+    """Set the folder where a test of zabcheck saves, unless the test sets it itself."""
     case = getattr(item, "cls", None)
     if case is not None and getattr(case, "zabcheck_out", "elsewhere") is None:
         case.zabcheck_out = item.config.getoption("--zabcheck-out")
@@ -32,7 +32,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The report of zabcheck in place of a traceback. What was written becomes a property: xdist brings that along."""
+    """Show zabcheck's report in place of a traceback; the files written become properties, which xdist transports."""
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
     shown = getattr(error, "zabcheck_report", None)
@@ -48,7 +48,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """The files that were written."""
+    """List the files that were written, by test."""
     failed = terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", [])
     wrote = [
         (each.nodeid, value)

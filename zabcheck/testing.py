@@ -1,4 +1,4 @@
-"""Zab, or a protocol of one's own, in a test suite.
+"""Check Zab, or a protocol of your own, in a test suite.
 
     import zabcheck
 
@@ -10,7 +10,7 @@
 
 `pytest --hypothesis-seed=N` searches the same runs again. When a property breaks, the test fails with zabcheck's own
 report; the schedule is saved, and `zabcheck replay` executes it again. When the protocol's own code raises, that is an
-error of the test, reported in the same way. What pytest shows of it is the business of `zabcheck.pytest_plugin`.
+error of the test, reported in the same way. `zabcheck.pytest_plugin` decides what pytest shows of it.
 """
 
 import json
@@ -27,15 +27,16 @@ from invariants import select
 from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.terminal import to_text
-from zabcheck.counterexample.saving import counterexample, explain_raise, save
+from zabcheck.counterexample.making import counterexample
+from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
-from zabcheck.mutants.catalogue import mutated
+from zabcheck.mutants.catalogue import mutated, planted
 from zabcheck.protocols.adapter import register
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import checked
 from zabcheck.search.machine import Machine, find_with, hypothesis_settings, machine_class
-from zabcheck.search.run import MAX_STEPS, PropertyBroken, ProtocolRaised, Replay, Search, replay
+from zabcheck.search.run import MAX_STEPS, PropertyBroken, ProtocolRaised, Search, replay_on
 from zabcheck.search.tally import Tally
 from zabcheck.simulation import schedule as schedules
 
@@ -44,7 +45,7 @@ DEFAULT_OUT = Path("reports")
 
 
 class Found(Exception):
-    """What the exceptions of a failing test have: the report, and the files that it wrote.
+    """Base of the exceptions of a failing test: with the report, and the files that were written.
 
     `schedule` is the file of the schedule, if it is in one.
     """
@@ -57,7 +58,7 @@ class Found(Exception):
 
 
 class NotExercised(AssertionError):
-    """No run got so far that a property could have broken: a failure of the test, but no run is to blame."""
+    """A property was exercised by no run: a failure of the test, but no run is to blame."""
 
     def __init__(self, report: str) -> None:
         super().__init__(report)
@@ -106,8 +107,7 @@ def machine_for(
     chosen = (properties,) if isinstance(properties, str) else None if properties is None else tuple(properties)
     if chosen == ():
         raise ValueError("`properties`: expected one or more, or None for all")
-    own = mutated(protocol) if isinstance(protocol, str) else register(protocol)
-    searched = mutated(own.name, mutant)
+    searched = planted(_named(protocol), mutant)
     chosen = chosen or searched.properties
     tally = Tally(select(chosen))
     search = Search(
@@ -121,14 +121,6 @@ def machine_for(
         fixed=checked(switches or {}),
     )
     machine = machine_class(search)
-
-    def explained(found: PropertyBroken | ProtocolRaised) -> tuple[Replay, Story]:
-        if not isinstance(protocol, str):
-            register(own)  # since then another may have been given the same name
-        schedule, keep = found.schedule(own.name, mutant), ("quorums", *(switches or ()))
-        if isinstance(found, ProtocolRaised):
-            return explain_raise(schedule, found.raised, keep=keep)
-        return counterexample(schedule, found.property, keep=keep)
 
     class TestCase(unittest.TestCase):
         settings = hypothesis_settings(search)
@@ -148,13 +140,13 @@ def machine_for(
                         f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}; more `runs` may help"
                     )
                 return
-            replayed, story = explained(found)
+            replayed, story = counterexample(found, keep=("quorums", *(switches or ())))
             files = save(Path(self.zabcheck_out or DEFAULT_OUT), replayed, story)
             raise kind(story, files[0], files)
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
 
-    TestCase.__name__ = f"{own.name}.TestCase"
+    TestCase.__name__ = f"{searched.name}.TestCase"
     TestCase.__qualname__ = TestCase.__name__
     machine.TestCase = TestCase  # type: ignore[assignment]  # in Hypothesis it is a property that makes such a class
     return machine
@@ -188,21 +180,23 @@ def assert_schedule(
     data = file.read_bytes() if file is not None else _as_json(schedule)
     where = "schedule" if file is None else str(file)
     loaded = schedules.load(data, where)
-    if protocol is not None:
-        named = mutated(protocol) if isinstance(protocol, str) else register(protocol)
-        loaded = replace(loaded, protocol=named.name)
-    if mutant is not ...:
-        loaded = replace(loaded, mutant=mutant)
-    judged = mutated(loaded.protocol, loaded.mutant)
+    named = _named(loaded.protocol if protocol is None else protocol)
+    judged = planted(named, loaded.mutant if mutant is ... else mutant)
+    loaded = replace(loaded, protocol=judged.name, mutant=judged.mutant)
     schedules.check_kinds(loaded, tuple(judged.kinds.values()), data, where)
     if properties is None:
         properties = judged.properties if loaded.violates is None else loaded.violates
     chosen = (properties,) if isinstance(properties, str) else properties
-    replayed = replay(loaded, chosen)
+    replayed = replay_on(judged, loaded, chosen)
     if replayed.raised is not None:
         raise Raised(explain_replay(replayed), file)
     if any(verdict.violation is not None for verdict in replayed.verdicts):
         raise Broken(explain_replay(replayed), file)
+
+
+def _named(protocol: str | type[Process] | Protocol) -> Protocol:
+    """Return the protocol that the user of this module means."""
+    return mutated(protocol) if isinstance(protocol, str) else register(protocol)
 
 
 def _as_json(schedule: object) -> bytes:

@@ -12,13 +12,13 @@ import msgspec
 import pytest
 
 from tests.campaign.plans import begun, made, plan_of, rows
+from tests.search.builders import failure_of
 from zabcheck.campaign import driver
 from zabcheck.campaign.driver import Progress
 from zabcheck.campaign.findings import INDEX, Finding
 from zabcheck.campaign.minimised import RAISED
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.campaign.tasks import TaskFailed, run_tasks
-from zabcheck.search.minimise import breaks
 from zabcheck.simulation import schedule as schedules
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_findings_are_minimised_and_reported(finished: tuple[Store, list[Progres
     for each in findings:
         schedule = schedules.load(store.read(f"findings/{each.schedule}") or b"", each.schedule)
         assert (schedule.mutant, schedule.violates) == (each.mutant, each.property) == ("no-truncation", each.property)
-        failure = breaks(schedule, each.property)
+        failure = failure_of(schedule, each.property)
         assert failure is not None
         assert failure.steps == each.steps <= 40
         assert each.summary in " ".join((store.read(f"findings/{each.report}") or b"").decode().split())

@@ -6,6 +6,7 @@ import pytest
 
 from invariants.quorums import MAJORITY
 from tests.campaign.plans import made, plan_of, rows
+from tests.search.builders import failure_of
 from zabcheck.campaign.minimised import (
     RAISED,
     RUNS_A_PIECE,
@@ -20,7 +21,6 @@ from zabcheck.campaign.minimised import (
     write_findings,
 )
 from zabcheck.campaign.store import Store, StoreError
-from zabcheck.search.minimise import breaks
 
 PLAN = plan_of(20, "commit-on-own-ack", minimise=None, processes=None)
 
@@ -47,7 +47,7 @@ def test_every_run_breaks_what_it_broke_in_few_steps(found: list[Minimised], fai
     assert [each.failing for each in found] == failing
     assert len(found) > 10
     for each in found:
-        failure = breaks(each.schedule, each.failing.property)
+        failure = failure_of(each.schedule, each.failing.property)
         assert failure is not None
         assert failure.steps == each.steps <= 20
 

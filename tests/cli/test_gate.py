@@ -325,10 +325,10 @@ def test_ctrl_c_while_a_counterexample_is_made_shorter_costs_only_that(
 ) -> None:
     explain = checks.counterexample
 
-    def interrupted(schedule: Any, property_: str, seconds: float | None = None) -> object:
+    def interrupted(found: Any, seconds: float | None = None) -> object:
         if seconds is None:
             raise KeyboardInterrupt
-        return explain(schedule, property_, seconds)
+        return explain(found, seconds)
 
     monkeypatch.setattr(checks, "counterexample", interrupted)
     result = gate('protocols = ["mine_here:Mine"]\nseeds = [1, 2]\n', "--format", "json")
@@ -442,7 +442,7 @@ def test_what_was_found_is_told_even_if_a_report_cannot_be_written(
     def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("zabcheck.counterexample.saving.os.replace", full)
+    monkeypatch.setattr("zabcheck.text.files.os.replace", full)
     for option in ("--junit", "--summary"):
         result = gate(PASSES, option, "file")
         assert (result.code, result.err) == (2, f"zabcheck: {option} file: No space left on device\n")

@@ -9,7 +9,7 @@ from invariants import select
 from tests.cli.command import MUTANT_RUN, Result, process
 from tests.cli.conftest import Command, Found
 from zabcheck.cli import run as cli_run
-from zabcheck.counterexample.saving import counterexample
+from zabcheck.counterexample.making import counterexample
 from zabcheck.protocols.base import WITHOUT_CLIENTS
 from zabcheck.search.goals import GOALS
 
@@ -117,10 +117,10 @@ def test_what_was_found_is_told_even_if_it_cannot_be_saved(zabcheck: Command, mo
 def test_an_interrupt_while_the_run_is_made_shorter_costs_only_that(
     zabcheck: Command, found: Found, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(schedule: object, property_: str, seconds: float | None = None, keep: object = ()) -> object:
+    def interrupted(found: object, seconds: float | None = None, keep: object = ()) -> object:
         if seconds is None:
             raise KeyboardInterrupt
-        return counterexample(schedule, property_, seconds)  # type: ignore[arg-type]  # passed on as it came
+        return counterexample(found, seconds)  # type: ignore[arg-type]  # passed on as it came
 
     monkeypatch.setattr(cli_run, "counterexample", interrupted)
     result = zabcheck(*MUTANT_RUN, "--format", "json")

@@ -7,12 +7,13 @@ from msgspec import structs
 
 from invariants import Broadcast, Deliver, Event, Stabilised, select
 from invariants.quorums import quorums_of
-from tests.search.builders import RECORDED
-from zabcheck.counterexample.decisive import Continuation, continuations, find_decisive
+from tests.search.builders import RECORDED, simulator_of
+from zabcheck.counterexample.decisive import Continuation, continuations, find_decisive, most_prefixes
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.story import Decisive
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.run import replay, schedule_of, simulate
+from zabcheck.search.recording import record
+from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.choices import AnyChoice, Choice, Crash, Heal, Lead, Recover, Request, Settle, Split
 from zabcheck.simulation.schedule import Schedule
 
@@ -22,7 +23,8 @@ SAMPLE = sorted(RECORDED)[::9]
 
 
 def decisive(schedule: Schedule, property_: str, most_tries: int = 2000) -> Decisive | None:
-    return find_decisive(replay(schedule), property_, most_tries)
+    replayed = replay(schedule)
+    return find_decisive(record(replayed, most_prefixes(replayed, property_, most_tries)), property_)
 
 
 def found(schedule: Schedule, property_: str) -> Decisive:
@@ -116,7 +118,7 @@ def test_what_is_not_broken_has_no_decisive_step() -> None:
 def test_a_run_whose_protocol_raises_has_no_decisive_step() -> None:
     schedule = RECORDED["no-truncation.total-order"]
     replayed = structs.replace(replay(schedule), raised=ValueError("x"))  # type: ignore[arg-type]  # any error will do
-    assert find_decisive(replayed, "total order") is None
+    assert most_prefixes(replayed, "total order") == 0
 
 
 def test_a_property_that_there_is_not_is_refused() -> None:
@@ -181,7 +183,7 @@ def choices_before(schedule: Schedule, step: int | None) -> int | None:
     """How many choices had been executed before this step; all of them for None, None for step 0."""
     if step == 0:
         return None
-    simulator = simulate(schedule, lambda _: None)
+    simulator = simulator_of(schedule)
     for done, choice in enumerate(executed(schedule)):
         if simulator.steps + 1 == step:
             return done
@@ -191,7 +193,7 @@ def choices_before(schedule: Schedule, step: int | None) -> int | None:
 
 
 def executed(schedule: Schedule) -> list[Choice]:
-    simulator = simulate(schedule, lambda _: None)
+    simulator = simulator_of(schedule)
     for choice in schedule.choices:
         simulator.execute(choice)
     return simulator.executed

@@ -80,6 +80,21 @@ ENSEMBLE = tuple(
 )
 """The floors of one room, likewise."""
 
+COUNTEREXAMPLE = tuple(
+    tuple(f"zabcheck.counterexample.{room}" for room in floor.split())
+    for floor in (
+        "story",
+        "causality folding pieces",
+        "witness_graph explanation",
+        "decisive traced",
+        "explain",
+        "making",
+        "forms",
+        "saving",
+    )
+)
+"""The floors of another."""
+
 
 def room(module: str, floors: tuple[tuple[str, ...], ...]) -> tuple[int, str] | None:
     """The number of the floor that a module is on, and its room; None if it is in none of them."""
@@ -87,7 +102,7 @@ def room(module: str, floors: tuple[tuple[str, ...], ...]) -> tuple[int, str] | 
     return max(found, key=lambda each: len(each[1])) if found else None
 
 
-@pytest.mark.parametrize("floors", [HOUSE, ENSEMBLE], ids=["house", "ensemble"])
+@pytest.mark.parametrize("floors", [HOUSE, ENSEMBLE, COUNTEREXAMPLE], ids=["house", "ensemble", "counterexample"])
 def test_imports_go_down_only(floors: tuple[tuple[str, ...], ...]) -> None:
     upwards = []
     for module in MODULES:
@@ -104,6 +119,8 @@ def test_every_module_has_a_floor() -> None:
     assert [module for module in MODULES if room(module, HOUSE) == room("zabcheck", HOUSE)] == [
         "zabcheck",
     ]
+    inside = [module for module in MODULES if is_in(module, "zabcheck.counterexample")]
+    assert [module for module in inside if room(module, COUNTEREXAMPLE) is None] == ["zabcheck.counterexample"]
 
 
 def test_a_real_ensemble_needs_the_properties_and_a_java() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.cli.command import process
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.forms.terminal import to_text
-from zabcheck.counterexample.saving import counterexample
+from zabcheck.counterexample.making import counterexample
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.scenarios.base import Scenario, Written
@@ -39,7 +39,7 @@ def found() -> str:
     """The counterexample of a search in the letter of LADIS 2008."""
     broken = find(Search(PROTOCOLS[LETTER], 3, (BROKEN,), runs=100, rng=1))
     assert broken is not None
-    _, story = counterexample(broken.schedule(LETTER, None), BROKEN)
+    _, story = counterexample(broken)
     return to_text(story, TEXT_WIDTH, file="")
 
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from msgspec import structs
 
-from zabcheck.search.run import replay
+from zabcheck.search.minimise import SECONDS, Failure, breaks, minimise
+from zabcheck.search.run import named_by, replay, simulate
 from zabcheck.simulation.schedule import Schedule, load
+from zabcheck.simulation.simulator import Simulator
 
 RECORDED: dict[str, Schedule] = {
     path.stem: load(path.read_bytes(), path.name)
@@ -18,6 +20,21 @@ RECORDED: dict[str, Schedule] = {
 def broken(schedule: Schedule, properties: Sequence[str] | None = None) -> list[str]:
     """The properties that this schedule breaks."""
     return [verdict.property for verdict in replay(schedule, properties).verdicts if verdict.status == "violated"]
+
+
+def simulator_of(schedule: Schedule) -> Simulator:
+    """A simulator with none of the choices executed, which shows nothing."""
+    return simulate(named_by(schedule), schedule, lambda _: None)
+
+
+def minimised(schedule: Schedule, property_: str, seconds: float = SECONDS) -> Schedule:
+    """What is left of this schedule, on the protocol that it names."""
+    return minimise(named_by(schedule), schedule, property_, seconds)
+
+
+def failure_of(schedule: Schedule, property_: str) -> Failure | None:
+    """How this schedule breaks the property; None if it does not."""
+    return breaks(named_by(schedule), schedule, property_)
 
 
 def breaks_alone(schedule: Schedule) -> bool:

@@ -68,7 +68,7 @@ def test_only_the_property_that_the_schedule_names_is_judged_or_the_ones_that_ar
 
 
 def test_a_protocol_of_ones_own_is_judged_by_what_holds_for_any() -> None:
-    with pytest.raises(Broken, match=r"tests\.own\.hasty:Hasty, 2 processes"):
+    with pytest.raises(Broken, match=r"tests\.protocols\.own\.hasty:Hasty, 2 processes"):
         zabcheck.assert_schedule(own(*DISAGREEMENT))
     with pytest.raises(Broken):
         zabcheck.assert_schedule(own(*DISAGREEMENT, violates="agreement"), protocol=Hasty)

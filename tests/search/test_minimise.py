@@ -3,8 +3,7 @@
 import pytest
 from msgspec import structs
 
-from tests.search.builders import RECORDED, breaks_alone, broken
-from zabcheck.search.minimise import breaks, minimise
+from tests.search.builders import RECORDED, breaks_alone, broken, failure_of, minimised
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation.choices import (
     AnyChoice,
@@ -54,7 +53,7 @@ def noisy(mutant: str | None = "no-truncation") -> Schedule:
 
 @pytest.fixture(scope="module")
 def minimal() -> Schedule:
-    return minimise(noisy(), "total order")
+    return minimised(noisy(), "total order")
 
 
 def without(schedule: Schedule, index: int) -> Schedule:
@@ -72,22 +71,22 @@ def test_no_single_choice_can_be_left_out(minimal: Schedule) -> None:
 
 
 def test_every_choice_that_is_left_is_executed(minimal: Schedule) -> None:
-    assert breaks(minimal, "total order") == (minimal.choices, len(minimal.choices))
+    assert failure_of(minimal, "total order") == (minimal.choices, len(minimal.choices))
 
 
 def test_processes_that_do_not_matter_are_left_out(minimal: Schedule) -> None:
     assert minimal.processes == 3
-    executed = breaks(noisy(), "total order")
+    executed = failure_of(noisy(), "total order")
     assert executed is not None
     assert len(minimal.choices) < executed.steps / 3
 
 
 def test_the_same_schedule_is_minimised_to_the_same(minimal: Schedule) -> None:
-    assert minimise(noisy(), "total order") == minimal
+    assert minimised(noisy(), "total order") == minimal
 
 
 def test_what_is_minimal_stays_as_it_is(minimal: Schedule) -> None:
-    assert minimise(minimal, "total order") == minimal
+    assert minimised(minimal, "total order") == minimal
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -98,14 +97,14 @@ def test_recorded_schedules_are_minimal(name: str) -> None:
 
 def test_one_that_breaks_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="the schedule does not break total order"):
-        minimise(noisy(mutant=None), "total order")
+        minimised(noisy(mutant=None), "total order")
     with pytest.raises(ValueError, match="the schedule does not break integrity"):
-        minimise(noisy(), "integrity")
+        minimised(noisy(), "integrity")
 
 
 def test_what_comes_after_the_violation_is_left_out() -> None:
     longer = structs.replace(noisy(), choices=(*NOISY, Timeout(2), Timeout(3)))
-    assert breaks(longer, "total order") == breaks(noisy(), "total order")
+    assert failure_of(longer, "total order") == failure_of(noisy(), "total order")
 
 
 PASSING: tuple[AnyChoice, ...] = (
@@ -130,17 +129,17 @@ PASSING: tuple[AnyChoice, ...] = (
 def test_a_violation_that_passes_is_none() -> None:
     passing = schedule_of("zab", "no-truncation", 3, PASSING)
     assert broken(passing, ["agreement"]) == []
-    assert breaks(passing, "agreement") is None
+    assert failure_of(passing, "agreement") is None
 
 
 def test_a_violation_is_found_although_an_earlier_one_passed() -> None:
     lasting = schedule_of("zab", "no-truncation", 3, (*PASSING, Split((1,)), Request(2, "w"), Settle(9)))
     assert broken(lasting, ["agreement"]) == ["agreement"]
-    assert breaks_alone(minimise(lasting, "agreement"))
+    assert breaks_alone(minimised(lasting, "agreement"))
 
 
 def test_without_time_the_violation_is_handed_back_all_the_same() -> None:
-    hasty = minimise(noisy(), "total order", seconds=0)
+    hasty = minimised(noisy(), "total order", seconds=0)
     assert breaks_alone(hasty)
 
 
@@ -148,7 +147,7 @@ def test_values_become_plain() -> None:
     """What a client asks for, which record is altered, and how many writes a crash leaves, if they do not matter."""
     before = (Lead(1, (2,)), Settle(9), Request(1, "x"), Settle(9), Request(1, "y"), Settle(9))
     after = (Corrupt(1, 1), Crash(1, 3), Recover(1), Lead(1, (2,)), Settle(9))
-    found = minimise(schedule_of("zab", "ignore-digest", 2, (*before, *after)), "invariant 4")
+    found = minimised(schedule_of("zab", "ignore-digest", 2, (*before, *after)), "invariant 4")
     assert [choice for choice in found.choices if isinstance(choice, Corrupt)] != []
     assert [choice for choice in found.choices if isinstance(choice, Request) and choice.value is not None] == []
     assert [choice for choice in found.choices if isinstance(choice, Corrupt) and choice.record] == []

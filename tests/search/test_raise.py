@@ -7,17 +7,19 @@ import pytest
 from msgspec import structs
 
 import zabcheck
+from invariants import select
+from invariants.quorums import Quorums
 from tests.protocols.own.raising import Fickle, Raising, RaisingAfterAll, RaisingAtOnce
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.terminal import to_text
-from zabcheck.counterexample.saving import counterexample, explain_raise
+from zabcheck.counterexample.making import counterexample
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.protocols.base import StepRaised
+from zabcheck.protocols.switches import LETTER
 from zabcheck.search.machine import ProtocolRaised, Search, find
 from zabcheck.search.minimise import minimise_raise, raises
-from zabcheck.search.run import replay, schedule_of
+from zabcheck.search.run import PropertyBroken, Run, replay, schedule_of
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.choices import Elect, Lead, Receive, Request, Settle, Stabilise
+from zabcheck.simulation.choices import AnyChoice, Elect, Lead, Receive, Request, Settle, Stabilise
 from zabcheck.simulation.schedule import Schedule
 
 RAISING, AT_ONCE, AFTER_ALL = (
@@ -25,60 +27,64 @@ RAISING, AT_ONCE, AFTER_ALL = (
 )
 
 
-def found(name: str) -> tuple[Schedule, StepRaised]:
+def found(name: str) -> ProtocolRaised:
     """What a search stops at."""
     with pytest.raises(ProtocolRaised) as stopped:
         find(Search(mutated(name), properties=("core",), rng=1, runs=300))
-    error = stopped.value
-    return schedule_of(name, None, 3, error.choices, switches=error.switches), error.raised
+    return stopped.value
+
+
+def raised_in(name: str, *choices: AnyChoice) -> ProtocolRaised:
+    """What a search would stop at that made these choices."""
+    replayed = replay(schedule_of(name, None, 3, choices))
+    assert replayed.raised is not None
+    return ProtocolRaised(replayed.raised, replayed.protocol, choices, LETTER, Quorums(3))
+
+
+def reduced(error: ProtocolRaised) -> Schedule:
+    return minimise_raise(error.protocol, error.schedule, error.raised.place)
 
 
 @pytest.mark.parametrize("name", [RAISING, AT_ONCE, AFTER_ALL])
 def test_a_search_stops_and_its_schedule_raises_again(name: str) -> None:
-    schedule, raised = found(name)
-    assert raises(schedule, raised.place) is not None
-    again = replay(schedule)
+    error = found(name)
+    assert raises(error.protocol, error.schedule, error.raised.place) is not None
+    again = replay(error.schedule)
     assert again.raised is not None
-    assert again.raised.place == raised.place
+    assert again.raised.place == error.raised.place
     assert {verdict.status for verdict in again.verdicts} <= {"inconclusive", "violated"}
 
 
 def test_the_schedule_becomes_minimal_and_raises_in_the_same_line() -> None:
-    schedule, raised = found(RAISING)
-    least = minimise_raise(schedule, raised.place)
-    assert raises(least, raised.place) == (least.choices, len(least.choices))
+    error = found(RAISING)
+    protocol, place = error.protocol, error.raised.place
+    least = reduced(error)
+    assert raises(protocol, least, place) == (least.choices, len(least.choices))
     for index in range(len(least.choices)):
         shorter = structs.replace(least, choices=least.choices[:index] + least.choices[index + 1 :])
-        assert raises(shorter, raised.place) is None
+        assert raises(protocol, shorter, place) is None
     assert least.processes == 2
     assert sum(isinstance(choice, Request) for choice in least.choices) == 3
     assert schedules.load(schedules.dump(least), "it") == least
 
 
 def test_what_does_not_raise_cannot_be_minimised() -> None:
-    _, raised = found(RAISING)
+    error = found(RAISING)
     with pytest.raises(ValueError, match="the schedule does not raise KeyError at"):
-        minimise_raise(schedule_of(RAISING, None, 3, [Elect(1, 1)]), raised.place)
+        minimise_raise(error.protocol, schedule_of(RAISING, None, 3, [Elect(1, 1)]), error.raised.place)
 
 
 def test_a_choice_that_stands_for_several_is_taken_apart() -> None:
-    schedule = schedule_of(AFTER_ALL, None, 3, [Lead(1, (2, 3)), Settle(2)])
-    raised = replay(schedule).raised
-    assert raised is not None
-    assert minimise_raise(schedule, raised.place).choices == (Lead(1, (2,)), Receive(1, 2))
+    assert reduced(raised_in(AFTER_ALL, Lead(1, (2, 3)), Settle(2))).choices == (Lead(1, (2,)), Receive(1, 2))
 
 
 def test_a_step_that_raises_in_the_calm_at_the_end_counts_too() -> None:
-    schedule = schedule_of(AFTER_ALL, None, 3, [Stabilise(1, (1, 2))])
-    raised = replay(schedule).raised
-    assert raised is not None
-    least = minimise_raise(schedule, raised.place)
+    least = reduced(raised_in(AFTER_ALL, Stabilise(1, (1, 2))))
     assert not any(isinstance(choice, Stabilise) for choice in least.choices)
 
 
 def test_the_report_names_the_exception_the_line_and_the_steps() -> None:
-    schedule, raised = found(RAISING)
-    replayed, story = explain_raise(schedule, raised)
+    replayed, story = counterexample(found(RAISING))
     text = to_text(story, 100)
     assert text.startswith("the protocol's own code raised an exception; no property was judged\nKeyError: 3\n")
     assert "violated" not in text
@@ -94,7 +100,7 @@ def test_the_report_names_the_exception_the_line_and_the_steps() -> None:
 
 
 def test_a_process_that_cannot_start_is_reported_without_steps() -> None:
-    replayed, story = explain_raise(*found(AT_ONCE))
+    replayed, story = counterexample(found(AT_ONCE))
     assert replayed.schedule.choices == story.moments == ()
     assert r"RuntimeError: not [today], not ever \x1b[31m" in to_text(story)
 
@@ -107,18 +113,18 @@ def test_a_process_that_writes_to_itself_without_end_is_stopped() -> None:
 
 
 def test_a_protocol_that_is_not_deterministic_is_told_so() -> None:
-    schedule = schedule_of("tests.protocols.own.raising:Moody", None, 1, [Request(1)])
-    raised = replay(schedule).raised
-    assert raised is not None
+    error = raised_in("tests.protocols.own.raising:Moody", Request(1))
     with pytest.raises(ValueError, match="if it did before, the protocol is not deterministic"):
-        minimise_raise(schedule, raised.place)
+        reduced(error)
 
 
 @pytest.mark.parametrize("often", range(6))
 def test_whenever_a_protocol_stops_to_do_the_same_it_is_told_so(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Fickle, "left", often)
+    monkeypatch.setattr(Fickle, "left", often + 1)
+    run = Run(mutated("tests.protocols.own.raising:Fickle"), 1, select(["integrity"]))
+    run.execute(Request(1))
     with pytest.raises(ValueError, match="the protocol is not deterministic"):
-        counterexample(schedule_of("tests.protocols.own.raising:Fickle", None, 1, [Request(1)]), "integrity")
+        counterexample(PropertyBroken("integrity", run))
 
 
 def test_what_does_not_happen_again_is_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,11 +135,9 @@ def test_what_does_not_happen_again_is_not_explained(monkeypatch: pytest.MonkeyP
 
 
 def test_switches_that_are_kept_are_kept() -> None:
-    schedule = schedule_of(AFTER_ALL, None, 3, [Lead(1, (2, 3)), Settle(2)])
-    raised = replay(schedule).raised
-    assert raised is not None
+    error = raised_in(AFTER_ALL, Lead(1, (2, 3)), Settle(2))
     for keep in ((), ("elections",)):
-        replayed, _ = explain_raise(schedule, raised, keep=keep)
+        replayed, _ = counterexample(error, keep=keep)
         assert replayed.schedule.switches.elections == ("apart" if keep else "together")
 
 

@@ -1,16 +1,17 @@
 """What other runs can make shorter than leaving out can, and what they leave as it is."""
 
+from collections.abc import Sequence
 from itertools import count
 
 import pytest
 
 from invariants.quorums import MAJORITY, quorums_of
-from tests.search.builders import breaks_alone
+from tests.search.builders import breaks_alone, failure_of, minimised
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.search import minimise as minimising
 from zabcheck.search import shorten
-from zabcheck.search.minimise import breaks, minimise
-from zabcheck.search.run import Search, simulate
+from zabcheck.search.minimise import SECONDS
+from zabcheck.search.run import Search, named_by, simulate
 from zabcheck.search.shorten import shortest
 from zabcheck.search.swarm import drive, find
 from zabcheck.simulation.schedule import Schedule
@@ -19,11 +20,15 @@ from zabcheck.simulation.schedule import Schedule
 def found(mutant: str, seed: int, property_: str, processes: int | None = None) -> Schedule:
     broken = find(Search(mutated("zab", mutant), processes, (property_,), rng=seed))
     assert broken is not None
-    return broken.schedule("zab", mutant)
+    return broken.schedule
+
+
+def shortened(schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Sequence[str] = ()) -> Schedule:
+    return shortest(named_by(schedule), schedule, property_, seconds, keep)
 
 
 def steps(schedule: Schedule, property_: str) -> int:
-    failure = breaks(schedule, property_)
+    failure = failure_of(schedule, property_)
     assert failure is not None
     return failure.steps
 
@@ -31,31 +36,31 @@ def steps(schedule: Schedule, property_: str) -> int:
 @pytest.mark.parametrize("seed", [2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 def test_it_breaks_the_same_property_in_no_more_steps(seed: int) -> None:
     schedule = found("no-truncation", seed, "total order")
-    short = shortest(schedule, "total order")
+    short = shortened(schedule, "total order")
     assert breaks_alone(short)
     assert short.violates == "total order"
-    assert steps(short, "total order") <= steps(minimise(schedule, "total order"), "total order")
+    assert steps(short, "total order") <= steps(minimised(schedule, "total order"), "total order")
 
 
 @pytest.mark.slow
 def test_what_leaving_out_gets_stuck_with_becomes_shorter() -> None:
     """From whatever run: the shortest counterexample of this bug has 20 steps, and most runs lead to longer ones."""
     schedules = [found("history-by-zxid-only", seed, "primary integrity") for seed in (1, 2, 3, 4)]
-    lengths = [steps(minimise(each, "primary integrity"), "primary integrity") for each in schedules]
+    lengths = [steps(minimised(each, "primary integrity"), "primary integrity") for each in schedules]
     assert max(lengths) > 20
-    assert [steps(shortest(each, "primary integrity"), "primary integrity") for each in schedules] == [20] * 4
+    assert [steps(shortened(each, "primary integrity"), "primary integrity") for each in schedules] == [20] * 4
 
 
 @pytest.mark.slow
 def test_the_same_schedule_leads_to_the_same() -> None:
     schedule = found("keep-own-history", 1, "primary integrity")
-    assert shortest(schedule, "primary integrity") == shortest(schedule, "primary integrity")
+    assert shortened(schedule, "primary integrity") == shortest(named_by(schedule), schedule, "primary integrity")
 
 
 @pytest.mark.slow
 def test_what_is_kept_is_kept() -> None:
     schedule = found("no-truncation", 1, "primary integrity", processes=5)
-    short = shortest(schedule, "primary integrity", keep=("sync", "quorums"))
+    short = shortened(schedule, "primary integrity", keep=("sync", "quorums"))
     assert short.processes <= 5
     assert short.switches.sync == schedule.switches.sync
     assert short.quorums == schedule.quorums
@@ -63,7 +68,7 @@ def test_what_is_kept_is_kept() -> None:
 
 def test_without_time_the_schedule_comes_back_as_it_was_executed() -> None:
     schedule = found("no-truncation", 1, "total order")
-    assert breaks_alone(shortest(schedule, "total order", seconds=0.0))
+    assert breaks_alone(shortened(schedule, "total order", seconds=0.0))
 
 
 def test_no_other_run_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,20 +76,20 @@ def test_no_other_run_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPa
     clock, driven = count(), []
     monkeypatch.setattr(shorten, "process_time", lambda: float(next(clock)))  # a second passes whenever it is looked at
     monkeypatch.setattr(shorten.swarm, "drive", lambda *given: driven.append(given) or drive(*given))
-    assert breaks_alone(shortest(schedule, "total order", seconds=9.0))
+    assert breaks_alone(shortened(schedule, "total order", seconds=9.0))
     assert 0 < len(driven) < 9
 
 
 def test_without_time_it_is_executed_only_to_see_that_it_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule, executed = found("no-truncation", 1, "total order"), []
     monkeypatch.setattr(minimising, "simulate", lambda *given: executed.append(given) or simulate(*given))
-    shortest(schedule, "total order", seconds=0.0)
+    shortened(schedule, "total order", seconds=0.0)
     assert len(executed) == 1
 
 
 def test_one_that_breaks_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="does not break integrity"):
-        shortest(found("no-truncation", 1, "total order"), "integrity")
+        shortest(mutated("zab", "no-truncation"), found("no-truncation", 1, "total order"), "integrity")
 
 
 @pytest.mark.slow
@@ -95,7 +100,7 @@ def test_the_majority_is_worth_some_steps() -> None:
         Search(mutated("zab", "no-truncation"), properties=("agreement",), rng=1, quorums=weights, processes=2)
     )
     assert broken is not None
-    schedule = broken.schedule("zab", "no-truncation")
+    schedule = broken.schedule
     assert schedule.quorums == "weights 3,4"
-    assert shortest(schedule, "agreement").quorums == MAJORITY
-    assert shortest(schedule, "agreement", keep=("quorums",)).quorums == "weights 3,4"
+    assert shortened(schedule, "agreement").quorums == MAJORITY
+    assert shortened(schedule, "agreement", keep=("quorums",)).quorums == "weights 3,4"

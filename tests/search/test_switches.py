@@ -7,12 +7,12 @@ import pytest
 from msgspec import structs
 
 from invariants import Event, State
+from tests.search.builders import minimised
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.protocols.zab.histories import Missing, Whole
 from zabcheck.protocols.zab.messages import NewLeader
 from zabcheck.search.machine import find
-from zabcheck.search.minimise import minimise
 from zabcheck.search.moves import SWITCHES
 from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.simulation.choices import Choice, Elect, Lead, Receive, Request, Settle, Snapshot, Split, Sync
@@ -132,6 +132,6 @@ def on_own_ack(elect: Callable[[int, tuple[int, ...]], list[Choice]]) -> tuple[C
 )
 def test_what_the_bug_does_not_need_is_set_back(switches: Switches) -> None:
     choices = on_own_ack(lambda leader, followers: [Lead(leader, followers)])
-    found = minimise(schedule_of("zab", "commit-on-own-ack", 3, choices, switches=switches), "primary integrity")
+    found = minimised(schedule_of("zab", "commit-on-own-ack", 3, choices, switches=switches), "primary integrity")
     assert found.switches == Switches(sync="atomic", elections="together")  # which takes fewer steps
     assert len(found.choices) <= 14

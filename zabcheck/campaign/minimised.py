@@ -23,7 +23,7 @@ from zabcheck.campaign.store import Store, StoreError
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.saving import save
 from zabcheck.search.minimise import minimise, minimise_raise
-from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, replay
+from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, replay, replay_on
 from zabcheck.search.swarm import drive
 from zabcheck.simulation import choices
 from zabcheck.simulation.schedule import Schedule
@@ -91,15 +91,16 @@ class Minimiser:
 
         ValueError if the run does not fail again, or not in the same way: the protocol is not deterministic.
         """
-        plan, seed = self.plan, self.plan.seed_of(failing.run)
+        search, seed = self.maker.searches[failing.mutant], self.plan.seed_of(failing.run)
+        protocol = search.protocol
         try:
-            run = drive(self.maker.searches[failing.mutant], self.maker.kinds, seed)
+            run = drive(search, self.maker.kinds, seed)
         except ProtocolRaised as error:
-            schedule = minimise_raise(error.schedule(plan.protocol, failing.mutant), error.raised.place, keep=self.keep)
+            schedule = minimise_raise(error.protocol, error.schedule, error.raised.place, keep=self.keep)
         else:
             broken = PropertyBroken(failing.property, run, seed)
-            schedule = minimise(broken.schedule(plan.protocol, failing.mutant), failing.property, keep=self.keep)
-        replayed = replay(schedule, None if failing.property == RAISED else [failing.property])
+            schedule = minimise(protocol, broken.schedule, failing.property, keep=self.keep)
+        replayed = replay_on(protocol, schedule, None if failing.property == RAISED else [failing.property])
         return Minimised(failing, replayed.steps, (*_moves(schedule), *_shape(replayed)), schedule)
 
 

@@ -30,7 +30,7 @@ LARGE = 8 * 1024 * 1024
 
 
 class Engine(StrEnum):
-    """What judges."""
+    """Where traces are judged: in this process, or by Spark."""
 
     local = "local"
     spark = "spark"
@@ -91,7 +91,7 @@ class Place(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """One trace, from one file or merged from several, what is said of it, and where the events of witnesses stand."""
+    """One trace, from one file or merged from several, with its verdicts and the places of the events of witnesses."""
 
     files: list[str]
     verdicts: list[Verdict]
@@ -104,7 +104,7 @@ class Judged(NamedTuple):
         return {"trace": " + ".join(files) + self._of_run(), "files": files, "verdicts": verdicts}
 
     def titles(self) -> list[str]:
-        """What to print above, a line each."""
+        """Return the names of the files, a line each, to print above the verdicts."""
         return [f"+ {name}" if number else name + self._of_run() for number, name in enumerate(self.files)]
 
     def _of_run(self) -> str:
@@ -117,7 +117,7 @@ class Judged(NamedTuple):
         return [place and {"trace": as_text(place.trace), "line": place.line} for place in places]
 
     def as_texts(self) -> dict[Event, str]:
-        """The places for a reader, who knows the name of the file if there is only one."""
+        """Return the places as text; the file is named only if there are several."""
         return {event: self._as_text(place) for event, place in self.places.items()}
 
     def _as_text(self, place: Place | None) -> str:
@@ -127,7 +127,7 @@ class Judged(NamedTuple):
 
 
 def print_judged(console: Console, judged: Judged) -> None:
-    """What is said of one trace, as text."""
+    """Print the verdicts on one trace."""
     for title in judged.titles():
         print_path(console, title, style="bold")
     for verdict in judged.verdicts:
@@ -141,7 +141,7 @@ def print_judged(console: Console, judged: Judged) -> None:
 
 
 def exit_code(verdicts: list[Verdict]) -> int:
-    """Of one trace: not every property has to be exercised by it, but one at least."""
+    """Return the exit code for one trace: at least one property has to hold, the others may be not exercised."""
     statuses = {verdict.status for verdict in verdicts}
     if "violated" in statuses:
         return VIOLATED
@@ -170,7 +170,7 @@ def judge_files(names: list[str], properties: list[str] | None, merge: bool, run
 
 
 def judge_large(source: BinaryIO, properties: list[str] | None) -> list[Verdict] | None:
-    """The verdicts on JSON Lines that are many, and in order; None for any other file, which is at its start again."""
+    """Judge a large file of JSON Lines block by block; None for any other file, which is then at its start again."""
     verdicts = None
     with suppress(OSError, ImportError):  # not a file, or the libraries are not installed
         if source.seekable() and os.fstat(source.fileno()).st_size >= LARGE:
@@ -182,7 +182,7 @@ def judge_large(source: BinaryIO, properties: list[str] | None) -> list[Verdict]
 
 
 def judge_lines(sources: dict[str, BinaryIO], properties: list[str] | None, merge: bool) -> Judged:
-    """One trace, line by line."""
+    """Judge one trace line by line."""
     names = list(sources)
     readers = [
         trace_format.Reader(source, "standard input" if name == STDIN else name) for name, source in sources.items()
@@ -201,9 +201,9 @@ def judge_lines(sources: dict[str, BinaryIO], properties: list[str] | None, merg
 
 
 def places_of(wanted: set[Event], readers: dict[str, trace_format.Reader]) -> dict[Event, Place | None]:
-    """Where each event stands first, as far as the files can be read again; None for what is in no file.
+    """Find where each event stands first, as far as the files can be read again; None for an event that is in no file.
 
-    That is a delivery which a process did not make itself: a snapshot that it took over brought it.
+    Such an event is a delivery that a process did not make itself: a snapshot that it took over brought it.
     """
     places: dict[Event, Place | None] = {}
     unread = 0

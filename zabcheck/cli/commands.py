@@ -1,4 +1,4 @@
-"""What commands have in common: how they are registered, usual options, exit codes, and what bad input ends in."""
+"""What commands have in common: their registration, usual options, exit codes, and the handling of bad input."""
 
 import os
 import sys
@@ -49,7 +49,7 @@ class ProtocolFailed(Exception):
 
 
 USAGE_ERROR = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
-"""The base of it, which is click's; recent versions of typer have a click of their own, and older ones import it."""
+"""The base class of typer's BadParameter, which is click's: recent versions of typer have a click of their own."""
 
 Protocols = Annotated[str, typer.Option(help="Which protocol to check: see `zabcheck list`; or `module:Class`.")]
 Properties = Annotated[
@@ -80,7 +80,7 @@ command = command_of(app)
 
 
 def guarded(function: Callable[[], int]) -> int:
-    """The exit code; what is wrong with the input becomes one line on standard error."""
+    """Call `function` and return the exit code; bad input becomes one line on standard error."""
     try:
         code = function()
         sys.stdout.flush()
@@ -104,12 +104,12 @@ def guarded(function: Callable[[], int]) -> int:
 
 
 def complain(message: str, code: int = BAD_INPUT) -> int:
-    """Say it in one line, whatever a file or a file's name put into it."""
+    """Print the message in one line on standard error, cleaned of what a file may have put into it; return `code`."""
     ascii_only = not (sys.stderr.encoding or "").lower().startswith("utf")
     print(f"zabcheck: {clean(message, ascii_only, terminal.LONGEST_PATH)}", file=sys.stderr)
     return code
 
 
 def discard_output() -> None:
-    """What is still in a buffer would fail again when the interpreter ends."""
+    """Drop what is still in the buffer of standard output: to write it would fail again when the interpreter ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`zabcheck explain`: a saved schedule or a trace, told so that a person understands it; and all its exports."""
+"""`zabcheck explain`: tell a saved schedule or a trace so that a person understands it, and write it in other forms."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,23 +24,24 @@ from zabcheck.cli.walk import walk
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import exports, terminal
 from zabcheck.counterexample.forms.story_json import fields
-from zabcheck.counterexample.saving import write as write_file
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
-from zabcheck.search.run import replay
+from zabcheck.protocols.base import Protocol
+from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.files import write as write_file
 from zabcheck.text.words import as_text
 
 MOST_EVENTS = 2_000_000
 """The longest trace that is explained; a longer one would not fit into memory with what is said of it."""
 
 FOLDED_FROM = 300
-"""In a trace of so many events the work on many transactions shares rows."""
+"""From this number of events on, the work on many transactions shares rows."""
 MOST_EVENTS_IN_GRAPHS = 500_000
-"""Of a longer trace no form is written that holds a graph."""
+"""The longest trace that is written in a form that holds a graph."""
 MOST_PROCESSES = 999
-"""Of a trace: each has a lane."""
+"""The most processes of a trace: each has a lane."""
 
 
 @command
@@ -101,12 +102,12 @@ def explain_(
 
 
 def suffix_of(path: Path) -> str:
-    """Which form a file is in, by the end of its name."""
+    """Return the end of a file's name, which says the form of the file."""
     return path.suffix.lower()
 
 
 def check_form(path: Path, files: list[str]) -> None:
-    """BadInput if nothing can be written there, or in no form that there is."""
+    """Check that a form can be written to `path`. BadInput if not, or if there is no form of that name."""
     if suffix_of(path) not in exports.FORMS:
         forms = ", ".join(f"{suffix} ({form.what})" for suffix, form in exports.FORMS.items())
         raise BadInput(f"--write {path}: expected a name that ends in one of: {forms}")
@@ -120,7 +121,7 @@ def check_form(path: Path, files: list[str]) -> None:
 
 
 def story_of(names: list[str], merge: bool, run: int | None, properties: list[str] | None) -> Story:
-    """What is in the files, executed again if there is a schedule, and told."""
+    """Read the files, execute the schedule if there is one, and tell what happened."""
     if len(names) > 1 and not merge:
         raise BadInput(f"{names[1]}: expected one file, or --merge, if they are one trace")
     for name in names:
@@ -135,11 +136,11 @@ def story_of(names: list[str], merge: bool, run: int | None, properties: list[st
             raise BadInput(f"{name}: expected a Parquet file, as --run {run} names one of its runs")
         if merge or looks_like_trace(first):
             return explain_lines(sources, properties)
-        return explain_schedule(load_schedule(first.read(schedules.MAX_BYTES + 1), name), name, properties)
+        return explain_schedule(*load_schedule(first.read(schedules.MAX_BYTES + 1), name), name, properties)
 
 
 def looks_like_trace(source: BinaryIO) -> bool:
-    """By the start of the first line, which is not taken from it."""
+    """Tell by the start of the first line, which stays unread, whether this is a trace."""
     peek = getattr(source, "peek", None)
     start = bytes(peek(1)).lstrip() if peek is not None else b""
     with suppress(msgspec.DecodeError, UnicodeDecodeError):
@@ -148,14 +149,14 @@ def looks_like_trace(source: BinaryIO) -> bool:
     return start.startswith(b'{"event"')
 
 
-def explain_schedule(schedule: Schedule, name: str, properties: list[str] | None) -> Story:
-    """BadInput if the protocol is not deterministic."""
+def explain_schedule(protocol: Protocol, schedule: Schedule, name: str, properties: list[str] | None) -> Story:
+    """Execute a schedule and tell what happened. BadInput if the protocol is not deterministic."""
     with bad_input_for(ValueError, f"{name}: "):
-        return explain_replay(replay(schedule, properties), decisive=True)
+        return explain_replay(replay_on(protocol, schedule, properties), decisive=True)
 
 
 def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None) -> Story:
-    """A trace from one file, or merged from several."""
+    """Tell a trace from one file, or merged from several."""
     readers = [trace_format.Reader(source, "standard input" if n == STDIN else n) for n, source in sources.items()]
     source = trace_format.Merged(readers) if len(readers) > 1 else readers[0]
     unit = "line" if len(readers) == 1 else "event"
@@ -164,7 +165,7 @@ def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None)
 
 
 def explain_parquet(name: str, source: BinaryIO, run: int | None, properties: list[str] | None) -> Story:
-    """A run of a Parquet file: the first one that breaks a property, if none is named."""
+    """Tell a run of a Parquet file: the first one that breaks a property, if none is named."""
     with bad_input_for(TraceError):
         parquet = open_parquet(source, name)
         if run is None:
@@ -182,7 +183,7 @@ def explain_trace(
     properties: list[str] | None,
     unit: str,
 ) -> Story:
-    """A trace, header and end included. If the schedule in its header gives this very trace, more is known of it."""
+    """Tell a trace, header and end included; by its schedule, if the header has one that gives this very trace."""
     kept: list[tuple[int, Event]] = []
 
     def events() -> Iterator[Event]:
@@ -212,12 +213,12 @@ def explain_trace(
 
 
 def executed_again(header: Header, events: list[Event], properties: list[str] | None) -> Story | None:
-    """What the schedule in the header does, if that is just this."""
+    """Execute the schedule in the header, and tell the run if it shows just these events; None otherwise."""
     if header.schedule is None:
         return None
     with suppress(schedules.ScheduleError, ValueError, BadInput):
-        schedule = load_schedule(msgspec.json.encode(header.schedule), "the header's schedule")
-        replayed = replay(schedule, properties)
+        protocol, schedule = load_schedule(msgspec.json.encode(header.schedule), "the header's schedule")
+        replayed = replay_on(protocol, schedule, properties)
         if replayed.events[1:] == events[1:]:
             return explain_replay(replayed, decisive=True)
     return None

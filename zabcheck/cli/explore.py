@@ -48,7 +48,7 @@ from zabcheck.search.explore.report import Exploration
 from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
 from zabcheck.search.explore.space import Progress, Space, judged_in_every_state
 from zabcheck.search.goals import GOALS
-from zabcheck.search.run import replay, schedule_of
+from zabcheck.search.run import replay, replay_on, schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.schedule import Schedule
@@ -299,17 +299,17 @@ def _asked_for(protocol: str, mutant: str | None, processes: int, quorums: str, 
 
 def _to_certify(file: Path) -> tuple[Schedule, tuple[AnyChoice, ...], Bounds]:
     """A saved schedule, its steps, and what they use. BadInput if there are choices that are not made here."""
-    schedule = load_schedule(read(file, schedules.MAX_BYTES), str(file))
+    protocol, schedule = load_schedule(read(file, schedules.MAX_BYTES), str(file))
     if schedule.processes > MOST_PROCESSES:
         raise BadInput(f"{file}, field `processes`: expected at most {MOST_PROCESSES}, found {schedule.processes}")
     # An election that is one choice is several here; an application changes nothing of what is broadcast and delivered.
     apart = structs.replace(schedule.switches, elections="apart", application="none")
     schedule = structs.replace(schedule, switches=apart)
     try:
-        steps, bounds = used_by(schedule)
+        steps, bounds = used_by(protocol, schedule)
     except NotTried as kind:
         raise BadInput(f"{file}, field `choices`: an exhaustive search has no `{kind}`") from None
-    replayed = replay(schedule, None if schedule.violates is None else [schedule.violates])
+    replayed = replay_on(protocol, schedule, None if schedule.violates is None else [schedule.violates])
     broken = [verdict.property for verdict in replayed.verdicts if verdict.status == "violated"]
     if not broken:
         raise BadInput(f"{file}: expected a run that violates {schedule.violates or 'a property'}; it does not")

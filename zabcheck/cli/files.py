@@ -2,25 +2,25 @@
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from zabcheck.cli.commands import BadInput
+from zabcheck.text.files import whole
 
 STDIN = "-"
 
 
 def read(path: Path, limit: int) -> bytes:
-    """The content of a file, up to one byte more than `limit`. BadInput if it cannot be read."""
+    """Return the content of a file, up to one byte more than `limit`. BadInput if the file cannot be read."""
     with opened(str(path)) as file:
         return file.read(limit + 1)
 
 
 def check_out(out: Path, option: str = "--out") -> None:
-    """BadInput if nothing can be written to `out`. It is not created before there is something to write."""
+    """Check that the folder `out` can be written, or created; it is not created here. BadInput if it cannot."""
     with bad_path(option, out):
         folder = next(each for each in (out, *out.absolute().parents) if each.exists())
         if not folder.is_dir():
@@ -31,7 +31,7 @@ def check_out(out: Path, option: str = "--out") -> None:
 
 @contextmanager
 def bad_path(option: str, path: Path) -> Iterator[None]:
-    """What the system says against a path that an option names is the user's input."""
+    """Turn what the system says of a path that an option names into BadInput."""
     try:
         yield
     except OSError as error:
@@ -40,7 +40,7 @@ def bad_path(option: str, path: Path) -> Iterator[None]:
 
 @contextmanager
 def opened(name: str) -> Iterator[BinaryIO]:
-    """A file to read, or standard input for STDIN. BadInput if that cannot be."""
+    """Open a file to read, or standard input for STDIN. BadInput if that cannot be done."""
     try:
         if name == STDIN:
             yield sys.stdin.buffer
@@ -54,24 +54,16 @@ def opened(name: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_file(option: str, path: Path) -> Iterator[BinaryIO]:
-    """A file to write, whole or not at all: beside, then renamed when all went well. BadInput if that cannot be."""
-    with bad_path(option, path):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                yield file
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+    """Open a file that is written whole or not at all. BadInput if that cannot be done."""
+    with bad_path(option, path), whole(path) as file:
+        yield file
 
 
 @contextmanager
 def bad_input_for(
     kind: type[Exception] | tuple[type[Exception], ...], prefix: Callable[[], str] | str = ""
 ) -> Iterator[None]:
-    """What a library function raises for an unknown name is the user's input here."""
+    """Turn what a library function raises for an unknown name into BadInput, with `prefix` before the message."""
     try:
         yield
     except kind as error:

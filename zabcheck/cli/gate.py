@@ -12,11 +12,11 @@ from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, Format,
 from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.counterexample.forms import terminal
-from zabcheck.counterexample.saving import write
 from zabcheck.counterexample.story import Story
 from zabcheck.gate import report
 from zabcheck.gate.checks import Gate, GateReport, Status
 from zabcheck.gate.configuration import Configuration, ConfigurationError, kills_of, load
+from zabcheck.text.files import write
 
 CODES: dict[Status, int] = {
     "passed": OK,

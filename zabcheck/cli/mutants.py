@@ -14,13 +14,13 @@ from invariants import PROPERTIES, select
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Properties, command
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
-from zabcheck.counterexample.saving import write
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.search.engines import Engine
 from zabcheck.search.hunt import Budget, Hunt, MutantSummary, hunt, row_of
 from zabcheck.search.report import matrix
 from zabcheck.search.run import MAX_STEPS
 from zabcheck.simulation import schedule as schedules
+from zabcheck.text.files import write
 from zabcheck.text.words import clean
 
 MOST_SEEDS = 10_000

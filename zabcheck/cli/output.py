@@ -1,4 +1,4 @@
-"""What commands print: results on standard output, as text or as JSON, and progress on standard error."""
+"""Print results on standard output, as text or as JSON, and progress on standard error."""
 
 import os
 import signal
@@ -23,14 +23,14 @@ OUTPUT_VERSION = 1
 
 
 class Output(Struct, frozen=True):
-    """What every JSON result starts with; docs/output.md describes the rest."""
+    """The fields that every JSON result starts with; docs/output.md describes the others."""
 
     version: int
     command: str
 
 
 def print_json(name: str, **fields: Any) -> None:
-    """The result of the command `name` as one JSON document."""
+    """Print the result of the command `name` as one JSON document."""
     document = {**msgspec.to_builtins(Output(OUTPUT_VERSION, name)), **msgspec.to_builtins(fields)}
     # JSON is UTF-8, whatever the terminal's encoding is.
     sys.stdout.flush()
@@ -38,20 +38,20 @@ def print_json(name: str, **fields: Any) -> None:
 
 
 def make_console() -> Console:
-    """Standard output; not narrower for a pipe than a page. With NO_COLOR it gets no escape at all, not even bold."""
+    """Return standard output as a console, for a pipe as wide as a page; with NO_COLOR without any escape sequence."""
     width = get_terminal_size((TEXT_WIDTH, 25)).columns
     return Console(width=width, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
 
 
 def print_path(console: Console, text: str, style: str = "") -> None:
-    """A line that can be copied, so it is not broken; a file's name is cleaned like any other text."""
+    """Print a line without breaking it, so that it can be copied; a file's name is cleaned like any other text."""
     cleaned = clean(text, console.options.ascii_only, terminal.LONGEST_PATH)
     console.print(Text(cleaned, style), soft_wrap=True)
 
 
 @contextmanager
 def progress(total: int, what: str, units: str = "runs") -> Iterator[Callable[[str, int], None]]:
-    """A bar on standard error, if that is a terminal; the function takes a note, and how many units there were."""
+    """Show a bar on standard error, if that is a terminal; yield a function of a note and the number of units done."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -69,9 +69,9 @@ def progress(total: int, what: str, units: str = "runs") -> Iterator[Callable[[s
 
 @contextmanager
 def interrupts() -> Iterator[Callable[[], None]]:
-    """Ctrl-C is taken note of; the function raises it. A second one comes through at once.
+    """Hold back Ctrl-C until the yielded function is called, which raises it; a second one comes through at once.
 
-    In the middle of a run Hypothesis may lose it, or take the run for one that behaves differently than before.
+    In the middle of a run Hypothesis may lose the exception, or think that the run behaves differently than before.
     """
     came = False
 

@@ -16,13 +16,14 @@ from zabcheck.cli.zookeeper.command import Classpath, Home, Java, found_distribu
 from zabcheck.cli.zookeeper.replay import replay_ensemble
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
-from zabcheck.counterexample.saving import write
 from zabcheck.counterexample.story import Story
 from zabcheck.ensemble.run.schedule import is_for_an_ensemble
-from zabcheck.mutants.catalogue import mutated
-from zabcheck.search.run import Replay, replay
+from zabcheck.mutants.catalogue import mutated, planted
+from zabcheck.protocols.base import Protocol
+from zabcheck.search.run import Replay, replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
 
 
@@ -38,7 +39,7 @@ def replay_(
     classpath: Classpath = None,
     format: Formats = Format.text,
 ) -> int:
-    """Execute a saved schedule again; the same everywhere, but for one of a real ensemble, which is best effort."""
+    """Execute a saved schedule again: the same run everywhere, but on a real ensemble only as far as possible."""
     data = read(file, schedules.MAX_BYTES)
     if is_for_an_ensemble(data):
         if trace is not None:
@@ -47,10 +48,10 @@ def replay_(
     for option, value in (("times", times), ("java", java), ("zookeeper-home", home), ("classpath", classpath)):
         if value is not None:
             raise BadInput(f"--{option}: only for the schedule of a real ensemble, which {file} is not")
-    schedule = load_schedule(data, str(file))
+    protocol, schedule = load_schedule(data, str(file))
     if trace is not None:
         check_trace(trace, file)
-    replayed = replay(schedule)
+    replayed = replay_on(protocol, schedule)
     if replayed.raised is not None:
         raise ProtocolFailed(explained(replayed, file), file)
     if trace is not None:
@@ -83,31 +84,34 @@ def replay_(
     return exit_code(replayed.verdicts)
 
 
-def load_schedule(data: bytes, file: str) -> Schedule:
-    """The schedule in `data`, and what it names exists. BadInput or ScheduleError otherwise; `file` is for messages."""
+def load_schedule(data: bytes, file: str) -> tuple[Protocol, Schedule]:
+    """Read a schedule, and look up the protocol that it names, with its mutant; `file` is for messages.
+
+    ScheduleError if `data` is no schedule; BadInput if something that it names does not exist.
+    """
     if is_for_an_ensemble(data):
         raise BadInput(f"{file}: expected a schedule of the simulator, this is one of a real ensemble: zabcheck replay")
     schedule = schedules.load(data, file)
     with bad_input_for(ValueError, f"{file}, field `protocol`: "):
         protocol = mutated(schedule.protocol)
     with bad_input_for(ValueError, f"{file}, field `mutant`: "):
-        mutated(schedule.protocol, schedule.mutant)
+        protocol = planted(protocol, schedule.mutant)
     if schedule.violates is not None and schedule.violates not in PROPERTIES:
         raise BadInput(
             f"{file}, field `violates`: no property `{schedule.violates}`; expected one of: {', '.join(PROPERTIES)}"
         )
     schedules.check_kinds(schedule, tuple(protocol.kinds.values()), data, file)
-    return schedule
+    return protocol, schedule
 
 
 def explained(replayed: Replay, file: Path) -> Story:
-    """BadInput if the protocol is not deterministic."""
+    """Tell what happened in a run. BadInput if the protocol is not deterministic."""
     with bad_input_for(ValueError, f"{file}: "):
         return explain_replay(replayed, decisive=True)
 
 
 def check_trace(trace: Path, schedule: Path) -> None:
-    """BadInput if `trace` is not to be replaced: a device, a folder, the schedule itself."""
+    """Check that `trace` may be replaced. BadInput if it is a device, a folder, or the schedule itself."""
     with bad_path("--trace", trace):
         if str(trace) == STDIN or (trace.exists() and not trace.is_file()):
             raise BadInput(f"--trace {trace}: expected the name of a file")

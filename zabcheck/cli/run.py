@@ -29,7 +29,8 @@ from zabcheck.cli.commands import (
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.counterexample.forms import terminal
-from zabcheck.counterexample.saving import counterexample, explain_raise, save
+from zabcheck.counterexample.making import counterexample
+from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import switches_of
@@ -95,7 +96,7 @@ def run(
         except KeyboardInterrupt:
             interrupted = True
         except ProtocolRaised as error:
-            raise protocol_failed(error, protocol, mutant, out, keep) from None
+            raise protocol_failed(error, out, keep) from None
     seconds = process_time() - start
     summary = Summary(
         protocol=protocol,
@@ -115,13 +116,12 @@ def run(
     )
     if found is None:
         return finish_run(summary, format)
-    schedule = found.schedule(protocol, mutant)
     with bad_input_for(ValueError):
         try:
-            replayed, story = counterexample(schedule, found.property, keep=keep)
+            replayed, story = counterexample(found, keep=keep)
         except KeyboardInterrupt:
             summary = structs.replace(summary, interrupted=True)
-            replayed, story = counterexample(schedule, found.property, seconds=0)
+            replayed, story = counterexample(found, seconds=0)
     try:
         files = save(out, replayed, story)
     except OSError as error:
@@ -130,12 +130,10 @@ def run(
     return finish_run(summary, format, Counterexample(replayed, story, files))
 
 
-def protocol_failed(
-    error: ProtocolRaised, protocol: str, mutant: str | None, out: Path, keep: Collection[str]
-) -> ProtocolFailed:
-    """What to say of a protocol whose code raised, with the shortest schedule that leads there, which is saved."""
+def protocol_failed(error: ProtocolRaised, out: Path, keep: Collection[str]) -> ProtocolFailed:
+    """Save the shortest schedule that makes the protocol's code raise; return what to say of it."""
     with bad_input_for(ValueError):
-        replayed, story = explain_raise(error.schedule(protocol, mutant), error.raised, keep=keep)
+        replayed, story = counterexample(error, keep=keep)
     try:
         files = save(out, replayed, story)
     except OSError as unwritten:
@@ -145,7 +143,7 @@ def protocol_failed(
 
 
 def properties_of(tally: Tally) -> tuple[PropertySummary, ...]:
-    """What the runs say of each property."""
+    """Sum up what the runs say of each property."""
 
     def status(name: str) -> str:
         if name == tally.violated:
@@ -175,7 +173,7 @@ class Counterexample(NamedTuple):
 
 
 def finish_run(summary: Summary, format: Format, found: Counterexample | None = None) -> int:
-    """Print what a search found; its exit code."""
+    """Print what a search found; return the exit code."""
     if format is Format.json:
         print_json("run", **msgspec.to_builtins(summary), counterexample=found and found.as_json())
     else:

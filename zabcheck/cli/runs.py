@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 MAGIC = b"PAR1"
 SHOWN = 10
-"""So many violated runs are named in the text; the others are counted."""
+"""How many violated runs are named in the text; the others are counted."""
 
 STATUSES = ("holds", "violated", "not exercised", "inconclusive")
 
 
 class JudgedRuns(NamedTuple):
-    """The runs of one file, and what is said of them together."""
+    """The runs of one file, judged together."""
 
     file: str
     runs: int
@@ -31,7 +31,7 @@ class JudgedRuns(NamedTuple):
     violations: list[tuple[int, Violation]]  # each with its run, in the order of the file
 
     def as_json(self) -> dict[str, Any]:
-        """The entry of `traces`."""
+        """Return the entry of `traces` in the JSON result."""
         file = as_text(self.file)
         properties = [
             {
@@ -48,7 +48,7 @@ class JudgedRuns(NamedTuple):
         return {"trace": file, "files": [file], "runs": self.runs, "properties": properties, "violated_runs": violated}
 
     def print(self, console: Console) -> None:
-        """The same as text."""
+        """Print the result as text."""
         print_path(console, self.file, style="bold")
         console.print(counted(self.runs, "run", "runs"))
         numbers = {
@@ -66,7 +66,7 @@ class JudgedRuns(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """A run does not have to exercise everything, but one property has to hold in one run at least."""
+        """The exit code: one property has to hold in one run at least; a run need not exercise the others."""
         found = self.statuses.values()
         if self.violations:
             return VIOLATED
@@ -76,7 +76,7 @@ class JudgedRuns(NamedTuple):
 
 
 def is_parquet(source: BinaryIO) -> bool:
-    """Whether this is a Parquet file, by its first bytes, which are not taken from it."""
+    """Tell by the first bytes, which stay unread, whether this is a Parquet file."""
     peek = getattr(source, "peek", None)
     try:
         return peek is not None and peek(len(MAGIC))[: len(MAGIC)] == MAGIC
@@ -94,7 +94,7 @@ class JudgedRun(NamedTuple):
 def judge_parquet(
     file: str, name: str, source: BinaryIO, properties: list[str] | None, run: int | None
 ) -> JudgedRuns | JudgedRun:
-    """Judge all runs of a file, or `run` only; `name` is for messages. Of a file with one run, that is told in full."""
+    """Judge all runs of a file, or `run` only; a single run is told in full. `name` is for messages."""
     with bad_input_for(TraceError):
         parquet = open_parquet(source, name)
         chosen = select(properties)
@@ -115,7 +115,7 @@ def _in_full(parquet: "File", run: int, verdicts: list[Verdict]) -> JudgedRun:
 
 
 def open_parquet(source: BinaryIO, name: str) -> "File":
-    """BadInput or TraceError if it is none, or cannot be read here."""
+    """Open a Parquet file. BadInput or TraceError if `source` is none, or cannot be read here."""
     try:
         from invariants.columns.parquet import File
     except ImportError:

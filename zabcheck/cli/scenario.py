@@ -1,4 +1,4 @@
-"""`zabcheck scenario`: a run that a paper argues with, executed, told, and compared with what has to come of it."""
+"""`zabcheck scenario`: execute a run that a paper argues with, tell it, and compare it with the expected outcome."""
 
 from pathlib import Path
 from shlex import quote
@@ -13,10 +13,11 @@ from zabcheck.cli.tables import render_verdicts
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.forms.story_json import fields
-from zabcheck.counterexample.saving import TOLD, write
+from zabcheck.counterexample.saving import TOLD
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.scenarios.play import Played, play
 from zabcheck.scenarios.report import render_about, render_outcome
+from zabcheck.text.files import write
 from zabcheck.text.words import as_text, clean
 
 
@@ -28,7 +29,7 @@ def scenario(
     ] = None,
     format: Formats = Format.text,
 ) -> int:
-    """Play a run that a paper argues with, and tell whether what has to come of it came about."""
+    """Play a run that a paper argues with, and tell whether the outcome is as expected."""
     if name not in SCENARIOS:
         raise BadInput(f"no scenario `{clean(name, False, 99)}`; expected one of: {', '.join(SCENARIOS)}")
     if out is not None:

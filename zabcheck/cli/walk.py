@@ -1,4 +1,4 @@
-"""`zabcheck explain --step`: a run, walked through in the terminal; each step with the state after it."""
+"""`zabcheck explain --step`: walk through a run in the terminal, each step with the state after it."""
 
 from typing import BinaryIO
 
@@ -30,7 +30,7 @@ def walk(story: Story, console: Console, answers: BinaryIO) -> None:
 
 
 def _next(answer: str, at: int, steps: list[int], witness: list[int]) -> int:
-    """The position to go to; where that cannot be, the same again."""
+    """Return the position that the answer asks for; the same one again if that is not possible."""
     if answer == "b":
         return max(0, at - 1)
     if answer == "w":

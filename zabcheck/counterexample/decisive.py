@@ -21,24 +21,21 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 from typing import NamedTuple
 
-from msgspec import structs
-
 from invariants import Broadcast, Deliver, Event, Invariant, Judge, Txn, select
-from invariants.quorums import Quorums, quorums_of
+from invariants.quorums import Quorums
 from zabcheck.counterexample.story import Decisive
-from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Elected, StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.run import Observer, Replay, dispatch, replay, simulate
+from zabcheck.search.recording import Prefix, Recording
+from zabcheck.search.run import Observer, Replay, dispatch
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
-from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.simulation.stabilise import REQUESTS, ROUNDS_TO_DELIVER, ROUNDS_TO_LEAD, is_least
 from zabcheck.text.words import names
 
 MOST_TRIES = 1000
-"""How many continuations a run is worth; one takes one to three milliseconds with three processes."""
+"""The most continuations that are tried for a run; one takes one to three milliseconds with three processes."""
 MOST_QUORUMS = 6
 """How many least quorums each leader is tried with, for a property that needs them."""
 
@@ -51,16 +48,15 @@ class Continuation(NamedTuple):
     choices: tuple[Choice, ...]
 
 
-class _Prefix(NamedTuple):
-    """The run after the first `choices` of those that it executed."""
+class _Judged(NamedTuple):
+    """A prefix of the run, and what judges it."""
 
-    choices: int
-    simulator: Simulator
+    prefix: Prefix
     judge: Judge
 
 
 def continuations(quorums: Quorums, switches: Switches, property_: type[Invariant]) -> list[Continuation]:
-    """What is tried from each prefix, by leader."""
+    """Return the continuations to try from each prefix, by leader."""
     everyone = tuple(range(1, quorums.size + 1))
     if property_.group == "liveness":
         return [
@@ -72,7 +68,7 @@ def continuations(quorums: Quorums, switches: Switches, property_: type[Invarian
 
 
 def _with_everyone(leader: int, everyone: Sequence[int], switches: Switches) -> tuple[Choice, ...]:
-    """As `Stabilise`, with all processes."""
+    """Return the choices of a `Stabilise`, but with all processes."""
     repairs = [repair for process in everyone for repair in (choices.Wake(process), choices.Recover(process))]
     followers = tuple(process for process in everyone if process != leader)
     requests = [choices.Request(leader)] * min(REQUESTS, switches.counter_limit)
@@ -95,75 +91,72 @@ def _least_quorums(quorums: Quorums, leader: int, everyone: Sequence[int]) -> It
                 yield members
 
 
-def find_decisive(replayed: Replay, property_: str, most_tries: int = MOST_TRIES) -> Decisive | None:
-    """The decisive step of a run that breaks `property_`; None if it isn't found within `most_tries` continuations.
+def most_prefixes(replayed: Replay, property_: str, most_tries: int = MOST_TRIES) -> int:
+    """Return from how many prefixes of a run that breaks `property_` it is tried to avoid that; 0 if from none.
 
-    Also None if the run doesn't break it, a step of the protocol raised in it, or nobody can be named leader, as where
-    processes elect one themselves. Cost: O(steps) for the run, and
-    O(rounds × processes^2) for each continuation that is tried, a few milliseconds with three processes.
+    That is so if the run does not break the property, if a step of the protocol raised in it, or if nobody can be named
+    leader, as where processes elect one themselves. At most `most_tries` continuations are tried.
+    ValueError if there is no such property.
     """
-    schedule = replayed.schedule
     [kind] = select([property_])
-    if Elected not in mutated(schedule.protocol, schedule.mutant).steps:
-        return None
-    if replayed.raised is not None or not any(
-        verdict.property == property_ and verdict.violation is not None for verdict in replayed.verdicts
-    ):
-        return None
-    tried = continuations(quorums_of(schedule.quorums, schedule.processes), schedule.switches, kind)
-    prefixes = _last_prefixes(schedule, kind, most_tries // len(tried))
+    if Elected not in replayed.protocol.steps or replayed.raised is not None:
+        return 0
+    if not any(verdict.property == property_ and verdict.violation is not None for verdict in replayed.verdicts):
+        return 0
+    return most_tries // len(_tried(replayed, kind))
+
+
+def find_decisive(recording: Recording, property_: str) -> Decisive | None:
+    """Find the decisive step of a run that breaks `property_`; None if it lies before all prefixes that are recorded.
+
+    `most_prefixes` says how many prefixes to record. Cost: O(events) for the run, and O(rounds × processes^2) for each
+    continuation that is tried, a few milliseconds with three processes.
+    """
+    replayed = recording.replay
+    [kind] = select([property_])
+    tried = _tried(replayed, kind)
+    prefixes = _judged(recording, [kind])
     if not prefixes:
         return None
-    last = prefixes[-1]
-    for prefix in reversed(prefixes):
-        by = next((each for each in _leader_first(prefix.simulator, tried) if _avoids(prefix, each, kind)), None)
+    last = prefixes[-1].prefix.simulator
+    for judged in reversed(prefixes):
+        simulator = judged.prefix.simulator
+        by = next((each for each in _leader_first(simulator, tried) if _avoids(judged, each, kind)), None)
         if by is not None:
-            if prefix is last:
-                return _mended(replayed, property_, len(tried), by)
-            return _avoidable(prefix.simulator.steps + 1, last.simulator.steps, len(tried), by)
-    return _unavoidable(len(tried)) if prefixes[0].choices == 0 else None
+            if simulator is last:
+                return _mended(recording, property_, len(tried), by)
+            return _avoidable(simulator.steps + 1, last.steps, len(tried), by)
+    return _unavoidable(len(tried)) if prefixes[0].prefix.choices == 0 else None
 
 
-def _last_prefixes(schedule: Schedule, kind: type[Invariant], most: int) -> list[_Prefix]:
-    """The last `most` prefixes of the run, the whole run among them, shortest first."""
-    judge = Judge([kind], quorums=quorums_of(schedule.quorums, schedule.processes))
-    simulator = simulate(schedule, dispatch(judge.observers))
-    executed = _executed(schedule)
-    prefixes = []
-    for done in range(len(executed) + 1):
-        if done:
-            simulator.execute(executed[done - 1])
-        if len(executed) - done < most:
-            prefixes.append(_fork(done, simulator, judge))
-    return prefixes
+def _tried(replayed: Replay, kind: type[Invariant]) -> list[Continuation]:
+    return continuations(replayed.quorums, replayed.schedule.switches, kind)
 
 
-def _executed(schedule: Schedule) -> list[Choice]:
-    simulator = simulate(schedule, lambda _: None)
-    for choice in schedule.choices:
-        simulator.execute(choice)
-    return simulator.executed
-
-
-def _fork(done: int, simulator: Simulator, judge: Judge) -> _Prefix:
-    twin = judge.fork()
-    fork = simulator.fork(dispatch(twin.observers))
-    fork.remember = False
-    fork.executed = []
-    return _Prefix(done, fork, twin)
+def _judged(recording: Recording, kinds: Sequence[type[Invariant]]) -> list[_Judged]:
+    """Judge each of the recorded prefixes by the events that the run showed until then."""
+    events = recording.replay.events[1:-1]
+    judge = Judge(kinds, quorums=recording.replay.quorums)
+    found, seen = [], 0
+    for prefix in recording.prefixes:
+        for event in events[seen : prefix.events]:
+            judge.observe(event)
+        seen = prefix.events
+        found.append(_Judged(prefix, judge.fork()))
+    return found
 
 
 def _leader_first(simulator: Simulator, tried: Sequence[Continuation]) -> list[Continuation]:
-    """Those with the process first that most processes follow now."""
+    """Sort the continuations: first those whose leader most processes follow now."""
     following = simulator.following[1:]
     return sorted(tried, key=lambda each: -following.count(each.leader))
 
 
-def _avoids(prefix: _Prefix, continuation: Continuation, kind: type[Invariant]) -> bool:
-    """Whether the property is whole if the run goes on like this, and the ensemble gets on."""
-    judge = prefix.judge.fork()
+def _avoids(judged: _Judged, continuation: Continuation, kind: type[Invariant]) -> bool:
+    """Tell whether the property is whole if the run goes on like this, and the ensemble gets on."""
+    judge = judged.judge.fork()
     progress = _Progress(continuation.leader)
-    simulator = prefix.simulator.fork(dispatch(judge.observers, progress.observers))
+    simulator = judged.prefix.simulator.fork(dispatch(judge.observers, progress.observers))
     try:
         for choice in continuation.choices:
             simulator.execute(choice)
@@ -176,7 +169,7 @@ def _avoids(prefix: _Prefix, continuation: Continuation, kind: type[Invariant]) 
 
 
 class _Progress:
-    """Who delivered what the leader broadcast."""
+    """Watches which processes delivered what the leader broadcast."""
 
     def __init__(self, leader: int) -> None:
         self.leader = leader
@@ -216,15 +209,18 @@ def _avoidable(step: int, last: int, tried: int, by: Continuation) -> Decisive:
     return Decisive(step, tried, saved_by, by.leader, by.members, f"{said}.")
 
 
-def _mended(replayed: Replay, property_: str, tried: int, by: Continuation) -> Decisive:
-    """The property is whole again if the run goes on; that may be at the cost of others."""
-    schedule = replayed.schedule
-    whole = structs.replace(schedule, choices=(*_executed(schedule), *by.choices))
-    before = {verdict.property for verdict in replay(schedule).verdicts if verdict.violation is not None}
-    broken = [verdict.property for verdict in replay(whole).verdicts if verdict.violation is not None]
+def _mended(recording: Recording, property_: str, tried: int, by: Continuation) -> Decisive:
+    """Say that the property is whole again if the run goes on; that may be at the cost of others."""
+    whole = _judged(recording, select())[-1]
+    before = {verdict.property for verdict in whole.judge.fork().finish() if verdict.violation is not None}
+    simulator = whole.prefix.simulator.fork(whole.judge.observe)
+    for choice in by.choices:
+        simulator.execute(choice)
+    broken = [verdict.property for verdict in whole.judge.finish() if verdict.violation is not None]
     others = [name for name in broken if name not in before]
     cost = f", but then {others[0]} is broken" if others else ""
-    mended = f"after the last step, {replayed.steps}, {property_} is mended if {_leads(by)} undisturbed{cost}"
+    last = recording.replay.steps
+    mended = f"after the last step, {last}, {property_} is mended if {_leads(by)} undisturbed{cost}"
     said = f"The violation is not final: {mended}."
     return Decisive(None, tried, f"{_leads(by)} undisturbed from there", by.leader, by.members, said)
 

@@ -1,126 +1,117 @@
-"""What a schedule did, step by step, as data for a report: who moved, what it did, and what changed by it."""
+"""Tell what a schedule did, step by step, as data for a report: who moved, what it did, and what changed."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from invariants import NO_ZXID, Corrupt, Drop, Event, Receive, Send, Verdict
+from invariants import NO_ZXID, Corrupt, Drop, Event, Receive, Send, Verdict, Violation
 from invariants.quorums import MAJORITY
-from zabcheck.counterexample.decisive import find_decisive
+from zabcheck.counterexample.decisive import find_decisive, most_prefixes
 from zabcheck.counterexample.explanation.sentences import explanation
-from zabcheck.counterexample.story import Change, Flight, Moment, Raised, State, Story
+from zabcheck.counterexample.story import Change, Decisive, Flight, Moment, Raised, Story, Variables
 from zabcheck.counterexample.traced import first_deliveries
-from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.base import Message as ProtocolMessage
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER
-from zabcheck.search.run import Replay, replay, simulate
+from zabcheck.search.recording import Recording, record
+from zabcheck.search.run import Replay, replay
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.schedule import Schedule, dump
-from zabcheck.simulation.simulator import Simulator
 from zabcheck.text.words import names
-
-NOT_DETERMINISTIC = "the same schedule does something else each time: the protocol is not deterministic"
 
 
 def explain(schedule: Schedule, properties: Sequence[str] | None = None, *, decisive: bool = False) -> Story:
-    """Execute `schedule` and tell what happened. ValueError if it names a protocol or mutant that there is not."""
+    """Look up the protocol that a schedule names, execute the schedule, and tell what happened.
+
+    ValueError if there is no such protocol, mutant, quorum system or property, or if the protocol is not deterministic.
+    """
     return explain_replay(replay(schedule, properties), decisive=decisive)
 
 
 def explain_replay(replayed: Replay, *, decisive: bool = False) -> Story:
-    """What happened in `replayed`. O(steps × (processes + length of the histories)).
+    """Record the run of `replayed`, and tell what happened in it. O(steps × (processes + length of the histories)).
 
-    With `decisive` also which step decided, which costs more (see `find_decisive`).
-    ValueError if it does not happen again: the protocol is not deterministic.
+    With `decisive` also tell which step decided, which costs more (see `find_decisive`).
+    ValueError if the run does not happen again: the protocol is not deterministic.
     """
-    schedule = replayed.schedule
-    again: list[Event] = []
-    shown: list[Event] = []
-    initial: dict[int, State] = {}
-    moments: list[Moment] = []
-    flights: dict[int, Flight] = {}
-    before: dict[int, State] = {}
-    now: int | None = None  # the step that is going on
-
-    def show(event: Event) -> None:
-        again.append(event)
-        shown.append(event)
-        match event:
-            case Send():
-                flights[event.message] = Flight(event.message, event.process, event.to, event.kind, event.text, now)
-            case Receive():
-                flights[event.message] = replace(flights[event.message], received=now)
-            case Drop():
-                flights[event.message] = replace(flights[event.message], lost=now)
-
-    def on_step(choice: Choice) -> None:
-        nonlocal before, now
-        after = _states(simulator, before)
-        sent: dict[str, tuple[int, ...]] = {}
-        for event in shown:
-            if isinstance(event, Send):
-                text = flights[event.message].name
-                if not hasattr(choice, "process"):
-                    text += f" from p{event.process}"  # several processes took part in the step
-                sent[text] = (*sent.get(text, ()), event.to)
-        changes = {
-            process: found for process in simulator.ids if (found := tuple(_changes(before[process], after[process])))
-        }
-        moments.append(
-            Moment(
-                step=len(moments) + 1,
-                process=getattr(choice, "process", None),
-                peer=getattr(choice, "sender", getattr(choice, "peer", None)),
-                action=_action(choice, shown, flights),
-                shown=tuple(event for event in shown if not isinstance(event, Send | Receive)),
-                sent=tuple(sent.items()),
-                lost=tuple(flights[event.message] for event in shown if isinstance(event, Drop)),
-                changes=changes,
-                unsynced={p: len(simulator.disks[p].unsynced) for p in simulator.ids},
-            )
-        )
-        before = after
-        shown.clear()
-        now = len(moments) + 1
-
-    protocol = mutated(schedule.protocol, schedule.mutant)
-    with suppress(StepRaised):  # `replayed` has it
-        simulator = simulate(schedule, show, network=True)
-        before = initial = _states(simulator, {})
-        shown.clear()
-        now = 1
-        simulator.on_step = on_step
-        for each in schedule.choices:
-            simulator.execute(each)
-    if again != replayed.events[1:-1]:
-        raise ValueError(NOT_DETERMINISTIC)
     violation = next((v.violation for v in _by_schedule(replayed) if v.violation is not None), None)
+    if violation is None or not decisive:
+        return _story(record(replayed), violation, None)
+    recording = record(replayed, most_prefixes(replayed, violation.property))
+    return _story(recording, violation, find_decisive(recording, violation.property))
+
+
+def _story(recording: Recording, violation: Violation | None, decisive: Decisive | None) -> Story:
+    replayed = recording.replay
+    protocol, schedule = replayed.protocol, replayed.schedule
+    flights = _flights(recording)
+    moments = tuple(_moments(recording, flights))
     trace = tuple((moment.step, event) for moment in moments for event in moment.shown)
-    mutant = CATALOGUE.get(schedule.mutant) if schedule.mutant else None
     return Story(
         protocol=schedule.protocol,
         mutant=schedule.mutant,
         processes=schedule.processes,
         choices=len(schedule.choices),
         schedule=dump(schedule),
-        wrong=mutant.wrong if mutant else None,
+        wrong=CATALOGUE[schedule.mutant].wrong if schedule.mutant else None,
         sha256=replayed.sha256,
         verdicts=tuple(replayed.verdicts),
         violation=violation,
-        moments=tuple(moments),
+        moments=moments,
         delivered=first_deliveries(replayed.events),
         trace=trace,
         flights=tuple(flights.values()),
-        initial=initial,
+        initial=_states(recording.initial, {}),
         legend=protocol.legend + (("/path=value@version",) if schedule.switches.application == "key-value" else ()),
         settings=_settings(schedule),
         raised=None if replayed.raised is None else _raised(protocol, replayed.raised),
         explanation=() if violation is None else explanation(violation, trace),
-        decisive=find_decisive(replayed, violation.property) if decisive and violation is not None else None,
+        decisive=decisive,
     )
+
+
+def _flights(recording: Recording) -> dict[int, Flight]:
+    """The messages, by number, each with the steps that sent, received and lost it."""
+    flights: dict[int, Flight] = {}
+    steps = (recording.started, *(step.events for step in recording.steps))
+    for number, events in enumerate(steps):
+        now = number or None  # no step has sent what is sent at the start
+        for event in events:
+            match event:
+                case Send():
+                    flights[event.message] = Flight(event.message, event.process, event.to, event.kind, event.text, now)
+                case Receive():
+                    flights[event.message] = replace(flights[event.message], received=now)
+                case Drop():
+                    flights[event.message] = replace(flights[event.message], lost=now)
+    return flights
+
+
+def _moments(recording: Recording, flights: Mapping[int, Flight]) -> Iterator[Moment]:
+    before = _states(recording.initial, {})
+    for number, step in enumerate(recording.steps, 1):
+        after = _states(step.variables, before)
+        sent: dict[str, tuple[int, ...]] = {}
+        for event in step.events:
+            if isinstance(event, Send):
+                text = flights[event.message].name
+                if not hasattr(step.choice, "process"):
+                    text += f" from p{event.process}"  # several processes took part in the step
+                sent[text] = (*sent.get(text, ()), event.to)
+        yield Moment(
+            step=number,
+            process=getattr(step.choice, "process", None),
+            peer=getattr(step.choice, "sender", getattr(step.choice, "peer", None)),
+            action=_action(step.choice, step.events, flights),
+            shown=tuple(event for event in step.events if not isinstance(event, Send | Receive)),
+            sent=tuple(sent.items()),
+            lost=tuple(flights[event.message] for event in step.events if isinstance(event, Drop)),
+            changes={p: found for p in after if (found := tuple(_changes(before[p], after[p])))},
+            unsynced=step.unsynced,
+        )
+        before = after
 
 
 def _raised(protocol: Protocol, raised: StepRaised) -> Raised:
@@ -132,7 +123,7 @@ def _raised(protocol: Protocol, raised: StepRaised) -> Raised:
 
 
 def _settings(schedule: Schedule) -> tuple[str, ...]:
-    """The quorum system, unless it is the majority, and the switches that are not as the letter of the paper has it."""
+    """Return the quorum system, unless it is the majority, and the switches that differ from the paper's letter."""
     quorums = [schedule.quorums] if schedule.quorums != MAJORITY else []
     switches = schedule.switches
     changed = [name for name in switches.__struct_fields__ if getattr(switches, name) != getattr(LETTER, name)]
@@ -140,7 +131,7 @@ def _settings(schedule: Schedule) -> tuple[str, ...]:
 
 
 def _by_schedule(replayed: Replay) -> list[Verdict]:
-    """The verdicts, the property that the schedule names first, then in the order of detection."""
+    """Sort the verdicts: the property that the schedule names first, the others by when they were detected."""
 
     def rank(verdict: Verdict) -> tuple[bool, float]:
         detected = verdict.violation.detected if verdict.violation is not None else None
@@ -149,20 +140,19 @@ def _by_schedule(replayed: Replay) -> list[Verdict]:
     return sorted(replayed.verdicts, key=rank)
 
 
-def _states(simulator: Simulator, before: Mapping[int, State]) -> dict[int, State]:
-    """The variables of each process as text.
+def _states(variables: Mapping[int, Variables | None], before: Mapping[int, Variables]) -> dict[int, Variables]:
+    """Return the variables of each process.
 
-    A process that is down keeps those that it had, so that its recovery shows what the crash cost it.
+    A process that is down keeps the variables that it had before, so that its recovery shows what the crash cost it.
     """
-    describe = simulator.protocol.describe
     return {
-        p: describe(simulator.states[p]) if simulator.is_up(p) else {**before.get(p, {}), "": "down"}
-        for p in simulator.ids
+        process: {**before.get(process, {}), "": "down"} if known is None else known
+        for process, known in variables.items()
     }
 
 
-def _changes(before: State, after: State) -> list[Change]:
-    """What is not there is ⊥, or an empty sequence."""
+def _changes(before: Variables, after: Variables) -> list[Change]:
+    """Return what a step changed. A variable that is missing before or after counts as ⊥, or as an empty sequence."""
     changes = []
     for variable in {**before, **after}:
         known = before.get(variable, after.get(variable))
@@ -181,7 +171,7 @@ def _changes(before: State, after: State) -> list[Change]:
 
 
 def _action(choice: Choice, shown: Sequence[Event], flights: Mapping[int, Flight]) -> str:
-    """What was chosen, in a few words, as seen by the process that moves."""
+    """Say what was chosen, in a few words, as the process that moves sees it."""
     match choice:
         case choices.Elect():
             return "oracle: lead" if choice.leader == choice.process else f"oracle: follow p{choice.leader}"

@@ -1,4 +1,4 @@
-"""Rows of a trace that say the same of one transaction after the other, as few rows.
+"""Fold rows of a trace that say the same of one transaction after the other into fewer rows.
 
 What is folded is the *work* of a broadcast: what happens to each transaction, and the messages that take it there.
 It is folded only while nothing else happens anywhere, and never what the witness has.
@@ -15,11 +15,11 @@ from zabcheck.counterexample.story import Flight
 from zabcheck.text.words import name
 
 FEWEST = 3
-"""From so many on they share a row."""
+"""From this number of events on they share a row."""
 
 Placed = tuple[int, Event]
 """The number of a line (or of an event), and what stands there."""
-Row = tuple[Placed, ...]
+TraceRow = tuple[Placed, ...]
 """What happened at once; not empty."""
 Key = tuple[type[Event], int, int, str]
 """Of which kind something is: the event, its process, and for a message the other one and its name."""
@@ -36,14 +36,15 @@ _MESSAGES = ("PROPOSE", "PROPOSAL", "ACK", "COMMIT")
 _ZXID = re.compile(r"⟨\d+,\d+⟩")
 
 
-def fold(rows: Sequence[Row], witness: Collection[Event]) -> Iterator[Row]:
-    """The rows, with one for each process and kind of event where nothing but work goes on; the witness stays alone.
+def fold(rows: Sequence[TraceRow], witness: Collection[Event]) -> Iterator[TraceRow]:
+    """Yield the rows, with one for each process and kind of event where nothing but work goes on.
 
-    Each process keeps its own order but for that. A row that begins with a recovery ends with it. O(events).
+    Rows of the witness stay as they are. Otherwise each process keeps its own order. A row that begins with a recovery
+    ends with it. O(events).
     """
     kinds = {event.message: event.kind for row in rows for _, event in row if isinstance(event, Send)}
     kept = set(witness)
-    work: list[Row] = []
+    work: list[TraceRow] = []
     apart = ([(placed,) for placed in row] if _is_taken_apart(row, kinds) else [row] for row in rows)
     for row in chain.from_iterable(apart):
         if any(_key(event, kinds) is None or event in kept for _, event in row):
@@ -55,15 +56,18 @@ def fold(rows: Sequence[Row], witness: Collection[Event]) -> Iterator[Row]:
     yield from _folded(work, kinds)
 
 
-def is_folded(row: Row) -> bool:
-    """Whether it has many events of one kind of work. Without folding, what is received begins a row of its own."""
+def is_folded(row: TraceRow) -> bool:
+    """Tell whether a row holds many events of one kind of work.
+
+    Without folding, what is received begins a row of its own, so such a row can only come from `fold`.
+    """
     kinds = {event.message: _MESSAGES[0] for _, event in row if isinstance(event, Receive)}
     keys = {_key(event, kinds) for _, event in row}
     return len(row) >= FEWEST and len(keys) == 1 and None not in keys
 
 
 def many(events: Sequence[Event], flights: Mapping[int, Flight]) -> str:
-    """What a folded row says."""
+    """Say in a few words what a folded row holds."""
     match events[0], events[-1]:
         case Send() as first, Send() as last:
             return f"→ {name(first.to)} {len(events):,} {first.kind}, {first.text} to {last.text}"
@@ -77,7 +81,7 @@ def many(events: Sequence[Event], flights: Mapping[int, Flight]) -> str:
 
 
 def merged(flights: Iterable[Flight]) -> Iterator[Flight]:
-    """The flights, with one for all those that lead from one row to another and are called the same."""
+    """Yield the flights, merging those of the same name that lead from the same row to the same row."""
     groups: dict[Flight, list[Flight]] = {}
     for flight in flights:
         groups.setdefault(replace(flight, number=0, text=""), []).append(flight)
@@ -89,7 +93,7 @@ def merged(flights: Iterable[Flight]) -> Iterator[Flight]:
 
 
 def _key(event: Event, kinds: Mapping[int, str]) -> Key | None:
-    """None if it is no work."""
+    """Return which kind of work an event is; None if it is none."""
     match event:
         case Broadcast() | Accept() | Deliver() | ClientAck():
             return type(event), event.process, 0, ""
@@ -100,8 +104,8 @@ def _key(event: Event, kinds: Mapping[int, str]) -> Key | None:
     return None
 
 
-def _is_taken_apart(row: Row, kinds: Mapping[int, str]) -> bool:
-    """Whether something else begins it, or is in it, and much of it is work."""
+def _is_taken_apart(row: TraceRow, kinds: Mapping[int, str]) -> bool:
+    """Tell whether a row has to be split into events: it begins with a recovery, or holds much work."""
     if isinstance(row[0][1], Recover | Wake):
         return True
     counts: dict[Key, int] = {}
@@ -112,8 +116,8 @@ def _is_taken_apart(row: Row, kinds: Mapping[int, str]) -> bool:
     return max(counts.values(), default=0) >= FEWEST
 
 
-def _folded(work: Sequence[Row], kinds: Mapping[int, str]) -> Iterator[Row]:
-    """Rows in which nothing but work goes on, as few of them as tell the same. A group stands where its first is."""
+def _folded(work: Sequence[TraceRow], kinds: Mapping[int, str]) -> Iterator[TraceRow]:
+    """Fold rows in which nothing but work goes on. A group stands where the first of its events was."""
     groups = [group for group in _groups(list(chain.from_iterable(work)), kinds) if len(group) >= FEWEST]
     grouped = {number for group in groups for number, _ in group}
     few = [tuple(placed for placed in row if placed[0] not in grouped) for row in work]
@@ -121,7 +125,7 @@ def _folded(work: Sequence[Row], kinds: Mapping[int, str]) -> Iterator[Row]:
 
 
 def _groups(work: Sequence[Placed], kinds: Mapping[int, str]) -> Iterator[list[Placed]]:
-    """What is alike, in groups that stand behind what led to them: a broadcast, or the sending of what is received."""
+    """Yield groups of like events; each stands behind what led to it: a broadcast, or the sending of its messages."""
     stands: dict[str | int, int] = {}  # a transaction's broadcast, by its zxid, and a message that is sent
     for phase in (Broadcast, Accept | Deliver | ClientAck | Send, Receive):
         for group in _alike([placed for placed in work if isinstance(placed[1], phase)], kinds, stands):
@@ -135,7 +139,7 @@ def _groups(work: Sequence[Placed], kinds: Mapping[int, str]) -> Iterator[list[P
 
 
 def _alike(work: Iterable[Placed], kinds: Mapping[int, str], stands: Mapping[str | int, int]) -> list[list[Placed]]:
-    """Groups of the same kind; one ends where what comes next follows from something that stands behind its first."""
+    """Group events of the same kind; a group ends before an event whose cause stands behind the first of the group."""
     groups: list[list[Placed]] = []
     latest: dict[Key | None, list[Placed]] = {}
     for number, event in work:

@@ -1,4 +1,4 @@
-"""What is to be said of each step of a run, piece by piece and process by process: what every drawing of it draws from.
+"""Say of each step of a run, piece by piece and process by process, what every form of a story draws.
 
 Only what changed is said, never what did not.
 """
@@ -20,7 +20,7 @@ MOST_ENTRIES = 4
 """How many entries of a sequence are shown whole; of a longer one the two ends."""
 
 DELIVERED = "delivered"
-"""The variable of a trace that counts deliveries; its changes are not said, as the deliveries are."""
+"""The variable of a trace that counts deliveries; its changes are left out, as the deliveries are shown."""
 
 Labels = Mapping[tuple[int, Event], str]
 """The events of a witness by the step that showed them, and what marks each: "W1"."""
@@ -35,7 +35,7 @@ class Piece(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """What is to be said of one step at one process; of the network if `process` is None."""
+    """The pieces of one step at one process; at the network if `process` is None."""
 
     step: int
     process: int | None
@@ -43,19 +43,19 @@ class Entry(Struct, frozen=True):
 
 
 def labels_of(violation: Violation | None) -> dict[Event, str]:
-    """W1, W2, … for the events of the witness."""
+    """Label the events of the witness W1, W2, …"""
     witness = violation.witness if violation is not None else ()
     return {event: f"W{number}" for number, event in enumerate(dict.fromkeys(witness), 1)}
 
 
 def labels_by_step(story: Story) -> Labels:
-    """The same by the step that showed the event first; what no step showed is not in it."""
+    """Label the events of the witness by the step that showed each first; an event that no step showed has no label."""
     steps = {event: story.step_of(event) for event in labels_of(story.violation)}
     return {(step, event): label for event, label in labels_of(story.violation).items() if (step := steps[event])}
 
 
 def entries_of(moment: Moment, labels: Labels) -> Iterator[Entry]:
-    """The step at the process that moved, then at any other that it changed."""
+    """Yield the entry of the process that moved, then of any other that the step changed."""
     mine = moment.changes.get(moment.process, ()) if moment.process is not None else ()
     pieces = [
         *([Piece(moment.action, _tone_of(moment))] if moment.action else []),
@@ -77,7 +77,7 @@ def _tone_of(moment: Moment) -> Tone:
 
 
 def _changed(moment: Moment, changes: Iterable[Change]) -> Iterator[Piece]:
-    """The changes of one process; of its role and phase, what is new and what the step does not say itself."""
+    """Yield the changes of one process; of its role and phase only what is new and not said by the step itself."""
     for change in changes:
         if change.variable == DELIVERED:
             continue

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from invariants import Event, Txn, Verdict, Violation
 
-State = Mapping[str, str | tuple[str, ...]]
+Variables = Mapping[str, str | tuple[str, ...]]
 """The variables of a process as text, a sequence as its entries; "" is what the process does."""
 
 
@@ -24,9 +24,10 @@ class Change(Struct, frozen=True):
 
 
 class Flight(Struct, frozen=True):
-    """A message and its way: the numbers of the steps that sent, received and lost it, None if none did.
+    """A message, with the numbers of the steps that sent, received and lost it; None if no step did.
 
-    `number` is unique in the run. `text` says what it carries. What was under way when the run began no step has sent.
+    `number` is unique in the run. `text` says what the message carries. A message that was under way when the run began
+    was sent by no step.
     """
 
     number: int
@@ -40,7 +41,7 @@ class Flight(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its name and what it carries: "NEWEPOCH(1)"."""
+        """The name of the message and what it carries: "NEWEPOCH(1)"."""
         return f"{self.kind}({self.text})" if self.text else self.kind
 
 
@@ -92,7 +93,7 @@ class Decisive(Struct, frozen=True):
 
 
 class Story(Struct, frozen=True):
-    """A schedule executed and explained, or a trace. `wrong` says what was planted, if something was."""
+    """A schedule executed and explained, or a trace. `wrong` says which bug was planted, if one was."""
 
     protocol: str
     mutant: str | None
@@ -112,7 +113,7 @@ class Story(Struct, frozen=True):
     steps left out."""
     flights: tuple[Flight, ...] = ()
     """The messages between processes, in the order of sending."""
-    initial: Mapping[int, State] = {}
+    initial: Mapping[int, Variables] = {}
     """The variables of each process before the first step; what the steps change leads on from there."""
     legend: tuple[str, ...] = ()
     """What the variables of a process are."""
@@ -129,23 +130,23 @@ class Story(Struct, frozen=True):
     explanation: tuple[str, ...] = ()
     """Sentences on what broke the property in this run."""
     decisive: Decisive | None = None
-    """If it was asked for, and found."""
+    """The decisive step, if it was asked for and found."""
     known: tuple[str, ...] = ()
     """Of a real ensemble: the known issues that this looks like."""
     noticed: tuple[tuple[str, str], ...] = ()
     """Of a real ensemble: what else was wrong, of what kind and where."""
 
     def step_of(self, event: Event) -> int | None:
-        """The step that showed this event first."""
+        """Return the step that showed this event first; None if no step did."""
         return next((moment.step for moment in self.moments if event in moment.shown), None)
 
     def place_of(self, event: Event) -> int | None:
-        """Where the trace has this event first: its step, or its own line, which its row may begin before."""
+        """Return the step, or the trace's line, where this event stands first; its row may begin before that line."""
         return next((number for number, other in self.trace if other == event), None)
 
 
 def states_after(story: Story, position: int) -> dict[int, dict[str, str | tuple[str, ...]]]:
-    """The variables of each process after the step at this position (from 0; -1: at the start). O(changes up to it)."""
+    """Return the variables of each process after the step at `position` (from 0; -1: at the start). O(changes)."""
     states = {process: dict(state) for process, state in story.initial.items()}
     for moment in story.moments[: position + 1]:
         for process, changes in moment.changes.items():

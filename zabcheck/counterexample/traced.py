@@ -1,4 +1,4 @@
-"""The story of a trace: what can be told of a run where nothing but its events is known.
+"""Tell the story of a trace: of a run of which nothing but its events is known.
 
 A row is one thing that happened: an event, and what it led to at once at the same process, as far as the order of the
 trace tells (what was sent, accepted and delivered when a message was handled). Of a long trace the rows around the
@@ -51,23 +51,22 @@ from invariants import (
     Wake,
 )
 from zabcheck.counterexample.explanation.sentences import explanation
-from zabcheck.counterexample.folding import Placed, Row, fold, is_folded, many, merged
+from zabcheck.counterexample.folding import Placed, TraceRow, fold, is_folded, many, merged
 from zabcheck.counterexample.pieces import DELIVERED
-from zabcheck.counterexample.story import Change, Flight, Moment, Story
-from zabcheck.counterexample.story import State as Variables
+from zabcheck.counterexample.story import Change, Flight, Moment, Story, Variables
 from zabcheck.text.words import cut, name, phrase
 
 MOST_ROWS = 2000
-"""Of a longer trace only about so many rows are shown."""
+"""How many rows of a longer trace are shown, about."""
 LONGEST_VALUE = 40
 
 _BEGINNING: Mapping[str, str] = {"": "up", "epoch": "⊥", DELIVERED: "0"}
 _STARTS = (Receive, Elect, Crash, Recover, Broadcast, Restore, Halt, Corrupt, Pause, Wake, Stabilised, FinalRead)
-"""What is never a consequence of the event before it."""
+"""The events that are never a consequence of the event before them."""
 _STIMULI = (Receive, Elect, Recover, Wake, Stabilised)
-"""What a process reacts to. What it does of itself, as in a trace without messages, has a row to itself."""
+"""The events that a process reacts to. What it does of itself, as in a trace without messages, has its own row."""
 _TOLD_BY_ROW = (Broadcast, Deliver, Ready, Restore, ClientAck, FinalRead, Crash, Halt)
-"""What a row says anyway, beside its action."""
+"""The events that a row shows anyway, beside its action."""
 
 
 def story_of_trace(
@@ -79,7 +78,7 @@ def story_of_trace(
     sha256: str,
     folded: bool = False,
 ) -> Story:
-    """`events` are those between header and end; `unit` says what their numbers count: "line" or "event".
+    """Tell a trace. `events` are those between header and end; `unit` says what their numbers count: "line" or "event".
 
     If `folded`, many transactions to which the same happens at a process, while nothing else does anywhere, share a
     row.
@@ -123,7 +122,7 @@ def _detection(violation: Violation) -> float:
 
 
 def first_deliveries(events: Iterable[Event]) -> tuple[tuple[int, int, tuple[Txn, ...]], ...]:
-    """(process, incarnation, first deliveries); an incarnation that restored a snapshot starts with its prefix."""
+    """Return (process, incarnation, first deliveries) for each incarnation; a restored snapshot counts as delivered."""
     known = {EMPTY.hash: EMPTY}
     sequences: dict[tuple[int, int], Chain] = {}
     have: dict[tuple[int, int], set[Txn]] = {}
@@ -143,7 +142,7 @@ def first_deliveries(events: Iterable[Event]) -> tuple[tuple[int, int, tuple[Txn
     return tuple((process, incarnation, tuple(txns)) for (process, incarnation), txns in sorted(sequences.items()))
 
 
-def _rows(events: Iterable[Placed]) -> Iterator[Row]:
+def _rows(events: Iterable[Placed]) -> Iterator[TraceRow]:
     row: list[Placed] = []
     for placed in events:
         if row and not _goes_with(row[0][1], placed[1]):
@@ -155,7 +154,7 @@ def _rows(events: Iterable[Placed]) -> Iterator[Row]:
 
 
 def _goes_with(first: Event, event: Event) -> bool:
-    """Whether `event` is a consequence of `first`, as far as can be seen: same process, nothing else in between."""
+    """Tell whether `event` follows from `first`, as far as can be seen: same process, nothing else in between."""
     if not isinstance(first, Local) or isinstance(event, _STARTS):
         return False
     if isinstance(event, Drop):
@@ -169,8 +168,8 @@ def _goes_with(first: Event, event: Event) -> bool:
     return isinstance(event, Accept | Deliver | ClientAck) and event.txn == first.txn
 
 
-def _worth_showing(rows: Sequence[Row], violation: Violation | None) -> set[int]:
-    """The positions of all rows of a short trace; of a long one those around where the witness stands first."""
+def _worth_showing(rows: Sequence[TraceRow], violation: Violation | None) -> set[int]:
+    """Return the positions of the rows to show: all of a short trace, of a long one those around the witness."""
     if len(rows) <= MOST_ROWS:
         return set(range(len(rows)))
     wanted = set(violation.witness) if violation is not None else set()
@@ -186,8 +185,8 @@ def _worth_showing(rows: Sequence[Row], violation: Violation | None) -> set[int]
     }
 
 
-def _flights(rows: Iterable[Row]) -> dict[int, Flight]:
-    """By number. What is received or lost without having been sent in the trace is no flight."""
+def _flights(rows: Iterable[TraceRow]) -> dict[int, Flight]:
+    """Return the messages by number, but for those that the trace does not show sent."""
     flights: dict[int, Flight] = {}
     for row in rows:
         step = row[0][0]
@@ -205,7 +204,7 @@ def _flights(rows: Iterable[Row]) -> dict[int, Flight]:
 
 
 def _moments(
-    processes: int, rows: Sequence[Row], shown: set[int], flights: Mapping[int, Flight], witness: Iterable[Event]
+    processes: int, rows: Sequence[TraceRow], shown: set[int], flights: Mapping[int, Flight], witness: Iterable[Event]
 ) -> Iterator[Moment]:
     marked = set(witness)  # what is not yet shown of it: it is told with its mark, so the action need not say it
     states: dict[int, dict[str, str]] = {process: dict(_BEGINNING) for process in range(1, processes + 1)}
@@ -230,14 +229,14 @@ def _moments(
         yield _gap(rows[since:], _changes(states, told))
 
 
-def _gap(rows: Sequence[Row], changes: Mapping[int, tuple[Change, ...]]) -> Moment:
-    """What is left out, with what it changed."""
+def _gap(rows: Sequence[TraceRow], changes: Mapping[int, tuple[Change, ...]]) -> Moment:
+    """Return a moment that stands for the rows left out, with what they changed."""
     action = f"… {sum(map(len, rows)):,} events left out …"
     return Moment(rows[0][0][0], None, None, action, (), (), (), changes, {})
 
 
 def _changes(states: Mapping[int, dict[str, str]], told: dict[int, Variables]) -> dict[int, tuple[Change, ...]]:
-    """What `states` have that was not told yet; then it has been."""
+    """Return the changes in `states` since they were last told, and note in `told` that they have been."""
     changes = {}
     for process, state in states.items():
         found = tuple(
@@ -252,7 +251,7 @@ def _changes(states: Mapping[int, dict[str, str]], told: dict[int, Variables]) -
 
 
 def _follow(states: dict[int, dict[str, str]], counts: dict[tuple[int, int], int], event: Event) -> None:
-    """What is known of the state of a process after `event`."""
+    """Update what is known of the state of a process by `event`."""
     if not isinstance(event, Local) or event.process not in states:
         return
     state = states[event.process]
@@ -273,7 +272,7 @@ def _follow(states: dict[int, dict[str, str]], counts: dict[tuple[int, int], int
 
 
 def _moment(
-    row: Row, changes: Mapping[int, tuple[Change, ...]], flights: Mapping[int, Flight], marked: Collection[Event]
+    row: TraceRow, changes: Mapping[int, tuple[Change, ...]], flights: Mapping[int, Flight], marked: Collection[Event]
 ) -> Moment:
     step, first = row[0]
     events = [event for _, event in row]
@@ -299,14 +298,14 @@ def _moment(
 
 
 def _led_to(events: Iterable[Event], marked: Collection[Event]) -> Iterator[str]:
-    """What the first event of a row led to, where the row does not say it anyway."""
+    """Yield what the first event of a row led to, where the row does not show it anyway."""
     for event in events:
         if isinstance(event, Promise | AckEpoch | Adopt | Accept | Truncate | Establish) and event not in marked:
             yield phrase(event)
 
 
 def _action(event: Event, flights: Mapping[int, Flight]) -> str:
-    """What began the row, in a few words; nothing where the row says it anyway."""
+    """Say in a few words what began the row; nothing where the row shows it anyway."""
     match event:
         case Receive():
             flight = flights.get(event.message)

@@ -1,7 +1,6 @@
 """The checks of a gate: search each protocol, count what was exercised and reached, hunt for the mutants."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from math import inf
 from pathlib import Path
 from shlex import quote
@@ -13,15 +12,17 @@ from msgspec import Struct, structs
 from invariants import select
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.forms.terminal import to_text
-from zabcheck.counterexample.saving import counterexample, explain_raise, save
+from zabcheck.counterexample.making import counterexample
+from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
 from zabcheck.gate.configuration import Configuration, goals_of, kills_of
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.hunt import Budget, MutantSummary, OutOfTime, hunt, row_of
 from zabcheck.search.minimise import minimise
-from zabcheck.search.run import ProtocolRaised, Replay, Run, Search
+from zabcheck.search.run import PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.search.tally import Tally
 from zabcheck.text.words import as_text, counted
 
@@ -116,24 +117,25 @@ class Gate:
 
     # Protocols.
 
-    def _check_protocol(self, protocol: str) -> Iterator[Outcome]:
+    def _check_protocol(self, name: str) -> Iterator[Outcome]:
         wanted = self.configuration
-        kinds = select(wanted.properties or mutated(protocol).properties)
+        protocol = mutated(name)
+        kinds = select(wanted.properties or protocol.properties)
         tally = Tally(kinds)
         for seed in wanted.seeds:
             yield self._search(protocol, seed, tally)
         if not tally.runs:
-            yield Outcome(protocol, "properties and goals", "inconclusive", "there was no run to count")
+            yield Outcome(name, "properties and goals", "inconclusive", "there was no run to count")
             return
         done = counted(tally.runs, "run", "runs")
-        for name, runs in tally.exercised.items():
-            if tally.violated != name:
-                yield _seen(protocol, f"{name} is exercised", runs, f"exercised by none of {done}")
-        for name in goals_of(wanted):
-            message = f"reached by none of {done}: {GOALS[name]}"
-            yield _seen(protocol, f"goal {name}", tally.goals[name], message)
+        for property_, runs in tally.exercised.items():
+            if tally.violated != property_:
+                yield _seen(name, f"{property_} is exercised", runs, f"exercised by none of {done}")
+        for goal in goals_of(wanted):
+            message = f"reached by none of {done}: {GOALS[goal]}"
+            yield _seen(name, f"goal {goal}", tally.goals[goal], message)
 
-    def _search(self, protocol: str, seed: int, tally: Tally) -> Outcome:
+    def _search(self, protocol: Protocol, seed: int, tally: Tally) -> Outcome:
         wanted = self.configuration
         start, before = process_time(), tally.runs
 
@@ -146,7 +148,7 @@ class Gate:
                 raise OutOfTime
 
         search = Search(
-            mutated(protocol),
+            protocol,
             wanted.processes,
             tuple(tally.judged),
             wanted.runs,
@@ -155,26 +157,25 @@ class Gate:
             on_run,
         )
         name = f"seed {seed}"
-        self._begin(f"{protocol}, {name}")
+        self._begin(f"{protocol.name}, {name}")
         if self.over:
-            return Outcome(protocol, name, "inconclusive", f"not searched: {self._why_over}")
+            return Outcome(protocol.name, name, "inconclusive", f"not searched: {self._why_over}")
         try:
             found = find(wanted.engine, search)
         except KeyboardInterrupt as error:
             self.interrupted |= not isinstance(error, OutOfTime)  # a second Ctrl-C does not wait for the end of a run
             message = f"{tally.runs - before:,} of {wanted.runs:,} runs: {self._why_over}"
-            return Outcome(protocol, name, "inconclusive", message, seconds=round(process_time() - start, 3))
+            return Outcome(protocol.name, name, "inconclusive", message, seconds=round(process_time() - start, 3))
         except ProtocolRaised as failed:
-            outcome = Outcome(protocol, name, "error", f"the protocol's own code raised {failed.raised.said}")
-            explain = partial(explain_raise, failed.schedule(protocol, None), failed.raised)
-            return self._explained(outcome, explain, start)
+            outcome = Outcome(protocol.name, name, "error", f"the protocol's own code raised {failed.raised.said}")
+            return self._explained(outcome, failed, start)
         if found is None:
             message = f"{counted(tally.runs - before, 'run', 'runs')}, nothing broken"
-            return Outcome(protocol, name, "passed", message, seconds=round(process_time() - start, 3))
-        outcome = Outcome(protocol, name, "failed", f"{found.property} is violated")
-        return self._explained(outcome, partial(counterexample, found.schedule(protocol, None), found.property), start)
+            return Outcome(protocol.name, name, "passed", message, seconds=round(process_time() - start, 3))
+        outcome = Outcome(protocol.name, name, "failed", f"{found.property} is violated")
+        return self._explained(outcome, found, start)
 
-    def _explained(self, outcome: Outcome, explain: Callable[..., tuple[Replay, Story]], start: float) -> Outcome:
+    def _explained(self, outcome: Outcome, found: PropertyBroken | ProtocolRaised, start: float) -> Outcome:
         """Return the outcome with its counterexample, minimised and saved. Ctrl-C only ends the minimisation.
 
         If the counterexample cannot be reproduced or saved, the message says so; a failure stays a failure.
@@ -182,10 +183,10 @@ class Gate:
         message, files = outcome.message, []
         try:
             try:
-                replayed, story = explain()
+                replayed, story = counterexample(found)
             except KeyboardInterrupt:
                 self.interrupted = True
-                replayed, story = explain(seconds=0)
+                replayed, story = counterexample(found, seconds=0)
         except ValueError as error:  # the protocol does something else each time it is run
             return structs.replace(outcome, status="error", message=f"{message}, but not again: {error}")
         if story.violation is not None:

@@ -64,7 +64,7 @@ class Mutant(Struct, frozen=True):
 
     def apply(self, protocol: Protocol) -> Protocol:
         """The protocol with this bug."""
-        return structs.replace(protocol, steps={**protocol.steps, **self.steps}, **self.replaces)
+        return structs.replace(protocol, mutant=self.name, steps={**protocol.steps, **self.steps}, **self.replaces)
 
 
 _DERIVED = "derived from the step's condition in DSN 2011, IV"
@@ -401,11 +401,15 @@ def mutated(protocol: str, mutant: str | None = None) -> Protocol:
     "module:Class" names one of somebody's own, which is imported. ValueError, with the names there are, if there is no
     such protocol, or no such mutant of it.
     """
-    found = PROTOCOLS[protocol] if protocol in PROTOCOLS else adapter.find(protocol)
+    return planted(PROTOCOLS[protocol] if protocol in PROTOCOLS else adapter.find(protocol), mutant)
+
+
+def planted(protocol: Protocol, mutant: str | None) -> Protocol:
+    """The protocol with the known bug of this name, as it is for None. ValueError if there is no such mutant of it."""
     if mutant is None:
-        return found
-    names = [name for name, each in CATALOGUE.items() if each.protocol == protocol]
+        return protocol
+    names = [name for name, each in CATALOGUE.items() if each.protocol == protocol.name]
     if mutant not in names:
         expected = f"expected one of: {', '.join(names)}" if names else "it has none"
-        raise ValueError(f"no mutant `{mutant}` of protocol `{protocol}`; {expected}")
-    return CATALOGUE[mutant].apply(found)
+        raise ValueError(f"no mutant `{mutant}` of protocol `{protocol.name}`; {expected}")
+    return CATALOGUE[mutant].apply(protocol)

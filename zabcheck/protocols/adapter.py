@@ -9,6 +9,8 @@ from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
+from msgspec.structs import replace
+
 from invariants import Chain
 from invariants.quorums import Quorums
 from zabcheck.protocols import PROTOCOLS
@@ -83,7 +85,7 @@ def find(name: str) -> Protocol:
     if not isinstance(found, Protocol) and not (isinstance(found, type) and issubclass(found, Process)):
         raise ValueError(f"protocol `{name}`: expected a subclass of zabcheck.Process, found {found!r:.60}")
     protocol = register(found)
-    return _OWN.setdefault(name, protocol)
+    return _OWN.setdefault(name, replace(protocol, name=name))  # a schedule says the name by which it is found
 
 
 # A class as a table of steps.

@@ -141,6 +141,9 @@ class ResetTimer(Struct, frozen=True, gc=False):
     """
 
 
+Variables = Mapping[str, str | tuple[str, ...]]
+"""The variables of a process as text, a sequence as its entries; "" is what the process does."""
+
 Effect = Send | Persist | Connect | GiveUp | Changed | ResetTimer | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
 """A step: (the process, the sender or the process itself, the message or stimulus) -> effects.
@@ -174,6 +177,9 @@ class Protocol(Struct, frozen=True):
     `mesh` tells whether every process has a channel to every other from the start, so that none opens connections.
     `never` names the kinds of choices, as in a schedule, that the environment of this protocol does not make.
     `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
+    `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
+    `name` and `mutant`.
+
     The table has grown by a field for each thing that one protocol does otherwise: `mesh`, `never`, `moves` and `fifo`
     describe the environment rather than the protocol, and would be better off in a type of their own.
     """
@@ -197,6 +203,7 @@ class Protocol(Struct, frozen=True):
     mesh: bool = False
     never: tuple[str, ...] = ()
     moves: Mapping[str, int] = {}
+    mutant: str | None = None
 
 
 _AROUND_A_STEP = ("zabcheck.simulation.processes", "zabcheck.protocols.own", "zabcheck.protocols.adapter")

@@ -11,9 +11,8 @@ from invariants import trace as trace_format
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.story import Story, states_after
 from zabcheck.counterexample.traced import story_of_trace
-from zabcheck.mutants.catalogue import mutated
 from zabcheck.scenarios.base import Outcome, Scenario, Written
-from zabcheck.search.run import replay
+from zabcheck.search.run import named_by, replay_on
 from zabcheck.simulation.schedule import Schedule
 
 Texts = Mapping[int, str]
@@ -65,7 +64,8 @@ def _judge(written: Written, outcome: Outcome) -> tuple[list[Event], Story]:
 
 def _execute(schedule: Schedule, outcome: Outcome) -> tuple[list[Event], Story, tuple[str, ...]]:
     schedule = replace(schedule, violates=outcome.violated)
-    replayed = replay(schedule, outcome.judged_by or mutated(schedule.protocol).properties)
+    protocol = named_by(schedule)
+    replayed = replay_on(protocol, schedule, outcome.judged_by or protocol.properties)
     assert replayed.raised is None, "the code of our protocols does not raise"
     return replayed.events, explain_replay(replayed, decisive=True), tuple(replayed.goals)
 

@@ -1,7 +1,7 @@
-"""Coverage: the abstract states that a run was in, from its events alone.
+"""Measure coverage: the abstract states that a run was in, from its events alone.
 
-A concrete state never comes twice, so counting those says nothing. An abstract one keeps what decides how the algorithm
-goes on, and forgets the rest. It is the set of these, over all processes:
+A concrete state hardly ever comes twice, so to count those says nothing. An abstract state keeps what decides how the
+algorithm goes on, and forgets the rest. It is the set of these situations, over all processes:
 
 - the phase: down, halted, looking for a leader, promised, synchronised, in broadcast; and whether the process leads;
 - how its epochs stand to those of the others: whether f.p is the highest there is;
@@ -78,11 +78,11 @@ class Coverage:
         self.states[self.state()] = None
 
     def state(self) -> State:
-        """The one that the run is in now."""
+        """Return the abstract state that the run is in now."""
         return tuple(sorted({*self._numbers}))
 
     def _number(self, process: int) -> int:
-        """The situation of a process as one number."""
+        """Return the situation of a process as one number."""
         last = self._last[process]
         log = 0 if last == NO_ZXID else 1 if last == self._zxid else 2
         number = self._phase[process] * 2 + self._leads[process]
@@ -145,6 +145,6 @@ class Coverage:
 
 
 def fingerprint(state: State) -> int:
-    """Of an abstract state, 63 bits, the same everywhere. Of a million states two share one with a chance of 10^-7."""
+    """Hash an abstract state to 63 bits, the same everywhere. Of a million states two collide with a chance of 1e-7."""
     data = bytes(state)
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1

@@ -7,14 +7,14 @@ from zabcheck.search.run import PropertyBroken, Search
 
 
 class Engine(StrEnum):
-    """`hypothesis`: a stateful machine of it draws. `swarm`: seeded random runs, several times the steps a second."""
+    """`hypothesis`: a stateful machine of Hypothesis. `swarm`: seeded random runs, several times as fast."""
 
     hypothesis = "hypothesis"
     swarm = "swarm"
 
 
 def find(engine: Engine, search: Search) -> PropertyBroken | None:
-    """Let `engine` search; the first run that broke a property, or None.
+    """Let `engine` search; return the first run that broke a property, or None.
 
     ProtocolRaised if the protocol's code raised.
     """

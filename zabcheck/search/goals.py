@@ -166,7 +166,7 @@ class Goals:
         self._position.pop(event.process, None)
 
     def fork(self) -> "Goals":
-        """An independent copy, to watch another continuation of the run. O(processes + transactions)."""
+        """Return an independent copy, to watch another continuation of the run. O(processes + transactions)."""
         twin = Goals(self.quorums)
         for name, value in vars(self).items():
             if name != "observers":  # those are bound to whom they belong

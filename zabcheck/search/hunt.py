@@ -1,4 +1,4 @@
-"""A hunt: how soon a known bug is found, and what its counterexample comes down to."""
+"""Hunt for a known bug: how soon a search finds it, and how short its counterexample becomes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
@@ -8,15 +8,16 @@ from msgspec import Struct
 
 from invariants import PROPERTIES, select
 from zabcheck.mutants.catalogue import Mutant, mutated
+from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import Engine, find
-from zabcheck.search.run import Run, Search, replay
+from zabcheck.search.run import Run, Search, replay_on
 from zabcheck.search.shorten import shortest
 from zabcheck.search.tally import Tally
 from zabcheck.simulation.schedule import Schedule
 
 
 class Budget(Struct, frozen=True):
-    """How far a hunt goes: at most so many runs, of at most so many steps, in about so many CPU seconds."""
+    """How far a hunt goes: at most `runs` runs of at most `steps` steps each, in about `seconds` CPU seconds."""
 
     runs: int = 20_000
     steps: int = 200
@@ -26,7 +27,7 @@ class Budget(Struct, frozen=True):
 class Hunt(Struct, frozen=True):
     """One search for one mutant. `property` is the one that broke first, None if none did within the budget.
 
-    `steps` and `seconds` (of CPU time) are those of the search until then; `minimised` is the number of steps of the
+    The search took `runs`, `steps` and `seconds` (of CPU time) until then. `minimised` is the number of steps of the
     minimised counterexample, which took `minimising` CPU seconds more.
     """
 
@@ -42,7 +43,7 @@ class Hunt(Struct, frozen=True):
 
 
 class Spread(Struct, frozen=True):
-    """A figure over several seeds."""
+    """How a figure varies over several seeds."""
 
     median: float
     least: float
@@ -50,10 +51,10 @@ class Spread(Struct, frozen=True):
 
 
 class MutantSummary(Struct, frozen=True):
-    """One mutant, hunted once a seed. `first` counts the hunts in which each property was the first to break.
+    """One mutant, hunted once for each seed. `first` counts the hunts in which each property was the first to break.
 
-    `runs`, `steps` and `seconds` (CPU time) are those until then; `minimised` is the number of steps of the minimised
-    counterexample. All of them None if no hunt found it.
+    A search took `runs`, `steps` and `seconds` (of CPU time) until then. `minimised` is the number of steps of the
+    minimised counterexample. All of them None if no hunt found it.
     """
 
     mutant: str
@@ -69,12 +70,12 @@ class MutantSummary(Struct, frozen=True):
 
 
 def spread(figures: Sequence[float]) -> Spread | None:
-    """None of no figures."""
+    """Return the median, the least and the largest of the figures; None if there are none."""
     return Spread(median(figures), min(figures), max(figures)) if figures else None
 
 
 class OutOfTime(KeyboardInterrupt):
-    """The budget is used up. Hypothesis lets this kind through."""
+    """The budget is used up. It is a KeyboardInterrupt, as Hypothesis lets nothing else through."""
 
 
 def hunt(
@@ -84,13 +85,13 @@ def hunt(
     budget: Budget = Budget(),  # noqa: B008  # it is immutable
     properties: tuple[str, ...] | None = None,
     on_run: Callable[[Run], None] = lambda _: None,
-    shorten: Callable[[Schedule, str], Schedule] = shortest,
+    shorten: Callable[[Protocol, Schedule, str], Schedule] = shortest,
     over: Callable[[], bool] = lambda: False,
 ) -> Hunt:
     """Search for `mutant` until it breaks one of `properties` (None: any), or the budget is used up.
 
-    `on_run` is called with each run when it ends; `over` tells whether something else than the budget ends the hunt.
-    `shorten` makes the schedule shorter that was found: `minimise` takes less time than `shortest`.
+    `on_run` is called with each run when it ends; `over` tells whether something other than the budget ends the hunt.
+    `shorten` makes the schedule that was found shorter: `minimise` takes less time than `shortest`.
     """
     tally = Tally(select(properties))
     start = process_time()
@@ -104,9 +105,8 @@ def hunt(
 
     # The swarm draws the number of processes; Hypothesis takes one with which the bug shows soon.
     processes = None if engine is Engine.swarm else mutant.processes
-    search = Search(
-        mutated(mutant.protocol, mutant.name), processes, properties, budget.runs, budget.steps, seed, count
-    )
+    protocol = mutated(mutant.protocol, mutant.name)
+    search = Search(protocol, processes, properties, budget.runs, budget.steps, seed, count)
     try:
         broken = find(engine, search)
     except OutOfTime:
@@ -115,7 +115,7 @@ def hunt(
     if broken is None:
         return Hunt(mutant.name, seed, None, tally.runs, tally.steps, seconds)
     start = process_time()
-    schedule = shorten(broken.schedule(mutant.protocol, mutant.name), broken.property)
+    schedule = shorten(protocol, broken.schedule, broken.property)
     minimising = process_time() - start
     return Hunt(
         mutant.name,
@@ -124,14 +124,14 @@ def hunt(
         tally.runs,
         tally.steps,
         seconds,
-        replay(schedule, [broken.property]).steps,
+        replay_on(protocol, schedule, [broken.property]).steps,
         minimising,
         schedule,
     )
 
 
 def row_of(mutant: str, hunts: Sequence[Hunt]) -> MutantSummary:
-    """What the hunts for one mutant come to."""
+    """Sum up the hunts for one mutant."""
     found = [each for each in hunts if each.property is not None]
     first = [each.property for each in found]
     return MutantSummary(

@@ -61,17 +61,19 @@ class Machine(RuleBasedStateMachine):
             self.run = Run(search.protocol, quorums.size, self.kinds, quorums=quorums, switches=switches)
         except StepRaised as raised:
             self.raised = True
-            raise ProtocolRaised(raised, (), switches, quorums) from raised
+            raise ProtocolRaised(raised, search.protocol, (), switches, quorums) from raised
         self.moves = Moves(self.run.simulator)
 
     def choose(self, choice: Choice) -> None:
-        """Execute `choice`; the end of the run if it broke a property, or a step raised."""
+        """Execute `choice`. PropertyBroken or ProtocolRaised end the run if a property breaks or a step raises."""
         try:
             self.run.execute(choice)
         except StepRaised as raised:
             self.raised = True
             simulator = self.run.simulator
-            raise ProtocolRaised(raised, simulator.executed, simulator.switches, simulator.quorums) from raised
+            raise ProtocolRaised(
+                raised, simulator.protocol, simulator.executed, simulator.switches, simulator.quorums
+            ) from raised
         if self.run.broken is not None:
             self.search.on_run(self.run)
             raise PropertyBroken(self.run.broken, self.run)
@@ -92,7 +94,7 @@ class Machine(RuleBasedStateMachine):
 
 @st.composite
 def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine) -> tuple[Any, dict[str, Any]]:
-    """A rule by weight, and its arguments; instead of one whose precondition fails, the next one that is possible.
+    """Draw a rule by weight, and its arguments; if the rule is not possible now, take the next one that is.
 
     Whatever the state, the same number of integers is drawn from the same ranges. So an example that Hypothesis
     varies, by copying a part of it elsewhere, stays meaningful from there on.
@@ -136,11 +138,11 @@ class Rules(Machine):
 
     @rule(pick=_PICK)
     def rest(self, pick: int) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def _rule(name: str) -> Any:
-    """The rule that executes the move of this name, if it is possible."""
+    """Make the rule that executes the move of this name, if it is possible."""
 
     def move(self: Rules, pick: int) -> None:
         choice = getattr(self.moves, name)(pick)
@@ -156,7 +158,7 @@ for _name in (*MOVES, "stabilise"):
 
 
 def machine_class(search: Search) -> type[Machine]:
-    """The machine for this search."""
+    """Make the class of the machine for this search."""
 
     class Bound(Rules):
         pass
@@ -167,12 +169,12 @@ def machine_class(search: Search) -> type[Machine]:
 
 
 def choices_a_run(search: Search) -> int:
-    """How many choices Hypothesis makes in a run."""
+    """Return how many choices Hypothesis makes in a run."""
     return max(1, search.steps // STEPS_A_CHOICE)
 
 
 def hypothesis_settings(search: Search) -> settings:
-    """The same on every machine: nothing of the profile that is active is left to chance."""
+    """Return settings that are the same on every computer, whatever profile of Hypothesis is active."""
     return settings(
         max_examples=search.runs,
         stateful_step_count=choices_a_run(search),
@@ -189,7 +191,7 @@ def hypothesis_settings(search: Search) -> settings:
 
 
 def find(search: Search) -> PropertyBroken | None:
-    """Let Hypothesis search; the first run that broke a property, or None.
+    """Let Hypothesis search; return the first run that broke a property, or None.
 
     ProtocolRaised if the protocol's code raised. Nothing is written: Hypothesis would leave a folder `.hypothesis`.
     """
@@ -201,7 +203,7 @@ def find(search: Search) -> PropertyBroken | None:
 
 
 def find_with(machine: type[Machine], chosen: settings) -> PropertyBroken | None:
-    """`find` with settings of one's own."""
+    """Search as `find` does, with other settings."""
     try:
         # Without a least number of steps, the variations that Hypothesis makes of earlier examples end half of the runs
         # after a few choices.

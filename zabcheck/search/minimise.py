@@ -19,7 +19,7 @@ from msgspec import structs
 
 from invariants import Judge, select
 from invariants.quorums import MAJORITY, Quorums, quorums_of
-from zabcheck.protocols.base import StepRaised
+from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import dispatch, simulate
 from zabcheck.simulation import choices
@@ -36,11 +36,11 @@ MOST_FOR_PAIRS = 60
 
 
 Place = tuple[type[Exception], str, int]
-"""What was raised, in which file and line."""
+"""The kind of exception that was raised, in which file and line."""
 
 
 class Failure(NamedTuple):
-    """How a schedule failed: the fine choices that it executed until then, and the steps that they took."""
+    """How a schedule failed: the fine choices that were executed until then, and how many steps they took."""
 
     choices: tuple[Choice, ...]
     steps: int
@@ -50,20 +50,20 @@ Fails = Callable[[Schedule], Failure | None]
 _HINT = "if it did before, the protocol is not deterministic"
 
 
-def broken_by(schedule: Schedule, property_: str) -> Failure:
-    """How `schedule` breaks `property_`. ValueError if it does not."""
-    failure = breaks(schedule, property_)
+def broken_by(protocol: Protocol, schedule: Schedule, property_: str) -> Failure:
+    """Return how `schedule` breaks `property_`. ValueError if it does not."""
+    failure = breaks(protocol, schedule, property_)
     if failure is None:
         raise ValueError(f"the schedule does not break {property_}; {_HINT}")
     return failure
 
 
-def breaks(schedule: Schedule, property_: str) -> Failure | None:
-    """Execute `schedule` until `property_` is broken; None if it stays whole."""
+def breaks(protocol: Protocol, schedule: Schedule, property_: str) -> Failure | None:
+    """Execute `schedule` until `property_` is broken; None if the property stays whole."""
     [kind] = select([property_])
     judge = Judge([kind], quorums=quorums_of(schedule.quorums, schedule.processes))
     try:
-        simulator = simulate(schedule, dispatch(judge.observers))
+        simulator = simulate(protocol, schedule, dispatch(judge.observers))
         for choice in schedule.choices:
             simulator.execute(choice)
             if judge.broken and judge.violated():
@@ -74,11 +74,11 @@ def breaks(schedule: Schedule, property_: str) -> Failure | None:
     return Failure(tuple(simulator.executed), simulator.steps) if verdict.status == "violated" else None
 
 
-def raises(schedule: Schedule, place: Place) -> Failure | None:
+def raises(protocol: Protocol, schedule: Schedule, place: Place) -> Failure | None:
     """Execute `schedule` until a step raises at `place`; None if none does."""
     failure = Failure((), 0)
     try:
-        simulator = simulate(schedule, lambda _: None)
+        simulator = simulate(protocol, schedule, lambda _: None)
         for choice in schedule.choices:
             try:
                 simulator.execute(choice)
@@ -89,8 +89,10 @@ def raises(schedule: Schedule, place: Place) -> Failure | None:
     return None
 
 
-def minimise(schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()) -> Schedule:
-    """A 1-minimal schedule that breaks `property_`, as `schedule` does; it consists of fine choices.
+def minimise(
+    protocol: Protocol, schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()
+) -> Schedule:
+    """Reduce `schedule` to a 1-minimal one, of fine choices, that breaks `property_` on the same protocol.
 
     `keep` names what stays as it is: switches, or "quorums".
     After `seconds` of CPU time the best one so far is returned, 1-minimal or not; an execution that has begun is ended.
@@ -98,33 +100,43 @@ def minimise(schedule: Schedule, property_: str, seconds: float = SECONDS, keep:
     O(n log n) runs to get there, as a rule.
     """
     deadline = process_time() + seconds
-    failure = broken_by(schedule, property_)
+    failure = broken_by(protocol, schedule, property_)
     schedule = structs.replace(schedule, violates=property_)
-    return Minimiser(schedule, failure, partial(breaks, property_=property_), deadline, keep).minimal()
+    fails = partial(breaks, protocol, property_=property_)
+    return Minimiser(protocol, schedule, failure, fails, deadline, keep).minimal()
 
 
-def raised_by(schedule: Schedule, place: Place) -> Failure:
-    """How `schedule` makes a step of the protocol raise at `place`. ValueError if it does not."""
-    failure = raises(schedule, place)
+def raised_by(protocol: Protocol, schedule: Schedule, place: Place) -> Failure:
+    """Return how `schedule` makes a step of the protocol raise at `place`. ValueError if it does not."""
+    failure = raises(protocol, schedule, place)
     if failure is None:
         raise ValueError(f"the schedule does not raise {place[0].__name__} at {place[1]}:{place[2]}; {_HINT}")
     return failure
 
 
-def minimise_raise(schedule: Schedule, place: Place, seconds: float = SECONDS, keep: Collection[str] = ()) -> Schedule:
-    """`minimise` for a schedule that makes a step of the protocol raise at `place`. ValueError if it does not."""
+def minimise_raise(
+    protocol: Protocol, schedule: Schedule, place: Place, seconds: float = SECONDS, keep: Collection[str] = ()
+) -> Schedule:
+    """Reduce, as `minimise` does, a schedule that makes a step raise at `place`. ValueError if it does not."""
     deadline = process_time() + seconds
-    failure = raised_by(schedule, place)
+    failure = raised_by(protocol, schedule, place)
     schedule = structs.replace(schedule, violates=None)
-    return Minimiser(schedule, failure, partial(raises, place=place), deadline, keep).minimal()
+    return Minimiser(protocol, schedule, failure, partial(raises, protocol, place=place), deadline, keep).minimal()
 
 
 class Minimiser:
-    """The shortest schedule so far, and what to try next."""
+    """Makes a schedule smaller, pass by pass: `best` is the smallest so far that fails, in `steps` steps."""
 
     def __init__(
-        self, schedule: Schedule, failure: Failure, fails: Fails, deadline: float, keep: Collection[str]
+        self,
+        protocol: Protocol,
+        schedule: Schedule,
+        failure: Failure,
+        fails: Fails,
+        deadline: float,
+        keep: Collection[str],
     ) -> None:
+        self.protocol = protocol
         self.fails = fails
         self.keep = keep
         self.deadline = deadline
@@ -136,7 +148,7 @@ class Minimiser:
         return process_time() > self.deadline
 
     def minimal(self) -> Schedule:
-        """All passes, until none of them helps any more."""
+        """Repeat all passes until none of them helps any more, or the time is over; return the best schedule."""
         passes: Sequence[Callable[[], None]] = (
             self._drop_processes,
             self._drop_epochs,
@@ -157,11 +169,14 @@ class Minimiser:
         return self.best
 
     def _accept(self, candidate: Schedule, most: int) -> bool:
-        """Whether `candidate` fails in at most so many steps; it is the best one then."""
+        """Take `candidate` as the best one if it fails in at most `most` steps; return whether it does."""
         return self._try(candidate, lambda failure: failure.steps <= most)
 
     def _shortens(self, choices: Sequence[Choice]) -> bool:
-        """Whether fewer choices do that fail as well. (What is left of `Stabilise` may take more steps then.)"""
+        """Take these choices if they fail and are fewer; return whether they are.
+
+        What is left of a `Stabilise` may take more steps than it did.
+        """
         return self._try(self._with(choices), lambda failure: len(failure.choices) < len(self.best.choices))
 
     def _try(self, candidate: Schedule, is_better: Callable[[Failure], bool]) -> bool:
@@ -180,21 +195,21 @@ class Minimiser:
     # Leaving out.
 
     def _take_apart(self) -> None:
-        """The steps of `Stabilise` in its place, if it fails without its promise, too."""
+        """Replace `Stabilise` by its steps, if the schedule fails without its promise, too."""
         if self.over:
             return
         steps: list[Choice] = []
         with suppress(StepRaised):
-            simulator = simulate(self.best, lambda _: None)
+            simulator = simulate(self.protocol, self.best, lambda _: None)
             simulator.on_step = steps.append
             for choice in self.best.choices:
                 simulator.execute(choice)
         self._accept(self._with(steps), self.steps)
 
     def _drop_processes(self) -> None:
-        """Only some of the processes, named anew, the fewest first; the majority of them is what counts then.
+        """Keep only some of the processes, named anew, the fewest first; a quorum is then a majority of those.
 
-        Several at once, because with one less of five a quorum is as large as before.
+        Several processes are left out at once, because a quorum of four is as large as one of five.
         """
         if self.best.quorums != MAJORITY and "quorums" in self.keep:
             return
@@ -203,7 +218,7 @@ class Minimiser:
                 return
 
     def _drop_epochs(self) -> None:
-        """Without everything from one change of leader to the next."""
+        """Leave out everything from one change of leader to the next."""
         index = 0
         while True:
             choices = self.best.choices
@@ -252,7 +267,7 @@ class Minimiser:
                     break
 
     def _make_coarser(self) -> None:
-        """Another grain, if it takes fewer steps: the same story is told in them."""
+        """Make a write and its sync, or an election, one choice, if the run then takes fewer steps."""
         if self._has("sync", "separate"):
             self._accept(self._switched(sync="atomic"), self.steps - 1)
         if self._has("elections", "apart"):
@@ -260,9 +275,9 @@ class Minimiser:
             self._accept(together, self.steps - 1)
 
     def _set_back(self) -> None:
-        """The letter of the paper instead of what the run drew, even in more steps: it is the easier one to read.
+        """Set switches back to the letter of the paper, which is easier to read, even if the run takes more steps.
 
-        Of the grain, in no more steps.
+        Writes and syncs, and elections, are made separate choices only if the run takes no more steps.
         """
         for switch in ("histories", "application", "counter_limit", "closing"):
             letter = getattr(LETTER, switch)
@@ -279,7 +294,7 @@ class Minimiser:
             self._accept_longer(structs.replace(self.best, quorums=MAJORITY))
 
     def _has(self, switch: str, value: str) -> bool:
-        """Whether this switch is set so, and may be set otherwise."""
+        """Tell whether this switch has this value, and may be changed."""
         return switch not in self.keep and getattr(self.best.switches, switch) == value
 
     def _accept_longer(self, candidate: Schedule) -> None:
@@ -290,7 +305,7 @@ class Minimiser:
         return structs.replace(self.best, switches=structs.replace(self.best.switches, **values))
 
     def _name_in_order(self) -> None:
-        """Process 1 is the first that the schedule names, and so on."""
+        """Rename the processes: 1 is the first that the schedule names, and so on."""
         if self.best.quorums == MAJORITY:
             names: dict[int, int] = {}
             for choice in self.best.choices:
@@ -307,7 +322,10 @@ def _renamed(schedule: Schedule, names: Mapping[int, int]) -> tuple[Choice, ...]
 
 
 def _some_of(schedule: Schedule) -> Iterator[tuple[int, ...]]:
-    """Which processes to keep, but not all: any of few; of many, those that the schedule names most often."""
+    """Yield the sets of processes to try to keep, the smallest first.
+
+    Of few processes these are all proper subsets; of many, those that the schedule names most often.
+    """
     processes = range(1, schedule.processes + 1)
     if len(processes) > MOST_FOR_SUBSETS:
         named = Counter(process for choice in schedule.choices for process in _named(choice))
@@ -319,7 +337,7 @@ def _some_of(schedule: Schedule) -> Iterator[tuple[int, ...]]:
 
 
 def _among(schedule: Schedule, kept: Sequence[int]) -> Schedule:
-    """The schedule of these processes only, without what the others did."""
+    """Restrict the schedule to the processes `kept`, without the choices of the others."""
     choices = _renamed(schedule, {old: new for new, old in enumerate(kept, 1)})
     quorums = Quorums(len(kept))
     able = tuple(each for choice in choices if (each := _least(choice, quorums)) is not None)
@@ -327,7 +345,7 @@ def _among(schedule: Schedule, kept: Sequence[int]) -> Schedule:
 
 
 def _least(choice: Choice, quorums: Quorums) -> Choice | None:
-    """The quorum of `Stabilise` has to be one of which nobody can be left out."""
+    """Reduce the quorum of a `Stabilise` to one that nobody can be left out of; None if there is none."""
     if not isinstance(choice, choices.Stabilise):
         return choice
     quorum = least(quorums, choice.leader, choice.quorum)
@@ -335,7 +353,7 @@ def _least(choice: Choice, quorums: Quorums) -> Choice | None:
 
 
 def _named(choice: Choice) -> Iterator[int]:
-    """The processes that a fine choice names."""
+    """Yield the processes that a fine choice names."""
     for field in ("leader", "process", "sender", "peer", "receiver"):
         if hasattr(choice, field):
             yield getattr(choice, field)
@@ -348,7 +366,11 @@ def _begins_epoch(choice: Choice) -> bool:
 
 
 def _plainer(choice: Choice) -> Sequence[Choice]:
-    """Plainer is to lose all that was not synced, to alter the last record, a fresh value, an election of fewer."""
+    """Return plainer choices of the same kind.
+
+    Plainer is a crash that loses all that was not synced, a corruption of the last record, a request for a fresh value,
+    an election with fewer followers.
+    """
     match choice:
         case choices.Crash() if choice.keep:
             return [choices.Crash(choice.process)]
@@ -367,7 +389,7 @@ def _plainer(choice: Choice) -> Sequence[Choice]:
 
 
 def _together(steps: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Each change of leader as one choice: whoever follows that leader before it leads again follows at once."""
+    """Make each change of leader one choice: who follows that leader before it leads again follows at once."""
     found: list[Choice] = []
     place: dict[int, int] = {}  # of the last election of a leader
     for choice in steps:

@@ -1,7 +1,7 @@
 """What may be chosen next in a run: each move gives a choice of its kind, or None where that is not possible now.
 
-All that a move needs it finds in `pick`, any number from 0 on, of which it takes the remainders by what there is to
-choose from. So an engine draws one number a move: Hypothesis one below 100, the swarm one of 30 bits.
+A move decides by `pick`, any number from 0 on, of which it takes the remainders by the number of things to choose from.
+So an engine draws one number for each move: Hypothesis one below 100, the swarm one of 30 bits.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -190,14 +190,14 @@ class Moves:
         return choices.Mute(self.some_but(0, pick))
 
     def bridge(self, pick: int) -> Choice | None:
-        """With three processes it is `sever`."""
+        """Leave one process as the only bridge between two groups; with three processes that is `sever`."""
         if len(self.ids) <= 3:
             return None
         process = _one(self.ids, pick)
         return choices.Bridge(process, self.some_but(process, pick // len(self.ids)))
 
     def ring(self, pick: int) -> Choice | None:
-        """Three processes are one already."""
+        """Cut all links but those of a ring; three processes are one already."""
         return choices.Ring() if len(self.ids) > 3 else None
 
     def stall(self, pick: int) -> Choice | None:
@@ -242,7 +242,7 @@ class Moves:
     # The end.
 
     def stabilise(self, pick: int) -> Choice | None:
-        """Every run ends with it: from whatever state it has reached, the protocol has to get going again."""
+        """End the run with calm: from whatever state it has reached, the protocol has to get going again."""
         simulator = self.simulator
         if "stabilise" in simulator.protocol.never:
             return None
@@ -257,12 +257,12 @@ class Moves:
     # What there is to choose from.
 
     def leaders(self) -> list[int]:
-        """The processes that lead, as far as they know."""
+        """Return the processes that lead, as far as they know."""
         following = self.simulator.following
         return [process for process in self.ids if following[process] == process]
 
     def primaries(self) -> list[int]:
-        """The processes that can broadcast."""
+        """Return the processes that can broadcast."""
         states, can_broadcast = self.simulator.states, self.simulator.protocol.can_broadcast
         return [process for process in self.awake() if can_broadcast(states[process])]
 
@@ -271,20 +271,20 @@ class Moves:
         return [process for process in self.ids if not simulator.is_up(process) and not simulator.halted[process]]
 
     def awake(self) -> list[int]:
-        """The processes that are up and not paused."""
+        """Return the processes that are up and not paused."""
         states, paused = self.simulator.states, self.simulator.paused
         return [process for process in self.ids if states[process] is not None and process not in paused]
 
     def links(self) -> list[tuple[int, int]]:
-        """Both directions of each connection."""
+        """Return both directions of each connection."""
         return [link for pair in self.simulator.connections for link in (pair, pair[::-1])]
 
     def queues(self) -> list[tuple[int, int]]:
-        """(sender, receiver) of each link on which several messages wait."""
+        """Return (sender, receiver) of each link on which several messages wait."""
         return [(sender, process) for process, sender, number in self.simulator.waiting() if number > 1]
 
     def written(self) -> list[tuple[int, int]]:
-        """The processes with a record on their disks, and how many they have."""
+        """Return the processes with a record on their disks, and how many records each has."""
         found = [(process, self.simulator.disks[process].records) for process in self.ids]
         return [(process, records) for process, records in found if records > 0]
 
@@ -292,7 +292,7 @@ class Moves:
         return _one(self.ids, pick), _one(self.ids, pick // len(self.ids))
 
     def some_but(self, one: int, pick: int) -> tuple[int, ...]:
-        """A subset of the processes without `one`, which may be empty."""
+        """Return a subset, which may be empty, of the processes without `one`."""
         others = [process for process in self.ids if process != one]
         if len(others) > _PLAIN_BITS:
             pick *= _SPREAD
@@ -304,12 +304,11 @@ def _one(items: Sequence[T], pick: int) -> T:
 
 
 def weights_for(protocol: Protocol) -> Mapping[str, int]:
-    """How often each move is tried with this protocol; without those that it does not have."""
+    """Return how often each move is tried with this protocol; without the moves that the protocol does not have."""
     usual = WEIGHTS if protocol.fifo else {**WEIGHTS, **WITHOUT_ORDER}
     left_out = [name for name, weight in protocol.moves.items() if not weight]
     return {name: protocol.moves.get(name, weight) for name, weight in usual.items() if name not in left_out}
 
 
-Move = Callable[[Moves, int], Choice | None]
-MOVES: Mapping[str, Move] = {name: getattr(Moves, name) for name in WEIGHTS}
+MOVES: Mapping[str, Callable[[Moves, int], Choice | None]] = {name: getattr(Moves, name) for name in WEIGHTS}
 """The move of each name that has a weight."""

@@ -21,7 +21,7 @@ from zabcheck.simulation.simulator import Simulator
 
 
 def collect_garbage_less_often() -> None:
-    """For a process that does nothing but search: runs leave little behind that only the collector can free."""
+    """Have the garbage collector run seldom: a search leaves little behind that only the collector can free."""
     gc.set_threshold(50_000)
 
 
@@ -35,7 +35,7 @@ Observer = Callable[[Any], None]
 
 
 def dispatch(*tables: Mapping[type[Event], Observer]) -> Callable[[Event], None]:
-    """One function that shows an event to the observers that its kind has in `tables`, and to nobody else."""
+    """Return a function that shows an event to the observers that `tables` have for its kind, in that order."""
     observers: dict[type[Event], Observer] = {}
     for table in tables:
         for kind, observer in table.items():
@@ -60,7 +60,7 @@ def _both(first: Observer, second: Observer) -> Observer:
 class Run:
     """A run that is judged while it goes on. Its events are not kept: `replay` shows them again.
 
-    `watchers` are shown each event of the kinds that they name, after the judge.
+    Each event is shown to the judge, then to the goals, then to those of `watchers` that have an observer for its kind.
     """
 
     def __init__(
@@ -81,34 +81,44 @@ class Run:
         self.simulator = Simulator(protocol, processes, show, quorums=quorums, switches=switches, remember=remember)
 
     def execute(self, choice: Choice) -> int:
-        """The number of steps that `choice` took."""
+        """Execute `choice`; return how many steps it took. StepRaised if the protocol's code raises."""
         return self.simulator.execute(choice)
 
     @property
     def broken(self) -> str | None:
-        """The property that was found broken first, if one is."""
+        """The property that was found broken first; None while all are whole."""
         return self.judge.violated() if self.judge.broken else None
 
 
 class Failed(Exception):
-    """A run failed: after `choices`, the fine ones that it executed, with these switches and quorums.
+    """A run of `protocol` failed after `choices`, the fine ones that it executed, with these switches and quorums.
 
-    `seed` is the run's own, if it has one.
+    `seed` is the seed of this one run; None if it has none of its own.
     """
 
     def __init__(
-        self, why: str, choices: Iterable[Choice], switches: Switches, quorums: Quorums, seed: int | None
+        self,
+        why: str,
+        protocol: Protocol,
+        choices: Iterable[Choice],
+        switches: Switches,
+        quorums: Quorums,
+        seed: int | None,
     ) -> None:
         super().__init__(why)
+        self.protocol = protocol
         self.choices = tuple(choices)
         self.switches = switches
         self.quorums = quorums
         self.seed = seed
 
-    def schedule(self, protocol: str, mutant: str | None) -> Schedule:
+    @property
+    def schedule(self) -> Schedule:
         """The schedule of the run, in the current version of the format."""
-        quorums = self.quorums
-        return schedule_of(protocol, mutant, quorums.size, self.choices, quorums=quorums.name, switches=self.switches)
+        protocol, quorums = self.protocol, self.quorums
+        return schedule_of(
+            protocol.name, protocol.mutant, quorums.size, self.choices, quorums=quorums.name, switches=self.switches
+        )
 
 
 class PropertyBroken(Failed):
@@ -116,34 +126,36 @@ class PropertyBroken(Failed):
 
     def __init__(self, property_: str, run: Run, seed: int | None = None) -> None:
         simulator = run.simulator
-        super().__init__(property_, simulator.executed, simulator.switches, simulator.quorums, seed)
+        super().__init__(property_, simulator.protocol, simulator.executed, simulator.switches, simulator.quorums, seed)
         self.property = property_
 
 
 class ProtocolRaised(Failed):
     """A step of the protocol raised, as `raised` tells; `choices` include the one that led to it.
 
-    No property is judged then.
+    No property is judged in such a run.
     """
 
     def __init__(
         self,
         raised: StepRaised,
+        protocol: Protocol,
         choices: Iterable[Choice],
         switches: Switches,
         quorums: Quorums,
         seed: int | None = None,
     ) -> None:
-        super().__init__(str(raised), choices, switches, quorums, seed)
+        super().__init__(str(raised), protocol, choices, switches, quorums, seed)
         self.raised = raised
 
 
 class Search(Struct, frozen=True):
-    """What to search, and how far, by whatever engine.
+    """What to search, and how far, with any engine.
 
-    `runs` runs of up to `steps` steps each. `processes` None leaves their number to the engine, as `quorums` None does
-    the quorum system. `on_run` is called with each run when it ends. `rng` is the seed; None leaves it to chance, and
-    Hypothesis to `pytest --hypothesis-seed`. Each run draws its switches, but for those in `fixed`.
+    The search makes `runs` runs of up to `steps` steps each. If `processes` or `quorums` is None, the engine chooses
+    the number of processes, or the quorum system. `on_run` is called with each run when it ends. `rng` is the seed;
+    with None the swarm takes one by chance, and Hypothesis that of `pytest --hypothesis-seed`. Each run draws its
+    switches, but for those in `fixed`.
     """
 
     protocol: Protocol
@@ -158,17 +170,22 @@ class Search(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
-    """A schedule executed again, with everything that it showed."""
+    """A schedule executed again, with everything that the run showed.
 
+    `protocol` and `quorums` are what the schedule names.
+    """
+
+    protocol: Protocol
+    quorums: Quorums
     schedule: Schedule
     events: list[Event]
     verdicts: list[Verdict]
     goals: list[str]
     steps: int
     skipped: int
-    """How many choices were not possible when their turn came."""
+    """How many choices were not enabled when their turn came."""
     raised: StepRaised | None = None
-    """What ended it before its time, if the protocol's code raised."""
+    """What the protocol's code raised, which ended the run; None if it did not raise."""
 
     @property
     def trace(self) -> bytes:
@@ -177,23 +194,35 @@ class Replay(Struct, frozen=True):
 
     @property
     def sha256(self) -> str:
-        """Of the trace; the same on every machine."""
+        """The SHA-256 of the trace, which is the same on every machine."""
         return sha256(self.trace).hexdigest()
 
 
 def header(schedule: Schedule) -> Header:
-    """The first line of the trace of this schedule."""
+    """Return the first line of the trace of this schedule."""
     builtins = msgspec.to_builtins(schedule)
     return Header(1, schedule.processes, schedule.protocol, schedule.quorums, schedule=builtins)
 
 
-def simulate(schedule: Schedule, show: Callable[[Event], None], *, network: bool = False) -> Simulator:
-    """A simulator as `schedule` wants it, with none of its choices executed.
+def named_by(schedule: Schedule) -> Protocol:
+    """Look up the protocol that a schedule names, with its mutant. ValueError if there is no such protocol or mutant.
 
-    ValueError if it names a protocol, mutant or quorum system that there is not; StepRaised if a process cannot start.
+    Whoever reads a schedule calls this once and hands the protocol on, so that what is judged and what is told of it
+    are the same.
     """
+    return mutated(schedule.protocol, schedule.mutant)
+
+
+def simulate(
+    protocol: Protocol, schedule: Schedule, show: Callable[[Event], None], *, network: bool = False
+) -> Simulator:
+    """Return a simulator of `protocol`, which `schedule` names, with none of the choices executed.
+
+    ValueError if there is no such quorum system as the schedule names; StepRaised if a process cannot start.
+    """
+    assert (protocol.name, protocol.mutant) == (schedule.protocol, schedule.mutant), "it is the one that is named"
     return Simulator(
-        mutated(schedule.protocol, schedule.mutant),
+        protocol,
         schedule.processes,
         show,
         quorums=quorums_of(schedule.quorums, schedule.processes),
@@ -203,7 +232,18 @@ def simulate(schedule: Schedule, show: Callable[[Event], None], *, network: bool
 
 
 def replay(schedule: Schedule, properties: Iterable[str] | None = None) -> Replay:
-    """Execute a schedule and judge what it shows. ValueError if it names a protocol or mutant that there is not."""
+    """Look up the protocol that a schedule names, execute the schedule, and judge what it shows.
+
+    ValueError if there is no such protocol, mutant, quorum system or property.
+    """
+    return replay_on(named_by(schedule), schedule, properties)
+
+
+def replay_on(protocol: Protocol, schedule: Schedule, properties: Iterable[str] | None = None) -> Replay:
+    """Execute a schedule on `protocol`, which it names, and judge what it shows by these properties (None: by all).
+
+    ValueError if there is no such quorum system or property. Cost: one execution; memory O(events).
+    """
     kinds = select(properties)
     quorums = quorums_of(schedule.quorums, schedule.processes)
     judge = Judge(kinds, quorums=quorums)
@@ -224,14 +264,16 @@ def replay(schedule: Schedule, properties: Iterable[str] | None = None) -> Repla
         steps += 1
 
     try:
-        simulator = simulate(schedule, show, network=True)
+        simulator = simulate(protocol, schedule, show, network=True)
         simulator.on_step = on_step
         for choice in schedule.choices:
             skipped += not simulator.execute(choice)
     except StepRaised as error:
         raised = error
     events.append(End(len(events) - 1, complete=raised is None))
-    return Replay(schedule, events, judge.finish(raised is None), list(goals.reached), steps, skipped, raised)
+    return Replay(
+        protocol, quorums, schedule, events, judge.finish(raised is None), list(goals.reached), steps, skipped, raised
+    )
 
 
 def schedule_of(
@@ -244,6 +286,6 @@ def schedule_of(
     quorums: str = MAJORITY,
     switches: Switches = LETTER,
 ) -> Schedule:
-    """A schedule of these choices, in the current version of the format."""
+    """Make a schedule of these choices, in the current version of the format."""
     known = tuple(choices)
     return Schedule(1, protocol, processes, known, mutant, quorums, violates, switches)  # type: ignore[arg-type]  # all are AnyChoice

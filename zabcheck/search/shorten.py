@@ -1,6 +1,6 @@
-"""Shorter still: what is 1-minimal may be far from the shortest, so other runs that break the same property are tried.
+"""Try other runs that break the same property: a 1-minimal schedule may be far from the shortest.
 
-A long run, minimised, keeps the shape of its story: the epochs that it had, the detours. Short runs have none to keep.
+A long run, minimised, keeps the shape of its story: its epochs, its detours. A short run has none to keep.
 """
 
 from collections.abc import Collection, Iterator
@@ -9,38 +9,40 @@ from time import process_time
 
 from invariants import select
 from invariants.quorums import MAJORITY, Quorums, quorums_of
-from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.base import Protocol
 from zabcheck.search import swarm
 from zabcheck.search.minimise import SECONDS, broken_by, minimise
 from zabcheck.search.run import DEFAULT_PROCESSES, PropertyBroken, ProtocolRaised, Search
 from zabcheck.simulation.schedule import Schedule
 
 RUNS = 300
-"""How many other runs are made, each of about three times the steps of what there is; again if that helped."""
+"""How many other runs are made at a time, each of up to three times the steps of the best one so far."""
 TRIES = 4
-"""How many of those that break the property are minimised, the shortest first."""
+"""How many of the runs that break the property are minimised, the shortest first."""
 
 
-def shortest(schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()) -> Schedule:
-    """`minimise`, and the same for other runs that break `property_`: the shortest of what comes out, 1-minimal.
+def shortest(
+    protocol: Protocol, schedule: Schedule, property_: str, seconds: float = SECONDS, keep: Collection[str] = ()
+) -> Schedule:
+    """Minimise `schedule`, and other runs that break `property_`; return the shortest of the results, 1-minimal.
 
-    The number of processes is not larger than that of the minimised schedule, and the quorum system is the same; but
-    the majority is preferred, unless "quorums" are kept. It takes `seconds` of CPU time at most, and is the same every
-    time if that is enough. ValueError if `schedule` does not break the property.
+    The result has no more processes than the minimised schedule, and the same quorum system; but the majority is
+    preferred, unless "quorums" are kept. It takes `seconds` of CPU time at most, and is the same every time if that is
+    enough. ValueError if `schedule` does not break the property.
     """
     deadline = process_time() + seconds
-    best = minimise(schedule, property_, seconds, keep)
+    best = minimise(protocol, schedule, property_, seconds, keep)
     if process_time() >= deadline:
         return best
-    least = broken_by(best, property_).steps
+    least = broken_by(protocol, best, property_).steps
     before, first = least + 1, 0
     while least < before and process_time() < deadline:
         before = least
-        for other in _others(best, property_, range(first, first + RUNS), 3 * least, keep, deadline):
+        for other in _others(protocol, best, property_, range(first, first + RUNS), 3 * least, keep, deadline):
             if process_time() >= deadline:
                 return best
-            candidate = minimise(other, property_, deadline - process_time(), keep)
-            steps = broken_by(candidate, property_).steps
+            candidate = minimise(protocol, other, property_, deadline - process_time(), keep)
+            steps = broken_by(protocol, candidate, property_).steps
             # The majority is what everybody knows: it is worth some steps.
             if steps < least or (candidate.quorums == MAJORITY != best.quorums):
                 best, least = candidate, steps
@@ -49,18 +51,24 @@ def shortest(schedule: Schedule, property_: str, seconds: float = SECONDS, keep:
 
 
 def _others(
-    best: Schedule, property_: str, seeds: range, steps: int, keep: Collection[str], deadline: float
+    protocol: Protocol,
+    best: Schedule,
+    property_: str,
+    seeds: range,
+    steps: int,
+    keep: Collection[str],
+    deadline: float,
 ) -> Iterator[Schedule]:
-    """Other runs that break the property, the shortest first; with the majority for a quorum, if that may change.
+    """Yield other schedules that break the property, the shortest first, with majority quorums if those may change.
 
-    None if there is no time for all of the seeds.
+    Nothing is yielded if there is no time for all of the seeds.
     """
     if best.quorums == MAJORITY or "quorums" in keep:
         quorums = quorums_of(best.quorums, best.processes)
     else:
         quorums = Quorums(max(best.processes, DEFAULT_PROCESSES))
     search = Search(
-        mutated(best.protocol, best.mutant),
+        protocol,
         quorums.size,
         (property_,),
         steps=steps,
@@ -77,4 +85,4 @@ def _others(
             if run.broken is not None:
                 found.append((run.simulator.steps, seed, PropertyBroken(property_, run)))
     for _, _, broken in sorted(found, key=lambda each: each[:2])[:TRIES]:
-        yield broken.schedule(best.protocol, best.mutant)
+        yield broken.schedule

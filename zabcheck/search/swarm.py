@@ -39,7 +39,7 @@ WEIGHTED = 0.1
 """The share of runs in which quorums are counted by weights."""
 MOST_WEIGHT = 4
 RATES = (1, 1, 2, 4)
-"""By how much the weight of a fault is multiplied."""
+"""The factors by which the weight of a fault may be multiplied."""
 PRIORITIES = 0.3
 """The share of runs in which priorities decide the order of messages."""
 DEMOTED = (0.02, 0.05, 0.15)
@@ -65,12 +65,12 @@ class Configuration(Struct, frozen=True):
 
 
 def run_seed(seed: int, index: int) -> int:
-    """The seed of run number `index` of a search, in 64 bits; the first one's is the search's. (SplitMix64 does so.)"""
+    """Return the seed of run number `index` of a search, 64 bits; run 0 has the search's own. (As SplitMix64 does.)"""
     return (seed + index * 0x9E3779B97F4A7C15) % 2**64
 
 
 def find(search: Search) -> PropertyBroken | None:
-    """Make the runs of `search`, one after the other; the first that broke a property, or None.
+    """Make the runs of `search`, one after the other; return the first that broke a property, or None.
 
     ProtocolRaised if the protocol's code raised.
     """
@@ -91,9 +91,10 @@ def drive(
     seed: int,
     watchers: Callable[[Configuration], Sequence[Mapping[type[Event], Observer]]] = lambda _: (),
 ) -> Run:
-    """The run of this seed, executed until it broke a property, has had its steps, and stabilised.
+    """Make the run of this seed: until it breaks a property, or has had its steps and stabilised.
 
-    `watchers` are asked for with what the run drew, and shown its events. ProtocolRaised if the protocol's code raised.
+    `watchers` is called with what the run drew, and returns who is shown its events. ProtocolRaised if the protocol's
+    code raised.
     """
     random = Random(seed).random
     drawn = configure(search, seed, random)
@@ -104,12 +105,12 @@ def drive(
         _go(run, drawn, random, search.steps)
     except StepRaised as raised:
         executed = () if run is None else run.simulator.executed
-        raise ProtocolRaised(raised, executed, switches, quorums, seed) from raised
+        raise ProtocolRaised(raised, search.protocol, executed, switches, quorums, seed) from raised
     return run
 
 
 def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int) -> None:
-    """The moves of a run, to its end. A move that takes no step gives way to the next one that does."""
+    """Make the moves of a run, to its end. A move that takes no step gives way to the next one that does."""
     simulator, broken = run.simulator, run.judge.broken
     execute, moves = simulator.execute, Moves(simulator)
     names = [name for name, weight in drawn.weights.items() for _ in range(weight)]
@@ -141,7 +142,7 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
 
 
 def configure(search: Search, seed: int, random: Callable[[], float]) -> Configuration:
-    """What the run of this seed draws."""
+    """Draw the configuration of the run of this seed."""
     size = search.processes or _one(SIZES, random)
     quorums = Quorums(size)
     if random() < WEIGHTED:
@@ -166,7 +167,7 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
 
 
 def _switches(random: Callable[[], float], search: Search) -> Switches:
-    """Those that are not fixed are drawn; but no application, if no property looks at it: that would only cost time."""
+    """Draw the switches that are not fixed; but no application if no property looks at it, as that only costs time."""
     drawn = draw_switches(lambda: int(random() * 100))
     if SameState not in select(search.properties):
         drawn.pop("application", None)
@@ -178,7 +179,7 @@ def _one(items: Sequence[Any], random: Callable[[], float]) -> Any:
 
 
 def _cycle(weights: Mapping[str, int], random: Callable[[], float]) -> Iterator[str]:
-    """The moves of the cycle. Where no oracle names a leader, a time-out makes one."""
+    """Yield the moves of the cycle. Where no oracle names a leader, a time-out makes one."""
     faults = [name for name in (*OPTIONAL, *SELDOM, "follow") if name in weights]
     while True:
         yield "lead" if "lead" in weights else "timeout"
@@ -197,7 +198,7 @@ def _cycle(weights: Mapping[str, int], random: Callable[[], float]) -> Iterator[
 
 
 class Priorities:
-    """Messages and syncs in the order of priorities."""
+    """Executes messages and syncs in the order of priorities."""
 
     def __init__(self, simulator: Simulator, random: Callable[[], float], demoted: float) -> None:
         self.simulator = simulator
@@ -207,7 +208,7 @@ class Priorities:
         self.lowest = 0.0
 
     def go(self, steps: int) -> bool:
-        """So many steps, while there is something to do; whether there was."""
+        """Take up to `steps` steps, while there is something to do; return whether there was."""
         simulator, priorities, random = self.simulator, self.priorities, self.random
         for number in range(steps):
             chains = [(process, sender) for process, sender, _ in simulator.waiting()]

@@ -1,4 +1,4 @@
-"""What a search has seen, added up over its runs."""
+"""Add up what a search has seen over its runs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -47,7 +47,7 @@ class Summary(Struct, frozen=True):
 
 
 class Tally:
-    """Runs, steps, and for each property and goal how often it was exercised and reached."""
+    """Counts runs, steps, and for each property and goal how often it was exercised and reached."""
 
     def __init__(self, properties: list[type[Invariant]]) -> None:
         self.runs = 0

@@ -1,7 +1,7 @@
-"""A random walk over choices: the plain way to drive the simulator, without Hypothesis' overhead.
+"""Walk randomly over choices: the plain way to drive the simulator, without Hypothesis' overhead.
 
-Most steps let the protocol go on: a message that waits is handled, a disk is synced, a client asks. Now and then
-comes something else: a fault, its repair, or an answer of the oracle. Each kind has a weight.
+Most steps let the protocol go on: a waiting message is handled, a disk is synced, a client asks. Now and then there is
+a fault, its repair, or an answer of the oracle. Each kind has a weight.
 """
 
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ class Walk:
         self._leader = 1  # whom the oracles name, mostly
 
     def step(self) -> bool:
-        """Try one choice; whether it was enabled."""
+        """Try one choice; return whether it was enabled."""
         kind = self._table[int(self._random() * _TRIES)]
         choice = self._progress() if kind is None else self._other(kind)
         return choice is not None and self.simulator.execute(choice) > 0
@@ -142,7 +142,7 @@ class Walk:
         return choices.Hold(sender, receiver, kinds[int(random() * len(kinds))]) if kinds else None
 
     def _some(self) -> tuple[int, ...]:
-        """Any of the processes."""
+        """Draw a subset of the processes."""
         return tuple(process for process in self.simulator.ids if self._random() < 0.5)
 
     def _recover(self) -> Choice | None:
@@ -156,7 +156,7 @@ class Walk:
         return choices.Wake(next(p for p in self.simulator.ids if p in paused)) if paused else None
 
     def _elect(self, process: int) -> Choice:
-        """Mostly the leader that others were told, and for a process that has none."""
+        """Name a leader, mostly the one that others follow, to a process, mostly one that has none."""
         random, following = self._random, self.simulator.following
         if random() < _CHANGE_OF_MIND:
             self._leader = process

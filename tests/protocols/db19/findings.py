@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 
 from msgspec import structs
 
+from tests.search.builders import simulator_of
 from zabcheck.protocols.db19.node import Node, Role
 from zabcheck.search.minimise import Failure, Minimiser
-from zabcheck.search.run import Search, simulate
+from zabcheck.search.run import Search
 from zabcheck.search.swarm import drive, run_seed
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.simulator import Simulator
@@ -31,7 +32,7 @@ def began_without_promises(simulator: Simulator) -> bool:
 
 def fails(schedule: Schedule, told: Told) -> Failure | None:
     """How `schedule` comes to a state of which that is so."""
-    simulator = simulate(schedule, lambda _: None)
+    simulator = simulator_of(schedule)
     for choice in schedule.choices:
         simulator.execute(choice)
         if told(simulator):
@@ -42,7 +43,7 @@ def fails(schedule: Schedule, told: Told) -> Failure | None:
 def shortest(search: Search, told: Told, runs: int, seconds: float) -> Schedule | None:
     """The shortest of the schedules that come there in so many runs, each minimised; None if none does."""
     found = [
-        Minimiser(schedule, failure, lambda each: fails(each, told), seconds, ()).minimal()
+        Minimiser(search.protocol, schedule, failure, lambda each: fails(each, told), seconds, ()).minimal()
         for schedule in _runs(search, runs)
         if (failure := fails(schedule, told)) is not None
     ]

@@ -9,13 +9,13 @@ from invariants import PROPERTIES, Broadcast, Judge, Send, Zxid, select
 from invariants.quorums import Quorums
 from tests.protocols.db19.configurations import run
 from tests.protocols.db19.findings import began_without_promises, fails, nodes
+from tests.search.builders import failure_of, simulator_of
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.db19 import DB19
 from zabcheck.protocols.db19.cluster import Cluster, Setting
 from zabcheck.protocols.db19.messages import AckEpoch
 from zabcheck.protocols.db19.node import Role
-from zabcheck.search.minimise import breaks
-from zabcheck.search.run import Search, replay, simulate
+from zabcheck.search.run import Search, replay
 from zabcheck.search.swarm import find
 from zabcheck.simulation.choices import Heal, Overtake, Receive, Request, Reset, Settle, Split, Timeout
 from zabcheck.simulation.schedule import Schedule, load
@@ -62,7 +62,7 @@ def test_nothing_can_be_left_out_of_it(name: str) -> None:
     schedule = RECORDED[name]
     shorter = (schedule.choices[:index] + schedule.choices[index + 1 :] for index in range(len(schedule.choices)))
     violates = str(schedule.violates)
-    assert not any(breaks(structs.replace(schedule, choices=choices), violates) for choices in shorter)
+    assert not any(failure_of(structs.replace(schedule, choices=choices), violates) for choices in shorter)
 
 
 def test_the_search_finds_that_it_is_broken_on_links_of_both_kinds() -> None:
@@ -81,7 +81,7 @@ def test_with_two_nodes_it_takes_one_message_that_overtakes(property_: str) -> N
     assert schedule.processes == 2
     assert [type(choice) for choice in schedule.choices].count(Overtake) == 1
     in_order = structs.replace(schedule, protocol="db19-fifo")
-    assert breaks(in_order, str(schedule.violates)) is None
+    assert failure_of(in_order, str(schedule.violates)) is None
 
 
 @pytest.mark.parametrize("name", [name for name in BROKEN if name.startswith("db19-fifo.")])
@@ -234,7 +234,7 @@ def test_plain_runs_of_the_lab_break_properties(setting: Setting, expected: str)
 
 def executed(processes: int, protocol: str, *choices: object) -> Simulator:
     """The simulator after these choices."""
-    simulator = simulate(Schedule(1, protocol, processes, ()), lambda _: None)
+    simulator = simulator_of(Schedule(1, protocol, processes, ()))
     for choice in choices:
         simulator.execute(choice)  # type: ignore[arg-type]  # they are choices
     return simulator

@@ -9,8 +9,9 @@ from msgspec import structs
 
 import invariants
 from invariants import Broadcast, Deliver, Establish, Event, Send, Zxid
+from tests.search.builders import simulator_of
 from zabcheck.protocols.paxos.messages import Proposal
-from zabcheck.search.run import replay, simulate
+from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import Crash
 from zabcheck.simulation.schedule import Schedule
@@ -59,7 +60,7 @@ Cell = tuple[int, str] | None
 def tables(schedule: Schedule, first: int) -> list[list[list[Cell]]]:
     """What the disks of p1, p2 and p3 hold of three instances from `first` on, each time that it has changed."""
     found: list[list[list[Cell]]] = []
-    simulator = simulate(schedule, lambda _: None)
+    simulator = simulator_of(schedule)
     for choice in schedule.choices:
         simulator.execute(choice)
         disks = [simulator.disks[process].durable.get("accepted", {}) for process in simulator.ids]
@@ -117,7 +118,7 @@ def test_what_was_found_has_the_shape_of_figure_1(name: str, ballots: tuple[int,
 
 def test_with_crashes_nobody_proposes_before_the_one_before_has_crashed() -> None:
     schedule = load("figure-1-crashes")
-    simulator = simulate(schedule, lambda _: None)
+    simulator = simulator_of(schedule)
     seen: dict[int, None] = {}
     for choice in schedule.choices:
         simulator.execute(choice)

@@ -4,7 +4,7 @@ import pytest
 
 from invariants import Broadcast, Deliver, Establish, Zxid, select
 from tests.protocols.zab.test_purity import guarded
-from zabcheck.counterexample.saving import counterexample
+from zabcheck.counterexample.making import counterexample
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Started
 from zabcheck.search.goals import GOALS
@@ -45,7 +45,7 @@ def test_figure_1_is_found_from_scratch_and_minimised() -> None:
     broken, tally = search("paxos", "local primary order")
     assert broken is not None
     assert tally.runs < 20
-    minimised, _ = counterexample(broken.schedule("paxos", None), broken.property)
+    minimised, _ = counterexample(broken)
     events = replay(minimised.schedule).events
     first, second, third = [event.epoch for event in events if isinstance(event, Establish)]
     a, b, c = sorted(event.txn for event in events if isinstance(event, Broadcast))

@@ -15,7 +15,7 @@ from zabcheck.campaign.report import terminal as campaign
 from zabcheck.cli.commands import OK, BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path, check_file
 from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.counterexample.saving import write
+from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:

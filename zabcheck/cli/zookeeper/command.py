@@ -29,7 +29,7 @@ from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
-from zabcheck.counterexample.saving import TOLD, write
+from zabcheck.counterexample.saving import TOLD
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.ensemble.recording.folder import RecordingError
@@ -42,6 +42,7 @@ from zabcheck.ensemble.run.draw import draw
 from zabcheck.ensemble.run.schedule import EnsembleSchedule
 from zabcheck.ensemble.trace.observe import write_trace
 from zabcheck.ensemble.verdict.judge import SEVEREST, Judged
+from zabcheck.text.files import write
 from zabcheck.text.words import as_text
 
 SCHEDULE = "schedule.json"

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from invariants import Event
+from zabcheck.protocols.base import Protocol
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.components import highest_epoch
 from zabcheck.search.explore.space import Explored, Progress, Space
@@ -89,13 +90,13 @@ class NotTried(ValueError):
     """A run has a choice of a kind that an exhaustive search does not make. The message is its name."""
 
 
-def used_by(schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
+def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
     """The steps of a run, and the least bounds that it is within. NotTried if it is within none."""
-    whole = simulate(schedule, lambda _: None)
+    whole = simulate(protocol, schedule, lambda _: None)
     for each in schedule.choices:
         whole.execute(each)
     epoch, used, shown = 0, Counter[type[Choice]](), list[Event]()
-    again = simulate(schedule, shown.append)
+    again = simulate(protocol, schedule, shown.append)
     for choice in whole.executed:
         if not isinstance(choice, TRIED) or (isinstance(choice, choices.Request) and choice.value is not None):
             raise NotTried(type(choice).__name__.lower())

@@ -1,4 +1,4 @@
-"""Which known bug was caught by which property, how soon, and how short: as tables, and in Markdown."""
+"""Show which property caught which known bug, how soon, and how short the run is: as tables, and in Markdown."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from zabcheck.search.hunt import MutantSummary, Spread
 
 
 def code(property_: str) -> str:
-    """A short name for the head of a column: initials, or the first letters of a single word."""
+    """Abbreviate a property for the head of a column: to initials, or to the first letters of a single word."""
     words = property_.split()
     if len(words) == 1:
         return property_[:3]
@@ -18,13 +18,13 @@ def code(property_: str) -> str:
 
 
 def caught(rows: Iterable[MutantSummary], properties: Iterable[str]) -> list[str]:
-    """Those of `properties` that were the first to break in some hunt."""
+    """Return those of `properties` that were the first to break in some hunt."""
     seen = {name for row in rows for name in row.first}
     return [name for name in properties if name in seen]
 
 
 def render(rows: Sequence[MutantSummary], properties: Iterable[str], width: int) -> RenderableType:
-    """The matrix and the figures; of `properties` a column each, if it caught something, and if `width` is enough."""
+    """Draw the matrix and the figures; each property that caught something has a column, if `width` is enough."""
     columns = caught(rows, properties)
     codes = [code(name) for name in columns]
     names = max((len(row.mutant) for row in rows), default=0)
@@ -49,7 +49,7 @@ def render(rows: Sequence[MutantSummary], properties: Iterable[str], width: int)
 
 
 def markdown(rows: Sequence[MutantSummary], properties: Iterable[str]) -> str:
-    """The same as one table in GitHub's Markdown."""
+    """Write the matrix and the figures as one table in GitHub's Markdown."""
     columns = caught(rows, properties)
     head = ["mutant", "found", *columns, "runs", "steps", "CPU s", "minimised", "CPU s to minimise"]
     lines = [_line(head), _line(["---", *["---:"] * (len(head) - 1)])]
@@ -64,7 +64,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _figures(row: MutantSummary) -> list[str]:
-    """Median and worst; of the length also the least."""
+    """Format the median and the worst of each figure; of the length also the least."""
     if row.runs is None or row.steps is None or row.seconds is None:
         return ["", "", "", "", ""]
     assert row.minimised is not None
@@ -79,7 +79,7 @@ def _figures(row: MutantSummary) -> list[str]:
 
 
 def _figure(spread: Spread, form: str, least: bool = False) -> str:
-    """Median and worst, as in "7 (12)"; with `least`, as in "7 (5 to 12)". One number if all look the same."""
+    """Format median and worst, as in "7 (12)"; with `least`, as in "7 (5 to 12)"; one number if all look the same."""
     middle, low, high = (f"{figure:{form}}" for figure in (spread.median, spread.least, spread.most))
     if low == high:
         return middle

@@ -1,4 +1,4 @@
-"""What a search has seen, as tables: properties, goals, totals."""
+"""Show what a search has seen, as tables: properties, goals, totals."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ STYLES = {"holds": "green", "violated": "bold red", "not exercised": "yellow", "
 
 
 def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
-    """The tables; `meanings` says what each goal is. If a property is broken, only the totals."""
+    """Draw the tables, or only the totals if a property is broken; `meanings` says what each goal is."""
     if any(each.status == "violated" for each in summary.properties):
         return _totals(summary)
     properties = Table(title="properties", title_justify="left", box=None, pad_edge=False)

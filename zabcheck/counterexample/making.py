@@ -1,0 +1,35 @@
+"""Make a counterexample of a run that failed: minimise the run, execute it again, explain it.
+
+Here the search and the report meet: the command line, the gate and the test suite's machine all end here.
+"""
+
+from collections.abc import Collection
+
+from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.story import Story
+from zabcheck.search.minimise import SECONDS, minimise_raise
+from zabcheck.search.recording import NOT_DETERMINISTIC
+from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, replay_on
+from zabcheck.search.shorten import shortest
+
+
+def counterexample(
+    found: PropertyBroken | ProtocolRaised, seconds: float = SECONDS, keep: Collection[str] = ()
+) -> tuple[Replay, Story]:
+    """Return the shortest run that could be found which fails as `found` does, and its story.
+
+    It breaks the same property, or raises the same exception in the same line.
+    At most `seconds` of CPU time go into making the run shorter. `keep` names what stays as it is: switches, "quorums".
+    ValueError if the run does not fail again each time: the protocol is not deterministic.
+    """
+    if isinstance(found, ProtocolRaised):
+        schedule = minimise_raise(found.protocol, found.schedule, found.raised.place, seconds, keep)
+        replayed = replay_on(found.protocol, schedule)
+        fails = replayed.raised is not None and replayed.raised.place == found.raised.place
+    else:
+        schedule = shortest(found.protocol, found.schedule, found.property, seconds, keep)
+        replayed = replay_on(found.protocol, schedule, [found.property])
+        fails = any(verdict.status == "violated" for verdict in replayed.verdicts)
+    if not fails:
+        raise ValueError(NOT_DETERMINISTIC)
+    return replayed, explain_replay(replayed, decisive=True)

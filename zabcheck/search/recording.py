@@ -1,0 +1,111 @@
+"""A run recorded: a schedule executed once more, with all that a report tells of it.
+
+A search keeps nothing of its runs, and `replay` only the events. What a report needs besides, each step with the
+variables of the processes after it, is kept here and nowhere else. The second execution has another use: what does not
+happen again is not told.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from invariants import Event
+from zabcheck.protocols.base import StepRaised, Variables
+from zabcheck.search.run import Replay, simulate
+from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.simulator import Simulator
+
+NOT_DETERMINISTIC = "the same schedule does something else each time: the protocol is not deterministic"
+
+
+class RecordedStep(Struct, frozen=True):
+    """One step of a run, and what there was after it."""
+
+    choice: Choice
+    events: tuple[Event, ...]
+    """What the step showed, messages included."""
+    variables: Mapping[int, Variables | None]
+    """The variables of each process; None: the process is down."""
+    unsynced: Mapping[int, int]
+    """How many writes of each process are not synced."""
+
+
+class Prefix(NamedTuple):
+    """The run after the first `choices` of those that it executed, which showed the first `events` of its events.
+
+    `simulator` may be forked to go on from there in another way.
+    """
+
+    choices: int
+    events: int
+    simulator: Simulator
+
+
+class Recording(Struct, frozen=True):
+    """A run with its steps. `initial` has the variables of each process before the first of them."""
+
+    replay: Replay
+    started: tuple[Event, ...]
+    """What the processes showed when they started."""
+    initial: Mapping[int, Variables | None]
+    steps: tuple[RecordedStep, ...]
+    prefixes: tuple[Prefix, ...]
+    """The last ones, as many as were asked for; the shortest first."""
+
+
+def record(replayed: Replay, prefixes: int = 0) -> Recording:
+    """Execute the schedule of `replayed` once more, on the same protocol, and record what it does.
+
+    The last `prefixes` prefixes of the run are kept, the whole run among them.
+    ValueError if the events are others than those of `replayed`: the protocol is not deterministic.
+    Cost: one execution, and for each step O(processes + length of the histories).
+    """
+    schedule = replayed.schedule
+    shown: list[Event] = []
+    started: tuple[Event, ...] | None = None
+    initial: dict[int, Variables | None] = {}
+    steps: list[RecordedStep] = []
+    kept: deque[Prefix] = deque(maxlen=prefixes)
+    told = 0  # how many events belong to a step, or to the start
+
+    def on_step(choice: Choice) -> None:
+        nonlocal told
+        unsynced = {process: len(simulator.disks[process].unsynced) for process in simulator.ids}
+        steps.append(RecordedStep(choice, tuple(shown[told:]), _variables(simulator), unsynced))
+        told = len(shown)
+        keep()
+
+    def keep() -> None:
+        """Keep the prefix that ends here, if a choice was executed since the last one. (`Stabilise` has many steps.)"""
+        executed = len(simulator.executed)
+        if prefixes and (not kept or kept[-1].choices < executed):
+            kept.append(Prefix(executed, len(shown), _fork(simulator)))
+
+    with suppress(StepRaised):  # `replayed` has it
+        simulator = simulate(replayed.protocol, schedule, shown.append, network=True)
+        started, told = tuple(shown), len(shown)
+        initial = _variables(simulator)
+        keep()
+        simulator.on_step = on_step
+        for choice in schedule.choices:
+            simulator.execute(choice)
+            keep()
+    if shown != replayed.events[1:-1]:
+        raise ValueError(NOT_DETERMINISTIC)
+    return Recording(replayed, tuple(shown) if started is None else started, initial, tuple(steps), tuple(kept))
+
+
+def _variables(simulator: Simulator) -> dict[int, Variables | None]:
+    describe, states = simulator.protocol.describe, simulator.states
+    return {process: None if states[process] is None else describe(states[process]) for process in simulator.ids}
+
+
+def _fork(simulator: Simulator) -> Simulator:
+    """Return a copy that remembers no choices, and does not show messages: nobody draws what comes after a prefix."""
+    fork = simulator.fork(lambda _: None)
+    fork.remember, fork.executed, fork.on_step = False, [], None
+    fork.network = fork.processes.network = False
+    return fork
