@@ -24,11 +24,10 @@ def made() -> dict[Path, str]:
 
 def commands(group: typer.core.TyperGroup | None = None, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Yield the words of every command, in alphabetical order: ("campaign",), ("campaign", "report"), …"""
-    entries = (group or typer.main.get_command(app)).commands
-    for name in sorted(entries):
+    for name, command in sorted((group or typer.main.get_group(app)).commands.items()):
         yield (*above, name)
-        if isinstance(entries[name], typer.core.TyperGroup):
-            yield from commands(entries[name], (*above, name))
+        if isinstance(command, typer.core.TyperGroup):
+            yield from commands(command, (*above, name))
 
 
 def print_help() -> None:

@@ -72,7 +72,7 @@ def block(text: str) -> str:
 def with_blocks(text: str, summary: str, run: str, packets: str) -> str:
     """Return a page with these blocks in their places, as far as it has such places."""
     for place, content in ((BLOCK, summary), (RUN, run), (PACKETS, packets)):
-        text = place.sub(lambda _, content=content: content, text)
+        text = content.join(place.split(text))
     return text
 
 
