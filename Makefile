@@ -4,7 +4,7 @@ BIN := .venv/bin
 RUN_OPTIONS ?= --seed 1
 CAMPAIGN := reports/campaign
 
-.PHONY: run test test-slow test-browser test-zookeeper lint gate gallery bench clean
+.PHONY: run test test-slow test-browser test-zookeeper lint gate docs bench clean
 
 # Check Zab, then plant a bug and see it found, minimised and explained (which is exit code 1, and expected here); then
 # a small campaign on Spark, on this machine.
@@ -39,9 +39,11 @@ lint: .venv/installed-for-tests
 gate: .venv/installed
 	$(BIN)/zabcheck gate
 
-# A page for each known bug; a test compares them with what is made now.
-gallery: .venv/installed-for-tests
-	$(BIN)/python -m tests.packaging.test_gallery
+# Write anew what the documentation shows, then build it as a site in build/site. Pages that take longer are named:
+# `.venv/bin/python -m docs.generators campaigns evaluation detection`.
+docs: .venv/installed-for-docs
+	$(BIN)/python -m docs.generators
+	$(BIN)/python -m docs.generators.site
 
 bench: .venv/installed-for-tests
 	$(BIN)/python -m benchmarks
@@ -59,5 +61,9 @@ bench: .venv/installed-for-tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
 	touch $@
 
+.venv/installed-for-docs: .venv/installed-for-tests
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
+from docs.generators.zookeeper_logs import servers
 from invariants import Txn, Zxid, chain_hash
 from invariants.columns import SCHEMA
 from invariants.events import EVENTS, End, Header
@@ -17,7 +18,6 @@ from invariants.trace import loads
 from tests.cli.command import BROKEN_SCHEDULE, DELIVERED, ROOT, trace_of
 from tests.cli.conftest import Command, Found
 from tests.ensemble import fake_zookeeper
-from tests.ensemble.test_logs_page import servers
 from tests.invariants.columns import parquet_of, table_of
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.schedule import EnsembleSchedule

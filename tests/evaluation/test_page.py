@@ -1,36 +1,13 @@
-"""docs/evaluation.md shows what the command prints, and its plots are those that it writes.
+"""docs/evaluation.md shows what the command prints, and its plots are those that it writes."""
 
-`python -m tests.evaluation.test_page` writes the output and the plots anew.
-"""
-
-import os
 import re
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 
+from docs.generators.evaluation import PAGE, PLOTS, SHOWN, made, printed
 from zabcheck.evaluation.costs import CACHED_SYNC, METADATA, MICROSECOND, MILLISECOND, ROTATION_AND_SEEK
 from zabcheck.evaluation.plan import UNDER_WAY, Plan
-
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/evaluation.md"
-SHOWN = re.compile(r"(\$ zabcheck evaluate --out docs/evaluation\n)(.*?)(?=```)", re.DOTALL)
-PLOTS = ("throughput.svg", "latency.svg", "recovery.svg")
-
-
-def printed(folder: Path, *options: str) -> str:
-    """What the command prints, in 100 columns, without the time that it took."""
-    command = [sys.executable, "-m", "zabcheck", "evaluate", *options]
-    environment = {**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)
-    return without_time("".join(f"{line.rstrip()}\n" for line in done.stdout.decode().splitlines()))
-
-
-def without_time(text: str) -> str:
-    return re.sub(r", [\d.]+ CPU seconds", "", text)
 
 
 def shown() -> str:
@@ -51,10 +28,9 @@ def test_what_the_page_shows_of_three_servers_is_real(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_page_shows_is_real(tmp_path: Path) -> None:
-    assert printed(tmp_path, "--out", "docs/evaluation") == shown()
-    for name in PLOTS:
-        assert (tmp_path / "docs/evaluation" / name).read_bytes() == (ROOT / "docs/evaluation" / name).read_bytes()
+def test_what_the_page_shows_is_real() -> None:
+    for path, text in made().items():
+        assert path.read_text(encoding="utf-8") == text
 
 
 def test_the_page_has_every_number_of_the_model() -> None:
@@ -83,18 +59,3 @@ def test_the_plots_are_shown() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert re.findall(r"\]\((evaluation/\S+?)\)", text) == [f"evaluation/{name}" for name in PLOTS]
     assert all((PAGE.parent / "evaluation" / name).is_file() for name in PLOTS)
-
-
-def write() -> None:
-    """Write the output and the plots anew."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = printed(Path(folder), "--out", "docs/evaluation")
-        text = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(SHOWN.sub(lambda match: match[1] + output, text), encoding="utf-8")
-        (ROOT / "docs/evaluation").mkdir(exist_ok=True)
-        for name in PLOTS:
-            (ROOT / "docs/evaluation" / name).write_bytes((Path(folder) / "docs/evaluation" / name).read_bytes())
-
-
-if __name__ == "__main__":
-    write()

@@ -1,61 +1,25 @@
-"""docs/gate.md: its configurations do what it shows, and its table has the keys that there are.
-
-`python -m tests.packaging.test_gate_page` writes the output anew.
-"""
+"""docs/gate.md: its configurations do what it shows, and its table has the keys that there are."""
 
 import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec import NODEFAULT, structs
 
+from docs.generators.gate import EXAMPLE, PAGE, made
 from zabcheck.cli.gate import CODES
 from zabcheck.gate.configuration import Configuration
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/gate.md"
-EXAMPLE = re.compile(r"```toml\n(.*?)```\n\n    zabcheck gate\n\n```text\n(.*?)```", re.DOTALL)
 LEFT_OUT = "left out"
 
 
-def examples() -> list[tuple[str, str]]:
-    """Each configuration with what the page shows of it."""
-    return EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
-
-
-def printed(folder: Path, table: str) -> str:
-    """What the gate prints, in 100 columns."""
-    [code] = re.findall(r"`mine\.py` .*?```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    (folder / "mine.py").write_text(code, encoding="utf-8")
-    (folder / "pyproject.toml").write_text(table, encoding="utf-8")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")}
-    environment |= {"COLUMNS": "100", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "zabcheck", "gate"]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
-    assert done.stderr == b""
-    return "".join(f"{line.rstrip()}\n" for line in done.stdout.decode().splitlines())
-
-
-def without_totals(text: str) -> str:
-    """How much was done, which is another number with each change of the search."""
-    return re.sub(r"[\d,]+ runs?, [\d,]+ steps?, [\d.]+ CPU seconds", "", text)
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_what_the_page_shows_is_real(number: int, tmp_path: Path) -> None:
-    table, shown = examples()[number]
-    assert without_totals(shown) == without_totals(printed(tmp_path, table))
+def test_what_the_page_shows_is_real() -> None:
+    assert made() == {PAGE: PAGE.read_text(encoding="utf-8")}
 
 
 def test_every_example_is_tried() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert len(examples()) == text.count("```toml") == text.count("```text") == 2
+    assert len(EXAMPLE.findall(text)) == text.count("```toml") == text.count("```text") == 2
 
 
 def rows(title: str) -> list[list[str]]:
@@ -139,12 +103,3 @@ def test_the_workflow_runs_the_gate_and_keeps_what_it_found() -> None:
 def test_the_other_one_too() -> None:
     assert GITLAB["gate"]["script"][-1] == "zabcheck gate --junit gate.xml"
     assert GITLAB["gate"]["artifacts"] == {"when": "always", "paths": ["reports/"], "reports": {"junit": "gate.xml"}}
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        text = PAGE.read_text(encoding="utf-8")
-        for table, shown in examples():
-            before, after = f"```toml\n{table}```\n\n    zabcheck gate\n\n```text\n", "```"
-            text = text.replace(f"{before}{shown}{after}", f"{before}{printed(Path(folder), table)}{after}", 1)
-        PAGE.write_text(text, encoding="utf-8")

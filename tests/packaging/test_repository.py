@@ -35,6 +35,14 @@ def test_no_file_is_bound_to_one_machine() -> None:
     assert found == []
 
 
+def test_every_path_in_contributing_exists() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tops = {path.name for path in ROOT.iterdir()}
+    named = [name for name in re.findall(r"`([\w./-]+)`", text) if name.partition("/")[0] in tops - {".venv"}]
+    assert len(named) > len(FOLDERS)
+    assert [name for name in named if "MUTANT" not in name and not (ROOT / name).exists()] == []
+
+
 def without_docstring(path: Path) -> Iterator[str]:
     """The public functions and classes of a module that do not say what they are, or the module itself.
 

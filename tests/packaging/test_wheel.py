@@ -99,8 +99,8 @@ def test_pytest_finds_the_plugin(installed: Path) -> None:
 
 def test_a_test_of_a_protocol_of_ones_own_works(installed: Path, tmp_path: Path) -> None:
     """The one that README shows."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    (tmp_path / "test_mine.py").write_text(f"import zabcheck\n\n{blocks[1]}")
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "test_mine.py").write_text(code)
     pytest_ = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path))
     out = tmp_path / "out"
     printed = run(installed, *pytest_, "--zabcheck-out", str(out), str(tmp_path / "test_mine.py"), code=1)

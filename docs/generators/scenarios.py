@@ -1,0 +1,58 @@
+"""docs/scenarios.md has the catalogue of scenarios, what one of them prints, and what a search finds."""
+
+from pathlib import Path
+
+from docs.generators.output import DOCS, read, zabcheck
+from zabcheck.counterexample.forms.exports import TEXT_WIDTH
+from zabcheck.counterexample.forms.terminal import to_text
+from zabcheck.counterexample.making import counterexample
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.scenarios import SCENARIOS
+from zabcheck.scenarios.base import Scenario, Written
+from zabcheck.search.run import Search
+from zabcheck.search.swarm import find
+
+PAGE = DOCS / "scenarios.md"
+SHOWN = "ladis-figure-4-kept"
+LETTER, BROKEN = "ladis-2008", "zxid uniqueness"
+
+
+def made() -> dict[Path, str]:
+    """Return the page, with what is generated between its comments."""
+    places = {
+        "found": f"```text\n{found()}```",
+        "printed": f"`zabcheck scenario {SHOWN}`:\n\n```text\n{zabcheck('scenario', SHOWN, codes=(0,))}```",
+        "all": "\n".join(map(entry, SCENARIOS.values())).rstrip(),
+    }
+    text = read(PAGE)
+    for place, content in places.items():
+        before, begin, rest = text.partition(f"<!-- {place} -->\n")
+        _, end, after = rest.partition("<!-- end -->\n")
+        assert begin, place
+        assert end, place
+        text = f"{before}{begin}{content}\n{end}{after}"
+    return {PAGE: text}
+
+
+def entry(scenario: Scenario) -> str:
+    """Return the section about one scenario."""
+    run = scenario.run
+    what = "A trace written by hand" if isinstance(run, Written) else f"Protocol `{run.protocol}`"
+    bug = f", with the known bug `{run.mutant}`" if not isinstance(run, Written) and run.mutant else ""
+    outcome = "".join(f"- {sentence}\n" for sentence in scenario.outcome.sentences())
+    title = scenario.title if scenario.title.endswith("?") else f"{scenario.title}."
+    return f"""### {scenario.name}
+
+{title[0].upper()}{title[1:]} {scenario.source}. {what}{bug}.
+
+{scenario.shows}
+
+{outcome}"""
+
+
+def found() -> str:
+    """Return the counterexample that a search finds in the letter of LADIS 2008."""
+    broken = find(Search(PROTOCOLS[LETTER], 3, (BROKEN,), runs=100, rng=1))
+    assert broken is not None
+    _, story = counterexample(broken)
+    return to_text(story, TEXT_WIDTH, file="")

@@ -1,0 +1,100 @@
+"""docs/zookeeper.md shows a recorded run of ZooKeeper 3.8.0 that lost a write, with a picture and a page of it.
+
+Other pages show a run that lost nothing, and two in which acknowledged writes were cut off for other reasons.
+"""
+
+import re
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from msgspec.structs import replace
+
+from docs.generators.output import DOCS, ROOT, read
+from invariants import Crash, Truncate
+from zabcheck.cli.zookeeper.command import story_of
+from zabcheck.counterexample.forms.page import page
+from zabcheck.counterexample.forms.svg import to_svg
+from zabcheck.counterexample.forms.terminal import to_text
+from zabcheck.counterexample.pieces import labels_by_step
+from zabcheck.counterexample.story import Story
+from zabcheck.ensemble.report.packets import render_divergence
+from zabcheck.ensemble.verdict.judge import judge
+from zabcheck.text.pen import text_of
+
+RECORDINGS = ROOT / "tests/ensemble"
+EXAMPLES = DOCS / "examples"
+LOST_WRITE = RECORDINGS / "lost-write-3.8.0"
+HEALTHY = RECORDINGS / "healthy-3.8.0"
+ARCHIVED = {"zookeeper-applied-again": "applied-again-3.8.0", "zookeeper-stale-log": "stale-log-3.9.5"}
+"""For pages in docs/examples, with schedules of these names: recordings, and logs without what tells of the machine."""
+SCHEDULE = "docs/examples/zookeeper-lost-write.schedule.json"
+PAGE = DOCS / "zookeeper.md"
+PICTURE = EXAMPLES / "zookeeper-lost-write.svg"
+SHOWN = {PAGE: (0, 1, 2, 3), ROOT / "README.md": (0,), DOCS / "start/zookeeper.md": (0, 1)}
+"""Which paragraphs of the text each file shows: what is wrong, why, facts, what was done."""
+BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
+RUN = re.compile(r"```text\nLines .*\n(?:.*\n)*?```\n")
+"""The steps of the run; what is shown begins with the broadcast of the write, ends where its last copy is cut off."""
+BEGIN, END = "broadcasts c3.1", "truncates its history"
+PACKETS = re.compile(r"```text\nPacket \d+ of server (?:.*\n)*?```\n")
+
+
+def made() -> dict[Path, str]:
+    """Return the pages and the picture. `README.md` is made by its own module too, which leaves this block alone."""
+    judged = judge(LOST_WRITE)
+    story = story_of(judged)
+    packets = block(text_of(render_divergence(judged.steps.divergences[0]), 100))
+    told = {
+        PICTURE: to_svg(decisive(story), labels_by_step(story)),
+        EXAMPLES / "zookeeper-lost-write.html": page(story, SCHEDULE),
+        EXAMPLES / "zookeeper-healthy.html": page(story_of(judge(HEALTHY)), ""),
+    }
+    for name in ARCHIVED:
+        with archived(name) as folder:
+            told[EXAMPLES / f"{name}.html"] = page(story_of(judge(folder)), f"docs/examples/{name}.schedule.json")
+    paragraphs = "\n".join(line.rstrip() for line in to_text(story, 100, file=SCHEDULE).splitlines()).split("\n\n")
+    head, *rows = next(each for each in paragraphs if each.startswith("Lines ")).splitlines()
+    begin, end = (next(number for number, row in enumerate(rows) if word in row) for word in (BEGIN, END))
+    run = block("\n".join([head, *rows[begin : end + 1]]))
+    for document, chosen in SHOWN.items():
+        told[document] = with_blocks(read(document), block("\n\n".join(paragraphs[n] for n in chosen)), run, packets)
+    return told
+
+
+def block(text: str) -> str:
+    """Return a block of Markdown with this text."""
+    return "```text\n" + "\n".join(line.rstrip() for line in text.splitlines()) + "\n```\n"
+
+
+def with_blocks(text: str, summary: str, run: str, packets: str) -> str:
+    """Return a page with these blocks in their places, as far as it has such places."""
+    for place, content in ((BLOCK, summary), (RUN, run), (PACKETS, packets)):
+        text = content.join(place.split(text))
+    return text
+
+
+@contextmanager
+def archived(name: str) -> Iterator[Path]:
+    """Extract the recording of this page into a folder. (Not every Python 3.11 can do that without warnings.)"""
+    recording = ARCHIVED[name]
+    with TemporaryDirectory() as folder, tarfile.open(RECORDINGS / f"{recording}.tar.xz") as archive:
+        Path(folder, recording).mkdir()
+        for member in archive:
+            content = archive.extractfile(member)
+            if content is not None:
+                Path(folder, member.name).write_bytes(content.read())
+        yield Path(folder, recording)
+
+
+def decisive(story: Story) -> Story:
+    """Return the part of the run from the crash before the write is broadcast to where its last copy is cut off."""
+    first, last = (
+        next(moment.step for moment in story.moments if any(map(wanted, moment.shown)))
+        for wanted in (lambda event: isinstance(event, Crash), lambda event: isinstance(event, Truncate))
+    )
+    moments = tuple(moment for moment in story.moments if first <= moment.step <= last)
+    sent = tuple(flight for flight in story.flights if flight.sent is not None and first <= flight.sent <= last)
+    return replace(story, moments=moments, flights=sent)
