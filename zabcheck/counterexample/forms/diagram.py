@@ -311,4 +311,5 @@ def _short(txn: Txn) -> str:
 
 
 def escaped(text: str) -> str:
+    """Return text that can stand in SVG: made clean, and escaped."""
     return escape(clean(text))
