@@ -85,31 +85,42 @@ class Simulator:
     ) -> None:
         assert processes >= 1
         assert quorums is None or quorums.size == processes
-        self.protocol = protocol
-        self.application = Application(show, in_words=network) if switches.application == "key-value" else None
-        self.show = show if self.application is None else self.application.observe
-        self.on_step = on_step
-        self.network = network
         self.remember = remember
-        self.ids = range(1, processes + 1)
-        self.quorums = Quorums(processes) if quorums is None else quorums
-        self.switches = switches
-        self.steps = 0
-        self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
-        self.stable = False  # the environment promised not to disturb any more
-        self.executed: list[Choice] = []
-        self.requests = 0
+        self.on_step = on_step
+        quorums = Quorums(processes) if quorums is None else quorums
+        application = Application(show, in_words=network) if switches.application == "key-value" else None
+        show = show if application is None else application.observe
         kind = Mesh if protocol.mesh else Channels
         channels = kind(processes, self._show_lost, abrupt=switches.closing == "abrupt")
-        self._consist_of(
-            channels,
-            Processes(protocol, self.quorums, switches, self.show, channels, self.application, network=network),
-        )
-        self._fine = self._fine_table()
+        self._begin(Processes(protocol, quorums, switches, show, channels, application, network=network))
         for process in self.ids:
             if self.application is not None:
                 self.application.start(process)
             self.processes.start(process)
+
+    @classmethod
+    def of(cls, processes: Processes, requests: int = 0) -> "Simulator":
+        """A run that begins with these processes and their channels as they are, when `requests` were made."""
+        run = cls.__new__(cls)
+        run.remember, run.on_step = False, None
+        run._begin(processes, requests)
+        return run
+
+    def _begin(self, processes: Processes, requests: int = 0) -> None:
+        self.protocol = processes.protocol
+        self.quorums = processes.quorums
+        self.switches = processes.switches
+        self.application = processes.application
+        self.show = processes.show
+        self.network = processes.network
+        self.ids = range(1, self.quorums.size + 1)
+        self.steps = 0
+        self.requests = requests
+        self.executed: list[Choice] = []
+        self.stable = False  # the environment promised not to disturb any more
+        self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
+        self._consist_of(processes.channels, processes)
+        self._fine = self._fine_table()
 
     def _consist_of(self, channels: Channels, processes: Processes) -> None:
         """Make the run consist of `channels` and `processes`.

@@ -63,7 +63,7 @@ def test_a_search_in_portions_finds_what_one_without_a_break_finds(
         explored, portions = searched.explore(memory=1, checkpoint=file, resume=True), portions + 1
     assert portions > 2
     assert everything(searched, explored) == expected
-    assert searched.members.journal == whole.members.journal
+    assert searched.local_states.journal == whole.local_states.journal
 
 
 def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
     whole, resumed = space(None, LARGE, ORDER), space(None, LARGE, ORDER)
     expected = everything(whole, whole.explore())
     assert everything(resumed, resumed.explore(checkpoint=file, resume=True)) == expected
-    assert len(resumed.parts.processes) == len(whole.parts.processes)
+    assert len(resumed.components.processes) == len(whole.components.processes)
 
 
 # What it cannot go on from.
@@ -162,7 +162,7 @@ def test_other_settings(other: Space, named: str, made: Path) -> None:
 def test_other_code_of_the_same_version(made: Path) -> None:
     """The tables come out otherwise."""
     searched = space(None, A_TIMEOUT)
-    searched.members.switched_off["epochs"] = 1
+    searched.local_states.switched_off["epochs"] = 1
     assert refusal(made, searched) == "checkpoint that this version of the code made"
 
 
