@@ -12,6 +12,7 @@ into fine ones.
 
 from collections.abc import Callable, Iterable
 from copy import copy
+from functools import cache
 from typing import Any, get_args
 
 from invariants import (
@@ -55,7 +56,7 @@ _Disturbance = (
 """The choices that concern the environment alone: they only change which messages and processes get through."""
 
 
-def _not_enabled(choice: Choice) -> bool:
+def _not_enabled(simulator: "Simulator", choice: Choice) -> bool:
     return False
 
 
@@ -120,7 +121,7 @@ class Simulator:
         self.stable = False  # the environment promised not to disturb any more
         self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
         self._consist_of(processes.channels, processes)
-        self._fine = self._fine_table()
+        self._fine = _fine_table(self.switches.elections, self.protocol.never)
 
     def _consist_of(self, channels: Channels, processes: Processes) -> None:
         """Make the run consist of `channels` and `processes`.
@@ -142,28 +143,6 @@ class Simulator:
         self.states = processes.states  # None: down
         self.halted = processes.halted
 
-    def _fine_table(self) -> dict[type[Choice], Callable[[Any], bool]]:
-        """Return what executes each kind of fine choice; it returns whether the choice was enabled."""
-        elections: dict[type[Choice], Callable[[Any], bool]] = {choices.Elect: self._elect}
-        if self.switches.elections == "together":  # each oracle by itself is never enabled
-            elections = {choices.Elect: _not_enabled, choices.Lead: self._lead_at_once}
-        table: dict[type[Choice], Callable[[Any], bool]] = {
-            **elections,
-            choices.Receive: self._receive,
-            choices.Sync: self._sync,
-            choices.Request: self._request,
-            choices.Timeout: self._timeout,
-            choices.Notice: self._notice,
-            choices.Crash: self._crash,
-            choices.Corrupt: self._corrupt,
-            choices.Recover: self._recover,
-            choices.Snapshot: self._snapshot,
-            choices.Reset: self._reset,
-            **dict.fromkeys(get_args(_Disturbance), self._disturb),
-        }
-        never = self.protocol.never
-        return {kind: _not_enabled if kind.__struct_config__.tag in never else do for kind, do in table.items()}
-
     def execute(self, choice: Choice) -> int:
         """Execute `choice` as far as it is enabled, and return the number of steps. May raise StepRaised."""
         fine = self._fine.get(type(choice))
@@ -173,7 +152,7 @@ class Simulator:
             raised = None
             self._waiting = None
             try:
-                if not fine(choice):
+                if not fine(self, choice):
                     return 0
             except StepRaised as error:
                 raised = error
@@ -237,7 +216,6 @@ class Simulator:
             twin.show = twin.application.observe
         channels = self.channels.copy(twin._show_lost)
         twin._consist_of(channels, self.processes.copy(twin.show, channels, twin.application))
-        twin._fine = twin._fine_table()
         return twin
 
     # Fine choices: each returns whether it was enabled.
@@ -387,3 +365,28 @@ class Simulator:
         if self.network:
             for _, number in parcels:
                 self.show(Drop(number))
+
+
+@cache
+def _fine_table(elections: str, never: tuple[str, ...]) -> dict[type[Choice], Callable[[Simulator, Any], bool]]:
+    """Return what executes each kind of fine choice, and tells whether it was enabled.
+
+    `elections` is the value of that switch; the choices whose kinds are in `never` are not enabled.
+    """
+    table: dict[type[Choice], Callable[[Simulator, Any], bool]] = {choices.Elect: Simulator._elect}
+    if elections == "together":  # each oracle by itself is never enabled
+        table = {choices.Elect: _not_enabled, choices.Lead: Simulator._lead_at_once}
+    table |= {
+        choices.Receive: Simulator._receive,
+        choices.Sync: Simulator._sync,
+        choices.Request: Simulator._request,
+        choices.Timeout: Simulator._timeout,
+        choices.Notice: Simulator._notice,
+        choices.Crash: Simulator._crash,
+        choices.Corrupt: Simulator._corrupt,
+        choices.Recover: Simulator._recover,
+        choices.Snapshot: Simulator._snapshot,
+        choices.Reset: Simulator._reset,
+        **dict.fromkeys(get_args(_Disturbance), Simulator._disturb),
+    }
+    return {kind: _not_enabled if kind.__struct_config__.tag in never else do for kind, do in table.items()}

@@ -99,6 +99,8 @@ class Components:
         self._renamed_processes: dict[tuple[int, Names], int] = {}
         self._renamed_links: dict[tuple[int, Names], int] = {}
         self._renamed_events: dict[tuple[int, Names], int] = {}
+        self._pairs = {p: (*((p, other) for other in self.ids), *((other, p) for other in self.ids)) for p in self.ids}
+        """By process: the keys of the connections that it has opened, then of those to it."""
         self._model = Model(protocol, quorums, switches)
         self.start = tuple(map(self._intern_process, self._model.start()))
 
@@ -110,32 +112,28 @@ class Components:
         None if the choice is not enabled. `requests` were made so far. O(1) simulated steps.
         """
         process = self.processes[number]
-        me = process.id
-        opened_by = [(me, other) for other in self.ids]
-        opened_to = [(other, me) for other in self.ids]
+        pairs = self._pairs[process.id]
         connections, unread = {}, []
-        for pair, link_number in zip((*opened_by, *opened_to), (*opened, *links_to), strict=True):
-            link = self.links[link_number]
-            if link is not None:
+        for pair, link_number in zip(pairs, (*opened, *links_to), strict=True):
+            if link_number != NO_CONNECTION:
+                link = self.links[link_number]
+                assert link is not None
                 connections[pair] = link.connection
                 if link.is_unread:
                     unread.append(pair)
         found = next_state(self._model, process, connections, choice, requests)
         if found is None:
             return None
-        left = found.connections
-        unread = [pair for pair in unread if pair not in found.replaced]
-
-        def links(pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-            return tuple(
-                self._intern_link(Link(left[pair], pair in unread)) if pair in left else NO_CONNECTION for pair in pairs
-            )
-
         epoch = highest_epoch(self.protocol, found.process.state, found.events)
         after = self._intern_process(found.process)
-        return Outcome(
-            after, links(opened_by), links(opened_to), self._intern_events(found.events), epoch, found.raised
-        )
+        links = [NO_CONNECTION] * len(pairs)
+        for place, pair in enumerate(pairs):
+            connection = found.connections.get(pair)
+            if connection is not None:
+                links[place] = self._intern_link(Link(connection, pair in unread and pair not in found.replaced))
+        size = len(self.ids)
+        events = self._intern_events(found.events)
+        return Outcome(after, tuple(links[:size]), tuple(links[size:]), events, epoch, found.raised)
 
     def unread(self, number: int) -> int:
         """Return the same link when its follower has stopped reading from it."""
