@@ -51,43 +51,52 @@ _OPTIONS = {"properties": "property", "switches": "switch", "bounds": "processes
 @command
 def explore(
     protocol: Annotated[
-        str | None, typer.Option(help="Which protocol to check: see `zabcheck list`; or `module:Class`; else zab.")
+        str | None,
+        typer.Option(help="The protocol to check, as `zabcheck list` names it, or `module:Class`; default: zab."),
     ] = None,
     mutant: Annotated[str | None, typer.Option(metavar="M", help="Plant this known bug.")] = None,
     processes: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_PROCESSES, help=f"How many processes; {SMALL.processes} if not said."),
+        typer.Option(min=1, max=MOST_PROCESSES, help=f"The number of processes; default: {SMALL.processes}."),
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=0, max=99, help=f"No process promises a later epoch; {SMALL.epochs}.")
+        int | None,
+        typer.Option(min=0, max=99, help=f"The last epoch that a process may promise; default: {SMALL.epochs}."),
     ] = None,
     txns: Annotated[
-        int | None, typer.Option(min=0, max=99, help=f"How many client requests a primary takes; {SMALL.txns}.")
+        int | None,
+        typer.Option(min=0, max=99, help=f"The number of client requests that are taken; default: {SMALL.txns}."),
     ] = None,
     timeouts: Annotated[
         str | None,
         typer.Option(
-            metavar="N", help=f"How many time-outs, and changes of mind of oracles, or `unlimited`; {SMALL.timeouts}."
+            metavar="N",
+            help="The number of time-outs, and of oracles that change their mind in the middle of an iteration, or "
+            f"`unlimited`; default: {SMALL.timeouts}.",
         ),
     ] = None,
     crashes: Annotated[
         str | None,
         typer.Option(
-            metavar="N", help=f"How many crashes, or `unlimited`; {SMALL.crashes}. A process recovers at any time."
+            metavar="N",
+            help=f"The number of crashes, or `unlimited`; default: {SMALL.crashes}. A process may recover at any time.",
         ),
     ] = None,
     cuts: Annotated[
         str | None,
-        typer.Option(metavar="N", help=f"How many connections that break, or `unlimited`; {SMALL.cuts}."),
+        typer.Option(metavar="N", help=f"The number of connections that break, or `unlimited`; default: {SMALL.cuts}."),
     ] = None,
-    quorums: Annotated[str | None, typer.Option(metavar="Q", help="The quorum system; majority if not said.")] = None,
+    quorums: Annotated[str | None, typer.Option(metavar="Q", help="The quorum system; default: majority.")] = None,
     switch: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Set a switch; sync=atomic and closing=abrupt if they are not set."),
+        typer.Option(metavar="NAME=VALUE", help="Set a switch; defaults here: sync=atomic, closing=abrupt."),
     ] = None,
     property: Properties = None,
     symmetry: Annotated[
-        bool, typer.Option("--symmetry/--no-symmetry", help="Take states for one that differ in names alone.")
+        bool,
+        typer.Option(
+            "--symmetry/--no-symmetry", help="Visit one of all states that differ in the names of processes alone."
+        ),
     ] = True,
     por: Annotated[
         bool, typer.Option("--por/--no-por", help="Try only one order of moves that commute (partial-order reduction).")
@@ -97,16 +106,16 @@ def explore(
         typer.Option(metavar="SCHEDULE", help="Tell whether this counterexample is the shortest within what it uses."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=64, help="How many processes search; if not said, one a core.")
+        int | None, typer.Option(min=1, max=64, help="The number of processes that search; default: one a core.")
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write there now and then how far the search is.")
+        Path | None, typer.Option(metavar="FILE", help="Write now and then to this file how far the search is.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the --checkpoint, with the same options.")
+        bool, typer.Option("--resume", help="Continue from the --checkpoint, with the same options.")
     ] = False,
-    memory: Annotated[float, typer.Option(min=0.05, help="End when so many GiB are used.")] = 4.0,
-    out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
+    memory: Annotated[float, typer.Option(min=0.05, help="End the search when this many GiB are used.")] = 4.0,
+    out: Annotated[Path, typer.Option(help="The folder that a counterexample is written to.")] = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
     """Visit every state within bounds: prove that nothing breaks there, or give the shortest run that breaks it."""

@@ -53,6 +53,13 @@ def test_a_counterexample_is_real_and_the_shortest() -> None:
     assert (found.whole, found.tried) == (False, found.steps - 1)
 
 
+def test_the_example_of_the_documentation_holds() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "explore.md").read_text()
+    example = page.split("```python\n")[1].split("```")[0]
+    assert "assert found.whole" in example
+    exec(example, {})
+
+
 # What is real only because it was searched for again.
 
 

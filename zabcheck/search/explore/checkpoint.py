@@ -2,7 +2,7 @@
 
 No table is in it. Its journal says what was put into the tables, and that is done again, with the protocol's own step
 functions. Of each state it has the row, and which state it was reached from. So it takes 28 bytes a state (of three
-processes), and to go on takes a small part of the time that it took to get there.
+processes), and going on from it takes a small part of the time that it took to get there.
 
 The file is one line of JSON, the header, then what the header gives the lengths of, then the SHA-256 of all that. It is
 written beside and renamed when it is on the disk, so there is always a whole one.

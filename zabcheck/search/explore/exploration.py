@@ -196,7 +196,7 @@ def explore(
     `on_progress` is told how far the search is, `on_followed` then in how many of all states leaders were followed: it
     is called with the number of states, and of those that are done.
 
-    The counterexample was replayed by the simulator, so it is real; no `Space` alone promises that.
+    The simulator has replayed the counterexample, so it is real.
 
     Refused, a ValueError, for a name that there is not, and for what an exhaustive search does not know.
     CheckpointError if `checkpoint` is none of the same search, OSError if it cannot be written. StepRaised if a process

@@ -1,7 +1,7 @@
 """Several processes expand the states of a large level, and the outcome is as if it was one.
 
 The level is cut into slices, in order. The process of the search takes the first one; a *worker* takes each other. It
-is forked, so it has the tables and the states that were seen as they are then, and shares that memory until it writes
+is forked, so it has the tables and the visited states as they are then, and shares that memory until it writes
 to it. It expands its states as the search does, and answers which states it found, a portion at a time.
 
 A worker only looks up. Where something is not in a table, it says so, and the search expands that state itself. The
