@@ -116,6 +116,7 @@ def protocol_of(own: type[Process]) -> Protocol:
         legend=("⟨epoch,counter⟩", "⊥ none"),
         kinds={kind: kind.__name__ for kind in own.messages},
         properties=PROPERTIES,
+        highest_epoch=_highest_epoch,
     )
 
 
@@ -138,6 +139,8 @@ def _check(own: type[Process]) -> None:
             raise ValueError(
                 f"{name}: no method `{_method(kind)}` for its message {kind.__name__}, and no `on_message`"
             )
+    if not callable(own.highest_epoch):
+        raise ValueError(f"{name}.highest_epoch: expected a method, found {own.highest_epoch!r:.60}")
     handlers = [_method(kind) for kind in own.messages]
     if len(set(handlers)) < len(handlers):
         raise ValueError(f"{name}.messages: two have the same name: {', '.join(k.__name__ for k in own.messages)}")
@@ -196,6 +199,10 @@ def _can_broadcast(p: Process) -> bool:
         return bool(p.can_broadcast())
     except Exception:
         return True
+
+
+def _highest_epoch(p: Process) -> int:
+    return p.highest_epoch()
 
 
 # Steps. A method that had no effect may still have changed a variable: `Changed` counts it as enabled.

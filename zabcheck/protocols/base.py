@@ -173,6 +173,8 @@ class Protocol(Struct, frozen=True):
     search takes two processes with the same identity for the same state. None: all its variables.
     `rename(value, names)` returns a process or a message with process i called `names[i]`. None: the search cannot
     treat processes as interchangeable.
+    `highest_epoch(process)` returns the highest epoch that a process has promised or proposed, as far as it remembers;
+    an exhaustive search is bounded by it. None: the search knows only the epochs that events name.
     `commutes` tells whether what `zabcheck.search.explore.reduction` assumes of Zab holds for this protocol.
     `mesh` tells whether every process has a channel to every other from the start, so that none opens connections.
     `never` names the kinds of choices, as in a schedule, that the environment of this protocol does not make.
@@ -199,6 +201,7 @@ class Protocol(Struct, frozen=True):
     properties: tuple[str, ...] | None = WITHOUT_CLIENTS
     identity: Callable[[Any], Hashable] | None = None
     rename: Callable[[Any, Sequence[ProcessId]], Any] | None = None
+    highest_epoch: Callable[[Any], int] | None = None
     commutes: bool = False
     mesh: bool = False
     never: tuple[str, ...] = ()

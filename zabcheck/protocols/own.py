@@ -86,6 +86,14 @@ class Process:
         """Whether a client's request can be taken; by default whether this is a primary. Must not change anything."""
         return self.primary is not None
 
+    def highest_epoch(self) -> int:
+        """The highest epoch that this process has promised or proposed, as far as it remembers; it changes nothing.
+
+        `zabcheck explore --epochs` bounds it, and the epochs of `ready`, `broadcast` and `show`. Override it if epochs
+        can rise without these: else the search may never end. By default the epoch of which this is the primary.
+        """
+        return self.primary or 0
+
     def on_request(self, value: str) -> None:
         """A client asks for `value` to be broadcast; `can_broadcast` has returned True."""
 

@@ -12,6 +12,7 @@ into fine ones.
 
 from collections.abc import Callable, Iterable
 from copy import copy
+from functools import cache
 from typing import Any, get_args
 
 from invariants import (
@@ -55,7 +56,7 @@ _Disturbance = (
 """The choices that concern the environment alone: they only change which messages and processes get through."""
 
 
-def _not_enabled(choice: Choice) -> bool:
+def _not_enabled(simulator: "Simulator", choice: Choice) -> bool:
     return False
 
 
@@ -85,31 +86,42 @@ class Simulator:
     ) -> None:
         assert processes >= 1
         assert quorums is None or quorums.size == processes
-        self.protocol = protocol
-        self.application = Application(show, in_words=network) if switches.application == "key-value" else None
-        self.show = show if self.application is None else self.application.observe
-        self.on_step = on_step
-        self.network = network
         self.remember = remember
-        self.ids = range(1, processes + 1)
-        self.quorums = Quorums(processes) if quorums is None else quorums
-        self.switches = switches
-        self.steps = 0
-        self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
-        self.stable = False  # the environment promised not to disturb any more
-        self.executed: list[Choice] = []
-        self.requests = 0
+        self.on_step = on_step
+        quorums = Quorums(processes) if quorums is None else quorums
+        application = Application(show, in_words=network) if switches.application == "key-value" else None
+        show = show if application is None else application.observe
         kind = Mesh if protocol.mesh else Channels
         channels = kind(processes, self._show_lost, abrupt=switches.closing == "abrupt")
-        self._consist_of(
-            channels,
-            Processes(protocol, self.quorums, switches, self.show, channels, self.application, network=network),
-        )
-        self._fine = self._fine_table()
+        self._begin(Processes(protocol, quorums, switches, show, channels, application, network=network))
         for process in self.ids:
             if self.application is not None:
                 self.application.start(process)
             self.processes.start(process)
+
+    @classmethod
+    def of(cls, processes: Processes, requests: int = 0) -> "Simulator":
+        """A run that begins with these processes and their channels as they are, when `requests` were made."""
+        run = cls.__new__(cls)
+        run.remember, run.on_step = False, None
+        run._begin(processes, requests)
+        return run
+
+    def _begin(self, processes: Processes, requests: int = 0) -> None:
+        self.protocol = processes.protocol
+        self.quorums = processes.quorums
+        self.switches = processes.switches
+        self.application = processes.application
+        self.show = processes.show
+        self.network = processes.network
+        self.ids = range(1, self.quorums.size + 1)
+        self.steps = 0
+        self.requests = requests
+        self.executed: list[Choice] = []
+        self.stable = False  # the environment promised not to disturb any more
+        self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
+        self._consist_of(processes.channels, processes)
+        self._fine = _fine_table(self.switches.elections, self.protocol.never)
 
     def _consist_of(self, channels: Channels, processes: Processes) -> None:
         """Make the run consist of `channels` and `processes`.
@@ -131,28 +143,6 @@ class Simulator:
         self.states = processes.states  # None: down
         self.halted = processes.halted
 
-    def _fine_table(self) -> dict[type[Choice], Callable[[Any], bool]]:
-        """Return what executes each kind of fine choice; it returns whether the choice was enabled."""
-        elections: dict[type[Choice], Callable[[Any], bool]] = {choices.Elect: self._elect}
-        if self.switches.elections == "together":  # each oracle by itself is never enabled
-            elections = {choices.Elect: _not_enabled, choices.Lead: self._lead_at_once}
-        table: dict[type[Choice], Callable[[Any], bool]] = {
-            **elections,
-            choices.Receive: self._receive,
-            choices.Sync: self._sync,
-            choices.Request: self._request,
-            choices.Timeout: self._timeout,
-            choices.Notice: self._notice,
-            choices.Crash: self._crash,
-            choices.Corrupt: self._corrupt,
-            choices.Recover: self._recover,
-            choices.Snapshot: self._snapshot,
-            choices.Reset: self._reset,
-            **dict.fromkeys(get_args(_Disturbance), self._disturb),
-        }
-        never = self.protocol.never
-        return {kind: _not_enabled if kind.__struct_config__.tag in never else do for kind, do in table.items()}
-
     def execute(self, choice: Choice) -> int:
         """Execute `choice` as far as it is enabled, and return the number of steps. May raise StepRaised."""
         fine = self._fine.get(type(choice))
@@ -162,7 +152,7 @@ class Simulator:
             raised = None
             self._waiting = None
             try:
-                if not fine(choice):
+                if not fine(self, choice):
                     return 0
             except StepRaised as error:
                 raised = error
@@ -226,7 +216,6 @@ class Simulator:
             twin.show = twin.application.observe
         channels = self.channels.copy(twin._show_lost)
         twin._consist_of(channels, self.processes.copy(twin.show, channels, twin.application))
-        twin._fine = twin._fine_table()
         return twin
 
     # Fine choices: each returns whether it was enabled.
@@ -376,3 +365,28 @@ class Simulator:
         if self.network:
             for _, number in parcels:
                 self.show(Drop(number))
+
+
+@cache
+def _fine_table(elections: str, never: tuple[str, ...]) -> dict[type[Choice], Callable[[Simulator, Any], bool]]:
+    """Return what executes each kind of fine choice, and tells whether it was enabled.
+
+    `elections` is the value of that switch; the choices whose kinds are in `never` are not enabled.
+    """
+    table: dict[type[Choice], Callable[[Simulator, Any], bool]] = {choices.Elect: Simulator._elect}
+    if elections == "together":  # each oracle by itself is never enabled
+        table = {choices.Elect: _not_enabled, choices.Lead: Simulator._lead_at_once}
+    table |= {
+        choices.Receive: Simulator._receive,
+        choices.Sync: Simulator._sync,
+        choices.Request: Simulator._request,
+        choices.Timeout: Simulator._timeout,
+        choices.Notice: Simulator._notice,
+        choices.Crash: Simulator._crash,
+        choices.Corrupt: Simulator._corrupt,
+        choices.Recover: Simulator._recover,
+        choices.Snapshot: Simulator._snapshot,
+        choices.Reset: Simulator._reset,
+        **dict.fromkeys(get_args(_Disturbance), Simulator._disturb),
+    }
+    return {kind: _not_enabled if kind.__struct_config__.tag in never else do for kind, do in table.items()}

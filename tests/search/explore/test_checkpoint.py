@@ -63,7 +63,7 @@ def test_a_search_in_portions_finds_what_one_without_a_break_finds(
         explored, portions = searched.explore(memory=1, checkpoint=file, resume=True), portions + 1
     assert portions > 2
     assert everything(searched, explored) == expected
-    assert searched.members.journal == whole.members.journal
+    assert searched.local_states.journal == whole.local_states.journal
 
 
 def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
     whole, resumed = space(None, LARGE, ORDER), space(None, LARGE, ORDER)
     expected = everything(whole, whole.explore())
     assert everything(resumed, resumed.explore(checkpoint=file, resume=True)) == expected
-    assert len(resumed.parts.processes) == len(whole.parts.processes)
+    assert len(resumed.components.processes) == len(whole.components.processes)
 
 
 # What it cannot go on from.
@@ -114,7 +114,7 @@ def test_no_file(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none") == "checkpoint: No such file or directory"
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b'{"format": 1}\n', b"PK\x03\x04" * 100, b"[1]\n"])
+@pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b'{"format": 2}\n', b"PK\x03\x04" * 100, b"[1]\n"])
 def test_another_file(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "other"
     file.write_bytes(content)
@@ -135,8 +135,8 @@ def test_a_damaged_file(made: Path, tmp_path: Path) -> None:
 
 def test_another_format(made: Path, tmp_path: Path) -> None:
     file = tmp_path / "later"
-    file.write_bytes(made.read_bytes().replace(b'"format":1', b'"format":2', 1))
-    assert refusal(file) == "checkpoint of format 1, found format 2"
+    file.write_bytes(made.read_bytes().replace(b'"format":2', b'"format":3', 1))
+    assert refusal(file) == "checkpoint of format 2, found format 3"
 
 
 def test_another_version(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_other_settings(other: Space, named: str, made: Path) -> None:
 def test_other_code_of_the_same_version(made: Path) -> None:
     """The tables come out otherwise."""
     searched = space(None, A_TIMEOUT)
-    searched.members.switched_off["epochs"] = 1
+    searched.local_states.switched_off["epochs"] = 1
     assert refusal(made, searched) == "checkpoint that this version of the code made"
 
 

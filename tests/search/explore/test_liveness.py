@@ -1,4 +1,4 @@
-"""Walks from every state of a search: they end as the simulator does, and what does not get on is found."""
+"""Continuations from every state of a search: they end as the simulator does, and what does not get on is found."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable
@@ -19,7 +19,7 @@ from zabcheck.protocols.zab.messages import CEpoch, NewEpoch
 from zabcheck.protocols.zab.process import Follower, Leader, on_started
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.components import of_disk
-from zabcheck.search.explore.liveness import LIVENESS, Environment, Trap, Verdict, Walks, find_trap
+from zabcheck.search.explore.liveness import LIVENESS, Continuations, Ending, Environment, Trap, find_trap
 from zabcheck.search.explore.space import Space, judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.choices import AnyChoice, Stabilise
@@ -116,7 +116,7 @@ class Case(Struct, frozen=True):
         assert explored.whole
         return space
 
-    def simulated(self, choices: Collection[AnyChoice], stabilise: Stabilise) -> Verdict | None:
+    def simulated(self, choices: Collection[AnyChoice], stabilise: Stabilise) -> Ending | None:
         """What the simulator and the judges of the properties make of this Stabilise at the end of this run."""
         quorums = quorums_of(self.quorums, self.bounds.processes)
         judge = Judge(LIVENESS, quorums=quorums)
@@ -130,11 +130,11 @@ class Case(Struct, frozen=True):
         try:
             simulator.execute(stabilise)
         except StepRaised:
-            return Verdict(None, raised=True)
+            return Ending(None, raised=True)
         if not simulator.stable:
             return None
         broken = [verdict.property for verdict in judge.finish() if verdict.status == "violated"]
-        return Verdict(broken[0] if broken else None, raised=False)
+        return Ending(broken[0] if broken else None, raised=False)
 
 
 AGREEING = {
@@ -149,10 +149,10 @@ AGREEING = {
     "three processes, without symmetry": Case(THREE, symmetry=False),
     "three processes, judged by safety": Case(THREE, properties=SAFETY),
     "weights": Case(THREE, quorums="weights 2,1,1"),
-    "deaf": Case(SMALL, reduction=True),
-    "deaf, a disk": Case(Bounds(2, 1, 1, 1, 0), switches=Switches(), reduction=True),
-    "deaf, three processes": Case(THREE, switches=ABRUPT, reduction=True, properties=SAFETY),
-    "never deaf": Case(Bounds(2, 1, 1, UNLIMITED, 0), switches=ABRUPT, reduction=True),
+    "stops reading": Case(SMALL, reduction=True),
+    "stops reading, a disk": Case(Bounds(2, 1, 1, 1, 0), switches=Switches(), reduction=True),
+    "stops reading, three processes": Case(THREE, switches=ABRUPT, reduction=True, properties=SAFETY),
+    "always reading": Case(Bounds(2, 1, 1, UNLIMITED, 0), switches=ABRUPT, reduction=True),
 }
 DISAGREEABLE = {
     "quorum-off-by-one": Case(THREE, mutated("zab", "quorum-off-by-one")),
@@ -169,17 +169,17 @@ NOT_FOLLOWED = {
 }
 
 
-def compared(case: Case) -> Counter[Verdict | None]:
-    """How often each verdict was given, by both."""
+def compared(case: Case) -> Counter[Ending | None]:
+    """Count how often each ending came, of a continuation as in the simulator."""
     space = case.space()
-    walks = Walks(space)
-    given: Counter[Verdict | None] = Counter()
+    continuations = Continuations(space)
+    given: Counter[Ending | None] = Counter()
     for state, row in enumerate(space.rows()):
         choices, names = space.run_to(state)
-        for environment in walks.environments:
-            verdict = walks.verdict(row, environment)
-            assert verdict == case.simulated(choices, named(environment, names)), (choices, environment.stabilise)
-            given[verdict] += 1
+        for environment in continuations.environments:
+            ending = continuations.ending(row, environment)
+            assert ending == case.simulated(choices, named(environment, names)), (choices, environment.stabilise)
+            given[ending] += 1
     return given
 
 
@@ -191,21 +191,21 @@ def named(environment: Environment, names: tuple[int, ...]) -> Stabilise:
 # They end as the simulator does.
 
 
-QUICK = ("one process", "two processes", "a disk", "deaf", "never deaf")
+QUICK = ("one process", "two processes", "a disk", "stops reading", "always reading")
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in AGREEING]
 )
-def test_from_no_state_of_zab_does_a_walk_or_the_simulator_get_stuck(name: str) -> None:
+def test_from_no_state_of_zab_does_a_continuation_or_the_simulator_get_stuck(name: str) -> None:
     case = AGREEING[name]
     given = compared(case)
-    assert given.keys() == {Verdict(None, raised=False)}
+    assert given.keys() == {Ending(None, raised=False)}
     assert find_trap(case.space()).checked == given.total()
 
 
 @pytest.mark.parametrize("name", DISAGREEABLE)
-def test_walks_get_stuck_where_the_simulator_does(name: str) -> None:
+def test_continuations_get_stuck_where_the_simulator_does(name: str) -> None:
     case = DISAGREEABLE[name]
     given = compared(case)
     assert len(given) == 2
@@ -218,7 +218,7 @@ def test_walks_get_stuck_where_the_simulator_does(name: str) -> None:
 @pytest.mark.parametrize("name", NOT_FOLLOWED)
 def test_who_has_halted_gets_on_with_nobody(name: str) -> None:
     given = compared(NOT_FOLLOWED[name])
-    assert given.keys() == {None, Verdict(None, raised=False)}
+    assert given.keys() == {None, Ending(None, raised=False)}
 
 
 # What is found.
@@ -281,7 +281,7 @@ def test_how_it_does_not_get_on_is_told(kind: str) -> None:
     for trap in traps:
         *run, stabilise = trap.choices
         assert isinstance(stabilise, Stabilise)
-        assert case.simulated(run, stabilise) == Verdict(trap.broken, kind == "raised")
+        assert case.simulated(run, stabilise) == Ending(trap.broken, kind == "raised")
         if trap.kind in ("trap", "lasso"):
             assert goes_on(case, run, stabilise) == (trap.kind == "lasso")
     assert find_trap(case.space()).trap == traps[0]
@@ -303,10 +303,10 @@ def goes_on(case: Case, run: Collection[AnyChoice], stabilise: Stabilise) -> boo
 
 def all_traps(case: Case) -> list[Trap]:
     space = case.space()
-    walks = Walks(space)
-    pairs = [(state, row, each) for state, row in enumerate(space.rows()) for each in walks.environments]
-    verdicts = [(walks.verdict(row, each), state, row, each) for state, row, each in pairs]
-    return [walks.trap(state, row, each) for verdict, state, row, each in verdicts if verdict and verdict.is_trap]
+    continuations = Continuations(space)
+    pairs = [(state, row, each) for state, row in enumerate(space.rows()) for each in continuations.environments]
+    endings = [(continuations.ending(row, each), state, row, each) for state, row, each in pairs]
+    return [continuations.trap(state, row, each) for ending, state, row, each in endings if ending and ending.is_trap]
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def all_traps(case: Case) -> list[Trap]:
     ],
 )
 def test_with_reduction_a_quorum_has_at_one_moment_all_that_it_may_have(bounds: Bounds, switches: Switches) -> None:
-    """Walks depend on several processes at one moment, of which reduction promises nothing."""
+    """Continuations depend on several processes at one moment, of which reduction promises nothing."""
     whole, reduced = (
         starts(Case(bounds, switches=switches, reduction=reduction, symmetry=False, properties=SAFETY))
         for reduction in (False, True)
@@ -330,15 +330,15 @@ def test_with_reduction_a_quorum_has_at_one_moment_all_that_it_may_have(bounds: 
 def starts(case: Case) -> set[Hashable]:
     """By quorum: what its members have on disk and have delivered, and what anybody has."""
     space = case.space()
-    environments = Walks(space).environments
+    environments = Continuations(space).environments
     found: set[Hashable] = set()
     for row in space.rows():
-        known = space.ghosts.sequences(row[-1])
+        known = space.monitors.sequences(row[-1])
         assert known is not None
         delivered = frozenset(known[1].record.delivered())
-        members = (space.members.members[member] for member in row[: case.bounds.processes])
-        parts = [space.parts.processes[number] for number, *_ in members]
-        has = [(on_disk(part.disk), part.state.delivered if part.is_up else EMPTY) for part in parts]
+        local_states = (space.local_states.made_of[number] for number in row[: case.bounds.processes])
+        processes = [space.components.processes[number] for number, *_ in local_states]
+        has = [(on_disk(each.disk), each.state.delivered if each.is_up else EMPTY) for each in processes]
         for environment in environments:
             quorum = environment.stabilise.quorum
             found.add((environment.stabilise, tuple(has[member - 1] for member in quorum), delivered))
@@ -356,16 +356,16 @@ def on_disk(disk: Disk) -> Hashable:
 def test_what_is_lost_by_reduction_is_not_followed() -> None:
     """This mutant keeps the connection to its old leader open, and what is on its way there would be read.
 
-    It says that it is not to be reduced; one that does not say so is reduced, but no such walk is made.
+    It says that it is not to be reduced; one that does not say so is reduced, but no such continuation is followed.
     """
     checked = []
     for mutant in (None, "stale-proposal-accepted"):
         taken_for_zab = structs.replace(mutated("zab", mutant), commutes=True)
         space = Case(Bounds(4, 1, 0, 0, 0), taken_for_zab, reduction=True).space()
-        walks = len(Walks(space).environments) * sum(1 for _ in space.rows())
+        pairs = len(Continuations(space).environments) * sum(1 for _ in space.rows())
         found = find_trap(space)
         assert found.trap is None
-        checked.append(found.checked / walks)
+        checked.append(found.checked / pairs)
     assert checked[0] == 1
     assert 0.8 < checked[1] < 1
 

@@ -41,14 +41,14 @@ def space(
     return Space(protocol, quorums, switches, bounds, kinds, reduction=reduction)
 
 
-def lives(explorer: Space) -> set[tuple[object, ...]]:
-    """What processes have promised, accepted and delivered, in any state; of those that are down what is on disk."""
+def processes_of(explorer: Space) -> set[tuple[object, ...]]:
+    """Return what processes have promised, accepted and delivered, in any state; of those that are down the disk."""
     seen: set[tuple[object, ...]] = set()
     for row in explorer.rows():
-        for member in row[:-2]:
-            part = explorer.parts.processes[explorer.members.members[member][0]]
-            durable = (part.disk.durable.get(name) for name in ("accepted_epoch", "current_epoch", "history"))
-            seen.add((*durable, None if part.state is None else part.state.delivered))
+        for number in row[:-2]:
+            process = explorer.components.processes[explorer.local_states.made_of[number][0]]
+            durable = (process.disk.durable.get(name) for name in ("accepted_epoch", "current_epoch", "history"))
+            seen.add((*durable, None if process.state is None else process.state.delivered))
     return {each for each in seen if each[-1] is not None}
 
 
@@ -57,7 +57,7 @@ def test_processes_come_to_the_same(name: str) -> None:
     whole, reduced = (space(*SPACES[name], reduction=reduction) for reduction in (False, True))
     said = [each.explore() for each in (whole, reduced)]
     assert [each.whole for each in said] == [True, True]
-    assert lives(whole) == lives(reduced)
+    assert processes_of(whole) == processes_of(reduced)
     assert said[0].exercised == said[1].exercised
     assert said[1].states < said[0].states
 
@@ -115,10 +115,12 @@ def test_what_is_not_lost_with_its_iteration_is_not_reduced() -> None:
 
 
 def test_who_leads_on_alone_is_not_made_to_wait_for_a_follower() -> None:
-    assert space(SMALL, ABRUPT, reduction=True).members.is_lazy
-    assert not space(SMALL, GRACEFUL, reduction=True).members.is_lazy
-    assert not space(SMALL, ABRUPT, reduction=True, mutant="quorum-off-by-one").members.is_lazy
-    assert not Space(mutated("zab"), Quorums(1), ABRUPT, Bounds(1, 1, 1, 0, 0), QUICK, reduction=True).members.is_lazy
+    assert space(SMALL, ABRUPT, reduction=True).local_states.is_lazy
+    assert not space(SMALL, GRACEFUL, reduction=True).local_states.is_lazy
+    assert not space(SMALL, ABRUPT, reduction=True, mutant="quorum-off-by-one").local_states.is_lazy
+    assert not Space(
+        mutated("zab"), Quorums(1), ABRUPT, Bounds(1, 1, 1, 0, 0), QUICK, reduction=True
+    ).local_states.is_lazy
 
 
 def test_the_shortest_run_is_searched_for_without_reduction() -> None:

@@ -130,8 +130,8 @@ def messages(queue: object) -> tuple[Hashable, ...]:
 def test_it_sees_the_states_that_the_simulator_can_reach_and_no_others(name: str) -> None:
     explorer, explored = space(name, symmetry=False)
     assert explored.whole
-    without_ghosts = {row[:-1] for row in explorer.rows()}
-    assert len(without_ghosts) == len(seen_by_the_simulator(*SMALL[name]))
+    without_monitors = {row[:-1] for row in explorer.rows()}
+    assert len(without_monitors) == len(seen_by_the_simulator(*SMALL[name]))
 
 
 @each_space

@@ -45,7 +45,7 @@ def space(name: str, quorums: str = "majority") -> Space:
 
 def everything(searched: Space, explored: Explored) -> tuple[object, ...]:
     """What was found, every state in the order of discovery, and what was put into the tables, in order."""
-    return explored, list(searched.rows()), searched.members.journal
+    return explored, list(searched.rows()), searched.local_states.journal
 
 
 @pytest.fixture

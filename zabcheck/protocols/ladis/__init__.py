@@ -111,6 +111,7 @@ LADIS = Protocol(
     kinds=KINDS,
     properties=_BY_REPAIRED,
     identity=process.identity,
+    highest_epoch=process.highest_epoch,
 )
 
 LADIS_2008 = Protocol(
@@ -137,4 +138,5 @@ LADIS_2008 = Protocol(
     kinds={kind: name for kind, name in KINDS.items() if kind not in _REPAIRS},
     properties=_BY_BOTH,
     identity=process.identity,
+    highest_epoch=process.highest_epoch,
 )

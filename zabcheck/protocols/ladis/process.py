@@ -140,6 +140,11 @@ def abandon(f: Server) -> None:
     f.instance = 0
 
 
+def highest_epoch(f: Server) -> int:
+    """The last epoch that a server recognised a leader for, or, at a leader, has chosen, if that is higher."""
+    return max(f.recognised, f.epoch)
+
+
 def identity(f: Server) -> Hashable:
     """Return everything that the further steps of a server may depend on.
 

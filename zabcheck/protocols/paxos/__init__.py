@@ -117,6 +117,7 @@ PAXOS = Protocol(
     kinds=KINDS,
     properties=("core", "causality", "ladis", "epoch uniqueness", "zxid uniqueness"),
     identity=process.identity,
+    highest_epoch=process.highest_ballot,
 )
 
 

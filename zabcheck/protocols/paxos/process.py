@@ -149,6 +149,11 @@ def abandon(p: Process) -> None:
     p.ready = False
 
 
+def highest_ballot(p: Process) -> int:
+    """The highest ballot that a process has promised or, as a proposer, has chosen: a ballot is an epoch."""
+    return max(p.promised, p.ballot)
+
+
 def identity(p: Process) -> Hashable:
     """Return everything that the further steps of a process may depend on.
 

@@ -93,5 +93,6 @@ ZAB = Protocol(
     kinds=KINDS,
     identity=process.identity,
     rename=process.rename,
+    highest_epoch=process.highest_epoch,
     commutes=True,
 )

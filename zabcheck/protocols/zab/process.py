@@ -164,6 +164,11 @@ def abandon(f: Process) -> None:
     f.instance = 0
 
 
+def highest_epoch(f: Process) -> int:
+    """The higher one of f.p and, at a leader, e'."""
+    return max(f.accepted_epoch, f.new_epoch)
+
+
 def identity(f: Process) -> Hashable:
     """Return everything that the further steps of a process may depend on (DSN 2011, table 1, and the iteration).
 

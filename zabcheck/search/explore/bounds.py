@@ -5,25 +5,25 @@ from msgspec import Struct
 from zabcheck.text.words import counted
 
 UNLIMITED = -1
-"""Of a fault that may happen any number of times; it is not counted, which makes for fewer states."""
+"""The bound of a fault that may happen any number of times: it is not counted, which makes for fewer states."""
 
 _BITS = 8
 _MOST = (1 << _BITS) - 1
 
 FREE = 0
 REQUEST, TIMEOUT, CRASH, CUT = (1 << _BITS * place for place in range(4))
-"""What a move uses up, as what is added to the number of what was used (`Bounds.left`)."""
+"""What a move costs, as the summand by which the number of what was used grows: each cost has bits of its own."""
 
 COSTS = (REQUEST, TIMEOUT, CRASH, CUT)
 
 
 class Bounds(Struct, frozen=True):
-    """The numbers of an exhaustive search. `timeouts`, `crashes` and `cuts` may be UNLIMITED.
+    """How far an exhaustive search goes. `timeouts`, `crashes` and `cuts` may be UNLIMITED.
 
-    `epochs`: no process proposes or promises a later one. `txns`: client requests that a primary takes. `timeouts`:
-    time-outs, and oracles that name another leader to a process in the middle of an iteration. `crashes`: a process
-    that is down may recover at any time, free of charge. `cuts`: connections that break, with what is under way. A
-    process whose iteration is over may be told any leader at any time.
+    `epochs`: no process proposes or promises a later one (`Protocol.highest_epoch`). `txns`: client requests that
+    primaries take, all together. `timeouts`: time-outs, and oracles that name another leader to a process in the middle
+    of an iteration. `crashes`: a process that is down may recover at any time, which costs nothing. `cuts`: connections
+    that break, with what is under way. A process whose iteration is over may be told any leader at any time.
     """
 
     processes: int = 3
@@ -34,7 +34,7 @@ class Bounds(Struct, frozen=True):
     cuts: int = 0
 
     def affordable(self, used: int) -> int:
-        """The sum of the costs that may yet be paid, when this much was used. O(1)."""
+        """Return the sum of the costs that can still be paid when `used` was used. O(1)."""
         sum_ = 0
         for cost, most in zip(COSTS, (self.txns, self.timeouts, self.crashes, self.cuts), strict=True):
             if most == UNLIMITED or used // cost & _MOST < most:
@@ -42,12 +42,12 @@ class Bounds(Struct, frozen=True):
         return sum_
 
     def counted(self, cost: int) -> int:
-        """What a move of this cost adds to what was used: nothing if it is not limited."""
+        """Return what a move of this cost adds to what was used: nothing if it is not limited."""
         unlimited = {TIMEOUT: self.timeouts, CRASH: self.crashes, CUT: self.cuts}
         return FREE if unlimited.get(cost) == UNLIMITED else cost
 
     def in_words(self) -> str:
-        """ "3 processes, 2 epochs, …"."""
+        """Return the bounds as in "3 processes, 2 epochs, …"."""
         faults = [
             _said(self.timeouts, "time-out", "time-outs"),
             _said(self.crashes, "crash", "crashes"),
@@ -64,7 +64,7 @@ class Bounds(Struct, frozen=True):
 
 
 def requests_in(used: int) -> int:
-    """How many client requests were taken."""
+    """Return how many client requests were taken when `used` was used."""
     return used & _MOST
 
 

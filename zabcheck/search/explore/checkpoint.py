@@ -1,8 +1,8 @@
 """A checkpoint: how far a search is, in one file, so that it can go on after its process was killed.
 
-No table is in it. Its journal says what was put into the tables, and that is done again (so the protocol's own step
-functions say what becomes of a part, as they always do). Of each state it has the row, and where it came from. So it
-takes 28 bytes a state (of three processes), and to go on takes a small part of the time that it took to get there.
+No table is in it. Its journal says what was put into the tables, and that is done again, with the protocol's own step
+functions. Of each state it has the row, and which state it was reached from. So it takes 28 bytes a state (of three
+processes), and going on from it takes a small part of the time that it took to get there.
 
 The file is one line of JSON, the header, then what the header gives the lengths of, then the SHA-256 of all that. It is
 written beside and renamed when it is on the disk, so there is always a whole one.
@@ -27,12 +27,12 @@ from zabcheck.protocols.base import Protocol
 from zabcheck.search.explore.components import Names
 from zabcheck.search.explore.journal import Journal
 
-FORMAT = 1
+FORMAT = 2
 EVERY = 30.0
-"""A checkpoint is written at most every so many seconds."""
+"""Seconds that pass at least between two checkpoints."""
 
 _SHARE = 20
-"""Nor does writing take more than one of so many seconds."""
+"""Writing takes at most one of this many seconds."""
 _CHUNK = 1 << 16
 _DIGEST = hashlib.sha256().digest_size
 
@@ -44,21 +44,21 @@ class CheckpointError(ValueError):
 class Position(Struct, frozen=True):
     """How far a search is.
 
-    Of its states, in the order of discovery, those before `done` were gone on from; those from `level` on were found
+    Of its states, in the order of discovery, those before `expanded` were expanded; those from `level` on were found
     from the current level, which is `depth` steps deep.
     """
 
-    done: int = 0
+    expanded: int = 0
     level: int = 1
     depth: int = 0
     transitions: int = 0
 
 
 class Reached(Struct):
-    """All that a search has to know of what it did. Entry i of `before`, `by` and `names` is about state i.
+    """All that a search has to know to go on. Entry i of `before`, `by` and `names` is about state i.
 
-    `before` is the state that it was reached from, `by` the number of the choice, `names` the index in `namings` of
-    the renaming. `keys` are the packed rows. `sizes` has how many entries the tables have, by what they are.
+    `before` has the state that it was reached from, `by` the number of the choice, `names` the index in `namings` of
+    the renaming. `keys` are the packed rows, of `width` bytes each. `sizes` has the numbers of entries of the tables.
     """
 
     position: Position
@@ -69,7 +69,6 @@ class Reached(Struct):
     names: "array[int]"
     keys: Iterable[int]
     width: int
-    """Of a packed row, in bytes."""
     sizes: dict[str, int]
 
 
@@ -84,11 +83,11 @@ class _Header(Struct):
     states: int
     width: int
     journal: int
-    """Its length in bytes."""
+    """The length of the journal, in bytes."""
 
 
 class Checkpoints:
-    """The checkpoint of one search, at `path`; `settings` say by name what must be the same when it goes on."""
+    """The checkpoint of one search, at `path`. `settings` must be the same, by name, when the search goes on."""
 
     def __init__(self, path: Path, settings: Mapping[str, str], every: float = EVERY) -> None:
         self.path = path
@@ -98,11 +97,11 @@ class Checkpoints:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to write one."""
+        """Whether it is time to write a checkpoint."""
         return monotonic() >= self._due
 
     def write(self, reached: Reached) -> None:
-        """Write it, whole or not at all. OSError if that cannot be. O(states), a second for some millions."""
+        """Write a checkpoint, whole or not at all. OSError if that fails. O(states), a second for some millions."""
         start = monotonic()
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
         digest = hashlib.sha256()
@@ -145,7 +144,7 @@ class Checkpoints:
             yield chunk
 
     def read(self) -> Reached:
-        """The checkpoint that is there.
+        """Return what the checkpoint holds.
 
         CheckpointError if there is none, it is damaged, or it was made by another version or with other settings.
         """
@@ -188,12 +187,12 @@ class Checkpoints:
         return found
 
     def refuse(self) -> CheckpointError:
-        """The error of a checkpoint whose journal leads to other tables than it did."""
+        """Return the error for a checkpoint whose journal no longer leads to the same tables."""
         return CheckpointError(f"{self.path}: expected a checkpoint that this version of the code made")
 
 
 def steps_of(protocol: Protocol) -> str:
-    """What a protocol is made of, as a short digest of the names of its functions: a mutant has others."""
+    """Return a short digest of the names of the functions that a protocol is made of: a mutant has others."""
     fields = {name: getattr(protocol, name) for name in protocol.__struct_fields__}
     names = [f"{name} {_name(value)}" for name, value in fields.items() if callable(value)]
     names += [f"{name} {value}" for name, value in fields.items() if isinstance(value, bool)]

@@ -1,32 +1,31 @@
-"""The parts of a state as numbers, and what a choice makes of them.
+"""The components of states, as numbers, and what a choice makes of them.
 
-A choice moves one process: it depends on that process and its connections alone, and changes no other. So a process
-and its connections are put into a simulator in which there is nothing else, the choice is executed there, and what
-became of them is taken out again. An assertion sees to it that nothing else was reached.
+A choice moves one process. It depends on that process and its connections alone, and changes nothing else, so states
+are stored as in SPIN's collapse compression (Holzmann 1997): each distinct process, connection and sequence of events
+once, and for the rest by its number. `simulation.next_state` tells what a choice makes of them.
 
-Two parts are one if nothing that comes can tell them apart. What a protocol needs no longer may be left out (its
-`identity`); the numbers of messages, and incarnations, are left out always: properties know incarnations by themselves.
+Two components have one number if nothing that comes can tell them apart. What a protocol no longer needs may be left
+out (`Protocol.identity`). The numbers of messages, and incarnations, always are: monitors count incarnations.
 
-A connection may be *deaf*: its follower has decided to read nothing more from it, so what is on its way there is gone.
-That is no choice of the simulator, which would just never choose that `Receive` again; see `reduction`.
+A follower may have decided to read nothing more from a connection (`Link.is_unread`), so that what is under way to it
+there is gone. That is no choice of the simulator, which would just never choose that `Receive` again; see `reduction`.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from copy import copy
 from enum import Enum
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import Chain, Event
+from invariants import Accept, AckEpoch, Adopt, Broadcast, Chain, CommitEpoch, Establish, Event, Promise, Ready
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Connect, Effect, Protocol, Send, StepRaised
+from zabcheck.protocols.base import Connect, Effect, Protocol, Send
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.disk import Disk, Write
 from zabcheck.simulation.network import Connection, End, Parcel
-from zabcheck.simulation.simulator import Simulator
+from zabcheck.simulation.next_state import LocalProcess, Model, next_state
 
 NO_CONNECTION = 0
 NOTHING = 0
@@ -35,37 +34,26 @@ NOTHING = 0
 _NAMING = ("process", "sender", "receiver", "to", "leader")
 """The fields of events, and of choices, that name a process."""
 
+_OF_AN_EPOCH = (Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establish, Promise, Ready)
+"""The events that name an epoch."""
+
 Names = tuple[int, ...]
 """What each process is called, by its id; entry 0 is not used."""
 
 
-class CannotTellApart(Exception):
-    """A protocol keeps something of which nobody knows whether two of them are equal."""
+class CannotTellApart(ValueError):
+    """A protocol keeps a value of which nobody knows whether it equals another."""
 
 
-class Process(NamedTuple):
-    """A process as the simulator has it."""
-
-    id: int
-    state: Any
-    disk: Disk
-    halted: bool
-    following: int
-
-    @property
-    def is_up(self) -> bool:
-        return self.state is not None
-
-    @property
-    def leads(self) -> bool:
-        return self.following == self.id
+class EpochUnknown(ValueError):
+    """A protocol does not tell the highest epoch of a process: `Protocol.highest_epoch` raises, or gives no number."""
 
 
 class Link(NamedTuple):
-    """A connection, and whether its follower reads no more from it."""
+    """A connection, and whether its follower has stopped reading from it."""
 
     connection: Connection
-    deaf: bool = False
+    is_unread: bool = False
 
     @property
     def is_closed(self) -> bool:
@@ -75,10 +63,11 @@ class Link(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a choice made of a process and its connections, and the events that it showed.
+    """What a choice made of a process and its connections, and the events that it showed: all by number.
 
-    `opened` has the numbers of the links that the process has opened to each process, `links_to` those of the links to
-    it; there is none to itself. `epoch` is the highest that the process knows of. `raised` if the protocol's code did.
+    `opened` has the link that the process has opened to each process, `links_to` the link that each process has opened
+    to it; a process has none to itself. `epoch` is the highest that the process knows of. If the protocol's code
+    `raised`, the run ends there.
     """
 
     process: int
@@ -89,15 +78,19 @@ class Outcome(NamedTuple):
     raised: bool
 
 
-class Parts:
-    """The tables of one search."""
+class Components:
+    """The tables of components of one search: `processes`, `links` and `events`, each by number.
+
+    StepRaised if a process cannot start; CannotTellApart, also later, if a protocol keeps values that have no equality;
+    EpochUnknown from `execute` if it does not tell epochs.
+    """
 
     def __init__(self, protocol: Protocol, quorums: Quorums, switches: Switches) -> None:
         self.protocol = protocol
         self.quorums = quorums
         self.switches = switches
         self.ids = range(1, quorums.size + 1)
-        self.processes: list[Process] = []
+        self.processes: list[LocalProcess] = []
         self.links: list[Link | None] = [None]
         self.events: list[tuple[Event, ...]] = [()]
         self._process_ids: dict[Hashable, int] = {}
@@ -106,119 +99,74 @@ class Parts:
         self._renamed_processes: dict[tuple[int, Names], int] = {}
         self._renamed_links: dict[tuple[int, Names], int] = {}
         self._renamed_events: dict[tuple[int, Names], int] = {}
-        self._shown: list[Event] = []
-        self._simulator = Simulator(
-            protocol, quorums.size, self._shown.append, quorums=quorums, switches=switches, remember=False
-        )
-        self.start = tuple(map(self._take_process, self.ids))
-        assert not self._simulator.connections, "nobody follows anybody before the first choice"
-        assert not self._shown, "a process shows nothing before the first choice"
-        for process in self.ids:
-            self._simulator.states[process] = None
+        self._pairs = {p: (*((p, other) for other in self.ids), *((other, p) for other in self.ids)) for p in self.ids}
+        """By process: the keys of the connections that it has opened, then of those to it."""
+        self._model = Model(protocol, quorums, switches)
+        self.start = tuple(map(self._intern_process, self._model.start()))
 
     def execute(
         self, number: int, opened: Sequence[int], links_to: Sequence[int], choice: AnyChoice, requests: int
     ) -> Outcome | None:
-        """What `choice` makes of this process with these links (as in `Outcome`); None if it is not enabled.
+        """Return what `choice` makes of a process with these links, all by number as in `Outcome`.
 
-        `requests` were made so far. O(1) simulated steps.
+        None if the choice is not enabled. `requests` were made so far. O(1) simulated steps.
         """
-        process = self.processes[number].id
-        opened_by = [(process, other) for other in self.ids]
-        opened_to = [(other, process) for other in self.ids]
-        deaf = self._put(number, zip((*opened_by, *opened_to), (*opened, *links_to), strict=True), requests)
-        raised = False
-        try:
-            enabled = self._simulator.execute(choice)
-        except StepRaised:
-            enabled, raised = 1, True
-        outcome = None
-        if enabled:
-            connected = self._simulator.connections.keys()
-            assert connected <= {*opened_by, *opened_to}, "a choice reached further than its process"
-            outcome = Outcome(
-                self._take_process(process),
-                self._take_links(opened_by, deaf),
-                self._take_links(opened_to, deaf),
-                self._intern_events(tuple(self._shown)),
-                highest_epoch(self._simulator.states[process], self._shown),
-                raised,
-            )
-        self._simulator.states[process] = None
-        return outcome
+        process = self.processes[number]
+        pairs = self._pairs[process.id]
+        connections, unread = {}, []
+        for pair, link_number in zip(pairs, (*opened, *links_to), strict=True):
+            if link_number != NO_CONNECTION:
+                link = self.links[link_number]
+                assert link is not None
+                connections[pair] = link.connection
+                if link.is_unread:
+                    unread.append(pair)
+        found = next_state(self._model, process, connections, choice, requests)
+        if found is None:
+            return None
+        epoch = highest_epoch(self.protocol, found.process.state, found.events)
+        after = self._intern_process(found.process)
+        links = [NO_CONNECTION] * len(pairs)
+        for place, pair in enumerate(pairs):
+            connection = found.connections.get(pair)
+            if connection is not None:
+                links[place] = self._intern_link(Link(connection, pair in unread and pair not in found.replaced))
+        size = len(self.ids)
+        events = self._intern_events(found.events)
+        return Outcome(after, tuple(links[:size]), tuple(links[size:]), events, epoch, found.raised)
 
-    def _put(self, number: int, links: Iterable[tuple[tuple[int, int], int]], requests: int) -> list[Connection]:
-        """Have this process and its connections in the simulator, and nothing else that matters; the deaf ones."""
-        simulator, part = self._simulator, self.processes[number]
-        process, deaf = part.id, []
-        self._shown.clear()
-        simulator.states[process] = copy(part.state)
-        simulator.disks[process] = part.disk.copy()
-        simulator.halted[process] = part.halted
-        simulator.following[process] = part.following
-        simulator.incarnations[process] = 0
-        simulator.requests = requests
-        simulator.connections.clear()
-        for pair, link_number in links:
-            link = self.links[link_number]
-            if link is not None:
-                connection = simulator.connections[pair] = link.connection.copy()
-                if link.deaf:
-                    deaf.append(connection)
-        simulator.processes.settle(process)
-        return deaf
-
-    def _take_links(self, pairs: Sequence[tuple[int, int]], deaf: list[Connection]) -> tuple[int, ...]:
-        found = map(self._simulator.connections.get, pairs)
-        return tuple(
-            NO_CONNECTION if each is None else self._intern_link(Link(each, any(each is one for one in deaf)))
-            for each in found
-        )
-
-    def _take_process(self, process: int) -> int:
-        simulator = self._simulator
-        return self._intern_process(
-            Process(
-                process,
-                simulator.states[process],
-                simulator.disks[process],
-                simulator.halted[process],
-                simulator.following[process],
-            )
-        )
-
-    def deafened(self, number: int) -> int:
-        """The same link when its follower reads no more from it."""
+    def unread(self, number: int) -> int:
+        """Return the same link when its follower has stopped reading from it."""
         link = self.links[number]
         assert link is not None
-        return self._intern_link(Link(link.connection.copy(), deaf=True))
+        return self._intern_link(Link(link.connection.copy(), is_unread=True))
 
     def popped(self, number: int) -> int:
-        """The same link without the next message to its leader."""
+        """Return the same link without the next message to its leader."""
         link = self.links[number]
         assert link is not None
-        twin = Link(link.connection.copy(), link.deaf)
+        twin = Link(link.connection.copy(), link.is_unread)
         twin.connection.to_leader.popleft()
         return self._intern_link(twin)
 
     # Renaming.
 
     def renamed_process(self, number: int, names: Names) -> int:
-        """The part of the same process under its new name."""
+        """Return the same process under its new name."""
         found = self._renamed_processes.get((number, names))
         if found is None:
-            part = self.processes[number]
+            process = self.processes[number]
             assert self.protocol.rename is not None
-            disk = part.disk.copy()
+            disk = process.disk.copy()
             for write in disk.unsynced:
                 write.withheld = [self._renamed_effect(effect, names) for effect in write.withheld]
-            state = None if part.state is None else self.protocol.rename(part.state, names)
-            twin = Process(names[part.id], state, disk, part.halted, names[part.following])
+            state = None if process.state is None else self.protocol.rename(process.state, names)
+            twin = LocalProcess(names[process.id], state, disk, process.halted, names[process.following])
             found = self._renamed_processes[number, names] = self._intern_process(twin)
         return found
 
     def renamed_link(self, number: int, names: Names) -> int:
-        """The link between the same two under their new names."""
+        """Return the link between the same two processes under their new names."""
         link = self.links[number]
         if link is None:
             return NO_CONNECTION
@@ -231,11 +179,11 @@ class Parts:
                 parcels = [(self.protocol.rename(message, names), place) for message, place in queue]
                 queue.clear()
                 queue.extend(parcels)
-            found = self._renamed_links[number, names] = self._intern_link(Link(twin, link.deaf))
+            found = self._renamed_links[number, names] = self._intern_link(Link(twin, link.is_unread))
         return found
 
     def renamed_events(self, number: int, names: Names) -> int:
-        """What the same step shows."""
+        """Return what the same step shows under the new names."""
         found = self._renamed_events.get((number, names))
         if found is None:
             events = tuple(_renamed(event, names) for event in self.events[number])
@@ -250,33 +198,32 @@ class Parts:
             return Connect(names[effect.to], effect.closes)
         return _renamed(effect, names) if isinstance(effect, Event) else effect
 
-    # Parts as numbers.
+    # Numbers. What is handed over is kept, so it has to be new: nothing else may refer to it.
 
-    def _intern_process(self, part: Process) -> int:
-        key = (part.id, self.variables(part), of_disk(part.disk), part.halted, part.following)
+    def _intern_process(self, process: LocalProcess) -> int:
+        key = (process.id, self.variables(process), of_disk(process.disk), process.halted, process.following)
         number = self._process_ids.get(key)
         if number is None:
             number = self._process_ids[key] = len(self.processes)
-            state = copy(part.state)
-            if hasattr(state, "incarnation"):
-                state.incarnation = 0  # the ghosts count them
-            self.processes.append(part._replace(state=state, disk=part.disk.copy()))
+            if hasattr(process.state, "incarnation"):
+                process.state.incarnation = 0  # the monitors count them
+            self.processes.append(process)
         return number
 
-    def variables(self, part: Process) -> Hashable:
-        """All of a process that its steps may depend on; None if it is down."""
-        return None if part.state is None else (self.protocol.identity or content)(part.state)
+    def variables(self, process: LocalProcess) -> Hashable:
+        """Return all variables of a process that its steps may depend on; None if it is down."""
+        return None if process.state is None else (self.protocol.identity or content)(process.state)
 
     def _intern_link(self, link: Link) -> int:
         connection = link.connection
-        deaf = link.deaf and connection.follower_end is End.OPEN
-        if deaf:
+        is_unread = link.is_unread and connection.follower_end is End.OPEN
+        if is_unread:
             connection.to_follower.clear()
-        key = (deaf, *of_connection(connection))
+        key = (is_unread, *of_connection(connection))
         number = self._link_ids.get(key)
         if number is None:
             number = self._link_ids[key] = len(self.links)
-            self.links.append(Link(connection.copy(), deaf))
+            self.links.append(Link(connection, is_unread))
         return number
 
     def _intern_events(self, shown: tuple[Event, ...]) -> int:
@@ -288,26 +235,38 @@ class Parts:
 
 
 def _renamed(event: Any, names: Names) -> Any:
-    """An event of the same step, by the new names."""
+    """Return the event that the same step shows under the new names."""
     changes = {name: names[getattr(event, name)] for name in _NAMING if name in event.__struct_fields__}
     return replace(event, **changes)
 
 
 def renamed_choice(choice: AnyChoice, names: Names) -> AnyChoice:
-    """The same choice by the new names."""
+    """Return the same choice under the new names."""
     changes = {name: names[getattr(choice, name)] for name in (*_NAMING, "peer") if name in choice.__struct_fields__}
     return replace(choice, **changes)
 
 
-def highest_epoch(state: Any, shown: Iterable[Event]) -> int:
-    """The highest epoch that the process has promised or proposed, or that an event names."""
-    of_state = (getattr(state, name, 0) or 0 for name in ("accepted_epoch", "new_epoch", "promised", "ballot"))
-    of_events = (getattr(event, "epoch", 0) for event in shown)
-    return max((*of_state, *of_events), default=0)
+def highest_epoch(protocol: Protocol, state: Any, shown: Iterable[Event]) -> int:
+    """Return the highest epoch that a process in this state has promised or proposed, or that an event names.
+
+    EpochUnknown if the protocol does not tell. It is no step that fails then, so there is no run that shows it.
+    """
+    highest = 0
+    if protocol.highest_epoch is not None and state is not None:
+        try:
+            highest = protocol.highest_epoch(state)
+        except Exception as error:
+            raise EpochUnknown(f"highest_epoch: {' '.join(f'{type(error).__name__}: {error}'.split())}") from error
+        if not isinstance(highest, int):
+            raise EpochUnknown(f"highest_epoch: expected a whole number, found {highest!r:.60}")
+    for event in shown:
+        if isinstance(event, _OF_AN_EPOCH):
+            highest = max(highest, event.epoch)
+    return highest
 
 
 def of_connection(connection: Connection) -> tuple[Hashable, ...]:
-    """All of a connection that what comes may depend on; the two that it is between come first."""
+    """Return all of a connection that what comes may depend on, first the two processes that it is between."""
     return (
         connection.follower,
         connection.leader,
@@ -329,7 +288,7 @@ def _messages(queue: Iterable[Parcel]) -> Hashable:
 
 
 def of_disk(disk: Disk) -> Hashable:
-    """All of a disk that what comes may depend on."""
+    """Return all of a disk that what comes may depend on."""
     durable = tuple((name, disk.durable[name]) for name in sorted(disk.durable))
     return (
         durable if _is_hashable(durable) else content(durable),
@@ -352,7 +311,10 @@ def _write(write: Write) -> Hashable:
 
 
 def content(value: Any) -> Hashable:
-    """A value of a protocol as something that can be hashed, equal for what is equal; the order of a dict counts."""
+    """Return a value of a protocol in a form that has a hash, equal for equal values; the order of a dict counts.
+
+    CannotTellApart if a value in it has no equality that is known. O(size of the value).
+    """
     match value:
         case Quorums() | Switches():
             return None  # the same for all

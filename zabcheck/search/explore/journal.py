@@ -1,28 +1,28 @@
 """The journal of a search: which entries of its tables were filled, in which order.
 
-A part gets its number when it is first made, so numbers depend on that order alone: tables that are filled by the same
-journal have the same numbers. That is enough to make them again, and much less than what is in them.
+A component gets its number when it is first made, so numbers depend on that order alone: tables that are filled by the
+same journal have the same numbers. A journal is enough to make the tables again, and much smaller than they are.
 """
 
 from typing import Literal, NoReturn
 
-Table = Literal["expansions", "singles", "links", "members renamed", "ghosts", "ghosts renamed", "kinds"]
+Table = Literal["expansions", "singles", "links", "local states renamed", "monitors", "monitors renamed", "kinds"]
 """A table, by what it gives."""
 
 Key = tuple[int | tuple[int, ...], ...]
-"""What was looked up: the arguments of the function that fills the table."""
+"""What was looked up: the arguments of the function that fills in the entry."""
 
 Journal = list[tuple[Table, Key]]
-"""An entry is written before it is filled. What that fills too comes after it, and is not filled again."""
+"""An entry is written before it is filled in. Entries that this fills in as well come after it."""
 
 
 class NotInTable(Exception):
-    """Something was looked up that is not in a table, and the table must not be filled."""
+    """An entry was looked up that is not in a table, and the table must not be filled."""
 
 
 class Closed(Journal):
     """The journal of tables that must not be filled."""
 
     def append(self, entry: object) -> NoReturn:
-        """Called before an entry is filled."""
+        """Raise NotInTable: the entry that is about to be filled in is missing."""
         raise NotInTable

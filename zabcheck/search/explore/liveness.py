@@ -1,20 +1,23 @@
 """Liveness within bounds (DSN 2011, VI-D, claim 7): whether a leader that nobody disturbs gets on, from every state.
 
 From each state of a search, for each leader and each least quorum with it, the choice `Stabilise` is followed to its
-end, in the order in which the simulator takes it. If it ends in what breaks a property of the group "liveness", the
-state is a *trap*, and the run to it with that choice is a schedule like any other: the simulator shows the same.
+end, in the order in which the simulator executes it: that is a *continuation*. If it ends in what breaks a property of
+the group "liveness", the state is a *trap*, and the run to it with that choice is a schedule like any other: the
+simulator shows the same.
 
-A walk is look-ups, not a simulation. It is of the quorum alone: nothing comes from the others, and no step asks whether
-what was sent to them arrives. All that its members knew of iterations before is gone as soon as all have chosen the
-leader, so the walks from very many states are few walks from then on, and each of these is made once. The bounds of the
-search do not apply to a walk; its requests have values that no run within the bounds has.
+A continuation is look-ups, not a simulation. It is of the quorum alone: nothing comes from the others, and no step asks
+whether what was sent to them arrives. All that the members of the quorum knew of iterations before is gone as soon as
+all have chosen the leader, so the continuations from very many states are few from then on, and each of these is
+computed once. The bounds of the search do not apply to a continuation; its requests have values that no run within the
+bounds has.
 
-What was delivered before the walk belongs to the ghost of a state. What the properties say depends on that and on the
-walk, and is asked once for each pair of these.
+What was delivered before belongs to the monitor of a state. What the properties say depends on that and on the
+continuation, and is computed once for each pair of these.
 
-With reduction the states are those that the search kept. A follower that has gone deaf (`reduction`) comes to the same
-as one that has not read yet: all choose the leader before anybody reads anything, and to choose closes the connection,
-with what is unread. A mutant may keep it open, and the simulator would read what is lost here: such a walk is not made.
+With reduction the states are those that the search kept. A follower that has stopped reading (`reduction`) comes to the
+same as one that has not read yet: all choose the leader before anybody reads anything, and to choose closes the
+connection, with what is unread. A mutant may keep it open, and the simulator would read what is lost here: such a
+continuation is not followed.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -27,28 +30,30 @@ from msgspec.structs import replace
 from invariants import Judge, Local, Recover, Stabilised
 from invariants.convergence import Convergence
 from invariants.reliable_delivery import ReliableDelivery
-from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Link, Outcome, Parts, Process
+from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Components, Link, Outcome
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.successors import Row
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.simulation.network import End
+from zabcheck.simulation.next_state import LocalProcess
 from zabcheck.simulation.stabilise import Waiting, a_round, ask, calm, choose, is_least, undisturbed
 
 LIVENESS = (Convergence, ReliableDelivery)
 
 _LOOK = 4096
-"""After so many states progress is told."""
+"""The number of states after which progress is reported."""
 
 _MORE_ROUNDS = 100
-"""Of a walk that is not quiet after so many rounds more it is taken that it never is."""
+"""A continuation that is not quiet after this many more rounds is taken for one that never is."""
 
-_NO_WALK = -1
+_NONE = -1
+"""Instead of the number of a continuation: there is none."""
 
 Kind = Literal["trap", "lasso", "late", "raised"]
 
 Places = tuple[tuple[int, ...], ...]
-"""By process: the number of its part, and that of its link to each process. Nothing of one outside the quorum."""
+"""By process: its number and that of its link to each process, as in `Components`; nothing outside the quorum."""
 
 
 class Trap(Struct, frozen=True):
@@ -65,20 +70,22 @@ class Trap(Struct, frozen=True):
 
 
 class Followed(Struct, frozen=True):
-    """What came of the walks. `checked`: from how many pairs of a state and a Stabilise; `walks`: how many differ.
+    """What came of all continuations.
 
-    `trap` is the first one in the order of the search.
+    `checked` counts the pairs of a state and a Stabilise, `continuations` those that differ. `trap` is the first one in
+    the order of the search.
     """
 
     checked: int
-    walks: int
+    continuations: int
     trap: Trap | None
 
 
-class Walk(NamedTuple):
+class Continuation(NamedTuple):
     """What a Stabilise shows: the numbers of events before the environment promises not to disturb, and after it.
 
-    `promised` is False if it cannot, as a member of the quorum does not come up. `raised` if the protocol's code did.
+    `promised` is False if it cannot promise that, as a member of the quorum does not come up. `raised`: the protocol's
+    code did.
     """
 
     stabilise: choices.Stabilise
@@ -88,8 +95,8 @@ class Walk(NamedTuple):
     raised: bool
 
 
-class Verdict(NamedTuple):
-    """What comes of one walk from one state."""
+class Ending(NamedTuple):
+    """What comes of one continuation from one state: a property that is violated, code that raised, or neither."""
 
     broken: str | None
     raised: bool
@@ -100,14 +107,14 @@ class Verdict(NamedTuple):
 
 
 class Environment:
-    """A Stabilise, and the walks that were made with it."""
+    """A Stabilise, and the continuations that were followed with it."""
 
     def __init__(self, leader: int, quorum: tuple[int, ...]) -> None:
         self.stabilise = choices.Stabilise(leader, quorum)
         self.places = tuple(process - 1 for process in quorum)
-        """Of the quorum in a row."""
-        self.walks: dict[tuple[int, ...], int] = {}
-        """By the members of the quorum in the row: the number of the walk."""
+        """The places of the quorum in a row."""
+        self.continuations: dict[tuple[int, ...], int] = {}
+        """By the local states of the quorum: the number of the continuation."""
         self.undisturbed: dict[Places, tuple[tuple[int, ...], bool]] = {}
         """By the places once all have chosen the leader: the events from there on, and whether a step raised."""
 
@@ -115,203 +122,203 @@ class Environment:
 def find_trap(space: Space, on_progress: Callable[[int], None] | None = None) -> Followed:
     """Follow every Stabilise from every state of a search that broke nothing, until one is a trap.
 
-    States come in the order of the search, so without reduction no run to a trap is shorter. `on_progress` is told how
-    many are done. ValueError if no property of the search reads delivered sequences.
-    O(1) look-ups a state and Stabilise; O(1) simulated steps a walk that leads into no other.
+    States come in the order of the search, so without reduction no run to a trap is shorter. `on_progress` is called
+    with the number of states that are done. ValueError if no property of the search reads delivered sequences.
+    O(1) look-ups a state and Stabilise; O(1) simulated steps a continuation that joins no other.
     """
-    walks = Walks(space)
+    continuations = Continuations(space)
     checked = 0
     for state, row in enumerate(space.rows()):
-        for environment in walks.environments:
-            verdict = walks.verdict(row, environment)
-            if verdict is None:
+        for environment in continuations.environments:
+            ending = continuations.ending(row, environment)
+            if ending is None:
                 continue
             checked += 1
-            if verdict.is_trap:
-                return Followed(checked, len(walks), walks.trap(state, row, environment))
+            if ending.is_trap:
+                return Followed(checked, len(continuations), continuations.trap(state, row, environment))
         if on_progress is not None and not (state + 1) % _LOOK:
             on_progress(state + 1)
-    return Followed(checked, len(walks), None)
+    return Followed(checked, len(continuations), None)
 
 
-class Walks:
-    """All walks from the states of one space."""
+class Continuations:
+    """The continuations from the states of one search."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
-        self._steps = _Steps(space.parts)
-        parts = space.parts
-        if space.ghosts.sequences(0) is None:
+        self._steps = _OutcomeTable(space.components)
+        components = space.components
+        if space.monitors.sequences(0) is None:
             raise ValueError("no property of the search reads delivered sequences, so what was delivered is not known")
-        sizes = range(1, len(parts.ids) + 1)
-        subsets = [members for size in sizes for members in combinations(parts.ids, size)]
+        sizes = range(1, len(components.ids) + 1)
+        subsets = [members for size in sizes for members in combinations(components.ids, size)]
         self.environments = [
             Environment(leader, quorum)
-            for leader in parts.ids
+            for leader in components.ids
             for quorum in subsets
-            if is_least(parts.quorums, leader, quorum)
+            if is_least(components.quorums, leader, quorum)
         ]
-        self._walks: list[Walk] = []
-        self._ids: dict[Walk, int] = {}
-        self._verdicts: dict[tuple[int, int], Verdict] = {}
-        self._by_ghost: dict[tuple[int, int], Verdict] = {}
+        self._continuations: list[Continuation] = []
+        self._ids: dict[Continuation, int] = {}
+        self._endings: dict[tuple[int, int], Ending] = {}
+        self._by_monitor: dict[tuple[int, int], Ending] = {}
 
     def __len__(self) -> int:
-        return len(self._walks)
+        return len(self._continuations)
 
-    def verdict(self, row: Row, environment: Environment) -> Verdict | None:
-        """What comes of this walk from this state; None if there is none from there.
+    def ending(self, row: Row, environment: Environment) -> Ending | None:
+        """Return what comes of this Stabilise from this state; None if it does nothing there, or is not followed.
 
-        O(1) if it was asked before of the same members of the quorum and the same ghost.
+        O(1) if it was asked before with the same local states of the quorum and the same monitor.
         """
         members = tuple([row[place] for place in environment.places])
-        number = environment.walks.get(members)
+        number = environment.continuations.get(members)
         if number is None:
-            number = environment.walks[members] = self._number(self._walk(row, environment))
-        if number == _NO_WALK:
+            number = environment.continuations[members] = self._number(self._continue(row, environment))
+        if number == _NONE:
             return None
-        found = self._by_ghost.get((row[-1], number))
+        found = self._by_monitor.get((row[-1], number))
         if found is None:
-            found = self._by_ghost[row[-1], number] = self._verdict(row[-1], number)
+            found = self._by_monitor[row[-1], number] = self._ending(row[-1], number)
         return found
 
     def trap(self, state: int, row: Row, environment: Environment) -> Trap:
-        """The run to this state, whose row this is, and this Stabilise; for a walk whose verdict is a trap."""
-        verdict = self.verdict(row, environment)
-        assert verdict is not None
-        assert verdict.is_trap
+        """Return the run to this state, which has this row, and this Stabilise. Its `ending` has to be a trap."""
+        ending = self.ending(row, environment)
+        assert ending is not None
+        assert ending.is_trap
         steps, names = self._space.run_to(state)
         leader, quorum = environment.stabilise.leader, environment.stabilise.quorum
         stabilise = choices.Stabilise(names[leader], tuple(sorted(names[member] for member in quorum)))
-        return Trap((*steps, stabilise), self._kind(row, environment), verdict.broken)
+        return Trap((*steps, stabilise), self._kind(row, environment), ending.broken)
 
-    # Walking.
+    # Following.
 
-    def _walk(self, row: Row, environment: Environment) -> Walk | None:
-        """What `Simulator.execute` does with this Stabilise, by look-ups; None if it does nothing, or is not known."""
+    def _continue(self, row: Row, environment: Environment) -> Continuation | None:
+        """Look up what `Simulator.execute` does with this Stabilise; None if it does nothing, or that is not known."""
         stabilise = environment.stabilise
-        walker = self._walker(row, environment)
-        if any(walker.process(member).halted for member in stabilise.quorum):
+        run = self._quorum_run(row, environment)
+        if any(run.process(member).halted for member in stabilise.quorum):
             return None
-        walker.take(calm(stabilise.quorum))
-        before, walker.events = tuple(walker.events), []
-        if walker.raised or not all(walker.process(member).is_up for member in stabilise.quorum):
-            return Walk(stabilise, before, False, (), walker.raised)
-        walker.take(choose(stabilise.leader, stabilise.quorum, together=False))
-        if walker.has_deaf_links():
+        run.take(calm(stabilise.quorum))
+        before, run.events = tuple(run.events), []
+        if run.raised or not all(run.process(member).is_up for member in stabilise.quorum):
+            return Continuation(stabilise, before, False, (), run.raised)
+        run.take(choose(stabilise.leader, stabilise.quorum, together=False))
+        if run.has_unread_links():
             return None
-        chosen = tuple(walker.events)
-        if walker.raised:
-            return Walk(stabilise, before, True, chosen, raised=True)
-        known = environment.undisturbed.get(walker.places)
+        chosen = tuple(run.events)
+        if run.raised:
+            return Continuation(stabilise, before, True, chosen, raised=True)
+        known = environment.undisturbed.get(run.places)
         if known is None:
-            start, walker.events = walker.places, []
-            walker.take(self._undisturbed(walker, stabilise))
-            known = environment.undisturbed[start] = tuple(walker.events), walker.raised
+            start, run.events = run.places, []
+            run.take(self._undisturbed(run, stabilise))
+            known = environment.undisturbed[start] = tuple(run.events), run.raised
         after, raised = known
-        return Walk(stabilise, before, True, chosen + after, raised)
+        return Continuation(stabilise, before, True, chosen + after, raised)
 
-    def _undisturbed(self, walker: "_Walker", stabilise: choices.Stabilise) -> Iterator[Choice]:
-        limit = self._space.parts.switches.counter_limit
-        return undisturbed(stabilise.leader, stabilise.quorum, limit, walker.waiting)
+    def _undisturbed(self, run: "_QuorumRun", stabilise: choices.Stabilise) -> Iterator[Choice]:
+        limit = self._space.components.switches.counter_limit
+        return undisturbed(stabilise.leader, stabilise.quorum, limit, run.waiting)
 
-    def _walker(self, row: Row, environment: Environment) -> "_Walker":
-        members = self._space.members.members
+    def _quorum_run(self, row: Row, environment: Environment) -> "_QuorumRun":
+        made_of = self._space.local_states.made_of
         quorum = environment.stabilise.quorum
-        nothing = (NO_CONNECTION,) * (len(self._space.parts.ids) + 1)
-        places = [nothing] * len(self._space.parts.ids)
+        nothing = (NO_CONNECTION,) * (len(self._space.components.ids) + 1)
+        places = [nothing] * len(self._space.components.ids)
         for member in quorum:
-            part, *links = members[row[member - 1]]
+            component, *links = made_of[row[member - 1]]
             inside = (link if p in quorum else NO_CONNECTION for p, link in enumerate(links, 1))
-            places[member - 1] = (part, *inside)
-        return _Walker(self._steps, quorum, tuple(places), self._space.bounds.txns)
+            places[member - 1] = (component, *inside)
+        return _QuorumRun(self._steps, quorum, tuple(places), self._space.bounds.txns)
 
-    def _number(self, walk: Walk | None) -> int:
-        if walk is None:
-            return _NO_WALK
-        number = self._ids.get(walk)
+    def _number(self, continuation: Continuation | None) -> int:
+        if continuation is None:
+            return _NONE
+        number = self._ids.get(continuation)
         if number is None:
-            number = self._ids[walk] = len(self._walks)
-            self._walks.append(walk)
+            number = self._ids[continuation] = len(self._continuations)
+            self._continuations.append(continuation)
         return number
 
     def _kind(self, row: Row, environment: Environment) -> Kind:
-        """What it leads to if rounds go on until nothing is left to be done, and clients ask once more then."""
+        """Return what comes of it if rounds go on until nothing is left to be done, and clients ask once more then."""
         stabilise = environment.stabilise
-        walker = self._walker(row, environment)
-        walker.take(calm(stabilise.quorum))
-        before, walker.events = tuple(walker.events), []
-        walker.take(choose(stabilise.leader, stabilise.quorum, together=False))
-        walker.take(self._undisturbed(walker, stabilise))
-        if not walker.settle():
+        run = self._quorum_run(row, environment)
+        run.take(calm(stabilise.quorum))
+        before, run.events = tuple(run.events), []
+        run.take(choose(stabilise.leader, stabilise.quorum, together=False))
+        run.take(self._undisturbed(run, stabilise))
+        if not run.settle():
             return "lasso"
-        walker.take(ask(stabilise.leader, self._space.parts.switches.counter_limit))
-        if not walker.settle():
+        run.take(ask(stabilise.leader, self._space.components.switches.counter_limit))
+        if not run.settle():
             return "lasso"
-        walk = Walk(stabilise, before, True, tuple(walker.events), walker.raised)
-        verdict = self._judged(row[-1], walk)
-        if verdict.raised:
+        continuation = Continuation(stabilise, before, True, tuple(run.events), run.raised)
+        ending = self._judged(row[-1], continuation)
+        if ending.raised:
             return "raised"
-        return "trap" if verdict.is_trap else "late"
+        return "trap" if ending.is_trap else "late"
 
     # Judging.
 
-    def _verdict(self, ghost: int, number: int) -> Verdict:
-        known, _, _ = self._sequences(ghost)
-        found = self._verdicts.get((known, number))
+    def _ending(self, monitor: int, number: int) -> Ending:
+        known, _, _ = self._sequences(monitor)
+        found = self._endings.get((known, number))
         if found is None:
-            found = self._verdicts[known, number] = self._judged(ghost, self._walks[number])
+            found = self._endings[known, number] = self._judged(monitor, self._continuations[number])
         return found
 
-    def _judged(self, ghost: int, walk: Walk) -> Verdict:
-        """By the judges of the properties, which are shown the events of the walk; what was before is on record."""
-        if walk.raised:
-            return Verdict(None, raised=True)
-        _, before, incarnations = self._sequences(ghost)
+    def _judged(self, monitor: int, continuation: Continuation) -> Ending:
+        """Let the judges of liveness see the events of the continuation; what was delivered before is on record."""
+        if continuation.raised:
+            return Ending(None, raised=True)
+        _, before, incarnations = self._sequences(monitor)
         judge = before.of_what_comes(LIVENESS)
-        leader, quorum = walk.stabilise.leader, walk.stabilise.quorum
+        leader, quorum = continuation.stabilise.leader, continuation.stabilise.quorum
         for member in quorum:
             judge.observe(Recover(member, incarnations[member]))  # so that it is known which incarnation it is in
-        self._show(judge, walk.before, incarnations)
-        if walk.promised:
+        self._show(judge, continuation.before, incarnations)
+        if continuation.promised:
             judge.observe(Stabilised(leader, incarnations[leader], quorum))
-        self._show(judge, walk.after, incarnations)
+        self._show(judge, continuation.after, incarnations)
         violated = (verdict.property for verdict in judge.finish() if verdict.status == "violated")
-        return Verdict(next(violated, None), raised=False)
+        return Ending(next(violated, None), raised=False)
 
     def _show(self, judge: Judge, events: Iterable[int], incarnations: Sequence[int]) -> None:
         for number in events:
-            for event in self._space.parts.events[number]:
+            for event in self._space.components.events[number]:
                 if type(event) in judge.observers and isinstance(event, Local):
                     judge.observe(replace(event, incarnation=incarnations[event.process]))
 
-    def _sequences(self, ghost: int) -> tuple[int, Judge, Sequence[int]]:
-        found = self._space.ghosts.sequences(ghost)
+    def _sequences(self, monitor: int) -> tuple[int, Judge, Sequence[int]]:
+        found = self._space.monitors.sequences(monitor)
         assert found is not None, "it was looked at first"
         return found
 
 
-class _Steps:
-    """The table of what the choices of walks make of a process and its links."""
+class _OutcomeTable:
+    """The table of what the choices of continuations make of a process and its links."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+    def __init__(self, components: Components) -> None:
+        self.components = components
         self._outcomes: dict[Hashable, Outcome | None] = {}
 
     def outcome(self, places: Places, process: int, choice: AnyChoice, requests: int) -> Outcome | None:
-        """None if the choice is not enabled. O(1) if it was asked before."""
-        part, *opened = places[process - 1]
+        """Return what the choice makes of the process; None if it is not enabled. O(1) if it was asked before."""
+        component, *opened = places[process - 1]
         links_to = [each[process] for each in places]
-        key = (choice, part, requests, *opened, *links_to)
+        key = (choice, component, requests, *opened, *links_to)
         if key not in self._outcomes:
-            self._outcomes[key] = self.parts.execute(part, opened, links_to, choice, requests)
+            self._outcomes[key] = self.components.execute(component, opened, links_to, choice, requests)
         return self._outcomes[key]
 
 
-class _Walker:
-    """A walk of a quorum from `places` on, when `requests` were made. `events` has the numbers of what it shows."""
+class _QuorumRun:
+    """A run of a quorum from `places` on, after `requests` requests. `events` has what it shows, by number."""
 
-    def __init__(self, steps: _Steps, quorum: tuple[int, ...], places: Places, requests: int) -> None:
+    def __init__(self, steps: _OutcomeTable, quorum: tuple[int, ...], places: Places, requests: int) -> None:
         self._steps = steps
         self._quorum = quorum
         self._requests = requests
@@ -335,21 +342,21 @@ class _Walker:
             return
         places = list(self.places)
         for index, link in enumerate(outcome.links_to):
-            part, *links = places[index]
+            component, *links = places[index]
             links[process - 1] = link
-            places[index] = (part, *links)
+            places[index] = (component, *links)
         places[process - 1] = (outcome.process, *outcome.opened)
         self.places = tuple(places)
         if outcome.events != NOTHING:
             self.events.append(outcome.events)
         self.raised = outcome.raised
 
-    def process(self, process: int) -> Process:
-        """It, as it is now."""
-        return self._steps.parts.processes[self.places[process - 1][0]]
+    def process(self, process: int) -> LocalProcess:
+        """Return a process as it is now."""
+        return self._steps.components.processes[self.places[process - 1][0]]
 
     def waiting(self) -> Waiting:
-        """What `Simulator.waiting` tells, of the quorum."""
+        """Return what `Simulator.waiting` tells, for the quorum."""
         found = []
         for follower, leader, link in self._links():
             if link.connection.to_follower:
@@ -372,12 +379,12 @@ class _Walker:
     def _is_quiet(self) -> bool:
         return not self.waiting() and not any(self.process(member).disk.unsynced for member in self._quorum)
 
-    def has_deaf_links(self) -> bool:
-        return any(link.deaf for _, _, link in self._links())
+    def has_unread_links(self) -> bool:
+        return any(link.is_unread for _, _, link in self._links())
 
     def _links(self) -> Iterator[tuple[int, int, Link]]:
         for follower in self._quorum:
             for leader in self._quorum:
-                link = self._steps.parts.links[self.places[follower - 1][leader]]
+                link = self._steps.components.links[self.places[follower - 1][leader]]
                 if link is not None:
                     yield follower, leader, link

@@ -1,9 +1,10 @@
-"""The table of moves: what each process can do, looked up by the parts that it depends on.
+"""The local states of processes, as numbers, and the table of the moves that lead from them.
 
-A *member* is a process together with the connections that it has opened, as one number, so a state of n processes has
-n members. There are few distinct members and very many states. What a process can do depends on its member and on the
-connections to it, which belong to the members of others; the first time that this is asked, the simulator executes
-every choice (`parts`), with the protocol's own step functions. There is no second model.
+A *local state* is a process together with the connections that it has opened: a state of n processes has n of them.
+There are few distinct ones and very many states. What a process can do depends on its local state and on the
+connections to it, which belong to the local states of others. The first time that a search asks for such a combination,
+every choice is executed (`components`), with the protocol's own step functions; from then on it is looked up. There is
+no second model of the protocol.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,43 +12,45 @@ from typing import Any, NamedTuple
 
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, TIMEOUT, UNLIMITED, Bounds, requests_in
-from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Names, Outcome, Parts, Process, of_disk
+from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Components, Names, Outcome, of_disk
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.reduction import ALL, Stance, stance
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.next_state import LocalProcess
 
-GOES_DEAF = 0
-"""The number of the move by which a follower decides to read no more. It is no choice, and no step."""
+STOPS_READING = 0
+"""The number of the move by which a follower stops reading from its connection. It is no choice, and no step."""
 
 _COUNT = 40
-"""Of requests: where it is in a mask."""
+"""The bit of a mask from which on it has the number of requests."""
 _NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST
 
 _MOST_WRITES = 8
-"""A crash keeps at most so many writes, if so many are not synced."""
+"""A crash keeps at most this many of the writes that are not synced."""
 
 
 class Move(NamedTuple):
-    """Something that a process can do, and what becomes of its member and of links to it.
+    """What a process can do, by the number of the choice, and what becomes of its local state and of links to it.
 
-    `cost` is added to what was used. `links` has the index of a member and the number of its link to this process, for
-    each that changes.
+    `cost` is added to what was used of the bounds. `links` has, for each link to this process that changes, the index
+    of the local state that it belongs to, and its new number.
     """
 
     choice: int
     cost: int
-    member: int
+    local_state: int
     links: tuple[tuple[int, int], ...]
     events: int
     raised: bool
 
 
 class Expansion(NamedTuple):
-    """What a process can do within the bounds; `eager`: there is no need to try what others do first.
+    """What a process can do within the bounds.
 
-    `at_once`: nor is there any need to keep the state before these moves.
+    `eager`: no move of another process has to be tried before these (`reduction`). `at_once`: nor does the state before
+    these moves have to be kept.
     """
 
     eager: bool
@@ -55,28 +58,30 @@ class Expansion(NamedTuple):
     moves: tuple[Move, ...]
 
 
-class Members:
-    """The members and moves of one search, reduced if `reduced`."""
+class LocalStates:
+    """The local states and moves of one search; with `reduced`, partial-order reduction leaves moves out."""
 
-    def __init__(self, parts: Parts, switches: Switches, bounds: Bounds, journal: Journal, *, reduced: bool) -> None:
-        self.parts = parts
+    def __init__(
+        self, components: Components, switches: Switches, bounds: Bounds, journal: Journal, *, reduced: bool
+    ) -> None:
+        self.components = components
         self.journal = journal
         self.bounds = bounds
         self.reduced = reduced
-        self.is_lazy = reduced and switches.closing == "abrupt" and not any(map(self._leads_on_alone, parts.ids))
+        self.is_lazy = reduced and switches.closing == "abrupt" and not any(map(self._leads_on_alone, components.ids))
         """Whether elections are put off (`reduction`)."""
         self.choices: list[AnyChoice | None] = [None]
-        self._choices = {p: list(self._choices_of(p, switches)) for p in parts.ids}
-        self.members: list[tuple[int, ...]] = []
-        """By number: the process, and its link to each process (none to itself)."""
+        self._choices = {p: list(self._choices_of(p, switches)) for p in components.ids}
+        self.made_of: list[tuple[int, ...]] = []
+        """By number: the process, then its link to each process (none to itself), all by number as in `components`."""
         self.leads: list[bool] = []
-        """By number."""
+        """By number: whether the process leads, or wants to."""
         self.may_join: list[bool] = []
         """By number: whether it is up, and in no iteration."""
         self.flags: list[int] = []
-        """By number: what makes it worth a look whether a process has an eager move, see `to_look_at`."""
+        """By number: the bits from which `may_be_eager` tells which processes may have an eager move."""
         self.switched_off: dict[str, int] = {}
-        """How many different moves each bound forbade."""
+        """By the name of a bound: how many different moves it forbade."""
         self._matters: list[int] = []
         """By number: the bits of a mask that its moves depend on; only a leader takes requests."""
         self._ids: dict[tuple[int, ...], int] = {}
@@ -86,30 +91,30 @@ class Members:
         self._with_link: dict[tuple[int, int, int], int] = {}
         self._renamed: dict[tuple[int, Names], int] = {}
         self._masks: dict[int, int] = {}
-        no_links = (NO_CONNECTION,) * len(parts.ids)
-        self.start = tuple(self._intern((process, *no_links)) for process in parts.start)
+        no_links = (NO_CONNECTION,) * len(components.ids)
+        self.start = tuple(self._intern((process, *no_links)) for process in components.start)
 
     def _leads_on_alone(self, process: int) -> bool:
-        """Whether it does something as soon as it is told to lead, and not only when it hears of a follower."""
-        part, no_links = self.parts.start[process - 1], [NO_CONNECTION] * len(self.parts.ids)
-        outcome = self.parts.execute(part, no_links, no_links, choices.Elect(process, process), 0)
-        return outcome is None or outcome.raised or not self._only_waits(part, outcome)
+        """Whether a process does something as soon as it is told to lead, and not only when it hears of a follower."""
+        start, no_links = self.components.start[process - 1], [NO_CONNECTION] * len(self.components.ids)
+        outcome = self.components.execute(start, no_links, no_links, choices.Elect(process, process), 0)
+        return outcome is None or outcome.raised or not self._only_waits(start, outcome)
 
-    def _only_waits(self, part: int, outcome: Outcome) -> bool:
-        """Whether nothing was shown, and nothing written."""
-        before, after = (of_disk(self.parts.processes[number].disk) for number in (part, outcome.process))
+    def _only_waits(self, process: int, outcome: Outcome) -> bool:
+        """Whether the process with this number showed nothing and wrote nothing."""
+        before, after = (of_disk(self.components.processes[number].disk) for number in (process, outcome.process))
         return outcome.events == NOTHING and before == after
 
     def _choices_of(self, process: int, switches: Switches) -> Iterator[tuple[int, int]]:
-        """The number and the cost of each choice that moves `process`."""
-        others = [p for p in self.parts.ids if p != process]
+        """Yield the number and the cost of each choice that moves `process`."""
+        others = [p for p in self.components.ids if p != process]
         yield from ((self._number(choices.Receive(process, other)), FREE) for other in others)
         yield from ((self._number(choices.Notice(process, other)), FREE) for other in others)
         if switches.sync == "separate":
             yield self._number(choices.Sync(process)), FREE
         yield self._number(choices.Recover(process)), FREE
         yield self._number(choices.Request(process)), REQUEST
-        yield from ((self._number(choices.Elect(process, leader)), TIMEOUT) for leader in self.parts.ids)
+        yield from ((self._number(choices.Elect(process, leader)), TIMEOUT) for leader in self.components.ids)
         yield self._number(choices.Timeout(process)), TIMEOUT
         keeps = range(_MOST_WRITES + 1) if switches.sync == "separate" else range(1)
         yield from ((self._number(choices.Crash(process, keep)), CRASH) for keep in keeps)
@@ -119,41 +124,44 @@ class Members:
         self.choices.append(choice)
         return len(self.choices) - 1
 
-    def _intern(self, member: tuple[int, ...]) -> int:
-        number = self._ids.get(member)
+    def _intern(self, local_state: tuple[int, ...]) -> int:
+        number = self._ids.get(local_state)
         if number is None:
-            number = self._ids[member] = len(self.members)
-            self.members.append(member)
-            part = self.parts.processes[member[0]]
-            self.leads.append(part.leads)
-            self._matters.append(~0 if part.leads or not self.reduced else _NO_REQUESTS)
-            self.may_join.append(part.is_up and not part.halted and part.following == NOBODY)
-            self.flags.append(self._flags(member) if self.reduced else 0)
+            number = self._ids[local_state] = len(self.made_of)
+            self.made_of.append(local_state)
+            component = self.components.processes[local_state[0]]
+            self.leads.append(component.leads)
+            self._matters.append(~0 if component.leads or not self.reduced else _NO_REQUESTS)
+            self.may_join.append(component.is_up and not component.halted and component.following == NOBODY)
+            self.flags.append(self._flags(local_state) if self.reduced else 0)
         return number
 
-    def _flags(self, member: tuple[int, ...]) -> int:
-        """Bits by process: to whom something is under way, or closed; whether it leads; whether its stance is eager."""
-        part = self.parts.processes[member[0]]
+    def _flags(self, local_state: tuple[int, ...]) -> int:
+        """Return a bit for each process that this one has sent something, or closed a connection to.
+
+        Of the bits from 8 on its own one says that it leads; of those from 16 on, that its stance is eager.
+        """
+        component = self.components.processes[local_state[0]]
         touched = 0
-        for leader, link_number in enumerate(member[1:], 1):
-            link = self.parts.links[link_number]
+        for leader, link_number in enumerate(local_state[1:], 1):
+            link = self.components.links[link_number]
             if link is not None and (link.connection.to_leader or link.is_closed):
                 touched |= 1 << leader
-        eager = not part.leads and self._stance(member).eager
-        return touched | part.leads << part.id + 8 | eager << part.id + 16
+        eager = not component.leads and self._stance(local_state).eager
+        return touched | component.leads << component.id + 8 | eager << component.id + 16
 
-    def to_look_at(self, row: Sequence[int]) -> int:
-        """A bit for each process that may have an eager move: a leader has one only if a message or a closing came.
+    def may_be_eager(self, row: Sequence[int]) -> int:
+        """Return a bit for each process that may have an eager move: a leader only if a message or a closing came.
 
-        O(1), and much faster than to look.
+        O(1), and much faster than to look the moves up.
         """
         flags = 0
-        for member in row[: len(self.parts.ids)]:
-            flags |= self.flags[member]
+        for local_state in row[: len(self.components.ids)]:
+            flags |= self.flags[local_state]
         return (flags & flags >> 8 & 0xFF) | flags >> 16
 
     def mask(self, used: int) -> int:
-        """What of `used` decides what can be done next: what is affordable, and how many requests there were."""
+        """Return what of `used` decides what can be done next: the affordable costs, and the number of requests."""
         found = self._masks.get(used)
         if found is None:
             affordable = self.bounds.affordable(used)
@@ -162,154 +170,154 @@ class Members:
         return found
 
     def expansion(self, mask: int, row: Sequence[int], process: int) -> Expansion:
-        """What `process` can do in the state that begins with the members `row`. O(1) if it was asked before."""
-        members = self.members
-        links_to = [members[other][process] for other in row[: len(self.parts.ids)]]
-        member = row[process - 1]
-        key = (mask & self._matters[member], member, *links_to)
+        """Return what `process` can do in the state with this row. O(1) if it was asked before."""
+        made_of = self.made_of
+        links_to = [made_of[other][process] for other in row[: len(self.components.ids)]]
+        local_state = row[process - 1]
+        key = (mask & self._matters[local_state], local_state, *links_to)
         found = self._expansions.get(key)
         return found if found is not None else self.expand(*key)
 
     def single(self, choice: int, row: Sequence[int], process: int) -> Move | None:
-        """What this choice, which costs nothing, makes of `process`, whatever its stance; None if nothing.
+        """Return what this choice, which costs nothing, makes of `process`, whatever its stance; None if nothing.
 
         O(1) if it was asked before.
         """
-        members = self.members
-        key = (choice, row[process - 1], *[members[other][process] for other in row[: len(self.parts.ids)]])
+        made_of = self.made_of
+        key = (choice, row[process - 1], *[made_of[other][process] for other in row[: len(self.components.ids)]])
         try:
             return self._singles[key]
         except KeyError:
             return self.try_single(*key)
 
-    def try_single(self, number: int, member: int, *links_to: int) -> Move | None:
-        """That of these numbers, with these links to it; a few simulated steps."""
-        key = (number, member, *links_to)
+    def try_single(self, number: int, local_state: int, *links_to: int) -> Move | None:
+        """Fill in what `single` looks up: a choice and a local state, by number, and the links to it. O(1) steps."""
+        key = (number, local_state, *links_to)
         self.journal.append(("singles", key))
-        outcome = self._outcome(number, member, links_to, 0)
+        outcome = self._outcome(number, local_state, links_to, 0)
         found = None
         if outcome is not None and outcome.epoch > self.bounds.epochs:
             self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
         elif outcome is not None:
-            waits = outcome.raised or self._only_waits(self.members[member][0], outcome)
+            waits = outcome.raised or self._only_waits(self.made_of[local_state][0], outcome)
             assert waits or not isinstance(self.choices[number], choices.Elect), "who is told a leader only waits"
             found = self._move(number, FREE, outcome, links_to)
         self._singles[key] = found
         return found
 
-    def with_link(self, member: int, leader: int, link: int) -> int:
-        """The same member with another link to `leader`. O(1) if it was asked before."""
-        key = (member, leader, link)
+    def with_link(self, local_state: int, leader: int, link: int) -> int:
+        """Return the same local state with another link to `leader`. O(1) if it was asked before."""
+        key = (local_state, leader, link)
         found = self._with_link.get(key)
         if found is None:
             self.journal.append(("links", key))
-            changed = list(self.members[member])
+            changed = list(self.made_of[local_state])
             changed[leader] = link
             found = self._with_link[key] = self._intern(tuple(changed))
         return found
 
-    def renamed(self, member: int, names: Names) -> int:
-        """The same member when each process has its new name. O(1) if it was asked before."""
-        found = self._renamed.get((member, names))
+    def renamed(self, local_state: int, names: Names) -> int:
+        """Return the same local state when each process has its new name. O(1) if it was asked before."""
+        found = self._renamed.get((local_state, names))
         if found is None:
-            self.journal.append(("members renamed", (member, names)))
-            process, *links = self.members[member]
+            self.journal.append(("local states renamed", (local_state, names)))
+            process, *links = self.made_of[local_state]
             renamed = [NO_CONNECTION] * len(links)
             for leader, link in enumerate(links, 1):
-                renamed[names[leader] - 1] = self.parts.renamed_link(link, names)
-            found = self._intern((self.parts.renamed_process(process, names), *renamed))
-            self._renamed[member, names] = found
+                renamed[names[leader] - 1] = self.components.renamed_link(link, names)
+            found = self._intern((self.components.renamed_process(process, names), *renamed))
+            self._renamed[local_state, names] = found
         return found
 
-    # Filling the table.
+    # Filling the table of expansions.
 
-    def expand(self, mask: int, member: int, *links_to: int) -> Expansion:
-        """What the process of `member` can do, with these links to it; some simulated steps for each choice."""
-        key = (mask, member, *links_to)
+    def expand(self, mask: int, local_state: int, *links_to: int) -> Expansion:
+        """Fill in what `expansion` looks up. O(1) simulated steps for each kind of choice and process."""
+        key = (mask, local_state, *links_to)
         self.journal.append(("expansions", key))
-        process = self.parts.processes[self.members[member][0]].id
-        found = self._expansions[key] = self._expanded(mask, process, member, list(links_to))
+        process = self.components.processes[self.made_of[local_state][0]].id
+        found = self._expansions[key] = self._expanded(mask, process, local_state, list(links_to))
         return found
 
-    def _expanded(self, mask: int, process: int, member: int, links_to: list[int]) -> Expansion:
-        part_number, *opened = self.members[member]
-        part = self.parts.processes[part_number]
-        if not part.is_up and part.halted:
+    def _expanded(self, mask: int, process: int, local_state: int, links_to: list[int]) -> Expansion:
+        number, *opened = self.made_of[local_state]
+        component = self.components.processes[number]
+        if not component.is_up and component.halted:
             return Expansion(False, False, ())
-        chosen = self._stance(self.members[member])
+        chosen = self._stance(self.made_of[local_state])
         moves = []
-        for number, cost in self._choices[process]:
-            choice = self.choices[number]
-            if isinstance(choice, choices.Elect) and part.following == NOBODY:
+        for choice_number, cost in self._choices[process]:
+            choice = self.choices[choice_number]
+            if isinstance(choice, choices.Elect) and component.following == NOBODY:
                 cost = FREE
-            if not self._may_be_enabled(choice, part, opened, links_to):
+            if not self._may_be_enabled(choice, component, opened, links_to):
                 continue
             if not isinstance(choice, chosen.kinds):
                 continue
             if cost != FREE and not mask & cost:
                 continue
             requests = mask >> _COUNT if cost == REQUEST else 0
-            outcome = self._outcome(number, member, links_to, requests)
+            outcome = self._outcome(choice_number, local_state, links_to, requests)
             if outcome is None:
                 continue
             if outcome.epoch > self.bounds.epochs:
                 self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
                 continue
-            move = self._move(number, self.bounds.counted(cost), outcome, links_to)
+            move = self._move(choice_number, self.bounds.counted(cost), outcome, links_to)
             moves.append(move)
-        if chosen.may_go_deaf:
-            link = opened[part.following - 1]
-            deaf = self.with_link(member, part.following, self.parts.deafened(link))
-            moves.append(Move(GOES_DEAF, FREE, deaf, (), NOTHING, raised=False))
-        if self.reduced and part.leads:
+        if chosen.may_stop_reading:
+            link = opened[component.following - 1]
+            unread = self.with_link(local_state, component.following, self.components.unread(link))
+            moves.append(Move(STOPS_READING, FREE, unread, (), NOTHING, raised=False))
+        if self.reduced and component.leads:
             for move in moves:
-                if self._changes_nothing(move, member, links_to) or self._goes_on(move, member):
+                if self._changes_nothing(move, local_state, links_to) or self._leads_on(move, local_state):
                     return Expansion(True, True, (move,))
         eager = chosen.eager and bool(moves)
         return Expansion(eager, eager and (chosen.at_once or len(moves) == 1), tuple(moves))
 
-    def _stance(self, member: tuple[int, ...]) -> Stance:
-        part, *opened = member
-        links = [None, *(self.parts.links[number] for number in opened)]
+    def _stance(self, local_state: tuple[int, ...]) -> Stance:
+        process, *opened = local_state
+        links = [None, *(self.components.links[number] for number in opened)]
         return (
-            stance(self.parts.processes[part], links, self.bounds.timeouts == UNLIMITED, self.is_lazy)
+            stance(self.components.processes[process], links, self.bounds.timeouts == UNLIMITED, self.is_lazy)
             if self.reduced
             else ALL
         )
 
-    def _may_be_enabled(self, choice: Any, part: Process, opened: list[int], links_to: list[int]) -> bool:
-        """False only if it is certainly not, or does what another does; to ask that is much cheaper than to try."""
+    def _may_be_enabled(self, choice: Any, component: LocalProcess, opened: list[int], links_to: list[int]) -> bool:
+        """Return False only if the choice does nothing, or what another one does; that is cheaper than to try it."""
         kind = type(choice)
         if kind is choices.Receive or kind is choices.Notice:
             other = choice.sender if kind is choices.Receive else choice.peer
-            to, from_ = self.parts.links[opened[other - 1]], self.parts.links[links_to[other - 1]]
+            to, from_ = self.components.links[opened[other - 1]], self.components.links[links_to[other - 1]]
             if kind is choices.Notice:
                 return (to is not None and to.is_closed) or (from_ is not None and from_.is_closed)
             return (to is not None and bool(to.connection.to_follower)) or (
                 from_ is not None and bool(from_.connection.to_leader)
             )
         if kind is choices.Recover:
-            return not part.is_up
-        if not part.is_up:
+            return not component.is_up
+        if not component.is_up:
             return False
         if kind is choices.Request:
-            return bool(self.parts.protocol.can_broadcast(part.state))
+            return bool(self.components.protocol.can_broadcast(component.state))
         if kind is choices.Sync:
-            return bool(part.disk.unsynced)
+            return bool(component.disk.unsynced)
         if kind is choices.Crash:
-            return bool(choice.keep <= len(part.disk.unsynced))
+            return bool(choice.keep <= len(component.disk.unsynced))
         if kind is choices.Reset:
-            link = self.parts.links[opened[choice.peer - 1]]
+            link = self.components.links[opened[choice.peer - 1]]
             return link is not None and not link.connection.broken
         return True
 
-    def _outcome(self, number: int, member: int, links_to: Sequence[int], requests: int) -> Outcome | None:
-        key = (number, member, requests, *links_to)
+    def _outcome(self, number: int, local_state: int, links_to: Sequence[int], requests: int) -> Outcome | None:
+        key = (number, local_state, requests, *links_to)
         if key not in self._outcomes:
-            part, *opened = self.members[member]
+            component, *opened = self.made_of[local_state]
             choice = self.choices[number]
             assert choice is not None
-            self._outcomes[key] = self.parts.execute(part, opened, links_to, choice, requests)
+            self._outcomes[key] = self.components.execute(component, opened, links_to, choice, requests)
         return self._outcomes[key]
 
     def _move(self, choice: int, cost: int, outcome: Outcome, links_to: Sequence[int]) -> Move:
@@ -322,20 +330,20 @@ class Members:
             outcome.raised,
         )
 
-    def _changes_nothing(self, move: Move, member: int, links_to: list[int]) -> bool:
+    def _changes_nothing(self, move: Move, local_state: int, links_to: list[int]) -> bool:
         """Whether a leader only takes a message out of a queue."""
         choice = self.choices[move.choice]
-        if not isinstance(choice, choices.Receive) or (move.member, move.events, move.raised) != (
-            member,
+        if not isinstance(choice, choices.Receive) or (move.local_state, move.events, move.raised) != (
+            local_state,
             NOTHING,
             False,
         ):
             return False
         before = links_to[choice.sender - 1]
-        return move.links == ((choice.sender - 1, self.parts.popped(before)),)
+        return move.links == ((choice.sender - 1, self.components.popped(before)),)
 
-    def _goes_on(self, move: Move, member: int) -> bool:
+    def _leads_on(self, move: Move, local_state: int) -> bool:
         """Whether a leader notices that a follower has left, and leads on: with its own links, and nothing to show."""
         if not isinstance(self.choices[move.choice], choices.Notice) or (move.events, move.raised) != (NOTHING, False):
             return False
-        return self.leads[move.member] and self.members[move.member][1:] == self.members[member][1:]
+        return self.leads[move.local_state] and self.made_of[move.local_state][1:] == self.made_of[local_state][1:]

@@ -1,12 +1,13 @@
 """What the properties still need to know, as a number; and what the events of a step make of it.
 
-The properties are judged by their own judges: one for those that read the same record, one for each of the others, so
-that each knows little and has few states. A judge that has been shown some events is kept, and its number stands for
-it; one that still knows the same (`invariants.identity`) has the same number. What all of them know together is a
-*ghost*, a number too. Every state is judged as if the trace ended in it, so a property is violated in the first state
-in which it is.
+The properties are judged by their own judges: one for those that read the same record, and one for each of the others,
+so that each knows little and has few states. A judge that has been shown some events is kept, and its number stands for
+it; one that still knows the same (`invariants.identity`) has the same number. What all judges know together is a
+*monitor*, which has a number too: an automaton that reads the events of a run beside the protocol, as in model checkers
+that are told a property as a never claim (SPIN). Every state is judged as if the trace ended in it, so a property is
+violated in the first state in which it is.
 
-In the parts of a state every process is in its first incarnation; here they are numbered as in the trace.
+In the components of a state every process is in its first incarnation; here incarnations are counted as in the trace.
 """
 
 from collections.abc import Hashable, Sequence
@@ -18,26 +19,27 @@ from invariants import Broadcast, Crash, Establish, Event, Invariant, Judge, Loc
 from invariants.epoch_uniqueness import EpochUniqueness
 from invariants.identity import identity
 from invariants.quorums import Quorums
-from zabcheck.search.explore.components import NOTHING, CannotTellApart, Names, Parts
+from zabcheck.search.explore.components import NOTHING, CannotTellApart, Components, Names
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.goals import Goals
 
 Group = tuple[type[Invariant], ...]
+"""Properties that one judge judges."""
 _ONE_RECORD = ("core", "causality", "ladis")
 
 
 def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
-    """Those of DSN 2011, III and of LADIS 2008 together, each other one by itself."""
+    """Return the properties of DSN 2011, III and of LADIS 2008 as one group, and each other one by itself."""
     together = tuple(kind for kind in properties if kind.group in _ONE_RECORD)
     alone = [(kind,) for kind in properties if kind.group not in _ONE_RECORD]
     return [*([together] if together else []), *alone]
 
 
 class OncePerEpoch(EpochUniqueness):
-    """Stricter than epoch uniqueness: nor may the same process, in one incarnation, be established for an epoch twice.
+    """Epoch uniqueness, but stricter: nor may one process, in one incarnation, be established for an epoch twice.
 
-    So who it was need not be remembered, which makes for fewer states. Where this holds, epoch uniqueness does; where
-    it is broken by a process alone, the search has to be repeated with that.
+    So who was established need not be remembered, which makes for fewer states. Where this holds, epoch uniqueness
+    does; where one process alone breaks it, the search has to be repeated with epoch uniqueness itself.
     """
 
     def _establish(self, event: Establish) -> bool:
@@ -59,8 +61,8 @@ class _Known(NamedTuple):
     incarnations: tuple[int, ...]
 
 
-class _Group:
-    """What one group of properties knows, by number; number 0 is what it knows at the start."""
+class _JudgeTable:
+    """What the judge of one group of properties knows, by number; number 0 is what it knows at the start."""
 
     def __init__(self, group: Group, quorums: Quorums) -> None:
         judge = Judge(group, quorums=quorums)
@@ -73,7 +75,7 @@ class _Group:
         self._next: dict[tuple[int, int], int] = {}
 
     def after(self, number: int, events: int, shown: Sequence[Event]) -> int:
-        """What is known after the events of this number. O(1) if that was asked before."""
+        """Return what is known after these events, both by number. O(1) if that was asked before."""
         key = (number, events)
         found = self._next.get(key)
         if found is None:
@@ -81,7 +83,7 @@ class _Group:
         return found
 
     def known(self, number: int) -> _Known:
-        """What this number stands for."""
+        """Return the judge that this number stands for, and the incarnations of the processes."""
         return self._known[number]
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
@@ -113,68 +115,75 @@ class _Group:
         return identity(known.judge, known.incarnations)
 
 
-class Ghosts:
-    """What the properties know together. Number 0 is what they know at the start.
+class Monitors:
+    """What the properties know together, by number; number 0 is what they know at the start.
 
-    Unless it has to be `exact`, `OncePerEpoch` stands for epoch uniqueness.
+    Unless `exact`, `OncePerEpoch` stands for epoch uniqueness. Looking something up raises CannotTellApart if two
+    transactions with one identity are broadcast, and a property compares sequences of them.
     """
 
     def __init__(
-        self, properties: Sequence[type[Invariant]], quorums: Quorums, parts: Parts, journal: Journal, *, exact: bool
+        self,
+        properties: Sequence[type[Invariant]],
+        quorums: Quorums,
+        components: Components,
+        journal: Journal,
+        *,
+        exact: bool,
     ) -> None:
         self.journal = journal
-        self._parts = parts
+        self._components = components
         groups = groups_of([OncePerEpoch if kind is EpochUniqueness and not exact else kind for kind in properties])
-        self._groups = [_Group(group, quorums) for group in groups]
+        self._groups = [_JudgeTable(group, quorums) for group in groups]
         reading = (i for i, group in enumerate(groups) if any(kind.reads_sequences for kind in group))
         self._reading = next(reading, None)
         self.broken: list[str | None] = [None]
         """By number: the property that is violated."""
-        self._ghosts: list[tuple[int, ...]] = [(0,) * len(self._groups)]
-        self._ids: dict[tuple[int, ...], int] = {self._ghosts[0]: 0}
+        self._monitors: list[tuple[int, ...]] = [(0,) * len(self._groups)]
+        self._ids: dict[tuple[int, ...], int] = {self._monitors[0]: 0}
         self._next: dict[tuple[int, int], int] = {}
         self._came_from: list[tuple[int, int]] = [(0, NOTHING)]
-        """By number: the ghost before, and the number of the events that led from there."""
+        """By number: the monitor before, and the events that led from there, both by number."""
         self._renamed: dict[tuple[int, Names], int] = {}
         self.goals: dict[str, None] = {}
-        """The goals that some run reached; for each ghost one run is watched, the first that led there."""
+        """The goals that some run reached: for each monitor, one run is watched, the first that led there."""
         self._goals = [(Goals(quorums), (0,) * (quorums.size + 1))]
 
     def __len__(self) -> int:
-        return len(self._ghosts)
+        return len(self._monitors)
 
     @property
     def exercised(self) -> dict[str, bool]:
-        """By property: whether there was anything to judge in some state."""
+        """By the name of a property: whether there was anything to judge in some state."""
         return {name: was for group in self._groups for name, was in group.exercised.items()}
 
-    def after(self, ghost: int, events: int) -> int:
-        """What is known after the events of this number. O(1) if that was asked before."""
-        key = (ghost, events)
+    def after(self, monitor: int, events: int) -> int:
+        """Return what is known after these events, both by number. O(1) if that was asked before."""
+        key = (monitor, events)
         found = self._next.get(key)
         if found is None:
-            self.journal.append(("ghosts", key))
-            found = self._next[key] = self._after(ghost, events)
+            self.journal.append(("monitors", key))
+            found = self._next[key] = self._after(monitor, events)
         return found
 
-    def _after(self, ghost: int, events: int) -> int:
-        shown = self._parts.events[events]
-        known = zip(self._ghosts[ghost], self._groups, strict=True)
+    def _after(self, monitor: int, events: int) -> int:
+        shown = self._components.events[events]
+        known = zip(self._monitors[monitor], self._groups, strict=True)
         after = tuple(group.after(number, events, shown) for number, group in known)
-        goals = self._watched(ghost, shown)
+        goals = self._watched(monitor, shown)
         found = self._ids.get(after)
         if found is None:
-            found = self._ids[after] = len(self._ghosts)
-            self._ghosts.append(after)
+            found = self._ids[after] = len(self._monitors)
+            self._monitors.append(after)
             self._goals.append(goals)
-            self._came_from.append((ghost, events))
+            self._came_from.append((monitor, events))
             each = (group.broken[number] for number, group in zip(after, self._groups, strict=True))
             self.broken.append(next((broken for broken in each if broken is not None), None))
         return found
 
-    def _watched(self, ghost: int, events: Sequence[Event]) -> tuple[Goals, tuple[int, ...]]:
-        """What the goals know after these events, and the incarnations."""
-        before, incarnations_before = self._goals[ghost]
+    def _watched(self, monitor: int, events: Sequence[Event]) -> tuple[Goals, tuple[int, ...]]:
+        """Return what the goals know after these events, and the incarnations of the processes."""
+        before, incarnations_before = self._goals[monitor]
         goals, incarnations = before.fork(), list(incarnations_before)
         for event in events:
             observe = goals.observers.get(type(event))
@@ -184,30 +193,30 @@ class Ghosts:
         self.goals |= goals.reached
         return goals, tuple(incarnations)
 
-    def sequences(self, ghost: int) -> tuple[int, Judge, tuple[int, ...]] | None:
-        """A judge that has the delivered sequences on record, its number, and the incarnations of the processes.
+    def sequences(self, monitor: int) -> tuple[int, Judge, tuple[int, ...]] | None:
+        """Return the number of a judge that has the delivered sequences on record, that judge, and the incarnations.
 
-        None if no property reads these.
+        None if no property reads delivered sequences.
         """
         if self._reading is None:
             return None
-        number = self._ghosts[ghost][self._reading]
+        number = self._monitors[monitor][self._reading]
         return number, *self._groups[self._reading].known(number)
 
-    def renamed(self, ghost: int, names: Names) -> int:
-        """What is known if every process had its new name from the start. O(1) if that was asked before."""
-        if not ghost:
-            return ghost
-        found = self._renamed.get((ghost, names))
+    def renamed(self, monitor: int, names: Names) -> int:
+        """Return what is known if every process had its new name from the start. O(1) if that was asked before."""
+        if not monitor:
+            return monitor
+        found = self._renamed.get((monitor, names))
         if found is not None:
             return found
-        self.journal.append(("ghosts renamed", (ghost, names)))
+        self.journal.append(("monitors renamed", (monitor, names)))
         waiting: list[int] = []
-        while ghost and (ghost, names) not in self._renamed:
-            waiting.append(ghost)
-            ghost = self._came_from[ghost][0]
-        found = self._renamed[ghost, names] if ghost else 0
+        while monitor and (monitor, names) not in self._renamed:
+            waiting.append(monitor)
+            monitor = self._came_from[monitor][0]
+        found = self._renamed[monitor, names] if monitor else 0
         for each in reversed(waiting):
-            events = self._parts.renamed_events(self._came_from[each][1], names)
+            events = self._components.renamed_events(self._came_from[each][1], names)
             found = self._renamed[each, names] = self.after(found, events)
         return found

@@ -2,7 +2,7 @@
 
 Where all that a process can do next commutes with all that others can do before it (a *persistent* set: Godefroid,
 "Partial-Order Methods for the Verification of Concurrent Systems", 1996, chapter 4), it is enough to go on with that
-process alone. Its moves are taken *eagerly*. Channels are FIFO and a choice reaches no further than its process and its
+process alone: its moves are *eager*. Channels are FIFO and a choice reaches no further than its process and its
 connections, so that holds in these stances:
 
 - A process that is down can only recover, and nobody can tell when it does.
@@ -10,11 +10,11 @@ connections, so that holds in these stances:
   the same as to notice first.
 - A follower that has something to read either reads it or never reads again from that connection. Never means that it
   times out, crashes, or notices some time that the leader has gone. If there may be any number of time-outs, it may as
-  well time out now: nothing that others do before depends on it. If they are counted it goes *deaf* instead, a move
-  that no run shows, and does one of these later: that the leader goes first is free.
-- A leader that reads what changes nothing but the queue: in Zab an acknowledgement of what is committed, or one that
-  comes too late. It changes nothing later either, so it is read now.
-- A leader that notices a follower's leaving, and goes on leading: what it would have sent there is lost anyway.
+  well time out now: nothing that others do before depends on it. If they are counted it *stops reading* instead, a
+  move that no run shows, and does one of these later: that the leader goes first is free.
+- A leader that reads a message which changes nothing but the queue: in Zab an acknowledgement of what is committed, or
+  one that comes too late. It changes nothing later either, so it is read now.
+- A leader that notices that a follower has left, and goes on leading: what it would send there is lost anyway.
 - A process in no iteration, of which nothing is under way, is told a leader, or crashes. (If something is, a new
   connection to the same leader would lose it.) That is so only where elections are not put off:
 
@@ -36,23 +36,25 @@ nor what holds at the same moment in two places.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from zabcheck.search.explore.components import Link, Process
+from zabcheck.search.explore.components import Link
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.network import End
+from zabcheck.simulation.next_state import LocalProcess
 
 
 class Stance(NamedTuple):
     """Which moves of a process have to be tried.
 
-    `eager`: no moves of others need be tried before them. `may_go_deaf`: nor any of this process, if it does.
-    `at_once`: such moves can follow each other only so often, so no state need be kept in between.
+    `eager`: no move of another process has to be tried before these. `may_stop_reading`: besides these, the
+    follower may stop reading, which stands for all its other moves. `at_once`: only finitely many such moves can follow
+    each other, so no state has to be kept in between.
     """
 
     eager: bool
     kinds: tuple[type[Choice], ...]
-    may_go_deaf: bool = False
+    may_stop_reading: bool = False
     at_once: bool = False
 
 
@@ -68,15 +70,15 @@ _ANY_BUT_CRASH = Stance(
 )
 _DOWN = Stance(True, (choices.Recover,), at_once=True)
 _LEFT = Stance(True, (choices.Receive, choices.Notice, choices.Sync), at_once=True)
-_READING = Stance(True, (choices.Receive, choices.Sync), may_go_deaf=True, at_once=True)
+_READING = Stance(True, (choices.Receive, choices.Sync), may_stop_reading=True, at_once=True)
 _READING_OR_GONE = Stance(True, (choices.Receive, choices.Sync, choices.Timeout), at_once=True)
 _ELECTING = Stance(True, (choices.Elect, choices.Crash, choices.Sync))
 _ELECTING_LATER = Stance(False, (choices.Elect, choices.Crash, choices.Sync))
 _JOINING = Stance(False, (choices.Crash, choices.Sync))
 
 
-def stance(process: Process, opened: Sequence[Link | None], unlimited: bool, is_lazy: bool) -> Stance:
-    """That of a process with the links that it has opened.
+def stance(process: LocalProcess, opened: Sequence[Link | None], unlimited: bool, is_lazy: bool) -> Stance:
+    """Return the stance of a process with the links that it has opened, by the leader (the first entry is not used).
 
     `unlimited`: there may be any number of time-outs. `is_lazy`: elections are put off.
     """

@@ -1,16 +1,16 @@
-"""What an exhaustive search has shown, in words: what was proved, within which bounds, and what they switched off."""
+"""What an exhaustive search has shown, in words: what is proved, within which bounds, and what these switched off."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from msgspec import Struct
 from rich.console import RenderableType
 from rich.text import Text
 
+from zabcheck.search.explore.exploration import Exploration
 from zabcheck.text.pen import BOLD, Drawing, Pen
 from zabcheck.text.words import counted
 
 CHAIN_BITS = 63
-"""Of the hash by which two histories are told apart."""
+"""The bits of the hash by which two histories are told apart."""
 
 
 _TRAPS = {
@@ -22,46 +22,8 @@ _TRAPS = {
 """By the kind of trap (`zabcheck.search.explore.liveness`)."""
 
 
-class Exploration(Struct, frozen=True):
-    """An exhaustive search as data. `seconds` is CPU time.
-
-    `whole`: every state was gone on from. `steps`: those of the counterexample, 0 if there is none. `tried`: no run of
-    up to so many steps breaks anything. `certified`: the steps of the run that was to be certified, or 0.
-    `followed`: from how many pairs of a state and a leader with a quorum it was followed what that leads to when nobody
-    disturbs it, 0 if that was not asked; `trap`: what came of the first that does not get on.
-    `switched_off`: how many different moves each bound forbade. `exercised`: the properties that had something to judge
-    in some state; `unexercised`: the others. `goals`: those that were seen to be reached; `unreached`: the others.
-    `symmetry`: whether states that differ in the names of processes alone were taken for one; `reduction`: whether only
-    one order of moves that commute was tried.
-    """
-
-    protocol: str
-    mutant: str | None
-    bounds: str
-    settings: tuple[str, ...]
-    symmetry: bool
-    reduction: bool
-    states: int
-    transitions: int
-    depth: int
-    parts: int
-    whole: bool
-    broken: str | None
-    steps: int
-    tried: int
-    certified: int
-    followed: int
-    trap: str | None
-    exercised: tuple[str, ...]
-    unexercised: tuple[str, ...]
-    goals: tuple[str, ...]
-    unreached: tuple[str, ...]
-    switched_off: Mapping[str, int]
-    seconds: float
-
-
 def render(found: Exploration) -> RenderableType:
-    """A few sentences."""
+    """Return a few sentences that say what was shown, the first one in bold."""
     return Drawing(lambda pen: _lines(pen, found), None)
 
 
@@ -70,7 +32,7 @@ def _lines(pen: Pen, found: Exploration) -> Sequence[Text]:
 
 
 def sentences(found: Exploration) -> list[str]:
-    """What was shown first, then how."""
+    """Return what was shown, then within which bounds and how."""
     what = found.protocol + (f" with mutant {found.mutant}" if found.mutant else "")
     within = ", ".join([found.bounds, *found.settings])
     rate = f"{found.transitions / found.seconds:,.0f} transitions a CPU second" if found.seconds else ""
@@ -78,7 +40,7 @@ def sentences(found: Exploration) -> list[str]:
         f"{counted(found.states, 'state', 'states')}"
         + (" (up to the names of processes)" if found.symmetry else "")
         + f", {counted(found.transitions, 'transition', 'transitions')}, {counted(found.depth, 'level', 'levels')}, "
-        f"made of {found.parts:,} different parts; {found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
+        f"made of {found.components:,} different parts; {found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
     )
     said = [_result(found, what), f"{'the bounds' if found.whole else what + ', within'}: {within}", size]
     if found.followed:
@@ -96,7 +58,7 @@ def sentences(found: Exploration) -> list[str]:
         )
         said.append(
             f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
-            f"{found.parts:,} parts that has a chance of less than {_chance(found.parts):.0e}"
+            f"{found.components:,} parts that has a chance of less than {_chance(found.components):.0e}"
         )
         if found.unreached and not found.certified:
             said.append(f"not seen in any run: {', '.join(found.unreached)}")
@@ -106,7 +68,7 @@ def sentences(found: Exploration) -> list[str]:
 
 
 def _result(found: Exploration, what: str) -> str:
-    """In a sentence."""
+    """Return the result in one sentence."""
     fewer = f"every run of up to {counted(found.tried, 'step', 'steps')} was tried"
     if found.certified and found.broken is not None:
         return f"{found.broken} is violated in {found.steps} steps instead of {found.certified}, and {_least(found)}"
@@ -132,6 +94,6 @@ def _least(found: Exploration) -> str:
     )
 
 
-def _chance(parts: int) -> float:
-    """That two of so many histories have one hash: the birthday bound."""
-    return parts * parts / (1 << (CHAIN_BITS + 1))
+def _chance(components: int) -> float:
+    """Return a bound of the chance that two of n histories have one hash, n²/2ᵇ⁺¹ for b bits: the birthday bound."""
+    return components * components / (1 << (CHAIN_BITS + 1))

@@ -1,8 +1,8 @@
 """The shortest run that breaks a property, in fine steps; and how much a known one uses.
 
-The reduced search finds out whether anything breaks, and where it does it is fast; but it does not keep lengths: it may
-take two steps for one, and makes some moves before they are needed. So the unreduced search follows. It need not go
-further than the run that is known, and knows of each run of fewer steps.
+The reduced search finds out whether anything breaks, and is fast. But it does not keep lengths: a transition of it may
+be several steps, and it makes some moves before they are needed. So where something breaks, an unreduced search
+follows. It need not go further than the run that is known, and tries each run of fewer steps.
 """
 
 from collections import Counter
@@ -35,13 +35,13 @@ TRIED = (
 )
 """The kinds of choices that an exhaustive search makes."""
 
-Show = Callable[[Progress], None] | None
+OnProgress = Callable[[Progress], None] | None
 
 
 class Shortest(Struct, frozen=True):
     """What a search came to: `found` may have a run that breaks something. No run of up to `tried` steps does.
 
-    `space` has the states that were seen last.
+    `space` is the search that `found` was found by.
     """
 
     found: Explored
@@ -53,21 +53,22 @@ def search(
     space: Callable[[bool], Space],
     reduction: bool,
     memory: float = float("inf"),
-    show: Show = None,
+    on_progress: OnProgress = None,
     *,
     workers: int = 1,
     checkpoint: Path | None = None,
     resume: bool = False,
 ) -> Shortest:
-    """Search; where something breaks, search for the shortest run that does. `space(reduction)` makes a search.
+    """Search; if something breaks, search again for the shortest run that does.
 
-    The `checkpoint` is of the first of the two.
+    `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two. For what the
+    other arguments mean, what it costs, and errors, see `Space.explore`.
     """
     first = space(reduction)
-    found = first.explore(memory, show, workers=workers, checkpoint=checkpoint, resume=resume)
+    found = first.explore(memory, on_progress, workers=workers, checkpoint=checkpoint, resume=resume)
     if not found.choices or not first.reduced:
         return Shortest(found, found.tried, first)
-    second = shorter(space, found.choices, memory, show, workers=workers)
+    second = shorter(space, found.choices, memory, on_progress, workers=workers)
     return second if second.found.choices else Shortest(found, second.tried, first)
 
 
@@ -75,23 +76,23 @@ def shorter(
     space: Callable[[bool], Space],
     known: Sequence[AnyChoice],
     memory: float = float("inf"),
-    show: Show = None,
+    on_progress: OnProgress = None,
     *,
     workers: int = 1,
 ) -> Shortest:
-    """Look for a run that breaks something in fewer steps than the `known` one."""
+    """Search for a run that breaks something in fewer steps than the `known` one, without partial-order reduction."""
     levels = len(known) - 1
     unreduced = space(False)
-    found = unreduced.explore(memory, show, levels=levels, workers=workers)
+    found = unreduced.explore(memory, on_progress, levels=levels, workers=workers)
     return Shortest(found, levels if found.whole else found.tried, unreduced)
 
 
 class NotTried(ValueError):
-    """A run has a choice of a kind that an exhaustive search does not make. The message is its name."""
+    """A run has a choice of a kind that no exhaustive search makes. The message is the name of the kind."""
 
 
 def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
-    """The steps of a run, and the least bounds that it is within. NotTried if it is within none."""
+    """Return the steps of a run of `protocol`, and the least bounds it is within. NotTried if it is within none."""
     whole = simulate(protocol, schedule, lambda _: None)
     for each in schedule.choices:
         whole.execute(each)
@@ -103,7 +104,7 @@ def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ..
         mid_iteration = isinstance(choice, choices.Elect) and again.following[choice.process] != NOBODY
         used[choices.Timeout if mid_iteration else type(choice)] += 1
         again.execute(choice)
-        epoch = max(epoch, *(highest_epoch(state, shown) for state in again.states))
+        epoch = max(epoch, *(highest_epoch(protocol, state, shown) for state in again.states))
         shown.clear()
     bounds = Bounds(
         schedule.processes,

@@ -1,29 +1,30 @@
 """The states that come after a state: one for each move that has to be tried.
 
-With reduction a step of the search is more than a move. What has to be done anyway is done at once, and no state in
-between is kept; nor where a follower has something to read, and may leave it at that. And that a process is told a
-leader is put off until that leader hears of it, which is one step of the search then, a *join*. `reduction` says why.
+With reduction a transition of the search is more than a move. What has to be done anyway is done at once, and no state
+in between is kept; nor where a follower has something to read, or may stop reading. And that a process is told a leader
+is put off until that leader hears of it: that is then one transition, a *join*. `reduction` says why.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from zabcheck.search.explore.local_states import Members, Move
-from zabcheck.search.explore.monitors import Ghosts
+from zabcheck.search.explore.local_states import LocalStates, Move
+from zabcheck.search.explore.monitors import Monitors
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice
 
 Row = tuple[int, ...]
-"""A state: a member for each process, what was used up of the bounds, and a ghost."""
+"""A state: a local state for each process, what was used of the bounds, and a monitor, all by number."""
 
 Path = tuple["Path", int] | None
-"""Choices by number: those before the last one, and that."""
+"""Choices by number: the path of those before the last one, and the last one."""
 
 
 class Successor(NamedTuple):
-    """A state that comes after another. `first` is the number of the choice, or join, by which a search remembers it.
+    """A state that comes after another, with all choices that lead there as a `path`.
 
-    `path` has all the choices that lead there. If a step `raised`, the run ends there.
+    `first` is the number of the first of them, or of a join: with it a search remembers how it came there. If the
+    protocol's code `raised`, the run ends there.
     """
 
     first: int
@@ -32,7 +33,7 @@ class Successor(NamedTuple):
     path: Path
 
     def choices(self) -> list[int]:
-        """The path in order."""
+        """Return the path, in order."""
         found, path = [], self.path
         while path is not None:
             path, choice = path
@@ -41,7 +42,10 @@ class Successor(NamedTuple):
 
 
 class _Join(NamedTuple):
-    """`follower` is told its leader, which hears of it: the numbers of these choices, and of both together."""
+    """`follower` is told its leader, which hears of it.
+
+    `told` and `heard` are the numbers of these two choices, `number` that of both together.
+    """
 
     number: int
     follower: int
@@ -50,7 +54,7 @@ class _Join(NamedTuple):
 
 
 class _Joins(NamedTuple):
-    """Those of one leader. It leads by the choice `told`; None if it does already."""
+    """The joins of one leader. By the choice `told` it begins to lead; None if it leads already."""
 
     leader: int
     told: int | None
@@ -58,17 +62,17 @@ class _Joins(NamedTuple):
 
 
 class Successors:
-    """Those of one search. `of` tells them."""
+    """The successors of the states of one search."""
 
-    def __init__(self, members: Members, ghosts: Ghosts) -> None:
-        self._members = members
-        self._ghosts = ghosts
-        self._ids = members.parts.ids
-        numbers = {choice: number for number, choice in enumerate(members.choices) if choice is not None}
-        self._joins = list(self._all_joins(numbers)) if members.is_lazy else []
+    def __init__(self, local_states: LocalStates, monitors: Monitors) -> None:
+        self._local_states = local_states
+        self._monitors = monitors
+        self._ids = local_states.components.ids
+        numbers = {choice: number for number, choice in enumerate(local_states.choices) if choice is not None}
+        self._joins = list(self._all_joins(numbers)) if local_states.is_lazy else []
 
     def _all_joins(self, numbers: dict[AnyChoice, int]) -> Iterator[_Joins]:
-        number = len(self._members.choices)
+        number = len(self._local_states.choices)
         for leader in self._ids:
             for told in (None, numbers[choices.Elect(leader, leader)]):
                 joins = []
@@ -83,49 +87,49 @@ class Successors:
                 yield _Joins(leader, told, tuple(joins))
 
     def of(self, row: Row) -> list[Successor]:
-        """All that have to be tried. Some microseconds for each, once the tables are filled."""
-        members, with_link, after_events = self._members, self._members.with_link, self._ghosts.after
-        affordable = members.mask(row[-2])
+        """Return the successors that have to be tried. Some microseconds each, once the tables are filled."""
+        local_states, with_link, after_events = self._local_states, self._local_states.with_link, self._monitors.after
+        affordable = local_states.mask(row[-2])
         possible = []
         for process in self._ids:
-            found = members.expansion(affordable, row, process)
+            found = local_states.expansion(affordable, row, process)
             if found.eager:
                 possible = [(process, found.moves)]
                 break
             possible.append((process, found.moves))
         successors = list(self._joined(list(row))) if self._joins and len(possible) == len(self._ids) else []
         for process, moves in possible:
-            for choice, cost, member, links, events, raised in moves:
+            for choice, cost, local_state, links, events, raised in moves:
                 changed = list(row)  # as in `_after`, which would be slower to call
-                changed[process - 1] = member
+                changed[process - 1] = local_state
                 for other, link in links:
                     changed[other] = with_link(changed[other], process, link)
                 changed[-2] += cost
                 if events:
                     changed[-1] = after_events(changed[-1], events)
                 successors.append(Successor(choice, changed, raised, (None, choice)))
-        if not members.reduced:
+        if not local_states.reduced:
             return successors
         settled: list[Successor] = []
         for each in successors:
-            if each.raised or not members.to_look_at(each.row):
+            if each.raised or not local_states.may_be_eager(each.row):
                 settled.append(each)
             else:
                 self._settle(each, settled)
         return settled
 
     def _settle(self, found: Successor, settled: list[Successor]) -> None:
-        """Add the states after all moves that are to be made at once.
+        """Add the states in which no more move is to be made at once.
 
-        That ends, as each of them takes something out of a queue, or ends an iteration.
+        That ends, as each such move takes something out of a queue, or ends an iteration.
         """
-        members, broken = self._members, self._ghosts.broken
+        local_states, broken = self._local_states, self._monitors.broken
         first, row, raised, path = found
-        while not raised and (looking := members.to_look_at(row)) and broken[row[-1]] is None:
-            affordable = members.mask(row[-2])
+        while not raised and (eager := local_states.may_be_eager(row)) and broken[row[-1]] is None:
+            affordable = local_states.mask(row[-2])
             for process in self._ids:
-                if looking >> process & 1:
-                    expansion = members.expansion(affordable, row, process)
+                if eager >> process & 1:
+                    expansion = local_states.expansion(affordable, row, process)
                     if expansion.at_once:
                         break
             else:
@@ -138,21 +142,21 @@ class Successors:
         settled.append(Successor(first, row, raised, path))
 
     def _after(self, row: list[int], process: int, move: Move) -> list[int]:
-        """The state after a move of `process`."""
+        """Return the state after a move of `process`."""
         changed = list(row)
-        changed[process - 1] = move.member
+        changed[process - 1] = move.local_state
         for other, link in move.links:
-            changed[other] = self._members.with_link(changed[other], process, link)
+            changed[other] = self._local_states.with_link(changed[other], process, link)
         changed[-2] += move.cost
         if move.events:
-            changed[-1] = self._ghosts.after(changed[-1], move.events)
+            changed[-1] = self._monitors.after(changed[-1], move.events)
         return changed
 
     # Joins.
 
     def _joined(self, row: list[int]) -> Iterator[Successor]:
-        """The states after a leader has heard of a follower."""
-        may_join, leads = self._members.may_join, self._members.leads
+        """Yield the states after a leader has heard of a follower."""
+        may_join, leads = self._local_states.may_join, self._local_states.leads
         before = Successor(0, row, False, None)
         for leader, told, joins in self._joins:
             if told is None:
@@ -168,10 +172,10 @@ class Successors:
                         yield heard._replace(first=number)
 
     def _by(self, before: Successor | None, process: int, choice: int) -> Successor | None:
-        """After this choice of `process`; None if the bounds forbid it. Nothing comes after what raised."""
+        """Return the state after this choice, unless the run has raised before; None if the bounds forbid it."""
         if before is None or before.raised:
             return before
-        move = self._members.single(choice, before.row, process)
+        move = self._local_states.single(choice, before.row, process)
         if move is None:
             return None
         return Successor(0, self._after(before.row, process, move), move.raised, (before.path, choice))

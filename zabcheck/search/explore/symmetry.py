@@ -1,13 +1,13 @@
-"""Processes that are interchangeable: states that differ in names alone are one state.
+"""Symmetry reduction: of states that differ in the names of processes alone, one stands for all.
 
-From a state and from the same state with other names the same can happen, with other names; and no property asks who it
-was. So of all names that a state could have one suffices. To find it, processes are put in an order first by what they
-are apart from names, their *kind*; only where two are alike in that are both orders tried, and the row with the least
-numbers is taken.
+From a state and from the same state under other names the same can happen, under other names, and no property asks
+which process it was. So it is enough to visit one representative of each such class (Ip, Dill: "Better Verification
+Through Symmetry", 1996). To find it, processes are first put in order by what they are apart from names, their *kind*;
+only where two have the same kind both orders are tried, and the row with the least numbers is taken.
 
-That holds as far as a protocol treats its processes alike. The one place where Zab does not is the choice between two
-equally good histories (l.1.2: the lowest id); as (f.a, f.zxid) tells a history, it does not matter which is taken.
-Quorums have to be symmetric too: names that would make another family of quorums are not used.
+That holds as far as a protocol treats its processes alike. Zab does so but for one place, the choice between two
+equally good histories (l.1.2: the lowest id). As (f.a, f.zxid) tells a history, it does not matter which is taken.
+Quorums have to be symmetric too: a renaming that would make another family of quorums is not used.
 """
 
 from collections import Counter
@@ -17,20 +17,19 @@ from math import factorial
 
 from invariants.quorums import Quorums
 from zabcheck.search.explore.components import Names, of_connection, of_disk
-from zabcheck.search.explore.local_states import Members
-from zabcheck.search.explore.monitors import Ghosts
-
-_Row = tuple[int, ...]
+from zabcheck.search.explore.local_states import LocalStates
+from zabcheck.search.explore.monitors import Monitors
+from zabcheck.search.explore.successors import Row
 
 
 class Symmetry:
-    """The renamings of one search."""
+    """The renamings of one search, and what each makes of a state."""
 
-    def __init__(self, members: Members, ghosts: Ghosts, quorums: Quorums) -> None:
-        self.members = members
-        self.ghosts = ghosts
-        self.size = len(members.parts.ids)
-        ids = tuple(members.parts.ids)
+    def __init__(self, local_states: LocalStates, monitors: Monitors, quorums: Quorums) -> None:
+        self.local_states = local_states
+        self.monitors = monitors
+        self.size = len(local_states.components.ids)
+        ids = tuple(local_states.components.ids)
         self.renamings = [names for each in permutations(ids) if _keeps(quorums, names := (0, *each))]
         """The first one changes nothing."""
         self._unnamed = self.renamings[0]
@@ -40,15 +39,15 @@ class Symmetry:
         self._kinds: list[int] = []
         self._kind_ids: dict[Hashable, int] = {}
 
-    def canonical(self, row: _Row) -> tuple[_Row, Names]:
-        """The row that stands for all that differ from this one in names, and the names by which it becomes that."""
+    def canonical(self, row: Row) -> tuple[Row, Names]:
+        """Return the representative of a row, and the renaming that makes it of this row."""
         if not self._all:
             return min((self.renamed(row, names), names) for names in self.renamings)
         size = self.size
         if max(row[:size]) >= len(self._kinds):
             self.learn()
         kinds = self._kinds
-        found = [kinds[member] for member in row[:size]]
+        found = [kinds[local_state] for local_state in row[:size]]
         sorted_ = sorted(found)
         if len(set(found)) < size:
             return min((self.renamed(row, names), names) for names in self._candidates(found))
@@ -71,55 +70,55 @@ class Symmetry:
         return found
 
     def learn(self) -> None:
-        """Give every member that is new its kind: two that differ in names alone have the same. O(1) for each."""
-        self.members.journal.append(("kinds", ()))
-        for member in range(len(self._kinds), len(self.members.members)):
-            kind = self._nameless(member)
+        """Give every new local state its kind: two that differ in names alone have the same. O(1) for each."""
+        self.local_states.journal.append(("kinds", ()))
+        for local_state in range(len(self._kinds), len(self.local_states.made_of)):
+            kind = self._nameless(local_state)
             self._kinds.append(self._kind_ids.setdefault(kind, len(self._kind_ids)))
 
-    def _nameless(self, member: int) -> Hashable:
-        """What is the same of a member under all names.
+    def _nameless(self, local_state: int) -> Hashable:
+        """Return what is the same of a local state under all names.
 
-        Of the variables those count that stay as they are when everybody is called otherwise; of others, which are
-        about processes, only what is said of how many.
+        Variables count that stay as they are when every process has another name. Of the others, which are about
+        processes, it counts only of how many they say what.
         """
-        parts = self.members.parts
-        number, *links = self.members.members[member]
-        part = parts.processes[number]
-        turned = parts.processes[parts.renamed_process(number, self._turned)]
+        components = self.local_states.components
+        number, *links = self.local_states.made_of[local_state]
+        component = components.processes[number]
+        turned = components.processes[components.renamed_process(number, self._turned)]
         variables, others = (
-            each if isinstance(each, tuple) else (each,) for each in map(parts.variables, (part, turned))
+            each if isinstance(each, tuple) else (each,) for each in map(components.variables, (component, turned))
         )
-        opened = [parts.links[link] for link in links]
+        opened = [components.links[link] for link in links]
         return (
-            part.is_up,
-            part.halted,
-            part.leads,
-            part.following != 0,
-            len(part.disk.unsynced),
+            component.is_up,
+            component.halted,
+            component.leads,
+            component.following != 0,
+            len(component.disk.unsynced),
             tuple(one if one == two else _counted(one) for one, two in zip(variables, others, strict=True)),
-            of_disk(part.disk) if not part.disk.unsynced else None,
+            of_disk(component.disk) if not component.disk.unsynced else None,
             frozenset(
                 Counter(
-                    (leader == part.following, link.deaf, *of_connection(link.connection)[2:])
+                    (leader == component.following, link.is_unread, *of_connection(link.connection)[2:])
                     for leader, link in enumerate(opened, 1)
                     if link is not None
                 ).items()
             ),
         )
 
-    def renamed(self, row: _Row, names: Names) -> _Row:
-        """The row of the same state under these names."""
-        size, member_of = self.size, self.members.renamed
+    def renamed(self, row: Row, names: Names) -> Row:
+        """Return the row of the same state under these names."""
+        size, renamed_local_state = self.size, self.local_states.renamed
         renamed = list(row)
         for index in range(size):
-            renamed[names[index + 1] - 1] = member_of(row[index], names)
-        renamed[size + 1] = self.ghosts.renamed(row[size + 1], names)
+            renamed[names[index + 1] - 1] = renamed_local_state(row[index], names)
+        renamed[size + 1] = self.monitors.renamed(row[size + 1], names)
         return tuple(renamed)
 
 
 def _counted(value: Hashable) -> Hashable:
-    """Of what is said of processes: how often, but not of which."""
+    """Return of how many processes a variable says what, but not of which ones."""
     if isinstance(value, frozenset):
         return frozenset(Counter(each[1] for each in value if isinstance(each, tuple)).items())
     return None

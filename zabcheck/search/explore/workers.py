@@ -1,13 +1,13 @@
-"""The states of a large level are gone on from by several processes, and the outcome is as if it was one.
+"""Several processes expand the states of a large level, and the outcome is as if it was one.
 
 The level is cut into slices, in order. The process of the search takes the first one; a *worker* takes each other. It
-is forked, so it has the tables and the states that were seen as they are then, and shares that memory until it writes
-to it. It goes on from its states as the search does, and answers which states it found, a portion at a time.
+is forked, so it has the tables and the visited states as they are then, and shares that memory until it writes
+to it. It expands its states as the search does, and answers which states it found, a portion at a time.
 
-A worker only looks up. Where something is not in a table, it says so, and the search goes on from that state itself.
-The search takes the answers in order, while the workers go on. So all parts are made by the search, in the order in
+A worker only looks up. Where something is not in a table, it says so, and the search expands that state itself. The
+search takes the answers in order, while the workers go on. So all components are made by the search, in the order in
 which one process alone would make them; states, their order, counts and runs are the same, whatever the number of
-workers. It also means that only looking up is shared: a search gains the less, the more of its time it fills tables.
+workers. It also means that only looking up is shared: the more of its time a search fills tables, the less it gains.
 
 Costs a fork for each worker and level: milliseconds for each GiB in use, and copies of the pages that either writes to.
 """
@@ -24,22 +24,21 @@ import msgspec
 from msgspec import Struct
 
 from zabcheck.search.explore.components import Names
+from zabcheck.search.explore.successors import Row
 
 LARGE = 2000
 """A level of fewer states is not shared: a fork would cost more than it saves."""
 
 PORTION = 512
-"""So many states are in an answer."""
+"""The number of states in an answer."""
 
 AGAIN = 0xFFFF
-"""The number of transitions of a state that the search itself has to go on from."""
+"""Instead of a number of transitions: the search itself has to expand this state."""
 
 _LENGTH = 4
 _PIPE = 1 << 16
 _LEAST, _MOST = 0.02, 0.9
-"""Of the share of the search."""
-
-Row = tuple[int, ...]
+"""The limits of the share of a level that the search itself takes."""
 
 
 class WorkerDied(RuntimeError):
@@ -63,25 +62,25 @@ class Answer(Struct):
     seconds: float
 
     def counts(self) -> Iterator[tuple[int, int]]:
-        """By state: how many transitions, or AGAIN, and how many new states."""
+        """Return, by state: how many transitions, or AGAIN, and how many new states."""
         return zip(array("H", self.transitions), array("H", self.new), strict=True)
 
     def found(self, width: int) -> Iterator[tuple[int, Names, Row]]:
-        """By new state: choice, names, and row, which has `width` numbers."""
+        """Return, by new state: choice, names, and row, which has `width` numbers."""
         names = (self.namings[number] for number in array("H", self.names))
         rows = zip(*[iter(array("I", self.rows))] * width, strict=True)
         return zip(array("H", self.by), names, rows, strict=True)
 
 
 class Answering:
-    """How a worker gathers an answer."""
+    """An answer that a worker gathers, state by state."""
 
     def __init__(self) -> None:
         self._transitions, self._new = array("H"), array("H")
         self._by, self._names, self._rows = array("H"), array("H"), array("I")
 
     def add(self, transitions: int, by: Sequence[int], names: Sequence[int], rows: Sequence[Row]) -> None:
-        """What was found from the next state."""
+        """Add what was found from the next state."""
         self._transitions.append(transitions)
         self._new.append(len(rows))
         self._by.extend(by)
@@ -90,11 +89,11 @@ class Answering:
             self._rows.extend(row)
 
     def again(self) -> None:
-        """The search has to go on from the next state itself."""
+        """Say that the search has to expand the next state itself."""
         self.add(AGAIN, (), (), ())
 
     def answer(self, namings: Sequence[Names], seconds: float) -> Answer:
-        """The whole."""
+        """Return the answer as it is sent."""
         transitions, new, by, names, rows = (
             each.tobytes() for each in (self._transitions, self._new, self._by, self._names, self._rows)
         )
@@ -102,7 +101,7 @@ class Answering:
 
 
 class Worker:
-    """A process that was forked to answer; `others` were forked before."""
+    """A process that was forked to answer; `others` were forked before it."""
 
     def __init__(self, work: Callable[[], Iterator[Answer]], others: Sequence["Worker"]) -> None:
         self._reading, writing = os.pipe()
@@ -117,7 +116,7 @@ class Worker:
         os.set_blocking(self._reading, False)
 
     def drain(self) -> None:
-        """Read what was written so far, so that the worker need not wait. Does not wait itself."""
+        """Read what the worker has written so far, so that it need not wait; do not wait for more."""
         try:
             while content := os.read(self._reading, _PIPE):
                 self._read += content
@@ -126,7 +125,7 @@ class Worker:
             pass
 
     def answer(self) -> Answer:
-        """The next answer; wait for it. WorkerDied if there is none."""
+        """Wait for the next answer and return it. WorkerDied if the worker ends before."""
         self.drain()
         while (size := self._size()) is None or len(self._read) < _LENGTH + size:
             if self._ended:
@@ -150,7 +149,7 @@ class Worker:
         return f"a worker process {how}, so the search cannot go on"
 
     def end(self) -> None:
-        """Leave nothing of it, whether it has answered or not."""
+        """End the worker process, whether it has answered or not, and leave nothing of it."""
         os.close(self._reading)
         if self._pid:
             os.kill(self._pid, signal.SIGKILL)
@@ -159,7 +158,7 @@ class Worker:
 
 @contextmanager
 def forked(works: Sequence[Callable[[], Iterator[Answer]]]) -> Generator[list[Worker]]:
-    """A worker for each. None is left when the block is left, also by Ctrl-C."""
+    """Fork a worker for each of `works`. None of them outlives the block, also not after Ctrl-C."""
     workers: list[Worker] = []
     if works:
         gc.freeze()  # else a collection in a worker writes to each object that it shares
@@ -180,7 +179,7 @@ def forked(works: Sequence[Callable[[], Iterator[Answer]]]) -> Generator[list[Wo
 
 
 def _work(work: Callable[[], Iterator[Answer]], writing: int) -> NoReturn:
-    """Answer, and end this process: nothing of what the search would do at its end is to be done here."""
+    """Answer, then end this process at once, without what a search does when it ends."""
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the search ends it
@@ -197,17 +196,17 @@ def _work(work: Callable[[], Iterator[Answer]], writing: int) -> NoReturn:
 class Sharing:
     """How a level is cut, so that the search and its workers are busy all the time.
 
-    That depends on how long a state takes the search, and a worker, and how long it takes to take over an answer; it is
-    measured at each level. The outcome does not depend on it.
+    That depends on how long the search, and a worker, need for a state, and on how long it takes to take over an
+    answer; these are measured at each level. The outcome does not depend on them.
     """
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self.share = 1 / workers
-        """Of the search itself."""
+        """The share of a level that the search itself takes, from 0 to 1."""
 
     def slices(self, level: Sequence[Row]) -> list[Sequence[Row]]:
-        """The level in slices, that of the search first. A small level is one slice."""
+        """Return the level in slices, that of the search itself first. A small level is one slice."""
         if self._workers == 1 or len(level) < LARGE:
             return [level]
         first = max(1, int(self.share * len(level)))
@@ -215,6 +214,6 @@ class Sharing:
         return [level[:first], *(level[start : start + size] for start in range(first, len(level), size))]
 
     def learn(self, own: float, worker: float, taking: float) -> None:
-        """So many seconds of CPU time it took for each state."""
+        """Cut the next levels by the seconds of CPU time that each state of this one took."""
         ahead = worker / (self._workers - 1) - taking
         self.share = min(_MOST, max(_LEAST, ahead / (own + ahead))) if ahead > 0 else _LEAST

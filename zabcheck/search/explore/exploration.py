@@ -1,0 +1,439 @@
+"""An exhaustive search as a Python caller asks for it: what it says is proved, and the runs that it gives are real.
+
+    from zabcheck.search.explore import Bounds, explore
+
+    found = explore("zab", bounds=Bounds(processes=2, epochs=2, txns=2))
+    assert found.whole and found.broken is None, found.counterexample
+
+Two things in a `Space` are more than the protocol and its properties say: a property may be judged more strictly than
+it is (`monitors.OncePerEpoch`), and processes are taken for interchangeable (`symmetry`), which they are not where
+(f.a, f.zxid) tells no history, as some bugs make it. Neither hides a violation, but either may make one up. So a run
+that is found is replayed, and if the simulator does not show the violation, all is searched again without either.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from time import process_time
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct, field, structs
+
+from invariants import Invariant, select
+from invariants.quorums import MAJORITY, Quorums, quorums_of
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.adapter import register
+from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.own import Process
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.components import CannotTellApart, EpochUnknown
+from zabcheck.search.explore.liveness import LIVENESS, Followed, find_trap
+from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
+from zabcheck.search.explore.space import Progress, Space, judged_in_every_state
+from zabcheck.search.goals import GOALS
+from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
+from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.schedule import Schedule
+
+MOST_PROCESSES = 5
+"""With more, there are more renamings than pay, and more states than can be visited."""
+
+SMALL = Bounds(processes=3, epochs=2, txns=1, timeouts=1, crashes=0, cuts=0)
+"""The bounds of a search that asks for no others."""
+
+COARSE = Switches(sync="atomic", closing="abrupt")
+"""The switches of a search that asks for no others: with the letter of the paper there are many more states."""
+
+_UNKNOWN = (("elections", "together"), ("application", "key-value"))
+"""Values of switches that an exhaustive search does not know."""
+
+
+class Refused(ValueError):
+    """What is asked for cannot be explored, for this `reason`.
+
+    `argument` names the argument at fault, if the reason alone does not tell, and `value` what is wrong in it.
+    """
+
+    def __init__(self, argument: str | None, value: str | None, reason: str) -> None:
+        where = [each for each in (argument, value) if each is not None]
+        super().__init__(f"{' '.join(where)}: {reason}" if where else reason)
+        self.argument = argument
+        self.value = value
+        self.reason = reason
+
+
+class Exploration(Struct, frozen=True):
+    """What an exhaustive search has shown.
+
+    `whole`: every state within the bounds was expanded, and none breaks anything; only then something is proved.
+    `broken` is the property that the `counterexample` violates; both are None if nothing was found, and `broken` alone
+    if the protocol's code raised. `steps` is the length of the counterexample, 0 if there is none. No run of up to
+    `tried` steps breaks anything. `certified` is the length of the run that was to be certified, or 0.
+
+    `followed`: from how many pairs of a state and a leader with a quorum it was followed what that leads to when nobody
+    disturbs it, 0 if that was not asked; `trap`: what came of the first that does not get on (`liveness.Trap`).
+    `exercised`: the properties that had something to judge in some state; `unexercised`: the others, of which nothing
+    is proved. `goals`: those that a run was seen to reach; `unreached`: the others. `switched_off`: how many different
+    moves each bound forbade, by its name.
+
+    `bounds` and `settings` tell in words how far the search went. `symmetry`, `reduction`, `states`, `transitions`,
+    `depth` (levels) and `components` (of which the states are made) are of the last search: one for the shortest run,
+    that follows if something breaks, never reduces. `symmetry`: states that differ in the names of processes alone were
+    taken for one. `reduction`: only one order of moves that commute was tried. `seconds` is CPU time of this process.
+    """
+
+    protocol: str
+    mutant: str | None
+    bounds: str
+    settings: tuple[str, ...]
+    symmetry: bool
+    reduction: bool
+    states: int
+    transitions: int
+    depth: int
+    components: int = field(name="parts")
+    whole: bool
+    broken: str | None
+    steps: int
+    tried: int
+    certified: int
+    followed: int
+    trap: str | None
+    exercised: tuple[str, ...]
+    unexercised: tuple[str, ...]
+    goals: tuple[str, ...]
+    unreached: tuple[str, ...]
+    switched_off: Mapping[str, int]
+    seconds: float
+    counterexample: Replay | None
+
+    @property
+    def raised(self) -> bool:
+        """Whether the counterexample is one because the protocol's code raises."""
+        return self.counterexample is not None and self.counterexample.raised is not None
+
+
+class _Question(Struct, frozen=True):
+    """What is asked. `schedule` has no choices; those of `steps` are to be certified, if there are any.
+
+    `protocol` is the one that `schedule` names, resolved. `liveness`: whether to follow what undisturbed leaders come
+    to.
+    """
+
+    protocol: Protocol
+    schedule: Schedule
+    quorums: Quorums
+    bounds: Bounds
+    properties: tuple[type[Invariant], ...]
+    liveness: bool
+    symmetry: bool
+    reduction: bool
+    steps: tuple[AnyChoice, ...] = ()
+    exact: bool = False
+
+    def space(self, reduction: bool) -> Space:
+        """A search that has not begun."""
+        return Space(
+            self.protocol,
+            self.quorums,
+            self.schedule.switches,
+            self.bounds,
+            self.properties,
+            symmetry=self.symmetry,
+            reduction=reduction,
+            exact=self.exact,
+        )
+
+
+class _Limits(NamedTuple):
+    """How a search is run: in how much memory, in bytes, by how many processes, and what is told how far it is."""
+
+    memory: float
+    workers: int
+    on_progress: Callable[[Progress], None] | None
+    on_followed: Callable[[int, int], None] | None
+
+
+class _Found(NamedTuple):
+    """What a search found: the property that `choices` break, if one; or the choices after which the code `raised`."""
+
+    shortest: Shortest
+    followed: Followed | None
+    broken: str | None
+    choices: tuple[AnyChoice, ...]
+    raised: bool
+
+
+def explore(
+    protocol: str | type[Process] | Protocol = "zab",
+    *,
+    mutant: str | None = None,
+    bounds: Bounds = SMALL,
+    quorums: str = MAJORITY,
+    switches: Switches = COARSE,
+    properties: Iterable[str] | None = None,
+    symmetry: bool = True,
+    reduction: bool = True,
+    workers: int = 1,
+    memory: float = float("inf"),
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_followed: Callable[[int, int], None] | None = None,
+) -> Exploration:
+    """Visit every state of a protocol within `bounds`: prove that nothing breaks there, or give the shortest run.
+
+    `protocol` is the name of one ("zab", or "module:Class"), a subclass of `zabcheck.Process`, or a `Protocol`; with
+    the bug `mutant` of the catalogue, if one is named. `quorums` names the quorum system, as in "weights 2,1,1".
+    `properties` are names of properties, or of groups of them; None: those that the protocol is judged by. If one of
+    liveness is among them (`LIVENESS`), and no other breaks, it is also followed what undisturbed leaders come to.
+
+    `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. `workers` processes
+    search; what is found does not depend on their number. The search ends unfinished when this process uses `memory`
+    bytes. `checkpoint` is a file that is written now and then; with `resume` the search goes on from there.
+    `on_progress` is told how far the search is, `on_followed` then in how many of all states leaders were followed: it
+    is called with the number of states, and of those that are done.
+
+    The simulator has replayed the counterexample, so it is real.
+
+    Refused, a ValueError, for a name that there is not, and for what an exhaustive search does not know.
+    CheckpointError if `checkpoint` is none of the same search, OSError if it cannot be written. StepRaised if a process
+    cannot start. WorkerDied if a worker process is killed.
+
+    Some microseconds and about 100 bytes a state, once the tables are filled, and there may be very many states: begin
+    with small bounds.
+    """
+    start = process_time()
+    try:
+        checked = _resolved(protocol, mutant)
+        wanted = select(checked.properties if properties is None else tuple(properties))
+    except ValueError as error:
+        raise Refused(None, None, str(error)) from error
+    for name, value in _UNKNOWN:
+        if getattr(switches, name) == value:
+            reason = "expected another value, an exhaustive search does not know that"
+            raise Refused("switches", f"{name}={value}", reason)
+    if not 1 <= bounds.processes <= MOST_PROCESSES:
+        raise Refused("bounds", None, f"expected 1 to {MOST_PROCESSES} processes, found {bounds.processes}")
+    schedule = schedule_of(checked.name, checked.mutant, bounds.processes, (), quorums=quorums, switches=switches)
+    _refuse_other_channels(schedule, checked)
+    question = _Question(
+        checked,
+        schedule,
+        _quorums(schedule),
+        bounds,
+        _judged(wanted),
+        liveness=any(kind in LIVENESS for kind in wanted),
+        symmetry=symmetry,
+        reduction=reduction,
+    )
+    limits = _Limits(memory, workers, on_progress, on_followed)
+    return _answer(question, limits, start, checkpoint, resume)
+
+
+def certify(
+    schedule: Schedule,
+    *,
+    protocol: Protocol | None = None,
+    limits: Mapping[str, int] | None = None,
+    properties: Iterable[str] | None = None,
+    symmetry: bool = True,
+    workers: int = 1,
+    memory: float = float("inf"),
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Exploration:
+    """Tell whether a counterexample is the shortest run that violates its property, within what that run uses.
+
+    It is if `tried` is one less than `certified`, the steps of the run; a shorter run is the `counterexample`, and if
+    neither is so, the search ended unfinished. `protocol` is what the schedule names, if that is looked up already.
+    `limits` are bounds, by name, that are to be wider than what the run uses. A shorter run may violate any of the
+    `properties`; None: the one that `schedule.violates` names, or the run does. The rest is as in `explore`.
+
+    Refused, a ValueError, for a name that there is not, if the run violates nothing, or if it has choices or a number
+    of processes that an exhaustive search does not know.
+    """
+    start = process_time()
+    if schedule.processes > MOST_PROCESSES:
+        raise Refused("schedule", "processes", f"expected at most {MOST_PROCESSES}, found {schedule.processes}")
+    try:
+        checked = named_by(schedule) if protocol is None else protocol
+        asked_for = select(None if properties is None else tuple(properties))
+    except ValueError as error:
+        raise Refused(None, None, str(error)) from error
+    _refuse_other_channels(schedule, checked)
+    # An election that is one choice is several here; an application changes nothing of what is broadcast and delivered.
+    apart = structs.replace(schedule.switches, elections="apart", application="none")
+    schedule = structs.replace(schedule, switches=apart)
+    try:
+        steps, least = used_by(checked, schedule)
+    except NotTried as kind:
+        raise Refused("schedule", "choices", f"an exhaustive search has no `{kind}`") from None
+    replayed = replay_on(checked, schedule, None if schedule.violates is None else [schedule.violates])
+    broken = [verdict.property for verdict in replayed.verdicts if verdict.status == "violated"]
+    if not broken:
+        reason = f"expected a run that violates {schedule.violates or 'a property'}; it does not"
+        raise Refused("schedule", None, reason)
+    schedule = structs.replace(schedule, violates=broken[0], choices=())
+    question = _Question(
+        checked,
+        schedule,
+        _quorums(schedule),
+        structs.replace(least, **(limits or {})),
+        _judged(select([broken[0]]) if properties is None else asked_for),
+        liveness=False,
+        symmetry=symmetry,
+        reduction=False,
+        steps=steps,
+    )
+    return _answer(question, _Limits(memory, workers, on_progress, None), start)
+
+
+# What is asked.
+
+
+def _resolved(protocol: str | type[Process] | Protocol, mutant: str | None) -> Protocol:
+    """Return the protocol with the mutant: the one object that is searched, replayed and told of.
+
+    A schedule names it, so a class, or a protocol that zabcheck does not have, is registered by its name.
+    """
+    if isinstance(protocol, str):
+        return mutated(protocol, mutant)
+    if isinstance(protocol, Protocol) and mutant is None and protocol.mutant is not None:
+        return protocol
+    return mutated(register(protocol).name, mutant)
+
+
+def _refuse_other_channels(schedule: Schedule, checked: Protocol) -> None:
+    """Refuse a protocol whose connections are not opened by followers, or do not keep the order."""
+    which = ("mutant", schedule.mutant) if schedule.mutant else ("protocol", schedule.protocol)
+    if checked.mesh:
+        raise Refused(
+            *which,
+            "expected one whose processes follow whom an oracle names, as an exhaustive search knows no other; "
+            "`zabcheck run` does",
+        )
+    if not checked.fifo:
+        raise Refused(
+            *which,
+            "expected channels that keep the order, as nothing overtakes in an exhaustive search; `zabcheck run` "
+            "knows others",
+        )
+
+
+def _quorums(schedule: Schedule) -> Quorums:
+    try:
+        return quorums_of(schedule.quorums, schedule.processes)
+    except ValueError as error:
+        raise Refused("quorums", None, str(error)) from None
+
+
+def _judged(wanted: Iterable[type[Invariant]]) -> tuple[type[Invariant], ...]:
+    kinds = tuple(kind for kind in wanted if judged_in_every_state(kind))
+    if not kinds:
+        reason = "expected one that can be judged in every state, so none of the group `liveness`"
+        raise Refused("properties", None, reason)
+    return kinds
+
+
+# What is answered.
+
+
+def _answer(
+    question: _Question, limits: _Limits, start: float, checkpoint: Path | None = None, resume: bool = False
+) -> Exploration:
+    """Search, replay what is found, and search again exactly and without symmetry if that is not real."""
+    try:
+        found = _search(question, limits, checkpoint, resume)
+        replayed = _replayed(question, found)
+        if not _is_real(found, replayed):
+            question = structs.replace(question, symmetry=False, exact=True)
+            found = _search(question, limits)
+            replayed = _replayed(question, found)
+    except (CannotTellApart, EpochUnknown) as error:
+        raise Refused("protocol", question.schedule.protocol, str(error)) from None
+    assert _is_real(found, replayed), "the simulator does what was looked up"
+    return _exploration(question, found, replayed, process_time() - start)
+
+
+def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Found:
+    """Search; if every state was expanded and nothing breaks, follow what leaders come to."""
+    memory, workers, on_progress, on_followed = limits
+    if question.steps:
+        shortest = shorter(question.space, question.steps, memory, on_progress, workers=workers)
+    else:
+        shortest = search(
+            question.space,
+            question.reduction,
+            memory,
+            on_progress,
+            workers=workers,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
+    explored = shortest.found
+    followed = None
+    if explored.whole and question.liveness:
+        told = None if on_followed is None else partial(on_followed, explored.states)
+        try:
+            followed = find_trap(shortest.space, told)
+        except ValueError as error:
+            raise Refused("properties", None, str(error)) from None
+        if followed.trap is not None:
+            trap = followed.trap
+            return _Found(shortest, followed, trap.broken, trap.choices, trap.kind == "raised")
+    return _Found(shortest, followed, explored.broken, explored.choices, explored.raised)
+
+
+def _replayed(question: _Question, found: _Found) -> Replay | None:
+    """Have the simulator execute the run that was found, if one was."""
+    if not found.choices:
+        return None
+    schedule = structs.replace(question.schedule, choices=found.choices, violates=found.broken)
+    return replay_on(question.protocol, schedule, None if found.broken is None else [found.broken])
+
+
+def _is_real(found: _Found, replayed: Replay | None) -> bool:
+    """Whether the simulator shows what was found."""
+    if replayed is None:
+        return True
+    if found.raised:
+        return replayed.raised is not None
+    return replayed.verdicts[0].status == "violated"
+
+
+def _exploration(question: _Question, found: _Found, replayed: Replay | None, seconds: float) -> Exploration:
+    shortest, followed = found.shortest, found.followed
+    explored, schedule = shortest.found, question.schedule
+    exercised = [name for name, was in explored.exercised.items() if was]
+    if followed is not None and followed.checked:
+        exercised += [kind.name for kind in LIVENESS]
+    values = msgspec.to_builtins(schedule.switches)  # those that are not as the letter of the paper has them
+    system = [schedule.quorums] if schedule.quorums != MAJORITY else []
+    return Exploration(
+        protocol=schedule.protocol,
+        mutant=schedule.mutant,
+        bounds=question.bounds.in_words(),
+        settings=(*system, *(f"{name} {value}" for name, value in values.items())),
+        symmetry=shortest.space.symmetry is not None,
+        reduction=shortest.space.reduced,
+        states=explored.states,
+        transitions=explored.transitions,
+        depth=explored.depth,
+        components=explored.components,
+        whole=explored.whole,
+        broken=found.broken,
+        steps=len(found.choices),
+        tried=shortest.tried,
+        certified=len(question.steps),
+        followed=0 if followed is None else followed.checked,
+        trap=None if followed is None or followed.trap is None else followed.trap.kind,
+        exercised=tuple(exercised),
+        unexercised=tuple(name for name, was in explored.exercised.items() if not was),
+        goals=explored.goals,
+        unreached=tuple(goal for goal in GOALS if goal not in explored.goals),
+        switched_off=explored.switched_off,
+        seconds=round(seconds, 2),
+        counterexample=replayed,
+    )
