@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from invariants import (
     Accept,
     Adopt,
+    Agreement,
     ClientAck,
     CommitEpoch,
     Crash,
@@ -21,10 +22,12 @@ from invariants import (
     Invariant,
     Judge,
     Local,
+    LocalPrimaryOrder,
     Promise,
     Recover,
     Stabilised,
     State,
+    TotalOrder,
     Txn,
     select,
 )
@@ -60,6 +63,8 @@ GROUPS = {
     "order and causal order": tuple(select(["total order", "agreement", "causal order"])),
     "of sequences": OF_SEQUENCES,
     "all": KINDS,
+    "all, the last one first": KINDS[::-1],
+    "of sequences, shuffled": tuple(Random(1).sample(OF_SEQUENCES, len(OF_SEQUENCES))),
 }
 """Judged alone, a property still says something after a fork; together, the orders say so first."""
 QUORUMS = Quorums(3)
@@ -108,6 +113,28 @@ def test_of_any_continuation_they_say_the_same(name: str) -> None:
     assert compared.total() > 1500
     if name not in RARELY_BROKEN:  # by these traces; see below
         assert compared[True] > 20
+
+
+def test_in_another_order_of_the_properties_the_same_are_told_apart() -> None:
+    """However a selection is ordered, a search has the same states, and the same property is named."""
+    reverse, mixed = OF_SEQUENCES[::-1], GROUPS["of sequences, shuffled"]
+    for each in cuts()[::3]:
+        partitions = []
+        for kinds in (OF_SEQUENCES, reverse, mixed):
+            groups = alike(kinds, each.before, QUORUMS)
+            partitions.append(sorted(sorted(map(str, (one.shown for one in group))) for group in groups))
+        assert partitions[0] == partitions[1] == partitions[2]
+
+
+def test_a_property_that_says_nothing_of_its_needs_is_told_the_whole_record() -> None:
+    class Mine(LocalPrimaryOrder):
+        needs = None
+
+    traces = [[*broadcasts(p, 1, A), *deliveries(3, A), Recover(1, 1), Recover(2, 1)] for p in (1, 2)]
+    one, other = (known(events, [TotalOrder, Agreement, LocalPrimaryOrder]) for events in traces)
+    assert one == other
+    one, other = (known(events, [TotalOrder, Agreement, Mine]) for events in traces)
+    assert one != other
 
 
 def test_of_what_a_quorum_has_in_the_end_they_say_the_same() -> None:
