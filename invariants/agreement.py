@@ -32,7 +32,6 @@ class Agreement(OfRecord):
     source = "DSN 2011, III-A"
     looks_at = ()
     needs = ()
-    certain_at_a_fork = True
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

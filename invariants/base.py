@@ -73,8 +73,6 @@ class Invariant(ABC):
     An empty tuple says that they depend on nothing but what is yet to be delivered. None, which is always right, says
     that they may depend on the whole record: then an exhaustive search tells more states apart than it has to.
     """
-    certain_at_a_fork: ClassVar[bool] = False
-    """Whether two judges with one identity (`invariants.identity`) agree on it even in the step that forks the path."""
 
     def __init__(self, record: Record, order: str) -> None:
         self.record = record

@@ -21,9 +21,10 @@ where sequences have forked and in other rare cases (`_is_a_path`) all is told a
 from collections.abc import Collection, Hashable, Sequence
 
 from invariants.agreement import Agreement
-from invariants.base import Invariant, Judge
+from invariants.base import Judge
 from invariants.chain import EMPTY, Chain
 from invariants.content import content
+from invariants.integrity import Integrity
 from invariants.record import Record, Sent
 from invariants.total_order import TotalOrder
 
@@ -33,16 +34,19 @@ _NOT_NEEDED = frozenset(
 """The same for a whole search, empty between two events, or only counted."""
 
 
-def named(judge: Judge, violated: Collection[str]) -> str | None:
-    """The property that stands for all that are `violated` (by name) after one event; None if none is.
+_AT_A_FORK = (Integrity.name, TotalOrder.name, Agreement.name)
+"""What tells of a fork of the delivered sequences: the first of these that is broken does not depend on what an identity
+leaves out. Each of the others may, and so may agreement where total order is broken.
+"""
 
-    A fork of the delivered sequences breaks total order or agreement. Which others it breaks may depend on what
-    identities leave out, so those that are certain even then come first, and then the first in the judge's order.
+
+def named(judge: Judge, violated: Collection[str]) -> str | None:
+    """Return the property that stands for all that are `violated` (by name) after one event; None if none is.
+
+    It is the first of `_AT_A_FORK` that is broken, and only if none of these is, the first in the judge's order.
     """
-    broken = [each for each in judge.invariants if each.name in violated]
-    certain = (each for each in broken if each.certain_at_a_fork)
-    found: Invariant | None = next(certain, broken[0] if broken else None)
-    return None if found is None else found.name
+    names = (*_AT_A_FORK, *(each.name for each in judge.invariants))
+    return next((name for name in names if name in violated), None)
 
 
 def identity(judge: Judge, incarnations: Sequence[int]) -> Hashable:

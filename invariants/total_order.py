@@ -29,7 +29,6 @@ class TotalOrder(OfRecord):
     source = "DSN 2011, III-A"
     looks_at = ()
     needs = ()
-    certain_at_a_fork = True
 
     def on_link(self, link: Chain, sent: Sent | None) -> bool:
         return not self.record.is_first_link(link)
