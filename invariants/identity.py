@@ -35,8 +35,8 @@ _NOT_NEEDED = frozenset(
 
 
 _AT_A_FORK = (Integrity.name, TotalOrder.name, Agreement.name)
-"""What tells of a fork of the delivered sequences: the first of these that is broken does not depend on what an identity
-leaves out. Each of the others may, and so may agreement where total order is broken.
+"""What tells of a fork of the delivered sequences: which of these is broken first does not depend on what an identity
+leaves out. Whether any other property is may depend on it, and so may agreement where total order is broken.
 """
 
 
