@@ -2,14 +2,16 @@
 
 The tests of a property are a module beside this one with `NAME = "its name"`. Its literal reading is the function
 `literal` of that module, or the one that is named after the property in `oracle`, `protocol_oracle` or `client_oracle`.
+If the random traces of others seldom break it, the function `random_trace` of that module makes better ones.
 """
 
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from random import Random
 from types import ModuleType
 
-from invariants import GROUPS, PROPERTIES
+from invariants import GROUPS, PROPERTIES, Event
 from tests.invariants import client_oracle, oracle, protocol_oracle
 from tests.invariants.oracle import Finding, Reading
 
@@ -38,6 +40,11 @@ LITERAL: dict[str, Literal] = {
     name: literal for name in (*PROPERTIES, *MODULES) if (literal := _literal(name)) is not None
 }
 """By property: its literal reading."""
+
+TRACES: dict[str, Callable[[Random], list[Event]]] = {
+    name: module.random_trace for name, module in MODULES.items() if hasattr(module, "random_trace")
+}
+"""By property: what makes random traces for it alone, if the module of its tests has such a function."""
 
 OF_CLIENTS = {name: literal for name, literal in LITERAL.items() if name in GROUPS["clients"]}
 """The literal readings of what clients were told and have read."""

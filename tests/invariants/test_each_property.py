@@ -1,16 +1,20 @@
 """Each property has all that CONTRIBUTING asks of one; what is missing is said, with the file that it belongs in."""
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from types import ModuleType
 
 import pytest
 
 import invariants
-from invariants import GROUPS, PROPERTIES, Integrity, Invariant
+from invariants import GROUPS, PROPERTIES, Establish, Event, Integrity, Invariant
 from tests.counterexample.test_witness_graph import CASES
-from tests.invariants.by_property import LITERAL, MODULES
+from tests.invariants.builders import judge
+from tests.invariants.by_property import LITERAL, MODULES, TRACES, Literal
+from tests.invariants.oracle import Reading
 from zabcheck.counterexample.explanation.sentences import EXPLAINED
 from zabcheck.mutants.catalogue import CATALOGUE
 
@@ -73,6 +77,38 @@ def _nodes(module: ModuleType) -> Iterator[ast.AST]:
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_property_has_all_that_it_needs(name: str) -> None:
     assert list(missing(PROPERTIES[name])) == []
+
+
+def compared(name: str, literal: Literal, trace: Callable[[Random], list[Event]], traces: int = 500) -> Counter[str]:
+    """Judge so many random traces by a property, see to it that its literal reading agrees, and count the verdicts."""
+    statuses: Counter[str] = Counter()
+    for seed in range(traces):
+        events = trace(Random(seed))
+        verdict = judge(name, events)
+        found = verdict.status, None if verdict.violation is None else verdict.violation.witness
+        assert found == literal(Reading(events, "per-process")), f"{name}, seed {seed}"
+        statuses[verdict.status] += 1
+    return statuses
+
+
+def test_a_property_with_random_traces_of_its_own_agrees_with_its_literal_reading_on_them() -> None:
+    for name, trace in TRACES.items():
+        statuses = compared(name, LITERAL[name], trace)
+        assert all(statuses[each] >= 25 for each in ("holds", "violated", "not exercised")), name
+
+
+def establishing(rng: Random) -> list[Event]:
+    return [Establish(rng.randint(1, 3), 0, rng.randint(1, 3)) for _ in range(rng.randint(0, 3))]
+
+
+def test_a_wrong_literal_reading_is_noticed() -> None:
+    assert set(compared("epoch uniqueness", LITERAL["epoch uniqueness"], establishing)) == {
+        "holds",
+        "violated",
+        "not exercised",
+    }
+    with pytest.raises(AssertionError, match="epoch uniqueness, seed "):
+        compared("epoch uniqueness", lambda _: ("holds", None), establishing)
 
 
 def test_nothing_has_a_part_of_a_property_that_there_is_not() -> None:
