@@ -2,7 +2,7 @@
 
 The tests of a property are a module beside this one with `NAME = "its name"`. Its literal reading is the function
 `literal` of that module, or the one that is named after the property in `oracle`, `protocol_oracle` or `client_oracle`.
-If the random traces of others seldom break it, the function `random_trace` of that module makes better ones.
+If the random traces of others seldom break it, the function `own_trace` of that module makes better ones.
 """
 
 from collections.abc import Callable
@@ -41,8 +41,8 @@ LITERAL: dict[str, Literal] = {
 }
 """By property: its literal reading."""
 
-TRACES: dict[str, Callable[[Random], list[Event]]] = {
-    name: module.random_trace for name, module in MODULES.items() if hasattr(module, "random_trace")
+OWN_TRACES: dict[str, Callable[[Random], list[Event]]] = {
+    name: module.own_trace for name, module in MODULES.items() if hasattr(module, "own_trace")
 }
 """By property: what makes random traces for it alone, if the module of its tests has such a function."""
 

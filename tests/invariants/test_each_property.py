@@ -13,7 +13,7 @@ import invariants
 from invariants import GROUPS, PROPERTIES, Establish, Event, Integrity, Invariant
 from tests.counterexample.test_witness_graph import CASES
 from tests.invariants.builders import judge
-from tests.invariants.by_property import LITERAL, MODULES, TRACES, Literal
+from tests.invariants.by_property import LITERAL, MODULES, OWN_TRACES, Literal
 from tests.invariants.oracle import Reading
 from zabcheck.counterexample.explanation.sentences import EXPLAINED
 from zabcheck.mutants.catalogue import CATALOGUE
@@ -92,7 +92,7 @@ def compared(name: str, literal: Literal, trace: Callable[[Random], list[Event]]
 
 
 def test_a_property_with_random_traces_of_its_own_agrees_with_its_literal_reading_on_them() -> None:
-    for name, trace in TRACES.items():
+    for name, trace in OWN_TRACES.items():
         statuses = compared(name, LITERAL[name], trace)
         assert all(statuses[each] >= 25 for each in ("holds", "violated", "not exercised")), name
 

@@ -13,7 +13,7 @@ from invariants import Event, Judge, Verdict, check, select
 from invariants.events import Local
 from invariants.quorums import Quorums, quorums_of
 from tests.invariants.builders import Order, ensemble, merge, whole
-from tests.invariants.by_property import OF_SEQUENCES, OF_THE_PROTOCOL, TRACES
+from tests.invariants.by_property import OF_SEQUENCES, OF_THE_PROTOCOL, OWN_TRACES
 from tests.invariants.oracle import Finding, Reading
 from tests.invariants.protocol_oracle import chosen
 from tests.invariants.protocol_traces import DEFECTS, LONGEST, random_protocol_trace
@@ -218,7 +218,7 @@ def test_every_defect_is_frequent(defect: str, defects: Counter[str]) -> None:
 
 
 @pytest.mark.parametrize("status", ["violated", "holds", "not exercised"])
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in TRACES])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN_TRACES])
 def test_every_verdict_is_frequent(name: str, status: str, verdicts: Counter[tuple[str, str]]) -> None:
     assert verdicts[name, status] >= TRACES // 20
 
