@@ -7,10 +7,12 @@ from shutil import copytree
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from invariants import PROPERTIES
 from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.protocols.zab.messages import Ack
 from zabcheck.simulation.schedule import load
 
 SOON = ("mutants", "--mutant", "commit-on-own-ack", "--mutant", "promise-not-durable", "--seeds", "2")
@@ -242,6 +244,24 @@ def test_what_is_not_found_is_said(zabcheck: Command, tmp_path: Path) -> None:
     assert (result.code, result.err) == (1, "")
     assert "not found: chosen; try more --seeds, or leave them out of `breaks`" in " ".join(result.out.split())
     assert list((tmp_path / "schedules").iterdir()) == []
+
+
+def test_a_bug_whose_code_raises_is_said_in_a_line(
+    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(leader: Any, sender: int, message: Ack) -> list[Any]:
+        raise KeyError(sender)
+
+    entry = structs.replace(CATALOGUE["commit-on-own-ack"], steps={Ack: wrong})
+    monkeypatch.setitem(CATALOGUE, entry.name, entry)
+    for name in ("schedules", "gallery"):
+        (tmp_path / name).mkdir()
+    result = zabcheck(*RECORD, *folders(tmp_path))
+    assert (result.code, result.out) == (2, "")
+    assert re.fullmatch(
+        r"zabcheck: a step of commit-on-own-ack raised KeyError: [0-9] \(.*test_mutants\.py, line [0-9]+\)\n",
+        result.err,
+    )
 
 
 @pytest.mark.parametrize(

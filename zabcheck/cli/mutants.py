@@ -32,7 +32,7 @@ from zabcheck.search.recording import (
 )
 from zabcheck.search.recording import record as search_and_keep
 from zabcheck.search.report import matrix
-from zabcheck.search.run import MAX_STEPS
+from zabcheck.search.run import MAX_STEPS, ProtocolRaised
 from zabcheck.simulation.schedule import Schedule, ScheduleError, dump
 from zabcheck.text.words import clean
 
@@ -191,6 +191,9 @@ def _record(
         except KeyboardInterrupt:
             console.print("interrupted: this is what was done so far", style="yellow")
             return INCONCLUSIVE
+        except ProtocolRaised as failed:
+            _, source, line = failed.raised.place
+            raise BadInput(f"a step of {mutant.name} raised {failed.raised.said} ({source}, line {line})") from None
     with bad_path("--gallery", gallery):
         for path in _write_pages(mutant, known, folder, gallery):
             print_path(console, f"wrote {path}")
@@ -227,7 +230,8 @@ def _shortcomings(mutant: Mutant, known: Mapping[str, Schedule], lacking: Sequen
         yield f"the schedule of {name} breaks it without the bug as well"
     first = break_first(schedules)
     if first and mutant.breaks[0] not in first:
-        yield f"in the shortest run {' and '.join(first)} breaks first; name it first in `breaks`"
+        which = "it" if len(first) == 1 else "one of them"
+        yield f"what breaks first in the shortest run: {', '.join(first)}; name {which} first in `breaks`"
     alike = not_told_apart(mutant, schedules)
     if alike:
         yield f"not told apart from {', '.join(alike)}: they break all of these schedules; record with another --seed"
