@@ -10,7 +10,7 @@ from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.search.engines import Engine
 from zabcheck.search.hunt import Budget
 from zabcheck.search.minimise import breaks
-from zabcheck.search.recording import (
+from zabcheck.search.kept_schedules import (
     Recorded,
     also_broken,
     break_first,

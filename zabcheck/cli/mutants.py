@@ -22,7 +22,7 @@ from zabcheck.counterexample.saving import write
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.search.engines import Engine
 from zabcheck.search.hunt import Budget, Hunt, MutantSummary, hunt, row_of
-from zabcheck.search.recording import (
+from zabcheck.search.kept_schedules import (
     also_broken,
     break_first,
     broken_without,
@@ -30,7 +30,7 @@ from zabcheck.search.recording import (
     not_told_apart,
     recorded,
 )
-from zabcheck.search.recording import record as search_and_keep
+from zabcheck.search.kept_schedules import record as search_and_keep
 from zabcheck.search.report import matrix
 from zabcheck.search.run import MAX_STEPS, ProtocolRaised
 from zabcheck.simulation.schedule import Schedule, ScheduleError, dump
