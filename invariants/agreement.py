@@ -30,6 +30,8 @@ class Agreement(OfRecord):
         "or p_j delivers ⟨v,z⟩."
     )
     source = "DSN 2011, III-A"
+    looks_at = ()
+    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

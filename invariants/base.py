@@ -14,6 +14,9 @@ from invariants.record import Record, Sent
 
 Status = Literal["holds", "violated", "not exercised", "inconclusive"]
 
+Need = Literal["the whole path", "who delivered the whole path", "what each server broadcast"]
+"""What a property may need of the record besides what is yet to be delivered: see `Invariant.needs`."""
+
 
 class Violation(Struct, frozen=True):
     """A broken property, as data. How to draw it is the business of others.
@@ -49,11 +52,27 @@ class Invariant(ABC):
     """
 
     name: ClassVar[str]
+    """In lower case, with spaces: a command finds the property by it, and its violations carry it."""
     statement: ClassVar[str]
+    """What has to hold, as the source says it."""
     source: ClassVar[str]
+    """The paper and the section that it is taken from."""
     group: ClassVar[str] = "core"
+    """The name under which it is chosen together with others; see `invariants.GROUPS`."""
+    looks_at: ClassVar[tuple[type[Event], ...] | None] = None
+    """The kinds of event that it looks at, besides broadcasts, deliveries, snapshots, crashes, recoveries and halts.
+
+    Where it looks at such kinds, a trace without any of them does not exercise it. None if that is not known: then
+    `invariants.columns` leaves every trace to a `Judge`.
+    """
     reads_sequences: ClassVar[bool] = True
     """Whether it judges the delivered sequences on record; if not, `remembers` tells what of the record it needs."""
+    needs: ClassVar[tuple[Need, ...] | None] = None
+    """If it judges delivered sequences: what its next verdicts depend on while all of these are prefixes of one path.
+
+    An empty tuple says that they depend on nothing but what is yet to be delivered. None, which is always right, says
+    that they may depend on the whole record: then an exhaustive search tells more states apart than it has to.
+    """
 
     def __init__(self, record: Record, order: str) -> None:
         self.record = record

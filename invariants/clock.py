@@ -17,6 +17,8 @@ class Clock(OfRecord):
     name = "clock"
     statement = "In the order of time, ⟨v,z⟩ is broadcast before it is delivered."
     source = "the trace format; follows from DSN 2011, III-A, integrity, read in time"
+    looks_at = ()
+    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -28,6 +28,7 @@ class Durability(Invariant):
     source = "after DSN 2011, II: what clients rely on"
     group = "clients"
     reads_sequences = False
+    looks_at = (ClientAck, FinalRead)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

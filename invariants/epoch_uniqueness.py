@@ -22,6 +22,7 @@ class EpochUniqueness(Invariant):
     source = "DSN 2011, III-A (ρ_e) and definition V.1"
     group = "protocol"
     reads_sequences = False
+    looks_at = (Establish,)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -23,6 +23,7 @@ class FinalAgreement(Invariant):
     source = "after DSN 2011, I and II: primary-backup"
     group = "clients"
     reads_sequences = False
+    looks_at = (FinalRead,)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -29,6 +29,8 @@ class GlobalPrimaryOrder(OfRecord):
         "delivers both, then it must deliver ⟨v,z⟩ before ⟨v',z'⟩."
     )
     source = "DSN 2011, III-A"
+    looks_at = ()
+    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -6,8 +6,9 @@ all that no continuation can make matter. Each property says what it still needs
 record still needs is here, as that depends on which properties read it. What only a witness shows is left out, and how
 often something was judged.
 
-"The same" is: after which event something is violated first, and which property that is, the first in the judge's
-order. What is said after that is not compared. And this is taken for granted:
+"The same" is: after which event something is violated first, and which property is `named` for it. The order of the
+properties in the judge does not matter to that, but where several are named alike. What is said after that is not
+compared. And this is taken for granted:
 
 - the order is "global", and nothing is violated so far;
 - the incarnation of a process only grows: none of its events to come is of one below `incarnations[process]`;
@@ -17,17 +18,14 @@ Incarnations are told as current or over, so that there are finitely many identi
 where sequences have forked and in other rare cases (`_is_a_path`) all is told as it is.
 """
 
-from collections.abc import Hashable, Sequence
-from itertools import takewhile
+from collections.abc import Collection, Hashable, Sequence
 
 from invariants.agreement import Agreement
 from invariants.base import Judge
 from invariants.chain import EMPTY, Chain
 from invariants.content import content
 from invariants.integrity import Integrity
-from invariants.ladis_causal_order import LadisCausalOrder
 from invariants.record import Record, Sent
-from invariants.strict_causality import StrictCausality
 from invariants.total_order import TotalOrder
 
 _NOT_NEEDED = frozenset(
@@ -36,10 +34,25 @@ _NOT_NEEDED = frozenset(
 """The same for a whole search, empty between two events, or only counted."""
 
 
-def identity(judge: Judge, incarnations: Sequence[int]) -> Hashable:
-    """Of what `judge` has observed; `incarnations` are the current ones, by process (entry 0 is not used).
+_AT_A_FORK = (Integrity.name, TotalOrder.name, Agreement.name)
+"""What tells of a fork of the delivered sequences: which of these is broken first does not depend on what an identity
+leaves out. Whether any other property is may depend on it, and so may agreement where total order is broken.
+"""
 
-    O(what it remembers).
+
+def named(judge: Judge, violated: Collection[str]) -> str | None:
+    """Return the property that stands for all that are `violated` (by name) after one event; None if none is.
+
+    It is the first of `_AT_A_FORK` that is broken, and only if none of these is, the first in the judge's order.
+    """
+    names = (*_AT_A_FORK, *(each.name for each in judge.invariants))
+    return next((name for name in names if name in violated), None)
+
+
+def identity(judge: Judge, incarnations: Sequence[int]) -> Hashable:
+    """Return what `judge` needs to know of what it has observed, to compare with what another judge needs to know.
+
+    `incarnations` are the current ones, by process (entry 0 is not used). O(what it remembers).
     """
     return _record(judge, incarnations), *(each.remembers(incarnations) for each in judge.invariants)
 
@@ -49,14 +62,15 @@ def _record(judge: Judge, incarnations: Sequence[int]) -> Hashable:
     if not any(each.reads_sequences for each in judge.invariants):
         return None
     record = judge.record
-    if not _is_a_path(record):
+    reading = [type(each) for each in judge.invariants if each.reads_sequences]
+    needs = [need for kind in reading for need in kind.needs or ()]
+    if not _is_a_path(record) or any(kind.needs is None for kind in reading):
         return _everything(record, incarnations)
     past = _Past(record, incarnations)
-    kinds = [type(each) for each in judge.invariants]
-    first = set(takewhile(lambda kind: kind in (Integrity, TotalOrder, Agreement), kinds))
-    if not {TotalOrder, Agreement} <= first or not past.is_in_order():
+    tells_of_forks = TotalOrder in reading and Agreement in reading
+    if "the whole path" in needs or not tells_of_forks or not past.is_in_order():
         return past.whole()
-    return past.ahead(strict=StrictCausality in kinds, by_server=LadisCausalOrder in kinds)
+    return past.ahead(strict="who delivered the whole path" in needs, by_server="what each server broadcast" in needs)
 
 
 def _is_a_path(record: Record) -> bool:

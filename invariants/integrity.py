@@ -23,6 +23,8 @@ class Integrity(OfRecord):
     name = "integrity"
     statement = "If some process delivers ⟨v,z⟩, then some process has broadcast ⟨v,z⟩."
     source = "DSN 2011, III-A"
+    looks_at = ()
+    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

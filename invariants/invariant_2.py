@@ -39,6 +39,7 @@ class Invariant2(Invariant):
     source = "DSN 2011, VI-B"
     group = "protocol"
     reads_sequences = False
+    looks_at = (Adopt, Accept, CommitEpoch)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

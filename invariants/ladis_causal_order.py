@@ -32,6 +32,8 @@ class LadisCausalOrder(OfRecord):
     statement = "If message a causally precedes message b and both are delivered, then a must be ordered before b."
     source = "LADIS 2008, 2"
     group = "ladis"
+    looks_at = ()
+    needs = ("what each server broadcast",)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

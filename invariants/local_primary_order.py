@@ -26,6 +26,8 @@ class LocalPrimaryOrder(OfRecord):
         "deliver ⟨v,z⟩ before ⟨v',z'⟩."
     )
     source = "DSN 2011, III-A"
+    looks_at = ()
+    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -44,6 +44,8 @@ class PoCausalOrder(OfRecord):
     )
     source = "DSN 2011, III-B"
     group = "causality"
+    looks_at = ()
+    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

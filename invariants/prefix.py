@@ -28,6 +28,8 @@ class Prefix(OfRecord):
     )
     source = "LADIS 2008, 2, prefix property"
     group = "ladis"
+    looks_at = ()
+    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -32,6 +32,8 @@ class PrimaryIntegrity(OfRecord):
         "then ρ_e must deliver ⟨v',z'⟩ before it broadcasts ⟨v,z⟩."
     )
     source = "DSN 2011, III-A"
+    looks_at = ()
+    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -29,6 +29,8 @@ class Liveness(Invariant):
     """A property of the processes that a `Stabilised` names, judged when the trace ends."""
 
     group = "liveness"
+    looks_at = (Stabilised,)
+    needs = ("the whole path",)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

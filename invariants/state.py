@@ -23,6 +23,7 @@ class SameState(Invariant):
     source = "after DSN 2011, I and II: primary-backup"
     group = "application"
     reads_sequences = False
+    looks_at = (State,)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -38,6 +38,8 @@ class StrictCausality(OfRecord):
     statement = "If some process delivers ⟨v,z⟩ and ⟨v',z'⟩, then either ⟨v,z⟩ ≺_PO ⟨v',z'⟩ or ⟨v',z'⟩ ≺_PO ⟨v,z⟩."
     source = "DSN 2011, III-B"
     group = "causality"
+    looks_at = ()
+    needs = ("who delivered the whole path",)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

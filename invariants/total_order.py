@@ -27,6 +27,8 @@ class TotalOrder(OfRecord):
         "⟨v,z⟩, and deliver it before ⟨v',z'⟩."
     )
     source = "DSN 2011, III-A"
+    looks_at = ()
+    needs = ()
 
     def on_link(self, link: Chain, sent: Sent | None) -> bool:
         return not self.record.is_first_link(link)

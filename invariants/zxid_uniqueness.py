@@ -30,6 +30,7 @@ class ZxidUniqueness(Invariant):
     source = "DSN 2011, III and IV, step l.3.1"
     group = "protocol"
     reads_sequences = False
+    looks_at = (Accept,)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -1,8 +1,8 @@
 """Traces in columns: the Parquet form, for many runs in one file, or for one that is too long for lines of text.
 
 A row is a line of the JSON Lines form (see `invariants.trace`), header and end included, so nothing is lost either way.
-Besides the two that tell which run and which line it is, a row has the columns that properties read, and `rest` with
-what else the line holds. A column that the kind of event has no field for is null.
+Two columns tell which run and which line the row is; then come the columns that properties read, and `rest` with all
+else that the line holds. A column for which the kind of event has no field is null.
 
     run           int64    which trace of the file the row belongs to, from 0
     seq           int64    its line in that trace: 1 is the header
@@ -55,7 +55,7 @@ PARQUET: Mapping[str, Any] = {
     "use_dictionary": [name for name in SCHEMA.names if name not in ("run", "seq", "hash")],
     "column_encoding": {"run": "DELTA_BINARY_PACKED", "seq": "DELTA_BINARY_PACKED"},
 }
-"""How such a table is written, for `pyarrow.parquet`."""
+"""The options with which `pyarrow.parquet` writes such a table."""
 
 _FIELDS = {
     "process": "process",
@@ -73,7 +73,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def _reader(kind: type[Event]) -> Callable[[Any], tuple[Any, ...]]:
-    """What gives the columns from `event` on, for an event of this kind."""
+    """Return a function that gives the columns from `event` on, for an event of this kind."""
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     tag = str(kind.__struct_config__.tag)
     paths: dict[str, str] = {_FIELDS[name]: name for name in fields if name in _FIELDS}
@@ -88,12 +88,12 @@ def _reader(kind: type[Event]) -> Callable[[Any], tuple[Any, ...]]:
 
     def read(event: Any) -> tuple[Any, ...]:
         found = (None,) if known is None else (*known(event), None)  # the last is what -1 points to
-        rest = None
+        extra = None
         if others:
-            # A default is left out, so that most rows have no rest.
+            # A default is left out, so that most rows have nothing extra.
             left = {name: value for name, default in others if (value := getattr(event, name)) != default}
-            rest = _encode(left).decode() if left else None
-        return (tag, *[found[place] for place in places], rest)
+            extra = _encode(left).decode() if left else None
+        return (tag, *[found[place] for place in places], extra)
 
     return read
 
@@ -103,12 +103,12 @@ _KINDS = {str(kind.__struct_config__.tag): kind for kind in _READERS}
 
 
 def kinds_by_tag() -> Mapping[str, type[Event]]:
-    """What a row can be, by what stands in its column `event`."""
+    """Return the kinds of event that a row can be, by the tag in its column `event`."""
     return _KINDS
 
 
 class Rows:
-    """Collects traces, and hands them out as one table. O(1) an event."""
+    """Collects traces, and hands their rows out as one table. O(1) an event."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[Any, ...]] = []
@@ -119,13 +119,13 @@ class Rows:
         return len(self.rows)
 
     def add(self, run: int, lines: Sequence[Event]) -> None:
-        """One trace, header and end included, as run number `run`."""
+        """Add one trace, header and end included, as run number `run`."""
         self.rows += [_READERS[type(line)](line) for line in lines]
         self.runs += [run] * len(lines)
         self.seqs += range(1, len(lines) + 1)
 
     def take(self) -> pa.RecordBatch:
-        """What was collected since the last time."""
+        """Return the rows that were added since the last call."""
         columns = list(zip(*self.rows, strict=True)) if self.rows else [()] * (len(SCHEMA) - 2)
         arrays = [
             pa.array(values, field.type) for values, field in zip([self.runs, self.seqs, *columns], SCHEMA, strict=True)
@@ -135,7 +135,7 @@ class Rows:
 
 
 def events_of(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[tuple[int, int, Event]]:
-    """Run, line and event of each row, validated; `name` is for messages.
+    """Yield run, line and event of each row, validated; `name` is for messages.
 
     TraceError, with name, run, line and field, for a row that is no line of a trace.
     """
@@ -146,7 +146,7 @@ def events_of(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[tuple[in
 
 
 def _event(row: Sequence[Any], where: str) -> Event:
-    tag, process, incarnation, epoch, zxid_epoch, zxid_counter, value, length, hash_, rest = row
+    tag, process, incarnation, epoch, zxid_epoch, zxid_counter, value, length, hash_, extra = row
     kind = _KINDS.get(tag)
     if kind is None:
         raise TraceError(f"{where}, field `event`: expected a kind of event, found `{tag}`")
@@ -159,8 +159,8 @@ def _event(row: Sequence[Any], where: str) -> Event:
     elif zxid_epoch is not None:
         line["zxid"] = (zxid_epoch, zxid_counter)
     try:
-        if rest is not None:
-            line |= _decode(rest)
+        if extra is not None:
+            line |= _decode(extra)
         return msgspec.convert(line, kind)
     except msgspec.DecodeError as error:
         raise TraceError(f"{where}: expected a `{tag}`, {error}") from None

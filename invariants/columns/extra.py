@@ -1,4 +1,7 @@
-"""Header and end of a run in a Parquet file: what stands in their column `rest`."""
+"""The header and the end of a run in a Parquet file: what their column `rest` holds.
+
+That column has all fields of a line that have no column of their own, as JSON; here its content is called `extra`.
+"""
 
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -10,18 +13,18 @@ from invariants.quorums import MAJORITY, quorums_of
 
 
 class Head(NamedTuple):
-    """What is needed of a header."""
+    """What judging needs to know of a header: how many processes there are, and whether the order is that of time."""
 
     processes: int
     clocked: bool
 
 
 ODD = Head(0, False)
-"""Of a run that has no header."""
+"""Stands for the header of a run that has none."""
 
 
-class _HeaderRest(msgspec.Struct, forbid_unknown_fields=True):
-    """What stands in `rest` of a header; a schedule, which may be long, is not taken apart."""
+class _HeaderExtra(msgspec.Struct, forbid_unknown_fields=True):
+    """The extra fields of a header. A schedule, which may be long, is not decoded."""
 
     version: Literal[1]
     processes: ProcessId
@@ -31,14 +34,14 @@ class _HeaderRest(msgspec.Struct, forbid_unknown_fields=True):
     schedule: dict[str, msgspec.Raw] | None = None
 
 
-_decode_header = msgspec.json.Decoder(_HeaderRest).decode
+_decode_header = msgspec.json.Decoder(_HeaderExtra).decode
 _decode_end = msgspec.json.Decoder(End).decode
 
 
-def head_of(rest: str | None) -> Head | None:
-    """What the header with this `rest` says; None if that is no header."""
+def head_of(extra: str | None) -> Head | None:
+    """Decode the extra fields of a header; None if they are not those of a header."""
     try:
-        header = _decode_header(rest or "{}")
+        header = _decode_header(extra or "{}")
     except msgspec.DecodeError:
         return None
     if not _is_quorum_system(header.quorums, header.processes):
@@ -56,9 +59,9 @@ def _is_quorum_system(quorums: str, processes: int) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def end_of(rest: str | None) -> End | None:
-    """The end with this `rest`; None if that is none."""
+def end_of(extra: str | None) -> End | None:
+    """Decode the extra fields of an end; None if they are not those of an end."""
     try:
-        return _decode_end(rest or "{}")
+        return _decode_end(extra or "{}")
     except msgspec.DecodeError:
         return None

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from invariants.base import Invariant, Verdict
 from invariants.columns.in_order import BROADCAST, DELIVER, RESTORE, Array, Block, Keys, Proof
-from invariants.columns.verdicts import Chosen, verdicts
+from invariants.columns.verdicts import Selection, verdicts
 from invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, Stabilised
 from invariants.quorums import Quorums, quorums_of
 from invariants.trace import Line, wrong_quorum
@@ -36,11 +36,11 @@ def judge_in_order(source: BinaryIO, properties: Iterable[type[Invariant]], bloc
 
     `source` is read from where it is, `block` bytes at once.
     """
-    chosen = Chosen(properties)
-    if not chosen.countable:
+    selection = Selection(properties)
+    if not selection.countable:
         return None
     try:
-        return _Trace(chosen).judge(source, block)
+        return _Trace(selection).judge(source, block)
     except _GivenUp:
         return None
 
@@ -48,8 +48,8 @@ def judge_in_order(source: BinaryIO, properties: Iterable[type[Invariant]], bloc
 class _Trace:
     """A trace while it is read."""
 
-    def __init__(self, chosen: Chosen) -> None:
-        self.chosen = chosen
+    def __init__(self, selection: Selection) -> None:
+        self.selection = selection
         self.header: Header | None = None
         self.quorums: Quorums | None = None
         self.end: End | None = None
@@ -71,9 +71,9 @@ class _Trace:
         if self.header is None:
             raise _GivenUp
         judged = {name: int(count[0]) for name, count in self.proof.finish().items()}
-        if not self.proof.in_order[0] or (self.chosen.causality and not self.proof.causal[0]):
+        if not self.proof.in_order[0] or (self.selection.causality and not self.proof.causal[0]):
             raise _GivenUp
-        return verdicts(self.chosen.names, judged, self.end is not None and self.end.complete)
+        return verdicts(self.selection.names, judged, self.end is not None and self.end.complete)
 
     def _take(self, lines: list[Event]) -> None:
         if self.header is None:
@@ -108,13 +108,13 @@ class _Trace:
             self.quorums = quorums_of(header.quorums, header.processes)
         except ValueError:
             raise _GivenUp from None
-        self.proof = Proof(1, np.array([header.order == "global"]), self.chosen.redelivery)
+        self.proof = Proof(1, np.array([header.order == "global"]), self.selection.redelivery)
 
     def _check(self, kind: type[Event], events: list[Any]) -> None:
         """What a line may not say, given the header; and whether its kind is one that a proof leaves alone."""
         assert self.header is not None
         assert self.quorums is not None
-        if kind in (Header, End) or kind in self.chosen.left_to_a_judge:
+        if kind in (Header, End) or kind in self.selection.left_to_a_judge:
             raise _GivenUp
         if issubclass(kind, Local) and max(map(_process, events)) > self.header.processes:
             raise _GivenUp

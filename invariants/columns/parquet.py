@@ -24,8 +24,8 @@ from invariants.base import Invariant, Status, Verdict, Violation, judge_events
 from invariants.columns import SCHEMA, events_of
 from invariants.columns.extra import ODD, Head, end_of, head_of
 from invariants.columns.in_order import MOST_RUNS, Array, Keys, Proof
-from invariants.columns.rows import END, HEADER, IS_LOCAL, KINDS, NO_ROW, ROW_KIND, Rows
-from invariants.columns.verdicts import Chosen, verdicts
+from invariants.columns.rows import END, HEADER, IS_LOCAL, KINDS, NO_ROW, ROW_KIND, BatchArrays
+from invariants.columns.verdicts import Selection, verdicts
 from invariants.events import End, Event, TraceError
 from invariants.trace import in_form
 
@@ -113,11 +113,11 @@ class File:
 
     def judge(self, properties: Iterable[type[Invariant]], batch: int = BATCH) -> Summary:
         """Judge every run. TraceError for what is no trace; what it says begins with file, run, and line."""
-        return _Reading(self, Chosen(properties), batch).judge()
+        return _Reading(self, Selection(properties), batch).judge()
 
     def judge_run(self, run: int, properties: Iterable[type[Invariant]]) -> list[Verdict]:
         """The verdicts on this run. TraceError as from `judge`, or if there is no such run."""
-        summary = _Reading(self, Chosen(properties), BATCH).judge(run)
+        summary = _Reading(self, Selection(properties), BATCH).judge(run)
         if not summary.runs:
             raise TraceError(f"{self.name}: no run {run} in this file")
         return summary.last
@@ -173,18 +173,18 @@ class File:
 class _Open:
     """The last run of a batch, which may go on in the next one."""
 
-    def __init__(self, number: int, first: int, head: Head | None, chosen: Chosen, countable: bool) -> None:
+    def __init__(self, number: int, first: int, head: Head | None, selection: Selection, countable: bool) -> None:
         self.number = number
         self.first = first  # row of the file
         self.size = 0
         self.head = head or ODD
         self.odd = head is None or not countable
         self.end: End | None = None
-        self.proof = Proof(1, np.array([self.head.clocked]), chosen.redelivery)
+        self.proof = Proof(1, np.array([self.head.clocked]), selection.redelivery)
         self.pieces: list[pa.RecordBatch] | None = []
         """What was read of it, as long as it is short."""
 
-    def take(self, rows: Rows, begin: int, end: int, judged: Array) -> None:
+    def take(self, rows: BatchArrays, begin: int, end: int, judged: Array) -> None:
         """Its next rows; `judged` tells for each kind whether only a judge can tell about it."""
         kind = rows.kind[begin:end]
         self.size += end - begin
@@ -219,12 +219,12 @@ class _Open:
 class _Reading:
     """A file while it is judged."""
 
-    def __init__(self, file: File, chosen: Chosen, batch: int) -> None:
+    def __init__(self, file: File, selection: Selection, batch: int) -> None:
         self.file = file
-        self.chosen = chosen
+        self.selection = selection
         self.batch = batch
-        self.summary = Summary(chosen.names)
-        self.judged = np.array([kind in chosen.left_to_a_judge for kind in KINDS] + [True])
+        self.summary = Summary(selection.names)
+        self.judged = np.array([kind in selection.left_to_a_judge for kind in KINDS] + [True])
         """For each kind of event: whether only a judge can tell what it means."""
         self.seen: set[int] = set()
         self.open: _Open | None = None
@@ -237,7 +237,7 @@ class _Reading:
         first = 0
         for batch in self.file._batches(self.batch):
             if batch.num_rows:
-                self._take(Rows(batch, first, self.file.name))
+                self._take(BatchArrays(batch, first, self.file.name))
                 first += batch.num_rows
         self._close()
         if not self.seen:
@@ -246,7 +246,7 @@ class _Reading:
             [self.summary.run] = self.seen
         return self.summary
 
-    def _take(self, rows: Rows) -> None:
+    def _take(self, rows: BatchArrays) -> None:
         begins = self._begins(rows)
         new = rows.run[begins].tolist()
         bounds = [*begins.tolist(), len(rows.run)]
@@ -262,14 +262,14 @@ class _Reading:
             high = min(low + MOST_RUNS - 1, len(new) - 1)
             self._take_whole(rows, begins[low:high], bounds[high], heads[low:high])
         begin, end = bounds[-2], bounds[-1]
-        self.open = _Open(new[-1], rows.first + begin, heads[-1], self.chosen, self.chosen.countable)
+        self.open = _Open(new[-1], rows.first + begin, heads[-1], self.selection, self.selection.countable)
         if self._is_wanted(new[-1]):
             self.open.take(rows, begin, end, self.judged)
 
     def _is_wanted(self, run: int) -> bool:
         return self.only is None or run == self.only
 
-    def _begins(self, rows: Rows) -> Array:
+    def _begins(self, rows: BatchArrays) -> Array:
         """Where runs begin. TraceError if the rows are not those of one run after the other."""
         before = np.concatenate(([self.open.number if self.open else -1], rows.run[:-1]))
         is_new = rows.run != before
@@ -297,13 +297,13 @@ class _Reading:
         self.line = int(rows.seq[-1])
         return begins
 
-    def _heads(self, rows: Rows, begins: Array) -> list[Head | None]:
+    def _heads(self, rows: BatchArrays, begins: Array) -> list[Head | None]:
         """What the headers of runs say that begin at these rows; None if one is odd."""
         texts = rows.batch.column("rest").take(pa.array(begins)).to_pylist()
         fine = (rows.kind[begins] == HEADER) & ~rows.odd[begins]
         return [head_of(text) if each else None for text, each in zip(texts, fine.tolist(), strict=True)]
 
-    def _take_whole(self, rows: Rows, begins: Array, end: int, heads: Sequence[Head | None]) -> None:
+    def _take_whole(self, rows: BatchArrays, begins: Array, end: int, heads: Sequence[Head | None]) -> None:
         """Judge the runs that begin at these rows; the last of them ends before row `end`."""
         if self.only is not None:
             found = np.flatnonzero(rows.run[begins] == self.only)
@@ -327,7 +327,7 @@ class _Reading:
         is_odd = np.logical_or.reduceat(odd, offsets)
         is_odd |= np.array([head is None for head in heads])
         is_odd |= np.add.reduceat(kind == HEADER, offsets, dtype=np.int64) != 1
-        is_odd |= not self.chosen.countable
+        is_odd |= not self.selection.countable
 
         # The last row may be an end, and no other.
         complete = np.zeros(len(begins), bool)
@@ -344,13 +344,13 @@ class _Reading:
             else:
                 complete[place] = found_end.complete
 
-        proof = Proof(len(begins), numbers[:, 1] > 0, self.chosen.redelivery)
+        proof = Proof(len(begins), numbers[:, 1] > 0, self.selection.redelivery)
         wanted = (ROW_KIND[kind] != NO_ROW) & ~is_odd[run]
         if wanted.any():
             proof.take(rows.block(begin, end, run, wanted, keys))
         counts = proof.finish()
         decided = proof.in_order & ~is_odd
-        if self.chosen.causality:
+        if self.selection.causality:
             decided &= proof.causal
         self.summary.count({name: count[decided] for name, count in counts.items()}, complete[decided])
         for place in np.flatnonzero(~decided).tolist():
@@ -364,7 +364,7 @@ class _Reading:
             return
         if not run.odd:
             counts = run.proof.finish()
-            if run.proof.in_order[0] and (run.proof.causal[0] or not self.chosen.causality):
+            if run.proof.in_order[0] and (run.proof.causal[0] or not self.selection.causality):
                 self.summary.count(counts, np.array([run.end is not None and run.end.complete]))
                 return
         self._judge_one(run.number, self.file._rows(run.first, run.size) if run.pieces is None else run.pieces)
@@ -382,7 +382,7 @@ class _Reading:
         name = f"{self.file.name}, run {run}"
         checked = in_form(events(), name)
         try:
-            found = judge_events(checked, self.chosen.properties)
+            found = judge_events(checked, self.selection.properties)
         except TraceError as error:
             message = str(error)
             raise TraceError(message if message.startswith(name) else f"{name}, line {line}, {message}") from None

@@ -25,7 +25,7 @@ NO_ROW = 255
 
 
 def _present(kind: type[Event]) -> int:
-    """The columns that are not null for an event of this kind, as bits."""
+    """Return the columns that are not null for an event of this kind, as bits."""
     fields = kind.__struct_fields__
     names = {"process", "incarnation", "epoch", "length", "hash"}.intersection(fields)
     names |= {"hash"} if "digest" in fields else set()
@@ -36,14 +36,14 @@ def _present(kind: type[Event]) -> int:
 
 _PRESENT = np.array([*map(_present, KINDS), 0], np.uint8)
 IS_LOCAL = np.array([*(issubclass(kind, Local) for kind in KINDS), False])
-_WITHOUT_REST = np.array([*(kind in (Broadcast, Deliver, Restore) for kind in KINDS), False])
+_WITHOUT_EXTRA = np.array([*(kind in (Broadcast, Deliver, Restore) for kind in KINDS), False])
 ROW_KIND = np.full(len(KINDS) + 1, NO_ROW, np.uint8)
 for _kind, _number in ((Broadcast, BROADCAST), (Deliver, DELIVER), (Restore, RESTORE)):
     ROW_KIND[KINDS.index(_kind)] = _number
 
 
-class Rows:
-    """A batch in arrays: what its rows say, and which of them are odd."""
+class BatchArrays:
+    """A batch of rows in arrays: what its rows say, and which of them are odd."""
 
     def __init__(self, batch: pa.RecordBatch, first: int, name: str) -> None:
         self.batch = batch
@@ -77,19 +77,19 @@ class Rows:
             if numbers.min() < 0 or numbers.max() >= _ABOVE.get(name, 1 << 63):
                 self.odd |= (numbers < 0) | (numbers >= _ABOVE.get(name, 1 << 63))
         self.odd |= present != _PRESENT[self.kind]
-        rest = batch.column("rest")
-        if rest.null_count < batch.num_rows:
-            self.odd |= _WITHOUT_REST[self.kind] & np.asarray(rest.is_valid())
+        extra = batch.column("rest")
+        if extra.null_count < batch.num_rows:
+            self.odd |= _WITHOUT_EXTRA[self.kind] & np.asarray(extra.is_valid())
         self._hashes: Array | None = None
 
     def hashes(self) -> Array:
-        """Those of the column `value`."""
+        """Return the hash of each entry of the column `value`; computed once."""
         if self._hashes is None:
             self._hashes = hashes_of(_plain(self.batch.column("value")))
         return self._hashes
 
     def block(self, begin: int, end: int, run: Array, wanted: Array, keys: Keys) -> Block:
-        """The rows from `begin` to `end`, of which those count that are `wanted`; `run` numbers their runs from 0."""
+        """Return the rows from `begin` to `end`, of which those that are `wanted` count; `run` numbers runs from 0."""
         here = slice(begin, end)
         columns = {name: column[here] for name, column in self.columns.items()}
         values = _plain(self.batch.column("value"))
@@ -114,7 +114,7 @@ def _dictionary(column: pa.Array) -> pa.DictionaryArray:
 
 
 def _indices(column: pa.DictionaryArray, null: int) -> Array:
-    """Which value of its dictionary each row has; `null` for none."""
+    """Return for each row the index of its value in the dictionary; `null` where it has no value."""
     return np.asarray(column.indices.fill_null(null) if column.null_count else column.indices)
 
 

@@ -42,6 +42,7 @@ from tests.invariants.builders import (
     restore,
     whole,
 )
+from tests.invariants.by_property import MODULES
 from tests.invariants.traces import random_trace
 from zabcheck.counterexample.causality import Causality
 from zabcheck.counterexample.explain import explain
@@ -344,6 +345,8 @@ CASES: list[tuple[str, list[Event], list[tuple[str, str, str]], str]] = [
         "not the same",
     ),
 ]
+CASES += [(name, *case) for name, module in MODULES.items() for case in getattr(module, "EDGES", ())]
+"""The property, a trace that breaks it, the marked edges, and why. The module of its tests may have them as well."""
 
 
 @pytest.mark.parametrize(("name", "events", "expected", "reason"), CASES)

@@ -29,7 +29,7 @@ from invariants import (
     Txn,
 )
 from invariants.events import EVENTS
-from invariants.identity import identity
+from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from tests.invariants.builders import A, B, D, restore, told
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
@@ -268,16 +268,16 @@ def coming(rest: Events, group: Sequence[Known]) -> Events:
 
 
 def verdict(known: Known, rest: Events) -> tuple[int, str] | None:
-    """With which step something breaks first, and the first property that does."""
+    """With which step something breaks first, and the property that stands for all that do."""
     judge = known.judge.fork()
     for number, event in enumerate(rest):
         judge.observe(replace(event, incarnation=known.lives[event.process] + event.incarnation))
         following = rest[number + 1] if number + 1 < len(rest) else None
         if following is not None and following.process == event.process and type(following) is type(event):
             continue  # what a process does at once is one step
-        found = broken(judge)
-        if found:
-            return number, found[0]
+        found = named(judge, broken(judge))
+        if found is not None:
+            return number, found
     return None
 
 

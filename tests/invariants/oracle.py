@@ -2,15 +2,16 @@
 
 Each sentence is read word for word, over all tuples that it speaks of.
 
-Nothing here is incremental, clever or shared with the package: of that, only the event classes and the published
-chain hash are used. Each function gives the status and the canonical witness, the least of *all* violating tuples.
+A function is named after its property: `tests.invariants.by_property` finds it. Nothing here is incremental, clever or
+shared with the package: of that, only the event classes and the published chain hash are used. Each function gives the
+status and the canonical witness, the least of *all* violating tuples.
 
 A process of the paper is a *segment* here: one incarnation of a process, begun anew at each `Restore` with the prefix
 that was taken over, if that is a prefix of what some segment delivered. If it is not, the segment is judged by
 integrity alone. Of repeated deliveries in a segment, and of repeated broadcasts by one primary, the first counts.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -457,19 +458,3 @@ def _came_to(event: Deliver | Restore, events: Sequence[Event]) -> Txn | None:
     place = next(i for i, each in enumerate(events) if each is event)
     found = {e.txn for e in events[:place] if isinstance(e, Deliver) and e.txn.zxid == event.zxid}
     return found.pop() if len(found) == 1 and event.length else None
-
-
-ORACLES: dict[str, Callable[[Reading], Finding]] = {
-    "integrity": integrity,
-    "total order": total_order,
-    "agreement": agreement,
-    "local primary order": local_primary_order,
-    "global primary order": global_primary_order,
-    "primary integrity": primary_integrity,
-    "po causal order": po_causal_order,
-    "strict causality": strict_causality,
-    "clock": clock,
-    "prefix": prefix,
-    "causal order": causal_order,
-    "redelivery": redelivery,
-}

@@ -468,18 +468,3 @@ def state(reading: Reading) -> Finding:
             if p.length == q.length and p.digest != q.digest and rank(p) < rank(q):
                 found.append(((p.length, rank(p), rank(q)), (p, q)))
     return finding(len({event.length for event in states}) < len(states), found)
-
-
-ORACLES: dict[str, Callable[[Reading], Finding]] = {
-    "invariant 1": invariant_1,
-    "invariant 2": invariant_2,
-    "invariant 3": invariant_3,
-    "invariant 4": invariant_4,
-    "invariant 5": invariant_5,
-    "chosen": chosen,
-    "epoch uniqueness": epoch_uniqueness,
-    "zxid uniqueness": zxid_uniqueness,
-    "convergence": convergence,
-    "reliable delivery": reliable_delivery,
-    "state": state,
-}

@@ -6,7 +6,8 @@ import pytest
 
 from invariants import PROPERTIES, Broadcast, Deliver, Event, Judge, Verdict, check, select
 from tests.invariants.builders import Order, whole
-from tests.invariants.oracle import ORACLES, Finding, Reading
+from tests.invariants.by_property import OF_SEQUENCES
+from tests.invariants.oracle import Finding, Reading
 from tests.invariants.traces import random_trace
 
 BLOCK = 500
@@ -66,8 +67,8 @@ def test_every_verdict_and_witness_is_that_of_the_literal_reading(seeds: range) 
     for seed in seeds:
         events = random_trace(seed).events
         reading = Reading(events)
-        got = {verdict.property: found(verdict) for verdict in check(whole(events, "global"), ORACLES)}
-        assert got == {name: oracle(reading) for name, oracle in ORACLES.items()}, f"seed {seed}"
+        got = {verdict.property: found(verdict) for verdict in check(whole(events, "global"), OF_SEQUENCES)}
+        assert got == {name: oracle(reading) for name, oracle in OF_SEQUENCES.items()}, f"seed {seed}"
 
 
 @blocks
@@ -93,7 +94,7 @@ def test_what_is_found_while_the_trace_grows_is_a_violation(seeds: range) -> Non
         events = random_trace(seed).events
         judge = observed(events)
         for name in set(judge.broken).intersection(MONOTONE):
-            status, _ = ORACLES[name](Reading(events[: judge.broken[name] + 1]))
+            status, _ = OF_SEQUENCES[name](Reading(events[: judge.broken[name] + 1]))
             assert status == "violated", f"seed {seed}, {name}"
         assert not [v for v in judge.finish() if v.property in set(MONOTONE) & set(judge.broken) and not v.violation]
 
@@ -113,7 +114,7 @@ def test_a_violation_is_found_with_the_event_that_makes_it_certain(seeds: range)
             if zxids_ascend(reading):
                 exact.append("primary integrity")
         for name in exact:
-            oracle = ORACLES[name]
+            oracle = OF_SEQUENCES[name]
             detected = judge.broken.get(name, len(events))
             assert oracle(Reading(events[:detected]))[0] != "violated", f"seed {seed}, {name}"
 

@@ -1,20 +1,19 @@
 """What clients were told and what is read at the end, on random traces: the verdicts are those of a literal reading."""
 
 from collections import Counter
-from collections.abc import Sequence
 from random import Random
 
 import pytest
 
 from invariants import GROUPS, ClientAck, Event, FinalRead, Txn, Verdict, Zxid, check
 from tests.invariants.builders import merge, whole
+from tests.invariants.by_property import OF_CLIENTS
+from tests.invariants.oracle import Finding, Reading
 from tests.invariants.traces import random_trace
 
 NAMES = GROUPS["clients"]
 TRACES = 2000
 TXNS = [Txn(Zxid(epoch, counter), value) for epoch in (1, 2) for counter in (1, 2) for value in "vw"]
-
-Finding = tuple[str, tuple[Event, ...] | None]
 
 
 def events_of(seed: int) -> list[Event]:
@@ -32,38 +31,6 @@ def events_of(seed: int) -> list[Event]:
     return sorted(events, key=lambda event: event.incarnation)  # type: ignore[attr-defined]  # all are local
 
 
-def durability(events: Sequence[Event]) -> Finding:
-    """Some transaction that a client was told of is in no read at all."""
-    told = [event for event in events if isinstance(event, ClientAck)]
-    reads = [event for event in events if isinstance(event, FinalRead)]
-    if not told or not reads:
-        return "not exercised", None
-    lost = [each for each in told if not any(txn == each.txn for read in reads for txn in read.txns)]
-    if not lost:
-        return "holds", None
-    first = sorted(lost, key=lambda each: (each.txn.zxid, each.txn.value, each.process, each.incarnation))[0]
-    return "violated", (first, sorted(reads, key=rank)[0])
-
-
-def final_agreement(events: Sequence[Event]) -> Finding:
-    """Some transaction is in one read, and not in another."""
-    reads = [event for event in events if isinstance(event, FinalRead)]
-    if len(reads) < 2:
-        return "not exercised", None
-    found = [
-        ((txn.zxid, txn.value), rank(p), rank(q), (p, q))
-        for p in reads
-        for q in reads
-        for txn in p.txns
-        if txn not in q.txns
-    ]
-    return ("violated", sorted(found, key=lambda each: each[:3])[0][3]) if found else ("holds", None)
-
-
-def rank(read: FinalRead) -> tuple[object, ...]:
-    return read.process, read.incarnation, read.txns
-
-
 def found(verdict: Verdict) -> Finding:
     return verdict.status, None if verdict.violation is None else verdict.violation.witness
 
@@ -73,7 +40,8 @@ def test_every_verdict_and_witness_is_that_of_the_literal_reading() -> None:
     for seed in range(TRACES):
         events = events_of(seed)
         got = {verdict.property: found(verdict) for verdict in check(whole(events), NAMES)}
-        assert got == {"durability": durability(events), "final agreement": final_agreement(events)}, f"seed {seed}"
+        reading = Reading(events)
+        assert got == {name: literal(reading) for name, literal in OF_CLIENTS.items()}, f"seed {seed}"
         seen.update((name, status) for name, (status, _) in got.items())
     assert all(seen[name, status] > 50 for name in NAMES for status in ("holds", "violated", "not exercised"))
 

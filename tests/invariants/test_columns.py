@@ -5,6 +5,7 @@ from functools import cache
 from io import BytesIO
 from random import Random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -15,6 +16,8 @@ from invariants import (
     Crash,
     Deliver,
     Event,
+    Halt,
+    Integrity,
     Ready,
     Recover,
     Restore,
@@ -27,8 +30,9 @@ from invariants import (
     trace,
 )
 from invariants.columns.hashes import hashes_of
+from invariants.columns.in_order import Proof
 from invariants.columns.lines import judge_in_order
-from invariants.columns.verdicts import LOOKS_AT
+from invariants.columns.verdicts import COUNTED as COUNTED_THERE
 from invariants.quorums import Quorums
 from invariants.record import Record
 from tests.invariants.builders import A, B, C, D, Order, broadcasts, deliveries, merge, restore, whole
@@ -101,11 +105,26 @@ def test_a_property_by_itself_is_judged_as_by_a_judge(name: str) -> None:
 
 def test_every_property_is_counted_or_looks_at_events_of_its_own() -> None:
     """So that a trace without such events can be judged by counting."""
-    life = {Broadcast, Deliver, Restore, Crash, Recover}
+    life = {Broadcast, Deliver, Restore, Crash, Recover, Halt}
     for name, kind in PROPERTIES.items():
-        looks_at = {*kind(Record(Quorums(3)), "global").observers()} - life
-        assert {each.__name__ for each in looks_at} - {"Halt"} == {each.__name__ for each in LOOKS_AT[name]}, name
-    assert set(LOOKS_AT) == set(PROPERTIES)
+        assert kind.looks_at is not None, f"{kind.__name__} does not say what it looks at: see `Invariant.looks_at`"
+        assert {*kind(Record(Quorums(3)), "global").observers()} - life == set(kind.looks_at), name
+        assert kind.looks_at or name in COUNTED_THERE, name
+
+
+def test_what_is_counted_is_what_is_said_to_be() -> None:
+    assert set(Proof(1, np.array([True]), redelivery=True).finish()) == COUNTED_THERE
+
+
+def test_by_a_property_that_does_not_say_what_it_looks_at_nothing_is_counted() -> None:
+    class Mine(Integrity):
+        name = "mine"
+        looks_at = None
+
+    lines = whole([*broadcasts(1, 1, A), *deliveries(1, A)], "global")
+    source = BytesIO(b"".join(trace.dump(lines)))
+    assert judge_in_order(source, [Mine], 100) is None
+    assert judge_in_order(source, [Integrity], 100) is not None
 
 
 IN_ORDER: dict[str, list[Event]] = {

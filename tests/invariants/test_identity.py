@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from invariants import (
     Accept,
     Adopt,
+    Agreement,
     ClientAck,
     CommitEpoch,
     Crash,
@@ -21,14 +22,16 @@ from invariants import (
     Invariant,
     Judge,
     Local,
+    LocalPrimaryOrder,
     Promise,
     Recover,
     Stabilised,
     State,
+    TotalOrder,
     Txn,
     select,
 )
-from invariants.identity import identity
+from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from tests.invariants.builders import A, B, C, D, broadcasts, deliveries, restore, told
 from tests.invariants.continuations import (
@@ -60,6 +63,8 @@ GROUPS = {
     "order and causal order": tuple(select(["total order", "agreement", "causal order"])),
     "of sequences": OF_SEQUENCES,
     "all": KINDS,
+    "core, the last one first": tuple(select("core"))[::-1],
+    "of sequences, shuffled": tuple(Random(1).sample(OF_SEQUENCES, len(OF_SEQUENCES))),
 }
 """Judged alone, a property still says something after a fork; together, the orders say so first."""
 QUORUMS = Quorums(3)
@@ -88,7 +93,7 @@ def cuts() -> list[Cut]:
     return [*found, *(of_few(Random(seed), 200, MIXES[seed % 6]) for seed in range(12))]
 
 
-QUICK = ("core",)
+QUICK = ("core", "core, the last one first")
 RARELY_BROKEN = ("redelivery", "state", "durability", "final agreement", "clients")
 
 
@@ -108,6 +113,42 @@ def test_of_any_continuation_they_say_the_same(name: str) -> None:
     assert compared.total() > 1500
     if name not in RARELY_BROKEN:  # by these traces; see below
         assert compared[True] > 20
+
+
+def test_in_another_order_of_the_properties_the_same_are_told_apart() -> None:
+    """However a selection is ordered, a search has the same states, and the same property is named."""
+    reverse, mixed = OF_SEQUENCES[::-1], GROUPS["of sequences, shuffled"]
+    for each in cuts()[::3]:
+        partitions = []
+        for kinds in (OF_SEQUENCES, reverse, mixed):
+            groups = alike(kinds, each.before, QUORUMS)
+            partitions.append(sorted(sorted(map(str, (one.shown for one in group))) for group in groups))
+        assert partitions[0] == partitions[1] == partitions[2]
+
+
+def test_where_sequences_fork_a_property_is_named_that_both_agree_on() -> None:
+    """Who broadcast what was delivered is left out, so whether a fork breaks local primary order is not known."""
+    same = [*broadcasts(1, 1, A, B), *deliveries(3, A), Crash(1, 0), Crash(2, 0)]
+    other = [*broadcasts(2, 1, A), *broadcasts(1, 1, B), *deliveries(3, A), Crash(1, 0), Crash(2, 0)]
+    for kinds in (GROUPS["core"], GROUPS["core, the last one first"]):
+        assert known(same, kinds) == known(other, kinds)
+        judges = [Judge(kinds, "global", QUORUMS) for _ in range(2)]
+        for judge, before in zip(judges, (same, other), strict=True):
+            for event in [*before, *deliveries(2, B, incarnation=1)]:
+                judge.observe(event)
+        assert [broken(judge) == ["agreement"] for judge in judges] == [False, True]
+        assert {named(judge, broken(judge)) for judge in judges} == {"agreement"}
+
+
+def test_a_property_that_says_nothing_of_its_needs_is_told_the_whole_record() -> None:
+    class Mine(LocalPrimaryOrder):
+        needs = None
+
+    traces = [[*broadcasts(p, 1, A), *deliveries(3, A), Recover(1, 1), Recover(2, 1)] for p in (1, 2)]
+    one, other = (known(events, [TotalOrder, Agreement, LocalPrimaryOrder]) for events in traces)
+    assert one == other
+    one, other = (known(events, [TotalOrder, Agreement, Mine]) for events in traces)
+    assert one != other
 
 
 def test_of_what_a_quorum_has_in_the_end_they_say_the_same() -> None:

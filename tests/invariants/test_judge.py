@@ -15,7 +15,7 @@ from invariants import (
     Event,
     Invariant,
     Judge,
-    Promise,
+    Ready,
     TraceError,
     Txn,
     Verdict,
@@ -152,7 +152,7 @@ def test_incarnations_may_leave_numbers_out() -> None:
 
 
 def test_events_of_no_property_are_counted_and_change_nothing() -> None:
-    judge = judging([Promise(1, 0, 1), *deliveries(1, A, B), Promise(1, 0, 2), *deliveries(2, B)])
+    judge = judging([Ready(1, 0, 1), *deliveries(1, A, B), Ready(1, 0, 2), *deliveries(2, B)])
     assert judge.broken["total order"] == judge.count - 1 == 4
     assert by_name(judge.finish()) == by_name(judging([*deliveries(1, A, B), *deliveries(2, B)]).finish())
 

@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from invariants.events import Local
-from tests.invariants.oracle import ORACLES, Reading
+from tests.invariants.by_property import OF_SEQUENCES
+from tests.invariants.oracle import Reading
 from tests.invariants.traces import DEFECTS, random_trace
 
 TRACES = 2000
@@ -19,7 +20,7 @@ def defects() -> Counter[str]:
 @pytest.fixture(scope="module")
 def verdicts() -> Counter[tuple[str, str]]:
     readings = [Reading(random_trace(seed).events) for seed in range(TRACES)]
-    return Counter((name, oracle(reading)[0]) for reading in readings for name, oracle in ORACLES.items())
+    return Counter((name, oracle(reading)[0]) for reading in readings for name, oracle in OF_SEQUENCES.items())
 
 
 @pytest.mark.parametrize("defect", DEFECTS)
@@ -28,7 +29,7 @@ def test_every_defect_is_frequent(defect: str, defects: Counter[str]) -> None:
 
 
 @pytest.mark.parametrize("status", ["violated", "holds", "not exercised"])
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", OF_SEQUENCES)
 def test_every_verdict_is_frequent(name: str, status: str, verdicts: Counter[tuple[str, str]]) -> None:
     assert verdicts[name, status] >= TRACES // 20
 
@@ -40,7 +41,7 @@ def test_many_traces_have_no_defect() -> None:
 def test_a_run_without_defects_breaks_nothing() -> None:
     """The generator's own protocol is correct, so what a broken trace shows comes from its defects."""
     clean = [trace.events for trace in map(random_trace, range(TRACES)) if not trace.defects]
-    broken = [oracle.__name__ for events in clean for oracle in ORACLES.values() if oracle(Reading(events))[1]]
+    broken = [oracle.__name__ for events in clean for oracle in OF_SEQUENCES.values() if oracle(Reading(events))[1]]
     assert not broken
 
 

@@ -10,16 +10,16 @@ LARGEST = 300_000
 """Bytes, of a page."""
 
 
-@pytest.mark.parametrize("mutant", CATALOGUE.values(), ids=CATALOGUE.keys())
-def test_the_page_of_each_bug_is_up_to_date(mutant: Mutant) -> None:
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_page_of_each_bug_is_up_to_date(name: str) -> None:
     """If the look of reports was changed on purpose, `make docs` makes the pages anew."""
-    for name, content in files_of(mutant):
-        assert (FOLDER / name).read_text(encoding="utf-8") == content, name
+    for file, content in files_of(name).items():
+        assert (FOLDER / file).read_bytes() == content, file
 
 
 def test_the_index_is_up_to_date_and_there_is_nothing_else() -> None:
-    assert (FOLDER / "index.html").read_text(encoding="utf-8") == index_page()
-    names = {name for mutant in CATALOGUE.values() for name, _ in files_of(mutant)}
+    assert (FOLDER / "index.html").read_bytes() == index_page()
+    names = {file for name in CATALOGUE for file in files_of(name)}
     assert {path.name for path in FOLDER.iterdir()} == {"index.html", *names}
 
 

@@ -1,12 +1,18 @@
 """Each known bug breaks what the catalogue says, and is told from the others and from no bug at all."""
 
+from copy import copy
+
 import pytest
 
-from invariants import PROPERTIES
+from invariants import PROPERTIES, Zxid
+from invariants.quorums import Quorums
 from tests.search.builders import RECORDED, breaks_alone, broken, on
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.search.run import Replay, replay
+from zabcheck.protocols.base import NoAddedState
+from zabcheck.protocols.switches import LETTER
+from zabcheck.protocols.zab.messages import CEpoch
+from zabcheck.search.run import Replay, replay, simulate
 
 each_recorded = pytest.mark.parametrize("name", RECORDED)
 each_mutant = pytest.mark.parametrize("mutant", CATALOGUE)
@@ -79,6 +85,54 @@ def test_a_mutant_is_the_protocol_but_for_its_step(mutant: str) -> None:
     assert list(bug.steps) == list(original.steps)
     assert [kind for kind in bug.steps if bug.steps[kind] is not original.steps[kind]] == list(entry.steps)
     assert mutated(entry.protocol) is original
+
+
+@each_mutant
+def test_the_state_that_a_mutant_adds_is_treated_like_all_state(mutant: str) -> None:
+    """In each step of its shortest run: under other names, and under its own again, it is the same process."""
+    protocol = mutated(CATALOGUE[mutant].protocol, mutant)
+    schedule = min((s for s in RECORDED.values() if s.mutant == mutant), key=lambda s: len(s.choices))
+    ids = range(1, schedule.processes + 1)
+    unchanged, turned, back = (0, *ids), (0, *ids[1:], 1), (0, len(ids), *ids[:-1])
+    simulator = simulate(schedule, lambda _: None)
+    added: set[bool] = set()
+    for choice in schedule.choices:
+        simulator.execute(choice)
+        for process in (state for state in simulator.states[1:] if state is not None):
+            assert protocol.identity is not None
+            same = protocol.identity(process)
+            added.add(process.added != (CATALOGUE[mutant].state or NoAddedState)())
+            if protocol.rename is not None:
+                assert protocol.identity(protocol.rename(process, unchanged)) == same
+                other = protocol.rename(process, turned)
+                assert protocol.identity(protocol.rename(other, back)) == same
+                assert list(protocol.describe(other)) == list(protocol.describe(process))
+            left = copy(process)
+            protocol.abandon(left)
+            assert protocol.identity(process) == same, "a copy is a process of its own"
+            assert left.added == process.added.abandoned()
+    assert added == ({False, True} if CATALOGUE[mutant].state else {False})
+
+
+def test_acks_of_old_connections_are_the_followers_under_other_names_too() -> None:
+    """With five processes: the ACK that process 3 gave before counts as one more of process 3."""
+    rename, identity = PROTOCOLS["zab"].rename, PROTOCOLS["zab"].identity
+    assert rename is not None
+    assert identity is not None
+    bug = mutated("zab", "count-acks-not-senders")
+    leader = bug.start(1, 0, Quorums(5), {}, LETTER)
+    leader.leader = 1
+    leader.acks = {1: Zxid(1, 1), 3: Zxid(1, 1)}
+    bug.steps[CEpoch](leader, 3, CEpoch(0))
+    assert bug.describe(leader)["old ACKs"] == ("p3 ⟨1,1⟩",)
+    assert identity(rename(leader, (0, 1, 2, 3, 4, 5))) == identity(leader)
+    assert bug.describe(rename(leader, (0, 1, 2, 4, 3, 5)))["old ACKs"] == ("p4 ⟨1,1⟩",)
+
+
+def test_a_mutant_says_whether_its_moves_commute() -> None:
+    for name, entry in CATALOGUE.items():
+        assert mutated(entry.protocol, name).commutes == (PROTOCOLS[entry.protocol].commutes and entry.commutes)
+    assert [name for name, entry in CATALOGUE.items() if not entry.commutes] == ["stale-proposal-accepted"]
 
 
 @pytest.mark.parametrize(("protocol", "mutant"), [("zap", None), ("zap", "no-truncation"), ("zab", "no-such-bug")])

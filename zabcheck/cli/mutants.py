@@ -1,6 +1,9 @@
-"""`zabcheck mutants`: does the checker find every known bug, how soon, and by which property?"""
+"""`zabcheck mutants`: does the checker find every known bug, how soon, and by which property?
 
-from collections.abc import Sequence
+With `--record` it keeps what it finds of one bug: its schedules, and its pages in the gallery.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,16 +17,28 @@ from invariants import PROPERTIES, select
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Properties, command
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
+from zabcheck.counterexample.forms.gallery import index_of_bugs, pages
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.search.engines import Engine
 from zabcheck.search.hunt import Budget, Hunt, MutantSummary, hunt, row_of
+from zabcheck.search.kept_schedules import (
+    also_broken,
+    break_first,
+    broken_without,
+    file_name,
+    not_told_apart,
+    recorded,
+)
+from zabcheck.search.kept_schedules import record as search_and_keep
 from zabcheck.search.report import matrix
-from zabcheck.search.run import MAX_STEPS
-from zabcheck.simulation import schedule as schedules
+from zabcheck.search.run import MAX_STEPS, ProtocolRaised
+from zabcheck.simulation.schedule import Schedule, ScheduleError, dump
 from zabcheck.text.files import write
 from zabcheck.text.words import clean
 
 MOST_SEEDS = 10_000
+SCHEDULES, GALLERY = Path("tests/schedules"), Path("reports/gallery")
+"""Where a checkout has the schedules of known bugs, and their pages."""
 
 
 class Forms(StrEnum):
@@ -46,6 +61,16 @@ def mutants(
     steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
     seconds: Annotated[float, typer.Option(min=0.0, help="At most about so many CPU seconds a search.")] = 60.0,
     property: Properties = None,
+    record: Annotated[
+        str | None,
+        typer.Option(
+            metavar="M",
+            help="Search for this known bug once more for each property that it breaks, and write its shortest "
+            "schedules, and its pages in the gallery. In a checkout.",
+        ),
+    ] = None,
+    schedules: Annotated[Path, typer.Option(metavar="DIR", help="With --record: where the schedules are.")] = SCHEDULES,
+    gallery: Annotated[Path, typer.Option(metavar="DIR", help="With --record: where the gallery is.")] = GALLERY,
     out: Annotated[
         Path | None, typer.Option(help="Write the shortest counterexample of each bug there, and the matrix.")
     ] = None,
@@ -54,15 +79,21 @@ def mutants(
     """Search for every known bug; print which property caught it, how soon, and how short its counterexample is."""
     with bad_input_for(ValueError):
         kinds = select(property)
-    for name in mutant or ():
+    for name in (*(mutant or ()), *([] if record is None else [record])):
         if name not in CATALOGUE:
             raise BadInput(f"no mutant `{clean(name, False, 99)}`; expected one of: {', '.join(CATALOGUE)}")
     if out is not None:
         check_out(out)
-    wanted = [entry for name, entry in CATALOGUE.items() if mutant is None or name in mutant]
+    if record is not None:
+        if mutant or out is not None or format is not Forms.text:
+            raise BadInput("--record cannot be combined with --mutant, --out or --format")
+        wanted = [name for name in CATALOGUE[record].breaks if property is None or name in {k.name for k in kinds}]
+        budget = Budget(runs, steps, seconds)
+        return _record(CATALOGUE[record], wanted, range(seed, seed + seeds), engine, budget, schedules, gallery)
+    entries = [entry for name, entry in CATALOGUE.items() if mutant is None or name in mutant]
     properties = None if property is None else tuple(kind.name for kind in kinds)
     budget = Budget(runs, steps, seconds)
-    hunts, interrupted = _hunt_all(wanted, range(seed, seed + seeds), engine, budget, properties)
+    hunts, interrupted = _hunt_all(entries, range(seed, seed + seeds), engine, budget, properties)
     rows = [row_of(name, found) for name, found in hunts.items() if found]
     survived = [row.mutant for row in rows if not row.found and row.hunts == seeds]
     if out is not None:
@@ -123,5 +154,84 @@ def _save(out: Path, rows: Sequence[MutantSummary], hunts: dict[str, list[Hunt]]
         found = [(hunt.minimised, hunt.seed, hunt.schedule) for hunt in each if hunt.schedule is not None]
         if found:
             _, _, schedule = min(found, key=lambda hunt: hunt[:2])
-            files.append(write(out / f"{name}.schedule.json", schedules.dump(schedule)))
+            files.append(write(out / f"{name}.schedule.json", dump(schedule)))
     return files
+
+
+def _record(
+    mutant: Mutant,
+    properties: Sequence[str],
+    seeds: Sequence[int],
+    engine: Engine,
+    budget: Budget,
+    folder: Path,
+    gallery: Path,
+) -> int:
+    """Write the schedules of one mutant, and its pages; say what its entry in the catalogue lacks."""
+    console = make_console()
+    for option, path in (("--schedules", folder), ("--gallery", gallery)):
+        if not path.is_dir():
+            raise BadInput(f"{option} {path}: no such directory; run in a checkout of zabcheck, or say where it is")
+    known = _read(folder, mutant)
+    lacking = []
+    with interrupts() as look:
+        try:
+            for each in search_and_keep(mutant, known, properties, seeds, engine, budget, lambda _: look()):
+                if each.schedule is None:
+                    lacking.append(each.property)
+                    console.print(f"{each.property}: not found", style="bold red")
+                    continue
+                known[each.property] = each.schedule
+                said = "new" if each.is_new else "as it was"
+                console.print(f"{each.property}: {each.steps} step{'' if each.steps == 1 else 's'}, {said}")
+                if each.is_new:
+                    file = folder / file_name(mutant.name, each.property)
+                    with bad_path("--schedules", folder):
+                        print_path(console, f"wrote {write(file, dump(each.schedule))}")
+        except KeyboardInterrupt:
+            console.print("interrupted: this is what was done so far", style="yellow")
+            return INCONCLUSIVE
+        except ProtocolRaised as failed:
+            _, source, line = failed.raised.place
+            raise BadInput(f"a step of {mutant.name} raised {failed.raised.said} ({source}, line {line})") from None
+    with bad_path("--gallery", gallery):
+        for path in _write_pages(mutant, known, folder, gallery):
+            print_path(console, f"wrote {path}")
+    more = also_broken(mutant, known.values())
+    if more:
+        console.print(f"these break as well, and `breaks` does not name them: {', '.join(more)}", style="yellow")
+    wrong = list(_shortcomings(mutant, known, lacking))
+    for sentence in wrong:
+        console.print(sentence, style="bold red")
+    return VIOLATED if wrong else OK
+
+
+def _read(folder: Path, mutant: Mutant) -> dict[str, Schedule]:
+    with bad_path("--schedules", folder), bad_input_for(ScheduleError):
+        return recorded(folder, mutant)
+
+
+def _write_pages(mutant: Mutant, known: Mapping[str, Schedule], folder: Path, gallery: Path) -> Iterator[Path]:
+    """Write the pages of one mutant, and the index anew: of all mutants whose first schedule is there."""
+    first = {name: _read(folder, entry).get(entry.breaks[0]) for name, entry in CATALOGUE.items()}
+    schedule = known.get(mutant.breaks[0])
+    if schedule is not None:
+        for name, content in pages(mutant.name, schedule):
+            yield write(gallery / name, content)
+    yield write(gallery / "index.html", index_of_bugs({name: each for name, each in first.items() if each is not None}))
+
+
+def _shortcomings(mutant: Mutant, known: Mapping[str, Schedule], lacking: Sequence[str]) -> Iterator[str]:
+    """Say what is wrong with the entry of the catalogue, as far as its schedules tell."""
+    schedules = list(known.values())
+    if lacking:
+        yield f"not found: {', '.join(lacking)}; try more --seeds, or leave them out of `breaks`"
+    for name in broken_without(schedules):
+        yield f"the schedule of {name} breaks it without the bug as well"
+    first = break_first(schedules)
+    if first and mutant.breaks[0] not in first:
+        which = "it" if len(first) == 1 else "one of them"
+        yield f"what breaks first in the shortest run: {', '.join(first)}; name {which} first in `breaks`"
+    alike = not_told_apart(mutant, schedules)
+    if alike:
+        yield f"not told apart from {', '.join(alike)}: they break all of these schedules; record with another --seed"

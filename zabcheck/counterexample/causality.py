@@ -28,9 +28,7 @@ search looks at each group once.
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, get_args
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from invariants import (
     Broadcast,
@@ -48,6 +46,9 @@ from invariants import (
 from invariants.events import PROPERTY_EVENTS, PROTOCOL_EVENTS
 from invariants.record import Record
 from zabcheck.text.words import clean, sentence
+
+if TYPE_CHECKING:
+    import networkx as nx  # loaded where a graph is made: explanations need this module, and no graph
 
 Relation = Literal["po", "causal", "happened before"]
 
@@ -317,7 +318,7 @@ class Causality:
 
     # Graphs.
 
-    def to_networkx(self) -> nx.DiGraph:
+    def to_networkx(self) -> "nx.DiGraph":
         """The whole relation as a graph: every node, and edges of which it is the transitive closure.
 
         A node is a position, with the attributes `position`, `kind`, `process`, `incarnation`, `label` (in words, and
@@ -331,7 +332,9 @@ class Causality:
             graph.add_edges_from((a, b, {"rule": self.rule(a, b) or "message"}) for a in self._nearest(b))
         return graph
 
-    def _unconnected(self, nodes: Iterable[int]) -> nx.DiGraph:
+    def _unconnected(self, nodes: Iterable[int]) -> "nx.DiGraph":
+        import networkx as nx
+
         graph = nx.DiGraph()
         for node in nodes:
             event = self.events[node]
@@ -376,7 +379,7 @@ class Causality:
             return event.process, event.incarnation, event.epoch
         return (event.process,)
 
-    def reduction(self, nodes: Iterable[int | Event]) -> nx.DiGraph:
+    def reduction(self, nodes: Iterable[int | Event]) -> "nx.DiGraph":
         """The transitive reduction of the relation restricted to `nodes`: the fewest edges with the same closure.
 
         Nodes and edges have the attributes that `to_networkx` gives them; the rule of an edge is "transitive" if it
@@ -385,6 +388,8 @@ class Causality:
 
         For k nodes with p events in their past, all together: O(p k / 64), and O(k^2 / 64) for each node.
         """
+        import networkx as nx
+
         wanted = sorted({self.position(node) for node in nodes})
         graph = self._unconnected(wanted)
         past = nx.DiGraph()
@@ -420,12 +425,14 @@ def attributes(event: Local) -> dict[str, Any]:
     }
 
 
-def _covers(dag: nx.DiGraph, wanted: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
+def _covers(dag: "nx.DiGraph", wanted: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
     """For each of `wanted` the nearest others that lead to it: those that lead to no other of these.
 
     networkx has `transitive_reduction`, which would need the closure on `wanted` first and goes through all of its
     edges again and again; with sets as integers it takes a fiftieth of the time, for 1,000 nodes in a row.
     """
+    import networkx as nx
+
     order: list[int] = []  # the wanted ones by bit, in topological order: a set's highest bit leads to no other of it
     below: dict[int, int] = {}  # of each node: the wanted ones that lead to it, and itself
     wanted = set(wanted)

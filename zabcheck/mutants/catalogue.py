@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from zabcheck.mutants.ladis_steps import forget_the_leaders_record, keep_own_log, keep_what_was_skipped
 from zabcheck.mutants.steps import (
+    AcksOfOldConnections,
     accept_again,
     accept_equal_epoch,
     accept_from_any_leader,
@@ -20,9 +21,11 @@ from zabcheck.mutants.steps import (
     broadcast_with_wrapped_counter,
     commit_on_own_ack,
     commit_what_was_acknowledged,
+    commit_with_old_acks,
     deliver_named_on_commit,
     deliver_named_on_commit_ld,
     deliver_new_before_old,
+    establish_with_old_acks,
     follower_of_highest_zxid,
     highest_promise,
     keep_acks_of_old_connection,
@@ -40,31 +43,67 @@ from zabcheck.mutants.steps import (
     start_with_half_of_them,
 )
 from zabcheck.protocols import PROTOCOLS, adapter
-from zabcheck.protocols.base import Elected, Message, Protocol, Request, Started, Stimulus
+from zabcheck.protocols.base import (
+    AddedState,
+    Elected,
+    Message,
+    Protocol,
+    Request,
+    Start,
+    Started,
+    Step,
+    Stimulus,
+)
 from zabcheck.protocols.ladis import messages as ladis
 from zabcheck.protocols.zab.leader import on_ack_e, on_cepoch
 from zabcheck.protocols.zab.messages import Ack, AckE, AckLd, CEpoch, Commit, CommitLd, NewEpoch, NewLeader, Propose
 
 
 class Mutant(Struct, frozen=True):
-    """One known bug. `steps` replaces entries of the protocol's table, `replaces` the rest of it.
-
-    `processes` is how many a search has to run for it to show soon.
-    """
+    """One known bug of a protocol."""
 
     name: str
     protocol: str
+    """The name of the protocol that it is a bug of."""
     wrong: str
+    """What is wrong, in a sentence without its full stop, with the number of the step."""
     source: str
+    """Where the bug is from."""
     breaks: tuple[str, ...]
+    """The properties that break: first the one that breaks first in the shortest run, then those judged alone."""
     faults: str
-    steps: dict[type[Message] | type[Stimulus], Any]
+    """The least faults that it takes."""
+    steps: dict[type[Message] | type[Stimulus], Step]
+    """The steps that it takes instead of the protocol's."""
     replaces: dict[str, Any] = {}
+    """Other fields of the `Protocol` that are replaced, by name."""
     processes: int = 3
+    """How many processes a search has to run for the bug to show soon."""
+    state: type[AddedState] | None = None
+    """What the bug has to remember of a process besides the protocol's variables; all its fields have defaults."""
+    commutes: bool = True
+    """Whether its moves still commute where the protocol's do (see `zabcheck.search.explore.reduction`): not where what
+    is on its way to a process can matter that has dropped its iteration, or where a step reaches another process."""
 
     def apply(self, protocol: Protocol) -> Protocol:
-        """The protocol with this bug."""
-        return structs.replace(protocol, mutant=self.name, steps={**protocol.steps, **self.steps}, **self.replaces)
+        """Return the protocol with this bug."""
+        bug = structs.replace(
+            protocol,
+            **{
+                "mutant": self.name,
+                "steps": {**protocol.steps, **self.steps},
+                "commutes": protocol.commutes and self.commutes,
+                **self.replaces,
+            },
+        )
+        return bug if self.state is None else structs.replace(bug, start=partial(_start_with, bug.start, self.state))
+
+
+def _start_with(start: Start, state: type[AddedState], *of_the_process: Any) -> Any:
+    """Start a process with the state that a mutant adds."""
+    process = start(*of_the_process)
+    process.added = state()
+    return process
 
 
 _DERIVED = "derived from the step's condition in DSN 2011, IV"
@@ -188,7 +227,7 @@ CATALOGUE: dict[str, Mutant] = {
             ),
             "a change of leader that the old one does not notice",
             {Elected: keep_old_link, Propose: accept_from_any_leader},
-            {"commutes": False},  # what is on its way from the old leader is not lost when another one is named
+            commutes=False,  # what is on its way from the old leader is not lost when another one is named
         ),
         Mutant(
             "history-by-zxid-only",
@@ -265,8 +304,9 @@ CATALOGUE: dict[str, Mutant] = {
                 "causality, prefix, redelivery, invariant 5, convergence, reliable delivery, state"
             ),
             "a connection that is opened again",
-            {CEpoch: keep_acks_of_old_connection},
+            {CEpoch: keep_acks_of_old_connection, AckLd: establish_with_old_acks, Ack: commit_with_old_acks},
             processes=5,
+            state=AcksOfOldConnections,
         ),
         Mutant(
             "propose-to-acked-only",

@@ -1,13 +1,13 @@
 """The steps that the mutants of the catalogue take instead of those of Zab: each is one step, with one thing wrong."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
 
 from invariants import AckEpoch, Chain, Deliver, Zxid
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Connect, Effect, Elected, ProcessId, Request, Send, Started
+from zabcheck.protocols.base import AddedState, Connect, Effect, Elected, ProcessId, Request, Send, Started
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab.follower import (
     accept_initial_history,
@@ -22,7 +22,16 @@ from zabcheck.protocols.zab.follower import (
     provide_history,
 )
 from zabcheck.protocols.zab.histories import Whole, received
-from zabcheck.protocols.zab.leader import broadcast, can_broadcast, on_ack, on_ack_e, on_ack_ld, on_cepoch, on_request
+from zabcheck.protocols.zab.leader import (
+    Acks,
+    broadcast,
+    can_broadcast,
+    on_ack,
+    on_ack_e,
+    on_ack_ld,
+    on_cepoch,
+    on_request,
+)
 from zabcheck.protocols.zab.messages import (
     Ack,
     AckE,
@@ -154,17 +163,47 @@ def keep_private_transactions(f: Follower, sender: ProcessId, m: NewLeader) -> l
     return accept_initial_history(f, m, Chain.of(merged))
 
 
-def keep_acks_of_old_connection(l: Leader, sender: ProcessId, m: CEpoch) -> list[Effect]:
-    """Step l.3.3, but ACKs belong to a connection: those of the last one still count, beside those of the new one.
+class AcksOfOldConnections(AddedState, frozen=True):
+    """What followers acknowledged on the connections that they had before: the highest zxid on the last of these."""
 
-    They count as a follower's whose number is lower by the number of processes, 0 or less: nobody has that one, and as
-    an index from the end of a list of weights it has the same weight.
-    """
+    acks: Mapping[ProcessId, Zxid] = {}
+
+    def abandoned(self) -> AddedState:
+        return AcksOfOldConnections()
+
+    def identity(self, process: Process) -> Hashable:
+        """As with the other ACKs, how much is acknowledged of what is committed does not matter."""
+        return frozenset((follower, max(zxid, process.committed)) for follower, zxid in self.acks.items())
+
+    def renamed(self, names: Sequence[ProcessId]) -> AddedState:
+        return AcksOfOldConnections({names[follower]: zxid for follower, zxid in self.acks.items()})
+
+    def described(self) -> dict[str, str | tuple[str, ...]]:
+        return {"old ACKs": tuple(f"p{follower} {zxid}" for follower, zxid in sorted(self.acks.items()))}
+
+
+def _old_acks(l: Leader) -> Acks:
+    assert isinstance(l.added, AcksOfOldConnections)
+    return l.added.acks.items()
+
+
+def keep_acks_of_old_connection(l: Leader, sender: ProcessId, m: CEpoch) -> list[Effect]:
+    """Step l.3.3, but ACKs belong to a connection: those of the last one still count, beside those of the new one."""
     if l.leads and sender in l.acks:
         acks = dict(l.acks)
-        acks[sender - l.quorums.size] = acks.pop(sender)
+        l.added = AcksOfOldConnections({**dict(_old_acks(l)), sender: acks.pop(sender)})
         l.acks = acks
     return on_cepoch(l, sender, m)
+
+
+def establish_with_old_acks(l: Leader, sender: ProcessId, m: AckLd) -> list[Effect]:
+    """Steps l.2.2 and l.3.4, but the ACKs of old connections count as those of more followers."""
+    return on_ack_ld(l, sender, m, others=_old_acks(l))
+
+
+def commit_with_old_acks(l: Leader, sender: ProcessId, m: Ack) -> list[Effect]:
+    """Step l.3.2, but the ACKs of old connections count as those of more followers."""
+    return on_ack(l, sender, m, others=_old_acks(l))
 
 
 def broadcast_to_synced(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:

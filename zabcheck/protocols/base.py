@@ -152,8 +152,56 @@ A step that answers a local stimulus with no effects counts as not enabled: it m
 """
 
 
+class AddedState(Struct, frozen=True):
+    """What a variant of a protocol, such as a known bug, adds to the variables of a process. A subclass has the fields.
+
+    It is one immutable value, the variable `added` of the process; a step rebinds it. It belongs to the incarnation: a
+    process that comes up begins with a new one. All that is done with the other variables is done with it as well, so
+    a subclass has to say how.
+    """
+
+    def abandoned(self) -> "AddedState":
+        """Return what is left of it when the process drops its iteration."""
+        raise NotImplementedError
+
+    def identity(self, process: Any) -> Hashable:
+        """Return all of it that the next steps of `process` may depend on: see `Protocol.identity`."""
+        raise NotImplementedError
+
+    def renamed(self, names: Sequence[ProcessId]) -> "AddedState":
+        """Return it with process i called `names[i]`: see `Protocol.rename`."""
+        raise NotImplementedError
+
+    def described(self) -> dict[str, str | tuple[str, ...]]:
+        """Return the variables that a report shows: see `Protocol.describe`."""
+        raise NotImplementedError
+
+
+class NoAddedState(AddedState, frozen=True):
+    """Stands for it in the protocol itself, which has nothing to add."""
+
+    def abandoned(self) -> AddedState:
+        return self
+
+    def identity(self, process: Any) -> Hashable:
+        return None
+
+    def renamed(self, names: Sequence[ProcessId]) -> AddedState:
+        return self
+
+    def described(self) -> dict[str, str | tuple[str, ...]]:
+        return {}
+
+
+NOTHING_ADDED = NoAddedState()
+
+
 WITHOUT_CLIENTS = tuple(group for group in GROUPS if group != "clients")
 """All groups of properties but the one about what clients were told, which simulated runs seldom show."""
+
+
+Start = Callable[[ProcessId, int, Quorums, Mapping[str, Any], Switches], Any]
+"""What makes a process: (its id, its incarnation, quorums, what its disk kept, switches) -> its variables."""
 
 
 class Protocol(Struct, frozen=True):
@@ -190,7 +238,7 @@ class Protocol(Struct, frozen=True):
     summary: str
     source: str
     steps: Mapping[type[Message] | type[Stimulus], Step]
-    start: Callable[[ProcessId, int, Quorums, Mapping[str, Any], Switches], Any]
+    start: Start
     abandon: Callable[[Any], None]
     can_broadcast: Callable[[Any], bool]
     describe: Callable[[Any], dict[str, str | tuple[str, ...]]]

@@ -11,7 +11,8 @@ from invariants import Broadcast, Deliver, Event, Restore, Txn, Zxid, check
 from invariants.events import Local
 from tests.campaign.judging.engines import expected, judged, stored
 from tests.invariants.builders import A, B, C, D, E, F, Order, broadcasts, deliveries, merge, restore, whole
-from tests.invariants.oracle import ORACLES, Reading
+from tests.invariants.by_property import OF_SEQUENCES
+from tests.invariants.oracle import Reading
 from tests.invariants.traces import random_trace
 from zabcheck.campaign.judging.properties import FORKED, ON_A_PATH, STREAMED, explain
 from zabcheck.campaign.judging.verdicts import SIX
@@ -192,7 +193,7 @@ def test_crafted_and_random_traces_and_the_literal_reading_in_any_order(spark: "
     wanted = expected(runs)
     for seed in range(1000, 1000 + many // 4):
         events = random_trace(seed).events
-        wanted[seed] = [ORACLES[name](Reading(events))[0] for name in SIX]
+        wanted[seed] = [OF_SEQUENCES[name](Reading(events))[0] for name in SIX]
         runs[seed] = whole(merge(Random(seed), [event for event in events if isinstance(event, Local)]))
     statuses, how = judged(stored(spark, tmp_path / "x.parquet", runs))
     for number, name in enumerate(names):

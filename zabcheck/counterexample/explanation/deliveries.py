@@ -1,12 +1,36 @@
 """What broke a property of what processes deliver (DSN 2011, III; LADIS 2008, 2), told of one run.
 
-A function for each property: the violation and the facts of the trace in, sentences without their full stop out.
+A function for each property, declared with its edges by `explains`: it takes the violation and the facts of the trace,
+and yields sentences without their full stop.
 """
 
 from collections.abc import Iterator
 from itertools import pairwise
 
-from invariants import Broadcast, ClientAck, Deliver, Event, Local, Restore, Txn, Violation
+from invariants import (
+    Agreement,
+    Broadcast,
+    ClientAck,
+    Clock,
+    Deliver,
+    Event,
+    GlobalPrimaryOrder,
+    Integrity,
+    LadisCausalOrder,
+    Local,
+    LocalPrimaryOrder,
+    PoCausalOrder,
+    Prefix,
+    PrimaryIntegrity,
+    Redelivery,
+    Restore,
+    StrictCausality,
+    TotalOrder,
+    Txn,
+    Violation,
+)
+from zabcheck.counterexample.explanation.edges import Case, Mark, in_order, left_out
+from zabcheck.counterexample.explanation.explained import explains
 from zabcheck.counterexample.explanation.facts import Facts, Place
 from zabcheck.counterexample.explanation.phrases import (
     altered,
@@ -28,6 +52,18 @@ from zabcheck.text.words import counted
 # DSN 2011, III-A.
 
 
+def _from_nothing(case: Case) -> Iterator[Mark]:
+    """Mark what nobody broadcast, or what nobody delivered as a prefix."""
+    [event] = case.witness
+    if isinstance(event, Deliver):
+        nobody = case.nothing(f"somebody broadcasts {event.txn}", "broadcast")
+        yield Mark(nobody, case.at(0), "missing", "nobody broadcast it")
+    else:
+        nobody = case.nothing("somebody delivers this prefix", "deliver")
+        yield Mark(nobody, case.at(0), "missing", "nobody delivered it")
+
+
+@explains(Integrity, edges=_from_nothing)
 def integrity(v: Violation, f: Facts) -> Iterator[str]:
     """What was delivered although nobody had broadcast it, or taken over although nobody had delivered it."""
     [event] = v.witness
@@ -63,6 +99,7 @@ def _foreign_snapshot(v: Violation, f: Facts, event: Restore) -> Iterator[str]:
     yield f"So {f.who(event)} goes on from a state that no process ever reached by delivering"
 
 
+@explains(TotalOrder, edges=left_out)
 def total_order(v: Violation, f: Facts) -> Iterator[str]:
     """What one process delivered in between or before, and the other left out or delivered later."""
     p_a, p_b, q_b, *q_a = deliveries(v.witness)
@@ -75,6 +112,15 @@ def total_order(v: Violation, f: Facts) -> Iterator[str]:
     yield f"So {q} applied {b} to a state without {a}, and {p} to one with it: the two have diverged"
 
 
+def _neither_has_both(case: Case) -> Iterator[Mark]:
+    """Mark for each of the two what it lacks."""
+    first, second = case.witness
+    for number, event, other in ((0, first, second), (1, second, first)):
+        never = case.undelivered(event, other.txn)
+        yield Mark(case.at(number), never, "missing", "one of the two has to be there")
+
+
+@explains(Agreement, edges=_neither_has_both)
 def agreement(v: Violation, f: Facts) -> Iterator[str]:
     """What each of two processes delivered that the other lacks."""
     one, other = deliveries(v.witness)
@@ -89,6 +135,7 @@ def agreement(v: Violation, f: Facts) -> Iterator[str]:
     yield f"So {p} and {q} have diverged: neither can reach the state of the other by delivering more"
 
 
+@explains(LocalPrimaryOrder, edges=left_out)
 def local_primary_order(v: Violation, f: Facts) -> Iterator[str]:
     """What a primary broadcast first, and a process delivered later or not at all."""
     first, second = broadcasts(v.witness)
@@ -111,6 +158,7 @@ def built_on(f: Facts, first: Broadcast, deliver: Deliver) -> str:
     return f"So {f.who(deliver)} applied {b} to a state without {a}, although p{first.process} had built {b} on {a}"
 
 
+@explains(GlobalPrimaryOrder, edges=in_order("epoch {0.epoch} comes first", 2, 3))
 def global_primary_order(v: Violation, f: Facts) -> Iterator[str]:
     """What a later primary broadcast, and a process delivered before what an earlier one had."""
     first, second = broadcasts(v.witness)
@@ -139,6 +187,14 @@ def _came_first(f: Facts, first: Deliver, then: Deliver) -> bool:
     return first.txn in done and then.txn in done and done.index(first.txn) < done.index(then.txn)
 
 
+def _not_delivered_before(case: Case) -> Iterator[Mark]:
+    """Mark the delivery that the primary lacked when it broadcast."""
+    first, second, _ = case.witness
+    delivery = case.later(second, first.txn, case.positions[1])
+    yield Mark(delivery, case.at(1), "missing", f"epoch {first.epoch} comes first")
+
+
+@explains(PrimaryIntegrity, edges=_not_delivered_before)
 def primary_integrity(v: Violation, f: Facts) -> Iterator[str]:
     """What a primary had not delivered when it began to broadcast."""
     older, newer = broadcasts(v.witness)
@@ -173,6 +229,7 @@ def _broadcast_and_delivered(f: Facts, older: Broadcast, newer: Broadcast, seen:
 # DSN 2011, III-B.
 
 
+@explains(PoCausalOrder, edges=left_out)
 def po_causal_order(v: Violation, f: Facts) -> Iterator[str]:
     """What precedes a transaction, and was not delivered before it."""
     before, second = v.witness[:2]
@@ -194,6 +251,13 @@ def po_causal_order(v: Violation, f: Facts) -> Iterator[str]:
     yield f"So {f.who(y)} applied {shown(y.txn)}, which was made after {x}, to a state without {x}"
 
 
+def _unrelated(case: Case) -> Iterator[Mark]:
+    """Mark the two broadcasts in both directions."""
+    for first, second in ((0, 1), (1, 0)):
+        yield Mark(case.at(first), case.at(second), "missing", "neither precedes the other")
+
+
+@explains(StrictCausality, edges=_unrelated)
 def strict_causality(v: Violation, f: Facts) -> Iterator[str]:
     """Two transactions that one process delivered and that were made without knowledge of each other."""
     first, second = broadcasts(v.witness)
@@ -213,6 +277,7 @@ def strict_causality(v: Violation, f: Facts) -> Iterator[str]:
     yield f"{computed}, but {applied} to a state with {shown(earlier.txn)}"
 
 
+@explains(Clock, edges=in_order("delivered before it was broadcast", 1, 0))
 def clock(v: Violation, f: Facts) -> Iterator[str]:
     """A delivery that stands before its broadcast."""
     deliver, broadcast = v.witness
@@ -227,6 +292,7 @@ def clock(v: Violation, f: Facts) -> Iterator[str]:
 # LADIS 2008, 2.
 
 
+@explains(Prefix, edges=left_out)
 def prefix(v: Violation, f: Facts) -> Iterator[str]:
     """What a leader proposed first, and a server left out."""
     first, second = broadcasts(v.witness)
@@ -238,6 +304,7 @@ def prefix(v: Violation, f: Facts) -> Iterator[str]:
     yield built_on(f, first, m)
 
 
+@explains(LadisCausalOrder, edges=in_order("{3.txn} has to come first", 2, 3))
 def causal_order(v: Violation, f: Facts) -> Iterator[str]:
     """What was ordered after what it causally precedes."""
     first, second = broadcasts(v.witness)
@@ -250,6 +317,7 @@ def causal_order(v: Violation, f: Facts) -> Iterator[str]:
     yield _older_on_newer(f, a, b)
 
 
+@explains(Redelivery, edges=in_order("{1.txn} comes next", 2, 3))
 def redelivery(v: Violation, f: Facts) -> Iterator[str]:
     """What came next when a process delivered again, and what had come next before."""
     first, successor, again, wrong = v.witness

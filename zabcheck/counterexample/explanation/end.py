@@ -1,6 +1,7 @@
 """What broke a property of an ensemble that was left undisturbed, or of its states, told of one run.
 
-A function for each property: the violation and the facts of the trace in, sentences without their full stop out.
+A function for each property, declared with its edges by `explains`: it takes the violation and the facts of the trace,
+and yields sentences without their full stop.
 """
 
 from collections.abc import Iterator
@@ -9,16 +10,25 @@ from invariants import (
     Accept,
     Broadcast,
     ClientAck,
+    Convergence,
     Deliver,
+    Durability,
+    FinalAgreement,
     FinalRead,
+    Judge,
     Local,
     Promise,
     Ready,
+    ReliableDelivery,
+    SameState,
     Stabilised,
     State,
     Txn,
     Violation,
 )
+from invariants.stabilised import Liveness
+from zabcheck.counterexample.explanation.edges import Case, Mark, actor_of, in_order
+from zabcheck.counterexample.explanation.explained import explains
 from zabcheck.counterexample.explanation.facts import Facts
 from zabcheck.counterexample.explanation.phrases import (
     LONGEST_VALUE,
@@ -35,9 +45,33 @@ from zabcheck.counterexample.explanation.phrases import (
     txns,
     why_lacking,
 )
-from zabcheck.text.words import counted, cut
+from zabcheck.text.words import counted, cut, name
 
 
+def _lagging(case: Case, property_: type[Liveness], stabilised: Stabilised, txn: Txn) -> str:
+    """Return the node of the delivery that the least member of the quorum lacks."""
+    judge = Judge([property_], "per-process")
+    for event in case.causality.events:
+        judge.observe(event)
+    [invariant] = judge.invariants
+    assert isinstance(invariant, Liveness)
+    member = next(invariant.lacking(stabilised, txn))
+    incarnation = max(0, judge.record.incarnation(member))
+    return case.no(Deliver(member, incarnation, txn))
+
+
+def _no_progress(case: Case) -> Iterator[Mark]:
+    """Mark the delivery that a member of the quorum lacks, or the broadcast that never came."""
+    stabilised, *broadcast = case.witness
+    if broadcast:
+        never = _lagging(case, Convergence, stabilised, broadcast[0].txn)
+        yield Mark(case.at(1), never, "missing", "it has to follow")
+    else:
+        never = case.nothing(f"{name(*actor_of(stabilised))} broadcasts something", "broadcast", stabilised.process)
+        yield Mark(case.at(0), never, "missing", "it has to follow")
+
+
+@explains(Convergence, edges=_no_progress)
 def convergence(v: Violation, f: Facts) -> Iterator[str]:
     """What the leader of an undisturbed quorum did not get done."""
     stabilised, *rest = v.witness
@@ -98,6 +132,13 @@ def _why_idle(f: Facts, stabilised: Stabilised) -> str:
     return "It never became ready to broadcast in any epoch after that"
 
 
+def _not_delivered_by_all(case: Case) -> Iterator[Mark]:
+    """Mark the delivery that a member of the quorum lacks."""
+    delivery, stabilised = case.witness
+    yield Mark(case.at(0), _lagging(case, ReliableDelivery, stabilised, delivery.txn), "missing", "it has to follow")
+
+
+@explains(ReliableDelivery, edges=_not_delivered_by_all)
 def reliable_delivery(v: Violation, f: Facts) -> Iterator[str]:
     """What a member of an undisturbed quorum never got."""
     deliver, stabilised = v.witness
@@ -114,6 +155,7 @@ def reliable_delivery(v: Violation, f: Facts) -> Iterator[str]:
     yield f"So {lacking} ended in a state without {it}, which {f.who(deliver)} had applied"
 
 
+@explains(SameState, edges=in_order("not the same state"))
 def state(v: Violation, f: Facts) -> Iterator[str]:
     """Two states after equally many transactions, and what led to them."""
     one, other = v.witness
@@ -140,6 +182,7 @@ def state(v: Violation, f: Facts) -> Iterator[str]:
         yield f"So {p} and {q} have diverged: whoever reads at both after {count} sees two different states"
 
 
+@explains(Durability, edges=in_order("it has to be there"))
 def durability(v: Violation, f: Facts) -> Iterator[str]:
     """A client that was told something that is not so."""
     told, read = v.witness
@@ -157,6 +200,7 @@ def durability(v: Violation, f: Facts) -> Iterator[str]:
     yield "So the client relies on something that nobody has"
 
 
+@explains(FinalAgreement, edges=in_order("not the same"))
 def final_agreement(v: Violation, f: Facts) -> Iterator[str]:
     """Two reads of everything that differ."""
     one, other = v.witness

@@ -1,6 +1,7 @@
 """What broke an invariant of the protocol (DSN 2011, VI), told of one run.
 
-A function for each property: the violation and the facts of the trace in, sentences without their full stop out.
+A function for each property, declared with its edges by `explains`: it takes the violation and the facts of the trace,
+and yields sentences without their full stop.
 """
 
 from collections.abc import Iterator
@@ -11,17 +12,27 @@ from invariants import (
     Adopt,
     Broadcast,
     Chain,
+    Chosen,
     CommitEpoch,
     Deliver,
+    EpochUniqueness,
     Establish,
     Event,
+    Invariant1,
+    Invariant2,
+    Invariant3,
+    Invariant4,
+    Invariant5,
     Local,
     Promise,
     Restore,
     Txn,
     Violation,
+    ZxidUniqueness,
 )
 from zabcheck.counterexample.explanation.deliveries import built_on
+from zabcheck.counterexample.explanation.edges import Case, Mark, actor_of, in_order
+from zabcheck.counterexample.explanation.explained import explains
 from zabcheck.counterexample.explanation.facts import Facts, Place
 from zabcheck.counterexample.explanation.phrases import (
     altered,
@@ -36,7 +47,7 @@ from zabcheck.counterexample.explanation.phrases import (
     txns,
     why_lacking,
 )
-from zabcheck.text.words import counted
+from zabcheck.text.words import counted, name
 
 MOST_PROVIDED = 3
 """How many of the histories that were provided for an epoch are told."""
@@ -44,6 +55,17 @@ MOST_PROVIDED = 3
 # Invariants 1 to 5.
 
 
+def _of_another_epoch_than_fa(case: Case) -> Iterator[Mark]:
+    """Mark the epoch that the follower is in, or that it is in none."""
+    *adopt, accept = case.witness
+    if adopt:
+        yield Mark(case.at(0), case.at(1), "broken", f"f.a is {adopt[0].epoch}, not {accept.epoch}")
+    else:
+        label = f"{name(*actor_of(accept))} accepts the initial history of epoch {accept.epoch}"
+        yield Mark(case.nothing(label, "adopt", accept.process), case.at(0), "missing", "f.a is ⊥")
+
+
+@explains(Invariant1, edges=_of_another_epoch_than_fa)
 def invariant_1(v: Violation, f: Facts) -> Iterator[str]:
     """A proposal that was accepted in an epoch that the follower is not in."""
     *adopted, accept = v.witness
@@ -68,6 +90,7 @@ def invariant_1(v: Violation, f: Facts) -> Iterator[str]:
     yield f"So nothing ensures that the history of p{accept.process} up to {txn} is that of {whose}"
 
 
+@explains(Invariant2, edges=in_order("the zxid is not higher"))
 def invariant_2(v: Violation, f: Facts) -> Iterator[str]:
     """A zxid that does not ascend in a history."""
     before, event = v.witness
@@ -116,6 +139,16 @@ def _after(f: Facts, before: Event, event: Event) -> Place[Event] | None:
     return after[0] if after else f.find(event)
 
 
+def _of_another_epoch_than_promised(case: Case) -> Iterator[Mark]:
+    """Mark the epoch that was promised last, or that none was."""
+    *promise, event = case.witness
+    if promise:
+        yield Mark(case.at(0), case.at(1), "broken", f"epoch {promise[0].epoch} was promised, not {event.epoch}")
+    else:
+        yield Mark(case.no(Promise(*actor_of(event), event.epoch)), case.at(0), "missing", "not promised")
+
+
+@explains(Invariant3, edges=_of_another_epoch_than_promised)
 def invariant_3(v: Violation, f: Facts) -> Iterator[str]:
     """What a follower did in spite of its promise, or without one."""
     *promised, event = v.witness
@@ -160,6 +193,18 @@ def _unpromised(v: Violation, f: Facts, ack: AckEpoch) -> Iterator[str]:
     yield f"So nothing durable keeps p{ack.process} from serving another leader, of epoch {epoch} or of an earlier one"
 
 
+def _history_from_nowhere(case: Case) -> Iterator[Mark]:
+    """Mark that nobody provided the history, or that its follower has another one."""
+    [event] = case.witness
+    if isinstance(event, AckEpoch):
+        label = f"{name(*actor_of(event))} has this history, up to {event.zxid}"
+        yield Mark(case.nothing(label, "accept", event.process), case.at(0), "missing", "it has another one")
+    else:
+        label = f"a follower provides this history, up to {event.zxid}"
+        yield Mark(case.nothing(label, "ack_epoch"), case.at(0), "missing", "nobody provided it")
+
+
+@explains(Invariant4, edges=_history_from_nowhere)
 def invariant_4(v: Violation, f: Facts) -> Iterator[str]:
     """An initial history that nobody had provided, or a history that is another than the one on record."""
     [event] = v.witness
@@ -239,6 +284,7 @@ def _difference(right: Chain | None, told: Chain | None, whose: str) -> str:
     return "holds its transactions in another order, or more than once"
 
 
+@explains(Invariant5, edges=in_order("not what was broadcast next"))
 def invariant_5(v: Violation, f: Facts) -> Iterator[str]:
     """A delivery in the broadcast phase that is not what its primary broadcast next."""
     begin, wrong = v.witness
@@ -295,6 +341,14 @@ def _expected(f: Facts, begin: CommitEpoch, wrong: Deliver, broke: Place[Event] 
 # What else is of the protocol.
 
 
+def _no_quorum(case: Case) -> Iterator[Mark]:
+    """Mark the quorum of acceptances that is lacking."""
+    last = len(case.witness) - 1
+    quorum = case.nothing(f"a quorum accepts {case.witness[last].txn}", "accept")
+    yield Mark(quorum, case.at(last), "missing", "no quorum accepted it")
+
+
+@explains(Chosen, edges=_no_quorum)
 def chosen(v: Violation, f: Facts) -> Iterator[str]:
     """A delivery of what no quorum had accepted."""
     *accepted, deliver = v.witness
@@ -330,6 +384,7 @@ def _what_became_of_it(f: Facts, deliver: Deliver) -> str:
     return f"; it was accepted {by_whom(f, later)} only after that"
 
 
+@explains(EpochUniqueness, edges=in_order("two leaders of epoch {0.epoch}"))
 def epoch_uniqueness(v: Violation, f: Facts) -> Iterator[str]:
     """Two leaders of one epoch."""
     one, other = v.witness
@@ -358,6 +413,7 @@ def epoch_uniqueness(v: Violation, f: Facts) -> Iterator[str]:
         yield f"So epoch {epoch} may have two primaries, whose transactions would share their zxids from ⟨{epoch},1⟩ on"
 
 
+@explains(ZxidUniqueness, edges=in_order("both are {0.txn.zxid}"))
 def zxid_uniqueness(v: Violation, f: Facts) -> Iterator[str]:
     """Two values, or two broadcasters, of one zxid."""
     one, other = v.witness

@@ -9,46 +9,24 @@ process than at another.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from invariants import Event, Violation
 from zabcheck.counterexample.explanation import deliveries, end, protocol
+from zabcheck.counterexample.explanation.explained import Explained
 from zabcheck.counterexample.explanation.facts import Facts
 from zabcheck.text.words import cut, sentence
 
 LONGEST_SENTENCE = 240
 """Of a sentence that somebody else wrote (a property of the user's own), in characters; a longer one is cut."""
 
-Explains = Callable[[Violation, Facts], Iterator[str]]
-
-EXPLAINED: dict[str, Explains] = {
-    "integrity": deliveries.integrity,
-    "total order": deliveries.total_order,
-    "agreement": deliveries.agreement,
-    "local primary order": deliveries.local_primary_order,
-    "global primary order": deliveries.global_primary_order,
-    "primary integrity": deliveries.primary_integrity,
-    "po causal order": deliveries.po_causal_order,
-    "strict causality": deliveries.strict_causality,
-    "clock": deliveries.clock,
-    "prefix": deliveries.prefix,
-    "causal order": deliveries.causal_order,
-    "redelivery": deliveries.redelivery,
-    "invariant 1": protocol.invariant_1,
-    "invariant 2": protocol.invariant_2,
-    "invariant 3": protocol.invariant_3,
-    "invariant 4": protocol.invariant_4,
-    "invariant 5": protocol.invariant_5,
-    "chosen": protocol.chosen,
-    "epoch uniqueness": protocol.epoch_uniqueness,
-    "zxid uniqueness": protocol.zxid_uniqueness,
-    "convergence": end.convergence,
-    "reliable delivery": end.reliable_delivery,
-    "state": end.state,
-    "durability": end.durability,
-    "final agreement": end.final_agreement,
+EXPLAINED: dict[str, Explained] = {
+    each.property.name: each
+    for module in (deliveries, protocol, end)
+    for each in vars(module).values()
+    if isinstance(each, Explained)
 }
-"""By property: what explains it, a sentence after the other, each without its full stop."""
+"""By property: what these modules declare with `explains`."""
 
 
 def explanation(
@@ -61,7 +39,8 @@ def explanation(
     witness. O(events), a few times over. Texts of users are in it as they are: clean it when it is drawn.
     """
     facts = Facts(events, unit, ordered)
-    said = EXPLAINED.get(violation.property, _general)(violation, facts)
+    explained = EXPLAINED.get(violation.property)
+    said = (_general if explained is None else explained.sentences)(violation, facts)
     return tuple(f"{each}." for each in _with_lives(facts, said))
 
 

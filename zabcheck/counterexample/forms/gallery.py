@@ -1,11 +1,14 @@
-"""The index of a gallery: an item for each counterexample, with a link to its page."""
+"""A gallery: a page for each of several counterexamples, and an index with a line for each. All of them stand alone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from zabcheck.counterexample.explain import explain
+from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.forms.page import heading
 from zabcheck.counterexample.story import Story
+from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.html import document, text
 
 _STYLE = """
@@ -44,3 +47,30 @@ def _item(exhibit: Exhibit) -> str:
         f'<p class="size">{story.processes} process{"" if story.processes == 1 else "es"}, '
         f"{len(story.moments)} step{'' if len(story.moments) == 1 else 's'}</p></div>\n</li>\n"
     )
+
+
+# The gallery of the known bugs, reports/gallery in a checkout.
+
+_TITLE = "What zabcheck finds in Zab"
+_ABOUT = (
+    "Each of these is one step of Zab done wrong, and the shortest run found in which that shows. Open one and "
+    "step through it with the arrow keys. Made by zabcheck mutants --record."
+)
+WITH_PICTURE = ("history-by-zxid-only",)
+"""The bugs whose diagram is there as a picture too: README shows it."""
+
+
+def pages(mutant: str, schedule: Schedule) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of the files of one bug. ValueError if `schedule` cannot be explained."""
+    story = explain(schedule, decisive=True)
+    file = f"{mutant}.schedule.json"
+    yield file, story.schedule
+    yield f"{mutant}.html", FORMS[".html"].make(story, file)
+    if mutant in WITH_PICTURE:
+        yield f"{mutant}.svg", FORMS[".svg"].make(story, file)
+
+
+def index_of_bugs(schedules: Mapping[str, Schedule]) -> bytes:
+    """Make the page that links to those of all bugs; `schedules` has one for each, in the order of the page."""
+    exhibits = (Exhibit(name, f"{name}.html", explain(schedule)) for name, schedule in schedules.items())
+    return index(_TITLE, _ABOUT, exhibits).encode()

@@ -58,7 +58,7 @@ def show(message: Message) -> tuple[str, str]:
 def describe_letter(f: process.Server) -> dict[str, str | tuple[str, ...]]:
     """Return the variables of a server that a report shows."""
     role = f.mode.value if f.leader is None else f"{'leads' if f.leads else f'follows p{f.leader}'}, {f.mode.value}"
-    return {"": role, "log": tuple(map(str, f.history))}
+    return {"": role, "log": tuple(map(str, f.history)), **f.added.described()}
 
 
 def describe(f: process.Server) -> dict[str, str | tuple[str, ...]]:

@@ -12,7 +12,18 @@ from msgspec import Struct
 
 from invariants import EMPTY, Chain, Deliver, Halt, Restore, Zxid
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Effect, GiveUp, Lost, Persist, ProcessId, Started, TakeSnapshot, TimedOut
+from zabcheck.protocols.base import (
+    NOTHING_ADDED,
+    AddedState,
+    Effect,
+    GiveUp,
+    Lost,
+    Persist,
+    ProcessId,
+    Started,
+    TakeSnapshot,
+    TimedOut,
+)
 from zabcheck.protocols.ladis.messages import FollowerInfo
 from zabcheck.protocols.switches import LETTER, Switches
 
@@ -85,6 +96,9 @@ class Server(Struct, gc=False):
     instance: int = 0
     """The epoch in which the application may broadcast."""
 
+    added: AddedState = NOTHING_ADDED
+    """What a mutant adds; no step of LADIS 2008 looks at it."""
+
     @property
     def leads(self) -> bool:
         return self.leader == self.id
@@ -138,6 +152,7 @@ def abandon(f: Server) -> None:
     f.active = False
     f.committed = 0
     f.instance = 0
+    f.added = f.added.abandoned()
 
 
 def highest_epoch(f: Server) -> int:
@@ -174,6 +189,7 @@ def identity(f: Server) -> Hashable:
         f.active,
         f.committed,
         f.instance,
+        f.added.identity(f),
     )
 
 

@@ -53,6 +53,7 @@ def describe(f: process.Process) -> dict[str, str | tuple[str, ...]]:
         "f.p": str(f.accepted_epoch or "⊥"),
         "f.a": str(f.current_epoch or "⊥"),
         "h_f": tuple(map(str, f.history)),
+        **f.added.described(),
     }
 
 

@@ -109,21 +109,26 @@ def propose_history(l: Leader, followers: Collection[ProcessId]) -> list[Effect]
     ]
 
 
-def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd) -> list[Effect]:
+Acks = Collection[tuple[ProcessId, Zxid]]
+"""Who acknowledged up to which zxid."""
+
+
+def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = ()) -> list[Effect]:
     """Steps l.2.2 and l.3.4: with ACK-LDs of a quorum the leader is established, and commits e'.
 
     An ACK-LD counts as an ACK of everything that it covers. The COMMIT-LD that answers a late one carries the last
-    zxid that this leader committed, not the one of the ACK-LD: that may not be committed yet.
+    zxid that this leader committed, not the one of the ACK-LD: that may not be committed yet. (A mutant counts `others`
+    as well.)
     """
     if not l.leads or l.links.get(sender) is not Link.PROPOSED:
         return []
     l.acks = {**l.acks, sender: m.zxid}
     # The sender is not SYNCED yet: what its ACK-LD helps to commit, its own COMMIT-LD will tell it.
-    commits = commit_acknowledged(l, l.quorums.contains) if l.established else []
+    commits = commit_acknowledged(l, l.quorums.contains, others) if l.established else []
     l.links = {**l.links, sender: Link.SYNCED}
     if l.established:
         return [*commits, Send(sender, CommitLd(l.new_epoch, l.committed))]
-    if not l.quorums.contains(l.acks):
+    if not l.quorums.contains([*l.acks, *(follower for follower, _ in others)]):
         return []
     l.established = True
     l.committed = l.initial
@@ -173,22 +178,26 @@ def on_ack(
     sender: ProcessId,
     m: Ack,
     is_quorum: Callable[[Collection[ProcessId]], bool] | None = None,
+    others: Acks = (),
 ) -> list[Effect]:
-    """Step l.3.2: commit what a quorum of followers has accepted."""
+    """Step l.3.2: commit what a quorum of followers has accepted. (Mutants choose `is_quorum`, or count `others`.)"""
     if not l.leads or sender not in l.acks:
         return []
     l.acks = {**l.acks, sender: m.zxid}
     if m.zxid <= l.committed:
         return []  # nothing that this could help to commit
-    return commit_acknowledged(l, is_quorum or l.quorums.contains)
+    return commit_acknowledged(l, is_quorum or l.quorums.contains, others)
 
 
-def commit_acknowledged(l: Leader, is_quorum: Callable[[Collection[ProcessId]], bool]) -> list[Effect]:
+def commit_acknowledged(
+    l: Leader, is_quorum: Callable[[Collection[ProcessId]], bool], others: Acks = ()
+) -> list[Effect]:
     """COMMIT the highest zxid that a quorum has acknowledged, unless it is committed already."""
-    for zxid in sorted(l.acks.values(), reverse=True):
+    acks = [*l.acks.items(), *others]
+    for zxid in sorted((acked for _, acked in acks), reverse=True):
         if zxid <= l.committed:
             break
-        if is_quorum([f for f, acked in l.acks.items() if acked >= zxid]):
+        if is_quorum([f for f, acked in acks if acked >= zxid]):
             l.committed = zxid
             commit = Commit(l.new_epoch, zxid)
             return [Send(follower, commit) for follower, link in l.links.items() if link is Link.SYNCED]

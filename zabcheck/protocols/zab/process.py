@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from invariants import EMPTY, NO_ZXID, Chain, Halt, Restore, Zxid
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Effect, Persist, ProcessId, Started, TakeSnapshot
+from zabcheck.protocols.base import NOTHING_ADDED, AddedState, Effect, Persist, ProcessId, Started, TakeSnapshot
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.protocols.zab.messages import AckE
 
@@ -94,6 +94,9 @@ class Process(Struct, gc=False):
     instance: int = 0
     """The epoch of the last ready(e), while it may broadcast (DSN 2011, III)."""
 
+    added: AddedState = NOTHING_ADDED
+    """What a mutant adds; none of the paper's steps looks at it."""
+
     @property
     def leads(self) -> bool:
         return self.leader == self.id
@@ -162,6 +165,7 @@ def abandon(f: Process) -> None:
     f.established = False
     f.committed = NO_ZXID
     f.instance = 0
+    f.added = f.added.abandoned()
 
 
 def highest_epoch(f: Process) -> int:
@@ -199,6 +203,7 @@ def identity(f: Process) -> Hashable:
         frozenset((follower, max(zxid, f.committed)) for follower, zxid in f.acks.items()),
         f.committed,
         f.instance,
+        f.added.identity(f),
     )
 
 
@@ -219,4 +224,5 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
         lasts=renamed(value.lasts),
         links=renamed(value.links),
         acks=renamed(value.acks),
+        added=value.added.renamed(names),
     )

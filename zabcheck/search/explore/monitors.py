@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from invariants import Broadcast, Crash, Establish, Event, Invariant, Judge, Local
 from invariants.epoch_uniqueness import EpochUniqueness
-from invariants.identity import identity
+from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from zabcheck.search.explore.components import NOTHING, CannotTellApart, Components, Names
 from zabcheck.search.explore.journal import Journal
@@ -101,7 +101,7 @@ class _JudgeTable:
         verdicts = judge.finish()
         for verdict in verdicts:
             self.exercised[verdict.property] |= verdict.judged > 0
-        broken = next((verdict.property for verdict in verdicts if verdict.status == "violated"), None)
+        broken = named(judge, [verdict.property for verdict in verdicts if verdict.status == "violated"])
         after = _Known(judge, tuple(incarnations))
         identity_ = (broken, None if broken else self._identity(after))
         known = self._ids.get(identity_)

@@ -1,0 +1,111 @@
+"""What is recorded of a known bug: the shortest schedules, and what they say of its entry in the catalogue."""
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from tests.search.builders import RECORDED
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.search.engines import Engine
+from zabcheck.search.hunt import Budget
+from zabcheck.search.kept_schedules import (
+    Recorded,
+    also_broken,
+    break_first,
+    broken_without,
+    file_name,
+    not_told_apart,
+    record,
+    recorded,
+)
+from zabcheck.search.minimise import breaks
+from zabcheck.search.run import named_by
+from zabcheck.simulation.schedule import Schedule, ScheduleError, load
+
+FOLDER = Path(__file__).parents[1] / "schedules"
+EARLY = CATALOGUE["commit-on-own-ack"]
+BUDGET = Budget(2000, 100, 30.0)
+
+
+def of(mutant: str) -> dict[str, Schedule]:
+    return recorded(FOLDER, CATALOGUE[mutant])
+
+
+def found(known: dict[str, Schedule], *properties: str, budget: Budget = BUDGET) -> list[Recorded]:
+    return list(record(EARLY, known, properties, [1], Engine.swarm, budget, lambda _: None))
+
+
+def steps(schedule: Schedule) -> int:
+    assert schedule.violates is not None
+    failure = breaks(named_by(schedule), schedule, schedule.violates)
+    assert failure is not None
+    return failure.steps
+
+
+def test_what_is_there_is_found_by_the_names_of_the_files() -> None:
+    names = {file_name(mutant, name).removesuffix(".json") for mutant in CATALOGUE for name in of(mutant)}
+    assert names == set(RECORDED)
+
+
+def test_a_file_that_is_no_schedule_is_said(tmp_path: Path) -> None:
+    assert recorded(tmp_path, EARLY) == {}
+    (tmp_path / file_name(EARLY.name, "total order")).write_text("{")
+    with pytest.raises(ScheduleError, match=r"commit-on-own-ack\.total-order\.json"):
+        recorded(tmp_path, EARLY)
+
+
+def test_without_anything_there_a_search_finds_schedules_as_good_as_those_that_are_kept() -> None:
+    one, other = found({}, "chosen", "agreement")
+    for each in (one, other):
+        assert each.is_new
+        assert each.schedule is not None
+        assert (each.schedule.mutant, each.schedule.violates) == (EARLY.name, each.property)
+        assert each.steps == steps(each.schedule) <= steps(of(EARLY.name)[each.property])
+
+
+def test_a_schedule_stays_unless_a_better_one_is_found() -> None:
+    kept = of(EARLY.name)["chosen"]
+    [same] = found({"chosen": kept}, "chosen")
+    assert (same.schedule, same.is_new) == (kept, False)
+    longer = of(EARLY.name)["agreement"]
+    longer = structs.replace(longer, violates="chosen")
+    [better] = found({"chosen": longer}, "chosen")
+    assert better.is_new
+    assert better.steps <= steps(kept) < steps(longer)
+    weighted = structs.replace(kept, quorums="weights 1,1")
+    [better] = found({"chosen": weighted}, "chosen")
+    assert better.is_new
+    assert better.schedule is not None
+    assert better.schedule.quorums == "majority"
+
+
+def test_a_schedule_that_breaks_nothing_any_more_does_not_stay() -> None:
+    whole = structs.replace(of(EARLY.name)["chosen"], choices=())
+    of_another = of("no-truncation")["chosen"]
+    for stale in (whole, of_another):
+        [fresh] = found({"chosen": stale}, "chosen")
+        assert fresh.is_new
+        [lost] = found({"chosen": stale}, "chosen", budget=Budget(1, 2, 1.0))
+        assert lost == Recorded("chosen", None, 0, False)
+
+
+def test_the_schedules_of_the_catalogue_say_nothing_against_it() -> None:
+    for name, mutant in CATALOGUE.items():
+        schedules = list(of(name).values())
+        assert mutant.breaks[0] in break_first(schedules)
+        assert broken_without(schedules) == []
+        assert not_told_apart(mutant, schedules) == []
+
+
+def test_what_schedules_say_against_an_entry() -> None:
+    entry = CATALOGUE["no-truncation"]
+    schedules = list(of("no-truncation").values())
+    assert break_first(schedules) == ["invariant 4"]
+    only = structs.replace(entry, breaks=("invariant 4",))
+    assert set(entry.breaks) - {"invariant 4"} <= set(also_broken(only, schedules))
+    alike = not_told_apart(entry, [])
+    assert "keep-longer-history" in alike
+    assert entry.name not in alike
+    flawed = Path(__file__).parents[1] / "protocols/db19/schedules/db19.chosen.json"
+    assert broken_without([*schedules, load(flawed.read_bytes(), flawed.name)]) == ["chosen"]

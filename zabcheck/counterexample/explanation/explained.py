@@ -1,0 +1,27 @@
+"""What is said of a broken property: the sentences that explain it, and the edges of the graph that break it."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from invariants import Invariant, Violation
+from zabcheck.counterexample.explanation.edges import Marks
+from zabcheck.counterexample.explanation.facts import Facts
+
+Explains = Callable[[Violation, Facts], Iterator[str]]
+
+
+class Explained(NamedTuple):
+    """How a violation of `property` is explained.
+
+    `sentences` takes the violation and the facts of the trace, and yields one sentence after the other, each without
+    its full stop; `edges` yields the marks of its graph.
+    """
+
+    property: type[Invariant]
+    sentences: Explains
+    edges: Marks
+
+
+def explains(property_: type[Invariant], *, edges: Marks) -> Callable[[Explains], Explained]:
+    """Declare that the decorated function explains violations of `property_`, and which `edges` break it."""
+    return lambda sentences: Explained(property_, sentences, edges)

@@ -1,0 +1,128 @@
+"""The schedules that are kept of a known bug: for each property that it breaks, the shortest run that shows it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct, structs
+
+from invariants.quorums import MAJORITY
+from zabcheck.mutants.catalogue import CATALOGUE, Mutant
+from zabcheck.search.engines import Engine
+from zabcheck.search.hunt import Budget, hunt
+from zabcheck.search.minimise import Failure, breaks
+from zabcheck.search.run import Run, named_by, replay
+from zabcheck.simulation.schedule import Schedule, load
+
+
+class Recorded(Struct, frozen=True):
+    """What came of the searches for a mutant that breaks `property`; no schedule if none of them found one."""
+
+    property: str
+    schedule: Schedule | None
+    steps: int
+    """The steps of the schedule; 0 if there is none."""
+    is_new: bool
+    """Whether the schedule is better than the one that was there, or there was none."""
+
+
+def file_name(mutant: str, property_: str) -> str:
+    """Return the name of the file with the schedule in which `mutant` breaks `property_`."""
+    return f"{mutant}.{property_.replace(' ', '-')}.json"
+
+
+def recorded(folder: Path, mutant: Mutant) -> dict[str, Schedule]:
+    """Read the schedules that `folder` has for the properties of `mutant`, by property.
+
+    OSError if a file cannot be read, ScheduleError if it is no schedule.
+    """
+    files = {name: folder / file_name(mutant.name, name) for name in mutant.breaks}
+    return {name: load(file.read_bytes(), str(file)) for name, file in files.items() if file.exists()}
+
+
+def record(
+    mutant: Mutant,
+    known: Mapping[str, Schedule],
+    properties: Iterable[str],
+    seeds: Sequence[int],
+    engine: Engine,
+    budget: Budget,
+    on_run: Callable[[Run], None],
+) -> Iterator[Recorded]:
+    """Search with each of `seeds` for a run in which `mutant` breaks each of `properties`, and yield the shortest.
+
+    A schedule that is `known` (by property) stays if it still breaks its property and no search finds a better one: the
+    majority is better than another quorum system, and then fewer steps are.
+    """
+    for name in properties:
+        kept = known.get(name)
+        failure = None if kept is None or kept.mutant != mutant.name else _breaks(kept, name)
+        best = None if kept is None or failure is None else _Candidate(kept, failure.steps)
+        for seed in seeds:
+            found = hunt(mutant, seed, engine, budget, (name,), on_run)
+            if found.schedule is not None and found.minimised is not None:
+                candidate = _Candidate(found.schedule, found.minimised)
+                best = candidate if best is None else min(best, candidate, key=_Candidate.rank)
+        if best is None:
+            yield Recorded(name, None, 0, False)
+        else:
+            yield Recorded(name, best.schedule, best.steps, best.schedule is not kept)
+
+
+class _Candidate(NamedTuple):
+    """A schedule that breaks the property, and its steps."""
+
+    schedule: Schedule
+    steps: int
+
+    def rank(self) -> tuple[bool, int]:
+        return self.schedule.quorums != MAJORITY, self.steps
+
+
+def not_told_apart(mutant: Mutant, schedules: Iterable[Schedule]) -> list[str]:
+    """Return the other mutants of the protocol that break the property of each of these schedules of `mutant`.
+
+    As long as there is one, the schedules do not tell which of the two bugs is there.
+    """
+    others = [each.name for each in CATALOGUE.values() if each.protocol == mutant.protocol and each.name != mutant.name]
+    alike = dict.fromkeys(others)
+    for schedule in schedules:
+        assert schedule.violates is not None
+        for other in list(alike):
+            if _breaks(structs.replace(schedule, mutant=other), schedule.violates) is None:
+                del alike[other]
+    return list(alike)
+
+
+def broken_without(schedules: Iterable[Schedule]) -> list[str]:
+    """Return the properties of those schedules that break theirs without any bug: there is something else wrong."""
+    return [
+        schedule.violates
+        for schedule in schedules
+        if schedule.violates is not None and _breaks(structs.replace(schedule, mutant=None), schedule.violates)
+    ]
+
+
+def _breaks(schedule: Schedule, property_: str) -> Failure | None:
+    """Execute `schedule` on the protocol that it names until the property is broken; None if it stays whole."""
+    return breaks(named_by(schedule), schedule, property_)
+
+
+def break_first(schedules: Iterable[Schedule]) -> list[str]:
+    """Return the properties that break first, by one event, in the shortest run in which one breaks before the end."""
+    shortest: tuple[int, list[str]] | None = None
+    for schedule in schedules:
+        replayed = replay(schedule)
+        found = [v.violation for v in replayed.verdicts if v.violation is not None]
+        detected = {each.property: each.detected for each in found if each.detected is not None}
+        if detected and (shortest is None or replayed.steps < shortest[0]):
+            first = min(detected.values())
+            shortest = replayed.steps, [name for name, at in detected.items() if at == first]
+    return [] if shortest is None else shortest[1]
+
+
+def also_broken(mutant: Mutant, schedules: Iterable[Schedule]) -> list[str]:
+    """Return the properties that break in one of these schedules and that the entry of `mutant` does not name."""
+    verdicts = [verdict for schedule in schedules for verdict in replay(schedule).verdicts]
+    broken = dict.fromkeys(verdict.property for verdict in verdicts if verdict.status == "violated")
+    return [name for name in broken if name not in mutant.breaks]
