@@ -93,7 +93,7 @@ def _named(actor: Actor) -> str:
 
 
 def _masks(record: Record, bit_of: dict[Txn, int]) -> list[tuple[Actor, int]]:
-    """For each last position its least actor, and the set of what was delivered, as one integer."""
+    """Return for each last position its least actor, and the set of what was delivered there, as one integer."""
     known: dict[int, int] = {0: 0}
     masks = []
     for actor, end in sorted(record.ends(), key=lambda pair: pair[1].length):

@@ -94,11 +94,11 @@ class Invariant(ABC):
         return False
 
     def on_move(self, process: int) -> bool:
-        """Called for each delivery once the delivered sequences have forked."""
+        """`process` has delivered something; called once the delivered sequences have forked."""
         return False
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
-        """The kinds of event that this property looks at by itself, and what it does with one."""
+        """Return a function for each kind of event that this property looks at by itself."""
         return {}
 
     @abstractmethod
@@ -114,9 +114,9 @@ class Invariant(ABC):
         return False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """What it needs for its next verdicts, besides the delivered sequences: see `invariants.identity`.
+        """Return what the next verdicts depend on, besides the delivered sequences: see `invariants.identity`.
 
-        Here all that it keeps. A subclass that knows what can matter yet should say less.
+        By default that is all that the property keeps. A subclass that knows what can still matter should return less.
         """
         kept = {name: value for name, value in vars(self).items() if name not in ("record", "order")}
         return tuple(incarnations), content(kept)
@@ -134,7 +134,7 @@ class Invariant(ABC):
 
 
 class OfRecord(Invariant):
-    """A property of nothing but what is on record. What it keeps by itself follows from that."""
+    """A property that can be judged from the record alone: what it keeps besides is only there to save time."""
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
         return None
@@ -158,7 +158,7 @@ class Judge:
         self._bind()
 
     def _bind(self) -> None:
-        """Look the hooks up once: most properties need few of them."""
+        """Collect the hooks and observers once: most properties need few of them."""
         self.observers: dict[type[Event], Callable[[Any], None]] = {
             Deliver: self._deliver,
             Broadcast: self._broadcast,
@@ -178,7 +178,7 @@ class Judge:
     def _observer(
         self, before: Callable[[Any], None] | None, looking: Sequence[tuple[str, Callable[[Any], bool]]]
     ) -> Callable[[Any], None]:
-        """Do what is done `before`, then let properties look at the event."""
+        """Return an observer that does what is done `before`, and then lets properties look at the event."""
 
         def observer(event: Event) -> None:
             if before is not None:
@@ -267,9 +267,9 @@ class Judge:
         return verdicts
 
     def settle(self) -> list[Verdict]:
-        """The verdicts on what is violated for good; these properties are judged no further.
+        """Return the verdicts on what is violated for good; these properties are judged no further.
 
-        Some cost much in a run that breaks them all the time. The witness is the least of what was observed so far.
+        A property can cost much in a run that breaks it all the time. The witness is the least of those so far.
         """
         settled = []
         for invariant in self.invariants:

@@ -153,7 +153,7 @@ class Chosen(Invariant):
                                     self._learn(link)
 
     def _put_behind(self, initial: Chain, primary: Primary) -> Chain:
-        """`initial` and behind it what `primary` broadcast so far. Amortised O(1)."""
+        """Return `initial` with all that `primary` has broadcast so far after it. Amortised O(1)."""
         done, link = self.followed.get((initial, primary), (None, initial))
         sent: Sent | None = self.latest[primary]
         rest = []
@@ -168,7 +168,7 @@ class Chosen(Invariant):
     # Acceptances.
 
     def _count_all(self, history: Chain, adopt: Adopt) -> None:
-        """Everything in `history` is accepted by `adopt`."""
+        """Count `adopt` as an acceptance of everything in `history`."""
         if history.zxid.epoch < adopt.epoch and history not in (initial := self.initial.get(adopt.epoch, ())):
             self.initial[adopt.epoch] = (*initial, history)
         unsettled = []
@@ -185,7 +185,7 @@ class Chosen(Invariant):
                 self.settled.add(link.hash)
 
     def _is_chosen(self, txn: Txn, accepted: _Accepted) -> bool:
-        """Whether a quorum has accepted it; so `accepted` need not be kept."""
+        """Whether a quorum has accepted the transaction, so that `accepted` need not be kept."""
         if not accepted:
             return False
         epoch = accepted[0].epoch  # the only one, as a rule
@@ -227,13 +227,13 @@ class Chosen(Invariant):
         return self.accepts and self.adopts
 
     def _may_be_chosen(self, accepted: _Accepted) -> bool:
-        """Whether it would be chosen if it were in every history that is not known."""
+        """Whether the transaction would be chosen if it were in every history that is not known."""
         return any(
             self._is_quorum({*processes, *_processes(accepted, epoch)}) for epoch, processes in self._adopted().items()
         )
 
     def _adopted(self) -> dict[int, tuple[int, ...]]:
-        """By epoch: who adopted a history in it that is not known."""
+        """Return, by epoch, the processes that adopted a history in it that is not known."""
         if self.adopted is None:
             adopted: dict[int, dict[int, None]] = {}
             for adopts in self.unknown.values():
@@ -263,7 +263,7 @@ class Chosen(Invariant):
         return self.deliveries + sum(count for count, _, _ in self._judged())
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Who accepted what is not chosen yet, in which epoch; which histories are known, and which are had.
+        """Return who accepted what is not chosen yet, in which epoch; which histories are known, and who has which.
 
         A history that is not known may turn out to be one that was adopted with what was broadcast behind it, so
         these are needed too. Of a delivery that was wrong nothing is told until the trace shows both kinds of event.
@@ -313,17 +313,17 @@ def _told(history: Chain) -> _Told:
 
 
 def _epochs(accepted: _Accepted) -> Iterable[int]:
-    """Those in which it was accepted, each once."""
+    """Return the epochs of these acceptances, each once."""
     return dict.fromkeys([event.epoch for event in accepted])
 
 
 def _processes(accepted: _Accepted, epoch: int) -> list[int]:
-    """Those that accepted in `epoch`, each once."""
+    """Return the processes that accepted in `epoch`, each once."""
     return [event.process for event in accepted if event.epoch == epoch]
 
 
 def _with(accepted: _Accepted, event: Accept | Adopt) -> _Accepted:
-    """With this event, too; of those of one epoch and process the least is kept."""
+    """Add this event; of several of one epoch and process, keep the least."""
     for other in accepted:
         if other.process == event.process and other.epoch == event.epoch:
             if _order(event) < _order(other):
@@ -333,7 +333,7 @@ def _with(accepted: _Accepted, event: Accept | Adopt) -> _Accepted:
 
 
 def _order(event: Accept | Adopt) -> tuple[Any, ...]:
-    """Of the acceptances of one transaction by one process in one epoch: which counts."""
+    """Return the rank of an acceptance among those of one transaction by one process in one epoch; the least counts."""
     if isinstance(event, Accept):
         return 0, event.incarnation
     return 1, event.incarnation, event.length, event.zxid, event.hash

@@ -25,7 +25,7 @@ _STEP = re.compile(r"\[[^]]*]|(\w+)")
 
 
 def foreign(start: bytes) -> str | None:
-    """What a file was expected to be that begins with `start`, if that shows that it is something else."""
+    """Say what was expected of a file that begins with `start`, if the start shows that it is something else."""
     return next((said for magic, said in _STARTS.items() if start.startswith(magic)), None)
 
 
@@ -47,7 +47,7 @@ def with_alternatives(message: str, path: str, known: Any) -> str:
 
 
 def _inner(kind: inspect.Type, field: str | None) -> Iterator[inspect.Type]:
-    """What a value of this type holds in a field; None stands for any item of an array."""
+    """Return the type of a field of a value of this type; the field None stands for any item of an array."""
     if isinstance(kind, inspect.UnionType):
         for each in kind.types:
             yield from _inner(each, field)

@@ -52,7 +52,7 @@ class Durability(Invariant):
         return False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """What was told, what was read, and whether anything was."""
+        """Return what clients were told, what was read, and whether anything was read."""
         return frozenset(self.told), frozenset(self.read), self.least is None
 
     def judged(self) -> int:

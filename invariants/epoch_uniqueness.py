@@ -46,7 +46,7 @@ class EpochUniqueness(Invariant):
         return True
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """The leader of each epoch, 0 if that incarnation is over: whoever comes then is another one."""
+        """Return the leader of each epoch; 0 if its incarnation is over, as whoever comes then is another leader."""
         return frozenset(
             (epoch, leader.process if leader.incarnation == incarnations[leader.process] else 0)
             for epoch, leaders in self.leaders.items()

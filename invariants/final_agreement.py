@@ -42,7 +42,7 @@ class FinalAgreement(Invariant):
         return len(self.different) > 1
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """What was read."""
+        """Return the different reads."""
         return frozenset(self.different)
 
     def judged(self) -> int:

@@ -80,7 +80,7 @@ class GlobalPrimaryOrder(OfRecord):
         links = [link for link in self.out_of_order if link.txn == a]
 
         def overtaking(link: Chain) -> set[Sent]:
-            """The broadcasts of later epochs that are delivered before `link`."""
+            """Return the broadcasts of later epochs that are delivered before `link`."""
             return {s for txn in link.previous for s in record.broadcasts(txn) if s.epoch > first.epoch}
 
         candidates = {link.hash: overtaking(link) for link in links}

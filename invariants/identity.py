@@ -58,7 +58,7 @@ def identity(judge: Judge, incarnations: Sequence[int]) -> Hashable:
 
 
 def _record(judge: Judge, incarnations: Sequence[int]) -> Hashable:
-    """What the properties that judge delivered sequences need of the record."""
+    """Return what the properties that judge delivered sequences need of the record."""
     if not any(each.reads_sequences for each in judge.invariants):
         return None
     record = judge.record
@@ -86,7 +86,7 @@ def _everything(record: Record, incarnations: Sequence[int]) -> Hashable:
 
 
 class _Past:
-    """A record of which `_is_a_path` is true, looked back on: positions are lengths of the only path."""
+    """A summary of a record of which `_is_a_path` is true: a position is a length of the only path."""
 
     def __init__(self, record: Record, incarnations: Sequence[int]) -> None:
         self.record = record
@@ -116,7 +116,7 @@ class _Past:
         return True
 
     def whole(self) -> Hashable:
-        """All broadcasts, and where each sequence ended: enough if the path forks and nothing tells of that."""
+        """Return all broadcasts, and where each sequence ended: enough even if no property tells of a fork."""
         sents = frozenset(
             (
                 sent.txn,
@@ -133,7 +133,7 @@ class _Past:
         return "whole", self.path.hash, tuple(self.at), tuple(self.most), frozenset(self.left), sents
 
     def ahead(self, *, strict: bool, by_server: bool) -> Hashable:
-        """What is yet to be delivered: enough if a fork breaks total order or agreement, and that is what is told.
+        """Return what is yet to be delivered: enough if total order or agreement tells of a fork (see `named`).
 
         So whatever is delivered next has the whole path before it, and of what is on the path only the order matters,
         and the epochs. `strict`: strict causality asks whether a process had delivered the whole path, in any
@@ -155,17 +155,17 @@ class _Past:
         )
 
     def _before(self, sent: Sent) -> Hashable:
-        """What its primary broadcast just before, if that is yet to be delivered too."""
+        """Return what the primary of `sent` broadcast just before, if that is yet to be delivered too."""
         before = sent.previous
         return None if before is None or before.txn in self.place else before.txn
 
     def _knows_all(self, sent: Sent) -> bool:
-        """Whether the last on the path is known to precede it."""
+        """Whether the last transaction on the path is known to precede `sent`."""
         before = 0 if sent.previous is None else self.place.get(sent.previous.txn, 0)
         return max(before, sent.longest.length) == self.path.length
 
     def _last(self, strict: bool) -> set[Hashable]:
-        """What the primaries that may go on broadcast last, if what they broadcast next has to follow it."""
+        """Return what each primary that may go on broadcast last, if its next broadcast has to follow that."""
         found: set[Hashable] = set()
         for (epoch, process, _), sent in self.record._last.items():
             if not self._is_current(sent):
@@ -178,7 +178,7 @@ class _Past:
         return found
 
     def _by_server(self, coming: list[Sent], highest: int) -> Hashable:
-        """By process, in order, what it broadcast; apart from that, what causally precedes something on the path."""
+        """Return what each process broadcast, in order; and, apart, what causally precedes something on the path."""
         latest: dict[int, int] = {}
         for txn in self.place:
             sent = self.record.sent[txn]

@@ -53,7 +53,7 @@ class Invariant1(Invariant):
         return True
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """f.a of each process."""
+        """Return f.a of each process."""
         return frozenset((process, adopt.epoch) for process, adopt in self.adopted.items())
 
     def judged(self) -> int:

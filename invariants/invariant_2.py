@@ -105,7 +105,7 @@ class Invariant2(Invariant):
         return True
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """The epoch and zxid that each history ends with, and the last zxid of each phase that is not over."""
+        """Return the epoch and zxid that each history ends with, and the last zxid of each phase that is not over."""
         phases = {
             process: None if isinstance(last, CommitEpoch) else _zxid(last)
             for process, last in self.phase.items()
@@ -135,7 +135,7 @@ class Invariant2(Invariant):
 
 
 def _zxid(event: Adopt | Accept | Deliver | Restore) -> Zxid:
-    """Where the order goes on from."""
+    """Return the zxid from which the order goes on."""
     return event.txn.zxid if isinstance(event, Accept | Deliver) else event.zxid
 
 

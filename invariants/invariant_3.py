@@ -70,7 +70,7 @@ class Invariant3(Invariant):
         return True
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """The highest promise of each process."""
+        """Return the highest promise of each process."""
         return frozenset((process, promise.epoch) for process, promise in self.promised.items())
 
     def judged(self) -> int:

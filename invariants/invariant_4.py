@@ -49,7 +49,7 @@ class _History:
         self.continued: _History | None = None
 
     def tells(self, event: AckEpoch | Adopt) -> bool:
-        """Whether this is what `event` tells."""
+        """Whether `event` tells this history."""
         return self.hash == event.hash and self.length == event.length and self.zxid == event.zxid
 
 
@@ -98,7 +98,7 @@ class Invariant4(Invariant):
         return False
 
     def _continued(self, at: _History, txn: Txn) -> _History:
-        """`at` with `txn` after it."""
+        """Return the history `at` with `txn` after it."""
         continued = at.continued
         if continued is None or continued.txn != txn:
             hash_ = chain_hash(at.hash, txn)
@@ -159,7 +159,7 @@ class Invariant4(Invariant):
             self.ends[initial, first] = sent, at
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Each durable history, the candidates for each I_e, and β: what can be adopted follows from these.
+        """Return each durable history, the candidates for each I_e, and β: what can be adopted follows from these.
 
         What was adopted before the trace showed any `AckEpoch` is judged once it does; after that it is settled.
         """

@@ -149,7 +149,7 @@ class Invariant5(Invariant):
         return self.order == "global"
 
     def _following(self, phase: _Phase) -> list[Sent]:
-        """What may come next: after the last, or first of each primary."""
+        """Return what may be delivered next: the broadcast after the last delivery, or the first of each primary."""
         if phase.last is None:
             firsts = [self._above(sent, phase.zxid) for sent in self.first.get(phase.begin.epoch, ())]
             return [sent for sent in firsts if sent is not None]
@@ -157,7 +157,7 @@ class Invariant5(Invariant):
         return [] if sent is None else [sent]
 
     def _above(self, sent: Sent | None, zxid: Zxid) -> Sent | None:
-        """`sent`, or else the next after it in β, with a zxid above `zxid`."""
+        """Return the first of β from `sent` on that has a zxid above `zxid`."""
         while sent is not None and not zxid < sent.txn.zxid:
             sent = self.next.get(sent)
         return sent
@@ -170,7 +170,7 @@ class Invariant5(Invariant):
         )
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """The last `Adopt` of each process, how far each phase is, and β. A phase that is over matters if it is kept.
+        """Return the last `Adopt` of each process, how far each phase is, and β. A phase that is over matters if kept.
 
         So does one that was left without an event that tells; the next event of its process will.
         """

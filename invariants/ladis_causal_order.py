@@ -70,7 +70,7 @@ class LadisCausalOrder(OfRecord):
         return False
 
     def _bound(self, sent: Sent) -> None:
-        """Take what was delivered into the bounds, with all its broadcasts."""
+        """Extend the bounds by what was delivered, with all its broadcasts."""
         lowest, highest = sent.epochs
         if lowest < self.lowest:
             self.lowest = lowest
@@ -95,7 +95,7 @@ class LadisCausalOrder(OfRecord):
         return self._settled()[0] if self.record.late or self.record.forked else self.cases
 
     def _settled(self) -> tuple[int, list[Chain]]:
-        """How often the condition was met, and the links that come too late. Goes through the whole tree."""
+        """Go through the whole tree: return how often the condition was met, and the links that come too late."""
         record = self.record
         cases, late = 0, []
         bounds: dict[int, tuple[int, int, dict[int, int]]] = {EMPTY.hash: (1 << 62, -1, {})}
@@ -141,7 +141,7 @@ class LadisCausalOrder(OfRecord):
 
 
 def _related(record: Record, a: Txn, b: Txn) -> list[tuple[Sent, Sent]]:
-    """The broadcasts of `a` and of `b` by which `a` causally precedes `b`."""
+    """Return the broadcasts of `a` and of `b` by which `a` causally precedes `b`."""
     return [
         (first, second)
         for first in record.broadcasts(a)

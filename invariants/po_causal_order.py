@@ -151,7 +151,7 @@ def _learned(record: Record, sent: Sent) -> bool:
 
 
 def _predecessors(record: Record, sent: Sent) -> list[tuple[Txn, int, int, Event]]:
-    """The immediate predecessors by this broadcast: which, by which rule, in which incarnation, and the event."""
+    """Return the immediate predecessors by this broadcast, each with the rule, the incarnation and the event."""
     found: list[tuple[Txn, int, int, Event]] = []
     earlier = sent.previous
     while earlier is not None:

@@ -95,7 +95,7 @@ class Prefix(OfRecord):
 
 
 def _proposals(record: Record) -> dict[Primary, list[Sent]]:
-    """What each leader proposed, in order."""
+    """Return what each leader proposed, in order."""
     proposals: dict[Primary, list[Sent]] = {}
     for txn in record.sent:
         for sent in record.broadcasts(txn):
@@ -106,7 +106,7 @@ def _proposals(record: Record) -> dict[Primary, list[Sent]]:
 
 
 def _gaps(sents: list[Sent], done: set[Txn]) -> list[tuple[Sent, Sent]]:
-    """For each of `sents` that was delivered after a gap: the least before it that was not, and itself."""
+    """Yield each of `sents` that was delivered although one before it was not, with the least of those."""
     gaps = []
     least: Sent | None = None
     for sent in sents:

@@ -133,7 +133,7 @@ class PrimaryIntegrity(OfRecord):
         return None
 
     def _missing(self, sent: Sent, delivered: list[tuple[int, Txn]], older: int) -> list[Txn]:
-        """Which of the first `older` of `delivered` the primary did not have when it broadcast."""
+        """Return what the primary did not have, when it broadcast, of the first `older` transactions of `delivered`."""
         had = self.record.had(sent)
         assert had is not None
         if had.hash not in self.unsorted and _older_part(had, sent.epoch) == older:
@@ -155,7 +155,7 @@ class PrimaryIntegrity(OfRecord):
 
 
 def _older_part(sequence: Chain, epoch: int) -> int:
-    """How many transactions of an ascending sequence are of an epoch below `epoch`. O(log length)."""
+    """Count the transactions of an ascending sequence that are of an epoch below `epoch`. O(log length)."""
     if sequence.zxid.epoch < epoch:
         return sequence.length
     return sequence.up_to(Zxid(epoch - 1, 2**32 - 1)).length if epoch else 0

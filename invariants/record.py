@@ -76,7 +76,7 @@ class Sent:
 
 
 class Waiting:
-    """What a process did after a `Restore` of a prefix that is not on record (yet)."""
+    """The deliveries and broadcasts of a process since a `Restore` whose prefix is not on record yet."""
 
     __slots__ = ("done", "restore", "segment")
 
@@ -184,7 +184,7 @@ class Record:
             self._at[process] = link
 
     def _begin(self, process: int, incarnation: int) -> None:
-        """The first event of an incarnation that matters here: it starts with nothing delivered."""
+        """Take in that an incarnation begins, with nothing delivered."""
         before = self._incarnation.get(process, -1)
         if incarnation < before:
             raise TraceError(
@@ -216,7 +216,7 @@ class Record:
             self._longest[process] = at
 
     def _step(self, at: Chain, txn: Txn) -> Chain:
-        """The sequence after delivering `txn` at `at`."""
+        """Return the sequence `at` with `txn` delivered after it."""
         child = self._first_child.get(at.hash)
         if child is not None:
             if child.txn is txn or child.txn == txn:
@@ -266,7 +266,7 @@ class Record:
         return None
 
     def _resume(self, link: Chain) -> None:
-        """Somebody delivered the prefix that others had taken over: do what they did after it."""
+        """Take in what processes did after they took over a prefix, now that somebody has delivered it."""
         awaited = self._awaited.pop(link.hash)
         self.resumed = True
         for actor, waiting in awaited:
@@ -366,15 +366,15 @@ class Record:
         return None if sent is None else sent.epochs
 
     def had(self, sent: Sent) -> Chain | None:
-        """What the primary had delivered when it broadcast `sent`, if that is on record."""
+        """Return what the primary had delivered when it broadcast `sent`; None if it is not on record."""
         return self._had.get(sent) if sent.delivered is None else sent.delivered
 
     def incarnation(self, process: int) -> int:
-        """The last incarnation in which `process` delivered, broadcast or restored something; -1 if none did."""
+        """Return the last incarnation in which `process` delivered, broadcast or restored something; else -1."""
         return self._incarnation.get(process, -1)
 
     def known(self, sent: Sent) -> list[tuple[int, Chain]]:
-        """All that the process had delivered when it broadcast `sent`, in any incarnation, as far as it is on record.
+        """Return what the process had delivered when it broadcast `sent`, in any incarnation, if on record.
 
         Each sequence comes with its incarnation, in the order of the process. One may be missing that is a prefix of
         an earlier one.
@@ -388,12 +388,12 @@ class Record:
         return known if had is None else [*known, (sent.event.incarnation, had)]
 
     def position(self, process: int) -> Chain | None:
-        """What the current incarnation of `process` has delivered, if that is on record."""
+        """Return the sequence that the current incarnation of `process` has delivered; None if it is not on record."""
         at = self._at.get(process)
         return at if isinstance(at, Chain) else None
 
     def ends(self) -> list[tuple[Actor, Chain]]:
-        """Where sequences end: for each such link the least actor. In no particular order of links."""
+        """Return each link at which a sequence ends, with the least actor that is there; in no particular order."""
         ends = dict(self._left)
         for process, at in self._at.items():
             actor = process, self._incarnation[process]
@@ -415,7 +415,7 @@ class Record:
         return [pair for pairs in self._awaited.values() for pair in pairs]
 
     def delivered_apart(self) -> dict[Txn, Actor]:
-        """What was delivered after a restored prefix that nobody delivered, each by the least actor that did."""
+        """Return what was delivered after a restored prefix that nobody delivered, with the least actor that did."""
         found: dict[Txn, Actor] = {}
         for actor, waiting in self.unmatched():
             for done in waiting.done:

@@ -77,7 +77,7 @@ class Redelivery(Invariant):
         return wrong
 
     def _note(self, event: Deliver, positions: dict[Txn, int]) -> None:
-        """The process delivers this for the first time."""
+        """Note that the process delivers this for the first time."""
         txn = event.txn
         positions[txn] = len(positions)
         values = self.values.setdefault(event.process, {})
@@ -85,7 +85,7 @@ class Redelivery(Invariant):
             values[txn.zxid] = None
 
     def _after(self, last: Deliver, event: Deliver, new: bool, positions: dict[Txn, int]) -> bool:
-        """Whether this is wrong directly after the last; if the last has no successor, this may be it."""
+        """Whether this may not follow the last delivery. If the last has no successor yet, this may become it."""
         if event.txn.zxid < last.txn.zxid:
             return False  # it goes back
         successors = self.successors.setdefault(event.process, {})
@@ -121,7 +121,7 @@ class Redelivery(Invariant):
             self.least = key, (Deliver(process, successor.incarnation, a), successor, again, wrong)
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Of each process what it delivered, in the order of first deliveries, the successors, and the last.
+        """Return for each process what it delivered, in the order of first deliveries, the successors, and the last.
 
         An incarnation that is over has no last: the next one may begin with anything.
         """

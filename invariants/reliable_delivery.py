@@ -53,7 +53,7 @@ class ReliableDelivery(Liveness):
         )
 
     def _all_is_well(self, event: Stabilised) -> bool:
-        """Whether all members are where the only sequence ends; if not, somebody may lack something."""
+        """Whether all members are where the only sequence ends. If not, a member may lack something."""
         if self.record.forked or self.record.unmatched():
             return False
         longest = next(reversed(self.record.links.values()))

@@ -51,7 +51,7 @@ class Liveness(Invariant):
         return False
 
     def counting(self) -> list[Stabilised]:
-        """Those whose promise was kept, in the order of their leaders."""
+        """Return the `Stabilised` events whose promise was kept, in the order of their leaders."""
         return [
             event
             for _, event in sorted(self.stabilised.items())
@@ -64,7 +64,7 @@ class Liveness(Invariant):
         return isinstance(life, Crash | Halt) and life.incarnation >= self.record.incarnation(process)
 
     def has(self, process: int) -> Chain | None:
-        """What the last incarnation of `process` has delivered; None if that is not on record."""
+        """Return what the last incarnation of `process` has delivered; None if that is not on record."""
         life = self.life.get(process)
         if life is not None and life.incarnation > self.record.incarnation(process):
             return EMPTY
@@ -73,7 +73,7 @@ class Liveness(Invariant):
         return self.record.position(process)
 
     def lacking(self, event: Stabilised, txn: Txn) -> Iterator[int]:
-        """The members of its quorum that do not have `txn`, in ascending order."""
+        """Yield the members of the quorum of `event` that do not have `txn`, in ascending order."""
         for member in sorted(set(event.quorum)):
             at = self.has(member)
             if at is not None and not self.record.contains(at, txn):
@@ -83,7 +83,7 @@ class Liveness(Invariant):
         return len(self.counting())
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """As long as nothing is promised: who is down. The incarnation that a process is in is on record."""
+        """Return who is down, as long as nothing is promised. The incarnation that a process is in is on record."""
         if self.stabilised:
             return super().remembers(incarnations)
         return frozenset(process for process in self.life if self._is_down(process))

@@ -52,7 +52,7 @@ class SameState(Invariant):
         return True
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """The digest of each length."""
+        """Return the digest at each length."""
         return frozenset((length, state.digest) for length, state in self.least.items())
 
     def judged(self) -> int:

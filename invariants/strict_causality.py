@@ -53,7 +53,7 @@ class StrictCausality(OfRecord):
         return True
 
     def _suspected(self, link: Chain, sent: Sent | None) -> Chain | None:
-        """The link before, if its transaction is not known to precede this one. Counts the case."""
+        """Return the link before, if its transaction is not known to precede this one. Counts the case."""
         if sent is None or link.length == 1:
             return None
         previous = sent.previous
@@ -69,7 +69,7 @@ class StrictCausality(OfRecord):
         return before
 
     def _last_broadcast(self, link: Chain) -> Chain | None:
-        """The longest prefix that ends in what somebody broadcast."""
+        """Return the longest prefix that ends in what somebody broadcast."""
         while link.length and link.txn not in self.record.sent:
             link = link.previous
         return link if link.length else None
@@ -112,7 +112,7 @@ class StrictCausality(OfRecord):
         return self._least()
 
     def _least_neighbours(self) -> tuple[tuple[Txn, Txn] | None, bool]:
-        """The least unrelated neighbours; if there are none, whether some precede each other the other way round."""
+        """Return the least unrelated neighbours; if there are none, whether a later one precedes an earlier one."""
         record, cases = self.record, self.cases
         pairs: set[tuple[Txn, Txn]] = set()
         for link in record.links.values():
@@ -156,7 +156,7 @@ class StrictCausality(OfRecord):
 
 
 def _precedes(record: Record, x: Txn, y: Txn) -> bool:
-    """Whether x ≺_PO y: what precedes y is gone through until x turns up. O(n)."""
+    """Whether x ≺_PO y: goes through what precedes y until x turns up. O(n)."""
     seen = {y}
     links = {EMPTY.hash}
     waiting = [y]
@@ -181,7 +181,7 @@ def _precedes(record: Record, x: Txn, y: Txn) -> bool:
 
 
 def _below(record: Record, bit_of: dict[Txn, int]) -> list[int]:
-    """For each transaction the set of all that precede it, as one integer; round after round, until nothing changes."""
+    """Return for each transaction the set of all that precede it, as one integer; repeats until nothing changes."""
     below = [0] * len(bit_of)
     changed = True
     while changed:
@@ -220,7 +220,7 @@ def _mask(end: Chain, bit_of: dict[Txn, int]) -> int:
 
 
 def _least_unrelated(mask: int, below: list[int]) -> tuple[int, int] | None:
-    """The least two of this set of which neither precedes the other."""
+    """Return the least two of this set of which neither precedes the other."""
     bits = [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
     for place, x in enumerate(bits):
         for y in bits[place + 1 :]:

@@ -69,7 +69,7 @@ class TotalOrder(OfRecord):
 
 
 def _set_digests(record: Record) -> dict[int, int]:
-    """For each link a digest of the *set* of its transactions: equal sets have equal digests, others 128 bits apart."""
+    """Return for each link a digest of the *set* of its transactions, of 128 bits: equal sets have equal digests."""
     digests = {EMPTY.hash: 0}
     if not any(True for _ in record.repeated()):
         return digests

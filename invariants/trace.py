@@ -66,7 +66,7 @@ def load(source: BinaryIO, name: str) -> Iterator[Event]:
 
 
 def _lines(source: BinaryIO, name: str) -> Iterator[Event]:
-    """What each line holds, without a look at the others."""
+    """Decode each line by itself."""
     number = 0
     while line := source.readline(MAX_LINE + 1):
         number += 1
@@ -76,7 +76,7 @@ def _lines(source: BinaryIO, name: str) -> Iterator[Event]:
 
 
 def in_form(lines: Iterable[Event], name: str) -> Iterator[Event]:
-    """The lines of a trace, each valid by itself, if they are one together: TraceError at the first that is not.
+    """Yield the lines, each valid by itself, while they make one trace; TraceError at the first that does not.
 
     So the header comes first, an end last, and no line is at odds with the header.
     """
@@ -135,7 +135,7 @@ class Reader:
             yield event
 
     def find(self, events: Iterable[Event]) -> dict[Event, int]:
-        """For each of `events` the line where it stands first, read from here on; without those that stand nowhere.
+        """Return, by event, the first line from here on that holds it; an event that no line holds is left out.
 
         O(size of the file) time, O(events) memory. TraceError as from `load`.
         """
@@ -153,7 +153,7 @@ class Reader:
 
 
 class Merged:
-    """Several files, each with some of the processes, read as the one trace that they are; see `merge`.
+    """Reads several files, each with the events of some processes, as one trace; see `merge`.
 
     `name` and `line` tell where the event that came last stands.
     """
@@ -229,14 +229,14 @@ def merge(sources: Iterable[tuple[BinaryIO, str]]) -> Iterator[Event]:
 
 
 def _progress(event: Event) -> tuple[int, int]:
-    """The zxid that an event is about; (0, 0) if it is about none."""
+    """Return the zxid that an event is about; (0, 0) if it is about none."""
     txn = getattr(event, "txn", None)
     zxid = getattr(event, "zxid", None) if txn is None else txn.zxid
     return (0, 0) if zxid is None else (zxid.epoch, zxid.counter)
 
 
 def _rank(event: Event) -> int:
-    """Of the events about one zxid: which comes first."""
+    """Return the rank of an event among those about one zxid, the least first."""
     return 0 if isinstance(event, Broadcast) else 2 if isinstance(event, Restore) else 1
 
 
@@ -278,7 +278,7 @@ def _quorums(header: Header, name: str) -> Quorums:
 
 
 def wrong_quorum(event: Stabilised, quorums: Quorums) -> str | None:
-    """What is wrong with the quorum of `event`, if something is."""
+    """Say what is wrong with the quorum of `event`; None if nothing is."""
     members = set(event.quorum)
     beyond = next((member for member in event.quorum if member > quorums.size), None)
     if beyond is not None:
@@ -293,7 +293,7 @@ def wrong_quorum(event: Stabilised, quorums: Quorums) -> str | None:
 
 
 def _reason(error: Exception, line: bytes, number: int) -> str:
-    """Which field it is, if one can be named, and what is wrong."""
+    """Name the field that is wrong, if one can be named, and say what is wrong with it."""
     if number == 1 and (found := foreign(line)):
         return f": expected {found}"
     if number == 1 and b'"choices"' in line:

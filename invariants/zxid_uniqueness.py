@@ -74,7 +74,7 @@ class ZxidUniqueness(Invariant):
         return True
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """The value of each zxid, whoever showed it."""
+        """Return the value of each zxid, whoever showed it."""
         return frozenset((*self.values.values(), *self.record.delivered_apart()))
 
     def judged(self) -> int:
@@ -108,7 +108,7 @@ class ZxidUniqueness(Invariant):
         return self._violation(f"{zxid} has two values: {_did(witness[0])}, {_did(witness[1])}", *witness)
 
     def _witness(self, txn: Txn, accept: Accept | None, actor: Actor | None) -> Broadcast | Deliver | Accept:
-        """Who showed this transaction."""
+        """Return the event that shows this transaction best."""
         sents = list(self.record.broadcasts(txn))
         if sents:
             return min(sents, key=lambda sent: sent.primary).event

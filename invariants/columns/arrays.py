@@ -23,7 +23,7 @@ class Grown:
 
     @property
     def array(self) -> Array:
-        """What is in it; a view."""
+        """The elements, as a view."""
         return self._room[: self._size]
 
     def extend(self, values: Array) -> None:
@@ -37,26 +37,26 @@ class Grown:
 
 
 def beginnings(sorted_: Array) -> Array:
-    """Whether each element is unlike the one before it."""
+    """Tell for each element whether it differs from the one before it."""
     first = np.ones(len(sorted_), bool)
     first[1:] = sorted_[1:] != sorted_[:-1]
     return first
 
 
 def distinct(numbers: Array) -> Array:
-    """Each number once, in ascending order. For many numbers this is faster than `np.unique`."""
+    """Return each number once, in ascending order. For many numbers this is faster than `np.unique`."""
     ascending = np.sort(numbers)
     return ascending[beginnings(ascending)]
 
 
 def sort_by(numbers: Array, bound: int) -> Array:
-    """The order by these numbers below `bound`, which leaves equal ones as they are."""
+    """Return the stable order by these numbers, all of which are below `bound`."""
     # Radix sort, for 16 bits.
     return np.argsort(numbers.astype(np.min_scalar_type(max(bound - 1, 0))), kind="stable")
 
 
 def running_maximum(values: Array, begins: Array) -> Array:
-    """The highest so far, anew from each row in `begins`, which ascend from 0. Values from 0 to 2^40."""
+    """Return the highest value so far, anew from each row in `begins`, which ascend from 0. Values are 0 to 2^40."""
     sizes = np.diff(np.append(begins, len(values)))
     piece = np.repeat(np.arange(len(begins)) << _SHIFT, sizes)
     running: Array = np.maximum.accumulate(piece + values)

@@ -19,7 +19,7 @@ _MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 
 
 def hashes_of(texts: pa.StringArray) -> Array:
-    """The hash of each, int64; that of null is the one of an empty text. O(bytes / 8 + number of texts)."""
+    """Return the hash of each text, int64; null has that of an empty text. O(bytes / 8 + number of texts)."""
     _, offsets, data = texts.buffers()
     if data is None or not len(texts):
         data = b""
@@ -42,7 +42,7 @@ def hashes_of(texts: pa.StringArray) -> Array:
 
 
 def _mixed(numbers: Array) -> Array:
-    """Each number stands for another, in a way that looks random."""
+    """Replace each number by another one that looks random, one to one."""
     numbers = numbers * _ODD
     numbers ^= numbers >> np.uint64(32)
     numbers *= _ODD

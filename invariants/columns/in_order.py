@@ -78,12 +78,12 @@ class Keys:
         self.epoch_bits = 31 if runs == 1 else 24
 
     def fit(self, epoch: Array, counter: Array) -> Array:
-        """Which zxids have a key."""
+        """Tell which zxids have a key."""
         fit: Array = (epoch < (1 << self.epoch_bits)) & (counter < (1 << self.counter_bits))
         return fit
 
     def of(self, run: Array, epoch: Array, counter: Array) -> Array:
-        """The keys of zxids that have one."""
+        """Return the keys of zxids, all of which have one."""
         key: Array = self.first(run) | (epoch << self.counter_bits) | counter
         return key
 
@@ -98,7 +98,7 @@ class Keys:
 
 
 class Block(NamedTuple):
-    """Rows of several runs, or of a piece of one, in the order of the file, as columns."""
+    """Columns of the rows of several runs, or of a piece of one run, in the order of the file."""
 
     rows: Array  # int64, ascending: which rows of the columns count, all of them broadcasts, deliveries or snapshots
     first: int  # where the first row of the columns stands in the file
@@ -126,7 +126,7 @@ class _Sents(NamedTuple):
     row: Array
 
     def of(self, rows: Array) -> "_Sents":
-        """These of them, in this order."""
+        """Return the broadcasts with these indices, in this order."""
         return _Sents(*[column[rows] for column in self])
 
 
@@ -135,7 +135,7 @@ _SENTS_AS = (np.int64, np.int64, np.int32, np.int64, np.int32, np.int32, np.int6
 
 
 class Proof:
-    """Takes in `runs` traces, as one block with all of them, or one trace as any number of blocks; then `finish`.
+    """Proves that traces are in order. Takes in one block with all of `runs` traces, or one trace in blocks.
 
     `clocked` tells for each run whether the order of the file is the order in time.
     """
@@ -164,7 +164,7 @@ class Proof:
         self.taken = False
 
     def take(self, block: Block) -> None:
-        """The next rows. After the first run is not in order, nothing is done for a single one."""
+        """Take in the next rows. Of a single run that is not in order, nothing more is taken in."""
         assert self.runs == 1 or not self.taken, "several runs come in one block"
         self.taken = True
         if not len(block.rows) or (self.runs == 1 and not self.in_order[0]):
@@ -236,11 +236,11 @@ class Proof:
         self.counts[name] += np.bincount(runs, minlength=self.runs)
 
     def _base(self) -> Array:
-        """Where the path of each run begins."""
+        """Return the place at which the path of each run begins."""
         return np.searchsorted(self.path.array, self.keys.first(np.arange(self.runs)))
 
     def _slots(self, block: Block) -> Array:
-        """The slot of each row; a process that is new gets one."""
+        """Return the slot of each row; a process that has none yet gets one."""
         run, process = block.run[block.rows], block.process[block.rows]
         highest = int(process.max())
         if self.runs > 1 and self.runs * highest < 1 << 16:  # the usual case: each run has slots for so many processes
@@ -255,7 +255,7 @@ class Proof:
         return np.searchsorted(self.processes, process)
 
     def _renumber(self, processes: Array) -> None:
-        """These have a slot each, from now on; those that had one are among them."""
+        """Give each of these processes a slot; those that had one are among them."""
         old = np.searchsorted(processes, self.processes)
         for name, initial in (("incarnation", -1), ("position", 0), ("longest", 0)):
             array = np.full(len(processes), initial, np.int64)
@@ -306,7 +306,7 @@ class Proof:
         return place
 
     def _restored(self, block: Block, rows: Array, run: Array, key: Array, base: Array) -> Array:
-        """The place behind what each of these snapshots holds."""
+        """Return for each of these snapshots the place after what it holds."""
         length, hash_ = block.length[rows], block.hash[rows]
         end = np.append(base, len(self.path))[1:]
         self._refute(run[length > (end - base)[run]])
@@ -328,7 +328,7 @@ class Proof:
         return place
 
     def _hashes(self, block: Block, run: int, length: int, base: Array) -> list[int]:
-        """The chain hashes of the path of this run, up to this length at least."""
+        """Return the chain hashes of the path of this run, up to this length at least."""
         if self.runs > 1:
             first = int(base[run])
             texts = block.texts(self.example[first : first + length])
@@ -350,7 +350,7 @@ class Proof:
     # Broadcasts.
 
     def _keep_sents(self, block: Block, rows: Array, run: Array, slot: Array, had: Array, longest: Array) -> None:
-        """Keep these rows, which are broadcasts."""
+        """Keep these rows, all of which are broadcasts."""
         key = block.key[rows]
         self._refute(run[block.epoch[rows] != self.keys.epoch(key)])
         columns = (
@@ -385,7 +385,7 @@ class Proof:
         return sents.of(sort_by(sents.slot, len(self.processes)))
 
     def finish(self) -> dict[str, Array]:
-        """How often each property was exercised, for each run; without meaning where it is not `in_order`."""
+        """Return how often each run exercised each property. Of a run that is not `in_order` this means nothing."""
         sents = self._all_sents()
         runs, base = self.runs, self._base()
         size = np.append(base, len(self.path))[1:] - base

@@ -28,11 +28,11 @@ _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Line)
 
 
 class _GivenUp(Exception):
-    """Whether this is a trace in order, or one at all, is for others to say."""
+    """Counting cannot tell whether this is a trace in order, or a trace at all."""
 
 
 def judge_in_order(source: BinaryIO, properties: Iterable[type[Invariant]], block: int = BLOCK) -> list[Verdict] | None:
-    """The verdicts, as `invariants.check` gives them, on a trace that is in order; None if it may be none.
+    """Return the verdicts, as `invariants.check` gives them, on a trace in order; None if it may not be in order.
 
     `source` is read from where it is, `block` bytes at once.
     """
@@ -111,7 +111,7 @@ class _Trace:
         self.proof = Proof(1, np.array([header.order == "global"]), self.selection.redelivery)
 
     def _check(self, kind: type[Event], events: list[Any]) -> None:
-        """What a line may not say, given the header; and whether its kind is one that a proof leaves alone."""
+        """Give up at an event that the header forbids, or of a kind that counting does not cover."""
         assert self.header is not None
         assert self.quorums is not None
         if kind in (Header, End) or kind in self.selection.left_to_a_judge:
@@ -145,7 +145,7 @@ def _decode(data: bytes) -> list[Event]:
 
 
 def _block(by_kind: dict[type[Event], list[Any]], kinds: Array, count: int) -> Block:
-    """The rows of these events, which follow `count` others; `kinds` tells which is of what kind."""
+    """Make a block of these events, which follow `count` others; `kinds` has the kind of each."""
     size = len(kinds)
     columns = {name: np.zeros(size, np.int64) for name in _COLUMNS}
     kind_of = np.zeros(size, np.uint8)
@@ -176,7 +176,7 @@ def _block(by_kind: dict[type[Event], list[Any]], kinds: Array, count: int) -> B
         columns["zxid_counter"][at] = _column(_counter, zxids)
 
     def texts_of(rows: Array) -> pa.Array:
-        """These are deliveries."""
+        """Return the values of these rows, which are deliveries."""
         at, values = texts[-1]
         return pa.array([values[row] for row in np.searchsorted(at, rows).tolist()], pa.string())
 

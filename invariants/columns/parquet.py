@@ -44,7 +44,7 @@ class Broken(NamedTuple):
 
 
 class Summary:
-    """What is said of all runs of a file: how often each status, and how often each property was exercised."""
+    """The verdicts on all runs of a file: how often each status came, and how often a property was exercised."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -62,7 +62,7 @@ class Summary:
         """The number of the run, if the file has one only."""
 
     def add(self, run: int, found: Sequence[Verdict]) -> None:
-        """One run that was judged by itself."""
+        """Add a run that was judged by itself."""
         self.runs += 1
         self.last = list(found)
         for verdict in found:
@@ -72,7 +72,7 @@ class Summary:
                 self.broken.append(Broken(run, verdict.violation))
 
     def count(self, counts: Mapping[str, Array], complete: Array) -> None:
-        """Runs in order: how often each property was exercised in each, and which of them are complete."""
+        """Add runs in order: `counts` tells how often they exercised each property, `complete` which have their end."""
         if not len(complete):
             return
         self.runs += len(complete)
@@ -135,7 +135,7 @@ class File:
             raise TraceError(f"{self.name}: no run {run} in this file")
 
     def find(self, run: int, events: Iterable[Event]) -> dict[Event, int]:
-        """For each of `events` the line of this run where it stands first; without those that stand nowhere."""
+        """Return, by event, the first line of this run that holds it; an event that no line holds is left out."""
         wanted = set(events)
         kinds = {type(event) for event in wanted}
         lines: dict[Event, int] = {}
@@ -152,7 +152,7 @@ class File:
             raise TraceError(f"{self.name}: expected a whole Parquet file, {_first_line(error)}") from None
 
     def _rows(self, first: int, size: int) -> Iterator[pa.RecordBatch]:
-        """These rows, from row `first` of the file on."""
+        """Return these rows; the first of them is row `first` of the file."""
         end, begin, groups = first + size, 0, []
         skipped = 0
         for group in range(self.file.num_row_groups):
@@ -185,7 +185,7 @@ class _Open:
         """What was read of it, as long as it is short."""
 
     def take(self, rows: BatchArrays, begin: int, end: int, judged: Array) -> None:
-        """Its next rows; `judged` tells for each kind whether only a judge can tell about it."""
+        """Take the next rows of the run; `judged` tells for each kind whether only a judge can tell about it."""
         kind = rows.kind[begin:end]
         self.size += end - begin
         if self.pieces is not None:
@@ -270,7 +270,7 @@ class _Reading:
         return self.only is None or run == self.only
 
     def _begins(self, rows: BatchArrays) -> Array:
-        """Where runs begin. TraceError if the rows are not those of one run after the other."""
+        """Return the rows at which runs begin. TraceError if runs are mixed."""
         before = np.concatenate(([self.open.number if self.open else -1], rows.run[:-1]))
         is_new = rows.run != before
         if self.open is None:
@@ -298,7 +298,7 @@ class _Reading:
         return begins
 
     def _heads(self, rows: BatchArrays, begins: Array) -> list[Head | None]:
-        """What the headers of runs say that begin at these rows; None if one is odd."""
+        """Return the headers of the runs that begin at these rows; None for one that is malformed."""
         texts = rows.batch.column("rest").take(pa.array(begins)).to_pylist()
         fine = (rows.kind[begins] == HEADER) & ~rows.odd[begins]
         return [head_of(text) if each else None for text, each in zip(texts, fine.tolist(), strict=True)]
@@ -358,7 +358,7 @@ class _Reading:
             self._judge_one(int(rows.run[first]), [rows.batch.slice(first, int(size[place]))])
 
     def _close(self) -> None:
-        """The run that was open has ended."""
+        """Judge the open run, which has ended."""
         run, self.open = self.open, None
         if run is None or not self._is_wanted(run.number):
             return
@@ -370,7 +370,7 @@ class _Reading:
         self._judge_one(run.number, self.file._rows(run.first, run.size) if run.pieces is None else run.pieces)
 
     def _judge_one(self, run: int, batches: Iterable[pa.RecordBatch]) -> None:
-        """Row by row. TraceError with file, run and line for what is no trace."""
+        """Judge one run row by row. TraceError with file, run and line for what is no trace."""
         line = 0
 
         def events() -> Iterator[Event]:
@@ -390,7 +390,7 @@ class _Reading:
 
 
 def _is_text(type_: pa.DataType) -> bool:
-    """Whether this is one of the ways to keep text in a column."""
+    """Whether a column of this type holds text."""
     kept = type_.value_type if pa.types.is_dictionary(type_) else type_
     return bool(pa.types.is_string(kept) or pa.types.is_large_string(kept))
 

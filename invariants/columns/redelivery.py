@@ -27,7 +27,7 @@ _NEVER, _ALONE, _IN_TURN = range(3)
 
 
 class Redeliveries:
-    """What the processes delivered again, for so many runs."""
+    """Repeated deliveries of all processes, for a number of runs."""
 
     def __init__(self, runs: int) -> None:
         self.repeats = np.zeros(runs, np.int64)
@@ -39,7 +39,7 @@ class Redeliveries:
         self.places = np.zeros(1, np.uint8)  # one more than there is room for: -1 is the place of nothing
 
     def renumber(self, old: Array, size: int) -> None:
-        """There are `size` slots now; those so far are at `old`."""
+        """Make it `size` slots; those that there were move to the places `old`."""
         for name, initial in (("kept", False), ("begin", 0), ("room", 0), ("last", -1), ("incarnation", -1)):
             before = getattr(self, name)
             array = np.full(size, initial, before.dtype)
@@ -95,7 +95,7 @@ class Redeliveries:
         return run[skips]
 
     def _known(self, cell: Array, delivers: Array) -> Array:
-        """Whether the process had delivered what is at this place before this row."""
+        """Tell for each row whether its process had already delivered what is at this place."""
         known = np.zeros(len(cell), bool)
         order = np.argsort(cell, kind="stable")
         cells, delivered = cell[order], np.cumsum(delivers[order])
@@ -107,7 +107,7 @@ class Redeliveries:
         return known
 
     def _make_room(self, slots: Array, sizes: Array) -> None:
-        """Room for so many places for each of these slots."""
+        """Make room for this many places for each of these slots."""
         needed = self.room.copy()
         np.maximum.at(needed, slots, sizes)
         if (needed <= self.room).all():

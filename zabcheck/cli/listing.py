@@ -19,14 +19,14 @@ from zabcheck.search.run import DEFAULT_PROCESSES
 
 
 class Schemas(StrEnum):
-    """What there is a JSON Schema of."""
+    """The files that have a JSON Schema."""
 
     trace = "trace"
     schedule = "schedule"
 
 
 class Kinds(StrEnum):
-    """What there is to be listed."""
+    """The kinds of thing that can be listed."""
 
     protocols = "protocols"
     mutants = "mutants"
@@ -66,7 +66,7 @@ def list_(
 
 
 def summary_of(mutant: Mutant) -> str:
-    """What is wrong, and what it breaks, in one line."""
+    """Say in one line what is wrong, and what it breaks."""
     processes = "" if mutant.processes == DEFAULT_PROCESSES else f", with --processes {mutant.processes}"
     return f"{mutant.wrong}; breaks {', '.join(mutant.breaks)}{processes}"
 

@@ -130,7 +130,7 @@ def mutants(
 def _hunt_all(
     wanted: Sequence[Mutant], seeds: range, engine: Engine, budget: Budget, properties: tuple[str, ...] | None
 ) -> tuple[dict[str, list[Hunt]], bool]:
-    """The hunts for each mutant, and whether Ctrl-C ended them. On a terminal the matrix grows while they go on."""
+    """Return the hunts for each mutant, and whether Ctrl-C ended them. On a terminal the matrix grows meanwhile."""
     hunts: dict[str, list[Hunt]] = {entry.name: [] for entry in wanted}
     console = Console(stderr=True)
     with interrupts() as look, Live(console=console, transient=True, auto_refresh=False) as live:
@@ -147,7 +147,7 @@ def _hunt_all(
 
 
 def _save(out: Path, rows: Sequence[MutantSummary], hunts: dict[str, list[Hunt]]) -> list[Path]:
-    """The matrix in Markdown, and of each mutant that was found the shortest counterexample's schedule."""
+    """Write the matrix in Markdown, and the schedule of the shortest counterexample of each mutant that was found."""
     out.mkdir(parents=True, exist_ok=True)
     files = [write(out / "mutants.md", matrix.markdown(rows, PROPERTIES).encode())]
     for name, each in hunts.items():

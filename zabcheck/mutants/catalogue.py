@@ -110,7 +110,7 @@ _DERIVED = "derived from the step's condition in DSN 2011, IV"
 
 
 def _named(properties: str) -> tuple[str, ...]:
-    """The names in a list of them."""
+    """Split a list of names."""
     return tuple(properties.split(", "))
 
 
@@ -436,9 +436,9 @@ CATALOGUE: dict[str, Mutant] = {
 
 
 def mutated(protocol: str, mutant: str | None = None) -> Protocol:
-    """The protocol of this name, with this mutant's step if one is named.
+    """Return the protocol of this name, with this mutant's steps if one is named.
 
-    "module:Class" names one of somebody's own, which is imported. ValueError, with the names there are, if there is no
+    "module:Class" names a class of the user's, which is imported. ValueError, with the names there are, if there is no
     such protocol, or no such mutant of it.
     """
     return planted(PROTOCOLS[protocol] if protocol in PROTOCOLS else adapter.find(protocol), mutant)

@@ -148,12 +148,12 @@ def local_primary_order(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _without(f: Facts, b: Deliver, a: Txn, later: list[Deliver]) -> str:
-    """That `b` was delivered, but `a` only later, or never."""
+    """Say that `b` was delivered, but `a` only later, or never."""
     return in_a_row(f, b, later[0], "and only then") if later else f"{took(f, b)}, but never delivered {shown(a)}"
 
 
 def built_on(f: Facts, first: Broadcast, deliver: Deliver) -> str:
-    """What it means that a transaction is delivered without an earlier one of its primary."""
+    """Say what it means that a transaction is delivered without an earlier one of its primary."""
     a, b = shown(first.txn), shown(deliver.txn)
     return f"So {f.who(deliver)} applied {b} to a state without {a}, although p{first.process} had built {b} on {a}"
 
@@ -171,7 +171,7 @@ def global_primary_order(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _older_on_newer(f: Facts, a: Deliver, b: Deliver) -> str:
-    """What it means that `a` came after `b`, although it is the earlier one."""
+    """Say what it means that `a` was delivered after `b`, although `a` is the earlier one."""
     so = f"So {f.who(b)} applied {shown(a.txn)} to a state that {shown(b.txn)} had already changed"
     restored = {(event.process, event.incarnation) for event in f.all(Restore)}
     for actor in dict.fromkeys((event.process, event.incarnation) for event in f.all(Deliver)):
@@ -182,7 +182,7 @@ def _older_on_newer(f: Facts, a: Deliver, b: Deliver) -> str:
 
 
 def _came_first(f: Facts, first: Deliver, then: Deliver) -> bool:
-    """Whether a process that took over a snapshot has both, in this order."""
+    """Whether a process that took over a snapshot has both transactions, in this order."""
     done = f.delivered(first.process, first.incarnation)
     return first.txn in done and then.txn in done and done.index(first.txn) < done.index(then.txn)
 
@@ -210,7 +210,7 @@ def primary_integrity(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _broadcast_and_delivered(f: Facts, older: Broadcast, newer: Broadcast, seen: Deliver) -> str:
-    """Who broadcast the older transaction and who delivered it, as seen from when the newer one was broadcast."""
+    """Say who broadcast the older transaction and who delivered it, as seen from when the newer one was broadcast."""
     before = f.earlier(older, newer)
     did = "had broadcast" if before else "broadcast"
     by = f"{f.who(older)}, primary of epoch {older.epoch}, {did}{f.at(older)}"
@@ -347,7 +347,7 @@ def redelivery(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _repeat(f: Facts, again: Event, wrong: Deliver) -> tuple[Place[Event] | None, Place[Event] | None]:
-    """Where the process began again, and where it went on in the wrong way directly after that."""
+    """Return the place where the process began again, and the place directly after that where it went on wrongly."""
     moves = [place for place in f.of(wrong.process, Local) if isinstance(place.event, Deliver | Restore)]
     for begun, broke in pairwise(moves):
         if (begun.event, broke.event) == (again, wrong):

@@ -106,7 +106,7 @@ def actor_of(event: Local) -> tuple[int, int]:
 
 
 def _positions(causality: Causality, witness: Sequence[Event]) -> list[int]:
-    """Where each event of a witness is: as a rule the first that is equal to it.
+    """Return the position of each event of a witness: as a rule that of the first event that is equal to it.
 
     Where a witness shows two events of one process in a row, it means them in this order, and those that are closest to
     each other: an event may have come before, without being part of what is shown.
@@ -127,13 +127,13 @@ def _positions(causality: Causality, witness: Sequence[Event]) -> list[int]:
 
 
 def _line(causality: Causality, process: int) -> dict[int, int]:
-    """The nodes of a process, and which of them it is."""
+    """Return the nodes of a process, each with its number among these."""
     own = [each for each in causality if getattr(causality.events[each], "process", None) == process]
     return {position: number for number, position in enumerate(own)}
 
 
 def _places(causality: Causality, witness: Sequence[Event]) -> list[list[int]]:
-    """All positions where each event of a witness may be. One of a primary's broadcasts counts, the first."""
+    """Return all positions where each event of a witness may be. Of equal broadcasts only the first counts."""
     places: dict[Event, list[int]] = {event: [] for event in witness}
     restores = []
     for position in causality:
@@ -156,7 +156,7 @@ def _places(causality: Causality, witness: Sequence[Event]) -> list[list[int]]:
 
 
 def _closest(line: dict[int, int], firsts: Sequence[int], seconds: Sequence[int], apart: bool) -> list[int] | None:
-    """Of a first and a second behind it the two that are closest; they are one if a snapshot brought both."""
+    """Return a first and a second position, in this order, that are closest to each other; None if there are none."""
     pairs = []
     for second in seconds:
         behind = bisect_left(firsts, second) if apart else bisect_right(firsts, second)

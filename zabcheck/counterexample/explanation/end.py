@@ -111,13 +111,13 @@ def _undisturbed(f: Facts, event: Stabilised) -> str:
 
 
 def _members_without(f: Facts, event: Stabilised, txn: Txn) -> list[Stabilised]:
-    """The members of the quorum that did not deliver it in their last incarnation; each as if it led."""
+    """Return the members of the quorum that did not deliver `txn` in their last incarnation, each as if it led."""
     members = [Stabilised(member, f.last_incarnation(member), event.quorum) for member in event.quorum]
     return [member for member in members if txn not in f.delivered(member.process, member.incarnation)]
 
 
 def _why_idle(f: Facts, stabilised: Stabilised) -> str:
-    """How far the leader came that broadcast nothing."""
+    """Say how far a leader came that broadcast nothing."""
     start = f.find(stabilised)
     after = [place for place in f.of(stabilised.process, Local) if start is None or place.rank > start.rank]
     for place in after:

@@ -46,7 +46,7 @@ class Place(NamedTuple, Generic[_Kind]):
 
 
 class Facts:
-    """A trace, to be asked. O(events) to build, and for each question."""
+    """Answers questions about a trace. O(events) to build, and for each question."""
 
     def __init__(self, events: Iterable[tuple[int, Event]], unit: str = "step", ordered: bool = True) -> None:
         self.places = [Place(rank, number, event) for rank, (number, event) in enumerate(events)]
@@ -68,11 +68,11 @@ class Facts:
     # When.
 
     def find(self, event: Event) -> Place[Event] | None:
-        """Where the event is first."""
+        """Return the place where the event is first."""
         return self.first.get(event)
 
     def at(self, event: Event) -> str:
-        """ " at step 17" for its first place; nothing if it is not in the trace."""
+        """Return " at step 17" for the first place of the event; "" if it is not in the trace."""
         return self.at_place(self.first.get(event))
 
     def at_place(self, place: Place[Event] | None) -> str:
@@ -88,13 +88,13 @@ class Facts:
     # Who.
 
     def who(self, event: Local) -> str:
-        """ "p1", and which incarnation if the process has several."""
+        """Return "p1", with the incarnation if the process has several."""
         if not event.incarnation and all(p.event.incarnation == 0 for p in self.of(event.process, Local)):
             return f"p{event.process}"
         return f"p{event.process} (incarnation {event.incarnation})"
 
     def life(self, process: int, incarnation: int) -> str:
-        """ "up since step 9", or "down from step 9 on" for the first incarnation; nothing if that is not known."""
+        """Return "up since step 9", or "down from step 9 on" for the first incarnation; "" if that is not known."""
         for place in self.of(process, Recover):
             if place.event.incarnation == incarnation:
                 return f"up since {self.unit} {place.number}"
@@ -109,25 +109,25 @@ class Facts:
     # What.
 
     def all(self, kind: type[_Kind]) -> list[_Kind]:
-        """The events of a kind, in order."""
+        """Return the events of a kind, in order."""
         return [place.event for place in self.places if isinstance(place.event, kind)]
 
     def of(self, process: int, kind: type[_Kind]) -> list[Place[_Kind]]:
-        """The events of a kind at a process, in order, with their places."""
+        """Return the events of a kind at a process, in order, with their places."""
         own = self.own.get(process, ())
         return [Place(rank, number, event) for rank, number, event in own if isinstance(event, kind)]
 
     def broadcast(self, txn: Txn) -> Broadcast | None:
-        """The first broadcast of it."""
+        """Return the first broadcast of `txn`."""
         return next((event for event in self.all(Broadcast) if event.txn == txn), None)
 
     def delivery(self, process: int, incarnation: int, txn: Txn, before: int | None = None) -> Place[Local] | None:
-        """Where this incarnation first delivered it, or took it over with a snapshot; at ranks below `before`."""
+        """Return where this incarnation first delivered `txn`, or took it over, at a rank below `before`."""
         own = (place for place in self.of(process, Local) if _is_before(place.rank, before))
         return next((p for p in own if p.event.incarnation == incarnation and self._brings(p.event, txn)), None)
 
     def earlier_delivery(self, event: Local, txn: Txn, before: int | None) -> Place[Local] | None:
-        """Where an earlier incarnation of the process delivered it first, the latest of them."""
+        """Return where the latest of the earlier incarnations that delivered `txn` first did so."""
         latest: Place[Local] | None = None
         for place in self.of(event.process, Local):
             incarnation = place.event.incarnation
@@ -143,11 +143,11 @@ class Facts:
         return isinstance(event, Deliver) and event.txn == txn
 
     def incarnations(self, process: int) -> list[int]:
-        """Those of which the trace shows something, the last one first: their numbers may have gaps of any size."""
+        """Return the incarnations that the trace shows, the last first; there may be gaps of any size between them."""
         return sorted({place.event.incarnation for place in self.of(process, Local)}, reverse=True)
 
     def delivered(self, process: int, incarnation: int, before: int | None = None) -> list[Txn]:
-        """What this incarnation delivered, each once, with what its last snapshot brought if that is known."""
+        """Return what this incarnation delivered, each once, with what its last snapshot brought if that is known."""
         found: dict[Txn, None] = {}
         for place in self._before(process, before):
             event = place.event
@@ -158,7 +158,7 @@ class Facts:
         return list(found)
 
     def applied(self, event: State) -> list[Txn]:
-        """What led to this state: the deliveries of the incarnation, repeats too, behind its last snapshot."""
+        """Return what led to this state: the deliveries of the incarnation after its last snapshot, with repeats."""
         found: list[Txn] = []
         place = self.find(event)
         for each in self._before(event.process, None if place is None else place.rank):
@@ -169,7 +169,7 @@ class Facts:
         return found
 
     def history(self, process: int, before: int | None = None) -> Chain | None:
-        """Its durable history, by what it adopted and accepted; None if that is not known."""
+        """Return the durable history of a process, by what it adopted and accepted; None if that is not known."""
         if not self.shows_histories:
             return None
         history: Chain | None = EMPTY
@@ -181,11 +181,11 @@ class Facts:
         return history
 
     def acceptance(self, process: int, txn: Txn, before: int | None = None) -> Place[Accept] | None:
-        """Where the process first accepted a proposal of it."""
+        """Return where the process first accepted a proposal of `txn`."""
         return next((a for a in self.of(process, Accept) if a.event.txn == txn and _is_before(a.rank, before)), None)
 
     def truncation(self, process: int, txn: Txn, before: int | None = None) -> Place[Truncate] | None:
-        """Where the process dropped it again after it had accepted it."""
+        """Return where the process dropped `txn` again after it had accepted it."""
         accepted = self.acceptance(process, txn, before)
         if accepted is None:
             return None
@@ -195,7 +195,7 @@ class Facts:
         return None
 
     def acquisition(self, process: int, txn: Txn, after: int | None) -> Place[Local] | None:
-        """Where it came into the history of the process, behind rank `after`."""
+        """Return where `txn` came into the history of the process, after rank `after`."""
         for place in self.of(process, Local):
             if after is None or place.rank <= after:
                 continue
@@ -207,7 +207,7 @@ class Facts:
         return None
 
     def resolved(self, event: Adopt | AckEpoch | Restore) -> Chain | None:
-        """The sequence that the event tells by its hash."""
+        """Return the sequence that the event tells by its hash; None if it is not known."""
         known = self._known.get(event.hash)
         if known is None:
             known = self._guess(event.hash, event.length)

@@ -16,14 +16,14 @@ LONGEST_LIST = 80
 
 
 def demands(v: Violation, what: str) -> str:
-    """What the property demands, and where the paper says so."""
+    """Say what the property demands, and where the paper says so."""
     title = v.property.replace("po ", "PO ", 1) if v.property.startswith("po ") else v.property.capitalize()
     source = re.sub(r" \(([^)]*)\)", r", \1", v.source)
     return f"{title} ({source}) requires that {what}"
 
 
 def shown(txn: Txn) -> str:
-    """A transaction in running text: a long value loses its middle."""
+    """Return a transaction as it stands in a sentence: a long value loses its middle."""
     return f"{cut(txn.value, LONGEST_VALUE)}{txn.zxid}"
 
 
@@ -38,7 +38,7 @@ def processes(ids: Sequence[int]) -> str:
 
 
 def txns(known: Chain | Sequence[Txn], nothing: str = "nothing") -> str:
-    """The transactions of a sequence, of a long one the last."""
+    """List the transactions of a sequence; of a long one the last."""
     every = list(known)
     if not every:
         return nothing
@@ -63,12 +63,12 @@ def same_actor(one: Local, other: Local) -> bool:
 
 
 def deliveries(events: Iterable[Event]) -> list[Deliver]:
-    """Those of `events` that are deliveries."""
+    """Return the deliveries among `events`."""
     return [event for event in events if isinstance(event, Deliver)]
 
 
 def broadcasts(events: Iterable[Event]) -> list[Broadcast]:
-    """Those of `events` that are broadcasts."""
+    """Return the broadcasts among `events`."""
     return [event for event in events if isinstance(event, Broadcast)]
 
 
@@ -112,7 +112,7 @@ def taken_from(f: Facts, event: Deliver) -> str:
 
 
 def both_sent(f: Facts, one: Broadcast, other: Broadcast) -> str:
-    """Who broadcast these two, in the order of time if that is known."""
+    """Say who broadcast these two, in the order of time if that is known."""
     if f.earlier(other, one):
         one, other = other, one
     if (one.process, one.incarnation, one.epoch) == (other.process, other.incarnation, other.epoch):
@@ -121,7 +121,7 @@ def both_sent(f: Facts, one: Broadcast, other: Broadcast) -> str:
 
 
 def altered(f: Facts, event: Local) -> Iterator[str]:
-    """That a record on the disk of the process was altered, if one was; at most one sentence."""
+    """Say that a record on the disk of the process was altered, if one was; at most one sentence."""
     for found in f.of(event.process, Corrupt)[:1]:
         which = f"{found.event.zxid}" if found.event.zxid.counter else found.event.variable
         yield f"On the disk of p{event.process} the record of {which} had been altered{f.at_place(found)}"
@@ -133,7 +133,7 @@ def altered(f: Facts, event: Local) -> Iterator[str]:
 def why_lacking(
     v: Violation, f: Facts, event: Local, txn: Txn, place: Place[Event] | None = None, *, at_end: bool = False
 ) -> Iterator[str]:
-    """Why the process did not have `txn`, or had it and did not deliver it, when `event` came; at most one sentence.
+    """Say why the process had not delivered `txn`, or did not even have it, when `event` came; at most one sentence.
 
     `place` is where `event` is, if not at its first place. With `at_end`, it is asked of the end of the trace.
     """
@@ -164,7 +164,7 @@ def why_lacking(
 def why_out_of_order(
     v: Violation, f: Facts, event: Deliver, txn: Txn, place: Place[Event] | None = None
 ) -> Iterator[str]:
-    """Why the process delivered `event` without `txn` before it: its history, if it is short and holds both."""
+    """Say why the process delivered `event` before `txn`: tell its history, if it is short and holds both."""
     place = place or f.find(event)
     history = f.history(event.process, None if place is None else place.rank)
     if history is not None and len(history) <= MOST_NAMED and {txn, event.txn} <= set(history):
@@ -174,7 +174,7 @@ def why_out_of_order(
 
 
 def _since(f: Facts, process: int, txn: Txn, before: int | None) -> str:
-    """How the transaction that is in its history came into it."""
+    """Say how the transaction came into the history of the process, where it is."""
     accepted = f.acceptance(process, txn, before)
     if accepted is not None:
         return f", accepted{f.at_place(accepted)}"
@@ -185,7 +185,7 @@ def _since(f: Facts, process: int, txn: Txn, before: int | None) -> str:
 
 
 def _loss(f: Facts, process: int, txn: Txn, before: int | None) -> str:
-    """How the process lost what it had: a truncation, an altered record, or a crash before it was synced."""
+    """Say how the process lost what it had: by a truncation, an altered record, or a crash before it was synced."""
     it, accepted = shown(txn), f.acceptance(process, txn, before)
     if accepted is not None:
         had = f"p{process} had accepted {it}{f.at_place(accepted)}"
@@ -203,7 +203,7 @@ def _loss(f: Facts, process: int, txn: Txn, before: int | None) -> str:
 
 
 def _was_pending(f: Facts, crash: Place[Crash], txn: Txn) -> bool:
-    """Whether the process that crashed had written it in that incarnation: it broadcast it, or delivered it."""
+    """Whether the incarnation that crashed had written `txn`: that it broadcast or delivered `txn` shows this."""
     for place in f.of(crash.event.process, Local):
         if place.rank < crash.rank and place.event.incarnation == crash.event.incarnation:
             event = place.event
@@ -217,7 +217,7 @@ def _is_before(place: Place[Local], before: int | None) -> bool:
 
 
 def _never_accepted(f: Facts, process: int, txn: Txn, before: int | None) -> str:
-    """What its history was instead, and when the transaction came into it after all."""
+    """Say what the history of the process was instead, and when the transaction came into it after all."""
     accepted, later = f.acceptance(process, txn, before), f.acquisition(process, txn, before)
     adopted = [found for found in f.of(process, Adopt) if _is_before(found, before)]
     if adopted and (accepted is not None or txn.zxid.epoch < adopted[-1].event.epoch):

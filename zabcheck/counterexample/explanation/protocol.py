@@ -133,7 +133,7 @@ def _has(f: Facts, before: Adopt | Restore | Accept | Deliver, txn: Txn) -> bool
 
 
 def _after(f: Facts, before: Event, event: Event) -> Place[Event] | None:
-    """Where `event` is for the first time after `before`."""
+    """Return the first place of `event` after `before`."""
     start = f.find(before)
     after = [place for place in f.places if place.event == event and start is not None and place.rank > start.rank]
     return after[0] if after else f.find(event)
@@ -227,7 +227,7 @@ def invariant_4(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _as_nobody_provided(f: Facts, told: list[Txn], acks: list[AckEpoch], broadcast: list[Broadcast]) -> str:
-    """What is wrong with an initial history, in the plainest words that are true."""
+    """Say what is wrong with an initial history, in the plainest words that are true."""
     twice = [txn for index, txn in enumerate(told) if txn in told[:index]]
     if twice:
         return f"that holds {txns(list(dict.fromkeys(twice)))} twice"
@@ -270,7 +270,7 @@ def _told(event: AckEpoch | Adopt, known: Chain | None) -> str:
 
 
 def _difference(right: Chain | None, told: Chain | None, whose: str) -> str:
-    """What a history has besides the right one, which is `whose`, or lacks of it."""
+    """Say what a history has that the right one, which is `whose`, does not have, or what it lacks of that."""
     if right is None or told is None:
         return f"is not that of {whose}"
     besides = [txn for txn in told if txn not in set(right)]
@@ -310,7 +310,7 @@ def invariant_5(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _of_another_epoch(f: Facts, begin: CommitEpoch, broadcast: Broadcast | None) -> Iterator[str]:
-    """Where a transaction is from that was delivered in the broadcast phase and not broadcast in its epoch."""
+    """Say where a transaction is from that was delivered in the broadcast phase, and not broadcast in its epoch."""
     if broadcast is None:
         yield "No process broadcast it in this run"
         return
@@ -328,7 +328,7 @@ def _of_another_epoch(f: Facts, begin: CommitEpoch, broadcast: Broadcast | None)
 
 
 def _expected(f: Facts, begin: CommitEpoch, wrong: Deliver, broke: Place[Event] | None) -> Broadcast | None:
-    """What the primary broadcast before the wrong one, and the follower has not delivered."""
+    """Return what the primary broadcast before the wrong delivery, and the follower has not delivered."""
     done = set(f.delivered(begin.process, begin.incarnation, None if broke is None else broke.rank))
     of_epoch = [event for event in f.all(Broadcast) if event.epoch == begin.epoch]
     by = next((event for event in of_epoch if event.txn == wrong.txn), None)
@@ -369,7 +369,7 @@ def chosen(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _what_became_of_it(f: Facts, deliver: Deliver) -> str:
-    """Whether what was delivered too early was lost in this run, or came to be accepted after all."""
+    """Say whether what was delivered too early was lost in this run, or came to be accepted after all."""
     if not f.ordered:
         return ""
     for process in sorted(f.own):
@@ -443,7 +443,7 @@ def _showed(f: Facts, event: Broadcast | Deliver | Accept) -> str:
 
 
 def _who_has(f: Facts, one: Txn, other: Txn) -> str:
-    """Who delivered the one, and who the other; or else, who accepted them."""
+    """Say who delivered the one, and who the other; or else, who accepted them."""
     deliveries: list[tuple[Local, Txn]] = [(event, event.txn) for event in f.all(Deliver)]
     acceptances: list[tuple[Local, Txn]] = [(event, event.txn) for event in f.all(Accept)]
     for did, events in (("delivered", deliveries), ("accepted", acceptances)):

@@ -32,7 +32,7 @@ EXPLAINED: dict[str, Explained] = {
 def explanation(
     violation: Violation, events: Iterable[tuple[int, Event]], unit: str = "step", ordered: bool = True
 ) -> tuple[str, ...]:
-    """Two to five sentences on `violation`, which these `events` show.
+    """Explain `violation`, which these `events` show, in two to five sentences.
 
     Each event comes with its place, the number of its step or line (`unit` says which), in order; `ordered` says
     whether that is the order of time. A property that is not in `EXPLAINED` gets its own words, and the places of its
@@ -45,7 +45,7 @@ def explanation(
 
 
 def _general(v: Violation, f: Facts) -> Iterator[str]:
-    """For a property that has no entry: its own words, and where its witness is."""
+    """Explain a property that has no entry: by its own words, and the places of its witness."""
     yield cut(v.summary, LONGEST_SENTENCE).rstrip(".")
     yield cut(f"{v.property} ({v.source}) says: {v.statement}", LONGEST_SENTENCE).rstrip(".")
     where = [f"{cut(sentence(event), 50)}{f.at(event)}" for event in v.witness[:3] if f.find(event) is not None]
@@ -57,7 +57,7 @@ _INCARNATION = re.compile(r"p([0-9]+) \(incarnation ([0-9]+)\)")
 
 
 def _with_lives(f: Facts, said: Iterable[str]) -> Iterator[str]:
-    """Where an incarnation is named first, add when it was up."""
+    """Add to the first mention of each incarnation when it was up."""
     told: set[str] = set()
 
     def with_life(found: re.Match[str]) -> str:
