@@ -184,14 +184,14 @@ class AcksOfOldConnections(AddedState, frozen=True):
 
 def _old_acks(l: Leader) -> Acks:
     assert isinstance(l.added, AcksOfOldConnections)
-    return l.added.acks.items()
+    return l.added.acks
 
 
 def keep_acks_of_old_connection(l: Leader, sender: ProcessId, m: CEpoch) -> list[Effect]:
     """Step l.3.3, but ACKs belong to a connection: those of the last one still count, beside those of the new one."""
     if l.leads and sender in l.acks:
         acks = dict(l.acks)
-        l.added = AcksOfOldConnections({**dict(_old_acks(l)), sender: acks.pop(sender)})
+        l.added = AcksOfOldConnections({**_old_acks(l), sender: acks.pop(sender)})
         l.acks = acks
     return on_cepoch(l, sender, m)
 

@@ -109,11 +109,12 @@ def propose_history(l: Leader, followers: Collection[ProcessId]) -> list[Effect]
     ]
 
 
-Acks = Collection[tuple[ProcessId, Zxid]]
-"""Who acknowledged up to which zxid."""
+Acks = Mapping[ProcessId, Zxid]
+"""The highest zxid that each of some followers acknowledged."""
+NO_ACKS: Acks = {}
 
 
-def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = ()) -> list[Effect]:
+def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = NO_ACKS) -> list[Effect]:
     """Steps l.2.2 and l.3.4: with ACK-LDs of a quorum the leader is established, and commits e'.
 
     An ACK-LD counts as an ACK of everything that it covers. The COMMIT-LD that answers a late one carries the last
@@ -128,7 +129,7 @@ def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = ()) -> list
     l.links = {**l.links, sender: Link.SYNCED}
     if l.established:
         return [*commits, Send(sender, CommitLd(l.new_epoch, l.committed))]
-    if not l.quorums.contains([*l.acks, *(follower for follower, _ in others)]):
+    if not l.quorums.contains([*l.acks, *others]):
         return []
     l.established = True
     l.committed = l.initial
@@ -178,7 +179,7 @@ def on_ack(
     sender: ProcessId,
     m: Ack,
     is_quorum: Callable[[Collection[ProcessId]], bool] | None = None,
-    others: Acks = (),
+    others: Acks = NO_ACKS,
 ) -> list[Effect]:
     """Step l.3.2: commit what a quorum of followers has accepted. (Mutants choose `is_quorum`, or count `others`.)"""
     if not l.leads or sender not in l.acks:
@@ -190,11 +191,11 @@ def on_ack(
 
 
 def commit_acknowledged(
-    l: Leader, is_quorum: Callable[[Collection[ProcessId]], bool], others: Acks = ()
+    l: Leader, is_quorum: Callable[[Collection[ProcessId]], bool], others: Acks = NO_ACKS
 ) -> list[Effect]:
     """COMMIT the highest zxid that a quorum has acknowledged, unless it is committed already."""
-    acks = [*l.acks.items(), *others]
-    for zxid in sorted((acked for _, acked in acks), reverse=True):
+    acks = [*l.acks.items(), *others.items()]
+    for zxid in sorted([*l.acks.values(), *others.values()], reverse=True):
         if zxid <= l.committed:
             break
         if is_quorum([f for f, acked in acks if acked >= zxid]):
