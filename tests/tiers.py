@@ -13,4 +13,9 @@ def sweep(cases: Iterable[Any], normal: Collection[Any]) -> list[Any]:
     """
     every = list(cases)
     assert all(case in every for case in normal), f"{normal} names a case that there is not"
-    return [case if case in normal else pytest.param(case, marks=pytest.mark.slow) for case in every]
+    return [case if case in normal else _slow(case) for case in every]
+
+
+def _slow(case: Any) -> Any:
+    values = case if isinstance(case, tuple) and not hasattr(case, "_fields") else (case,)
+    return pytest.param(*values, marks=pytest.mark.slow)

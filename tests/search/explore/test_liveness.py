@@ -200,7 +200,9 @@ def test_from_no_state_of_zab_does_a_walk_or_the_simulator_get_stuck(name: str) 
     assert find_trap(case.space()).checked == given.total()
 
 
-@pytest.mark.parametrize("name", sweep(DISAGREEABLE, normal=("redeliver-with-gap", "stuck", "round and round", "raising")))
+@pytest.mark.parametrize(
+    "name", sweep(DISAGREEABLE, normal=("redeliver-with-gap", "stuck", "round and round", "raising"))
+)
 def test_walks_get_stuck_where_the_simulator_does(name: str) -> None:
     case = DISAGREEABLE[name]
     given = compared(case)
