@@ -19,6 +19,7 @@ from tests.invariants.oracle import Finding, Reading
 from tests.invariants.protocol_oracle import ORACLES, chosen
 from tests.invariants.protocol_traces import DEFECTS, LONGEST, random_protocol_trace
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 
 NAMES = list(ORACLES)
 TRACES = 2000
@@ -73,7 +74,13 @@ def test_every_verdict_and_witness_is_that_of_the_literal_reading(seeds: range) 
             assert got == {name: literal(reading) for name, literal in ORACLES.items()}, f"seed {seed}, {order}"
 
 
-@pytest.mark.parametrize("name", ["majority", "weights 3,1,1,1", "weights 0,1,1,0", "sets 1+2,2+3,1+3", "sets 2"])
+@pytest.mark.parametrize(
+    "name",
+    sweep(
+        ["majority", "weights 3,1,1,1", "weights 0,1,1,0", "sets 1+2,2+3,1+3", "sets 2"],
+        normal=["weights 3,1,1,1", "sets 1+2,2+3,1+3"],
+    ),
+)
 def test_so_it_is_of_what_is_chosen_by_another_quorum_system(name: str) -> None:
     quorums = quorums_of(name, 4)
     for seed in range(TRACES // 4):
@@ -173,9 +180,10 @@ def test_finishing_changes_nothing() -> None:
         assert [found(v) for v in judge.finish()] == expected, f"seed {seed}"
 
 
-def test_a_fork_says_what_a_judge_says_that_saw_the_same() -> None:
+@pytest.mark.parametrize("seeds", sweep((range(500), range(500, TRACES)), normal=(range(500),)), ids=str)
+def test_a_fork_says_what_a_judge_says_that_saw_the_same(seeds: range) -> None:
     """At any point of a trace; and the original goes its own way."""
-    for seed in range(TRACES):
+    for seed in seeds:
         events, other = random_protocol_trace(seed).events, random_protocol_trace(seed + 50_000).events
         at = Random(seed).randint(0, len(events))
         highest = 1 + max(event.incarnation for event in events)  # type: ignore[attr-defined]  # all local
