@@ -180,7 +180,7 @@ def test_where_spark_is_not_is_told_before_long(store: Store) -> None:
     """In a process that has no session yet. Nobody listens at port 1."""
     command = [sys.executable, "-m", "zabcheck", "campaign", "report", store.root, "--master", "spark://127.0.0.1:1"]
     done: Any = subprocess.run(
-        command, env=environment(), cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        command, env=environment(), cwd=ROOT, capture_output=True, text=True, check=False, timeout=600
     )
     assert_one_line(
         Result(done.returncode, done.stdout, done.stderr), "--master spark://127.0.0.1:1: cannot be reached"

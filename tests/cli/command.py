@@ -15,7 +15,7 @@ from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice, Lead, Request, Settle
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT = 120
+TIMEOUT = 600
 """Seconds; nothing here takes as long, so it only ends what hangs."""
 
 MUTANT_RUN = ("run", "--mutant", "commit-on-own-ack", "--seed", "1")

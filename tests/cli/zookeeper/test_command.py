@@ -268,7 +268,7 @@ class Running:
     def end(self, number: int) -> tuple[int, str, str]:
         """Send it a signal; its exit code, what it printed, and on standard error."""
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=600)
         return self.process.returncode, out.decode(), err.decode()
 
 
