@@ -3,8 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN_OPTIONS ?= --seed 1
 CAMPAIGN := reports/campaign
+PYTEST := $(BIN)/python -m pytest -q
+IN_PARALLEL := -n auto --dist loadgroup
+NORMAL := not slow and not browser and not zookeeper
+# The tests start some hundred processes: with compiled modules on disk each starts in half the time.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-browser test-zookeeper lint gate docs bench clean
+.PHONY: run test slowest test-slow test-browser test-zookeeper lint gate docs bench clean
 
 # Check Zab, then plant a bug and see it found, minimised and explained (which is exit code 1, and expected here); then
 # a small campaign on Spark, on this machine.
@@ -18,18 +23,22 @@ run: .venv/installed
 	$(BIN)/zabcheck campaign --runs 2000 $(RUN_OPTIONS) --out $(CAMPAIGN)
 
 test: .venv/installed-for-tests
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow and not browser and not zookeeper"
+	$(PYTEST) $(IN_PARALLEL) -m "$(NORMAL)"
+
+# The same, and then how long the ten slowest took.
+slowest: .venv/installed-for-tests
+	$(PYTEST) $(IN_PARALLEL) -m "$(NORMAL)" --durations=10
 
 test-slow: .venv/installed-for-tests
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m slow
+	$(PYTEST) $(IN_PARALLEL) -m slow
 
 # Chromium has to be there, or ZABCHECK_BROWSER name a browser.
 test-browser: .venv/installed-for-browser-tests
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m browser
+	$(PYTEST) $(IN_PARALLEL) -m browser
 
 # Debian's packages `zookeeper` and `libzookeeper-java` have to be there. One after the other: each starts an ensemble.
 test-zookeeper: .venv/installed-for-tests
-	$(BIN)/python -m pytest -q -n 0 -m zookeeper
+	$(PYTEST) -n 0 -m zookeeper
 
 lint: .venv/installed-for-tests
 	$(BIN)/ruff check .

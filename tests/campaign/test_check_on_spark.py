@@ -24,7 +24,7 @@ def test_many_runs_are_counted_and_the_broken_ones_are_told(
     tmp_path: Path,
 ) -> None:
     parquet(tmp_path / "x.parquet", GOOD, BAD, GOOD[:-1])
-    result = zabcheck("check", "--engine", "spark", tmp_path / "x.parquet")
+    result = zabcheck("check", "--engine", "spark", "--property", "integrity", tmp_path / "x.parquet")
     assert (result.code, result.err) == (1, "")
     assert (
         f"{tmp_path}/x.parquet, run 1\n  integrity is violated: p1 delivered a⟨1,1⟩, which nobody broadcast"

@@ -16,6 +16,10 @@ import pytest
 from tests.campaign.plans import made, rows
 from tests.cli.command import ROOT, TIMEOUT, argv, environment, process
 from tests.cli.conftest import Command
+from zabcheck.campaign import driver
+from zabcheck.campaign import session as sessions
+from zabcheck.campaign.part import Maker
+from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.store import Store
 
 if TYPE_CHECKING:
@@ -28,12 +32,17 @@ JAVA = {"ZABCHECK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @pytest.fixture
-def campaign(zabcheck: Command, tmp_path: Path) -> Path:
-    """The folder of one that is finished, of the protocol as it is."""
-    store = Store(str(tmp_path / "there"))
-    zabcheck(*SMALL, "--out", "there")
+def campaign(tmp_path: Path) -> Path:
+    """The folder of one whose parts are finished, as SMALL makes it, in the current folder; made without Spark."""
+    store = made(tmp_path / "there", small())
     assert len(rows(store)) == 20
     return tmp_path / "there"
+
+
+def small() -> Plan:
+    from zabcheck.cli.campaign.plan import new_plan
+
+    return new_plan({"runs": 20, "seed": 1, "steps": 50, "processes": 3})
 
 
 def error(zabcheck: Command, *arguments: str) -> str:
@@ -55,14 +64,17 @@ def test_the_same_seed_makes_the_same_campaign(spark: "SparkSession", campaign: 
 
 
 def test_a_planted_bug_is_exit_code_1_and_a_report(spark: "SparkSession", zabcheck: Command, tmp_path: Path) -> None:
-    result = zabcheck(*SMALL, "--mutant", "commit-on-own-ack", "--minimise", "2", "--out", "found")
+    """In the folder that is named after the seed, with the runs of the protocol as it is."""
+    result = zabcheck(*SMALL, "--mutant", "none", "--mutant", "commit-on-own-ack", "--minimise", "2")
     assert (result.code, result.err) == (1, "")
     assert "commit-on-own-ack" in result.out
-    assert list((tmp_path / "found/findings").glob("*.schedule.json"))
-    schedule = next((tmp_path / "found/findings").glob("*.schedule.json"))
+    folder = tmp_path / "reports/campaign-1"
+    assert {row["mutant"] for row in rows(Store(str(folder)))} == {None, "commit-on-own-ack"}
+    schedule = next((folder / "findings").glob("*.schedule.json"))
     assert zabcheck("replay", schedule).code == 1
 
 
+@pytest.mark.slow
 def test_mutants_run_in_turn_with_the_protocol_as_it_is(
     spark: "SparkSession", zabcheck: Command, tmp_path: Path
 ) -> None:
@@ -76,13 +88,16 @@ def test_a_protocol_of_ones_own_is_found_where_the_command_runs(
     spark: "SparkSession", zabcheck: Command, tmp_path: Path
 ) -> None:
     shutil.copy(ROOT / "tests/protocols/own/hasty.py", tmp_path / "hasty_one.py")
-    result = zabcheck("campaign", "--protocol", "hasty_one:Hasty", "--runs", "20", "--seed", "1", "--out", "own")
+    result = zabcheck(
+        "campaign", "--protocol", "hasty_one:Hasty", "--runs", "20", "--seed", "1", "--out", "own", "--minimise", "1"
+    )
     assert (result.code, result.err) == (1, "")
     assert "hasty_one:Hasty" in result.out
     [*_, schedule] = sorted((tmp_path / "own/findings").glob("*.schedule.json"))
     assert zabcheck("replay", schedule).code == 1
 
 
+@pytest.mark.slow
 def test_without_out_the_folder_is_named_after_the_seed(
     spark: "SparkSession", zabcheck: Command, tmp_path: Path
 ) -> None:
@@ -117,7 +132,23 @@ def test_one_whose_driver_is_killed_goes_on(tmp_path: Path) -> None:
     assert rows(store) == rows(made(tmp_path / "whole", plan))
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_says_how_to_go_on(
+    spark: "SparkSession", zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(spark: object, store: Store, plan: Plan, show: object) -> None:
+        Maker(plan, store).make(0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver, "run", interrupted)
+    result = zabcheck(*SMALL, "--out", "it's")
+    assert (result.code, result.out) == (3, "")
+    goes_on = """zabcheck campaign --resume --out 'it'"'"'s' goes on"""
+    assert result.err == f"zabcheck: interrupted: 1 of 16 parts are finished; {goes_on}\n"
+
+
+@pytest.mark.slow
+def test_ctrl_c_comes_from_a_terminal(tmp_path: Path) -> None:
+    """To the command as a process of its own, with Spark below it."""
     running = subprocess.Popen(
         argv("campaign", "--runs", "4000", "--seed", "1", "--out", "it's", "--keep", "none"),
         cwd=tmp_path,
@@ -179,13 +210,7 @@ def one(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Path
     done = process(*SMALL, "--out", folder, "--master", "spark://127.0.0.1:1", cwd=folder)
     assert done.code == 2
     assert list(folder.iterdir()) == []
-    return begun_by_options(folder)
-
-
-def begun_by_options(folder: Path) -> Path:
-    from zabcheck.cli.campaign.plan import new_plan
-
-    Store(str(folder)).begin(new_plan({"runs": 20, "seed": 1, "steps": 50, "processes": 3}))
+    Store(str(folder)).begin(small())
     return folder
 
 
@@ -208,15 +233,27 @@ def test_the_same_options_are_welcome(spark: "SparkSession", one: Path, zabcheck
         (["--quorums", "weights 1,2", "--processes", "3"], "--quorums: "),
         (["--minimise", "some"], "--minimise some: expected a number, or `all`"),
         (["--out", "ftp://host/x"], "ftp://host/x: "),
-        (["--master", "spark://127.0.0.1:1"], "--master spark://127.0.0.1:1: cannot be reached, Connection refused"),
         (["--protocol", "tests.protocols.own.hasty:Hasty", "--mutant", "all"], "--mutant all: protocol "),
     ],
 )
-def test_bad_input_is_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+def test_bad_input_is_one_line(
+    arguments: list[str], message: str, zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before Spark is started."""
+
+    def started(master: str | None) -> None:
+        pytest.fail("Spark is started")
+
+    monkeypatch.setattr(sessions, "session", started)
+    assert error(zabcheck, "campaign", "--runs", "5", *arguments).startswith(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     """In a process of its own, which has no Spark yet, and does not get one."""
-    done = process("campaign", "--runs", "5", *arguments, cwd=tmp_path)
+    done = process("campaign", "--runs", "5", "--master", "spark://127.0.0.1:1", cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(f"zabcheck: {message}")
+    assert done.err.startswith("zabcheck: --master spark://127.0.0.1:1: cannot be reached, Connection refused")
     assert done.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 

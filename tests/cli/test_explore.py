@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.command import process
 from tests.cli.conftest import Command
+from zabcheck.search.explore import space
 
 PROVED = ("explore", "--processes", "1", "--epochs", "2", "--txns", "2", "--crashes", "2")
 
@@ -61,7 +62,8 @@ def test_as_json(zabcheck: Command) -> None:
     assert not {*proved["goals"]} & {*proved["unreached"]}
 
 
-def test_where_memory_ends_nothing_is_proved(zabcheck: Command) -> None:
+def test_where_memory_ends_nothing_is_proved(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(space, "_LOOK", 500)
     result = zabcheck("explore", "--processes", "3", "--txns", "2", "--memory", "0.05")
     assert result.code == 3
     assert result.out.startswith("not finished: nothing was found in what was explored, and nothing is proved")
@@ -101,8 +103,11 @@ def test_without_reductions_the_same_is_proved(zabcheck: Command) -> None:
     assert told[0]["states"] < told[1]["states"]
 
 
-def test_a_search_that_ran_out_of_memory_goes_on(zabcheck: Command, tmp_path: Path) -> None:
-    few = ("--processes", "2", "--txns", "2", "--epochs", "2", "--timeouts", "2", "--crashes", "1", "--no-por")
+def test_a_search_that_ran_out_of_memory_goes_on(
+    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(space, "_LOOK", 500)
+    few = ("--processes", "2", "--txns", "1", "--epochs", "2", "--timeouts", "1", "--crashes", "1", "--no-por")
     bounds = ("explore", *few, "--property", "total order", "--property", "convergence", "--format", "json")
     ended = zabcheck(*bounds, "--checkpoint", "at", "--memory", "0.05")
     assert (ended.code, ended.json["whole"]) == (3, False)

@@ -18,6 +18,7 @@ from tests.cli.conftest import Command
 from tests.invariants.builders import broadcasts, deliveries, restore, split
 from tests.invariants.recorded import PROCESSES, RECORDED
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 
 GOOD = {1: [*broadcasts(1, 1, A, B), *deliveries(1, A, B)], 2: deliveries(2, A, B), 3: deliveries(3, A)}
 BAD: dict[int, list[Event]] = {1: [*broadcasts(1, 1, A, B), *deliveries(1, A, B)], 2: deliveries(2, B, A)}
@@ -74,7 +75,7 @@ def test_the_verdicts_are_those_of_the_one_file(zabcheck: Command, tmp_path: Pat
         agrees(zabcheck, tmp_path, random_trace(seed).events, 2)
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::12]))
 def test_the_verdicts_of_what_was_recorded_are_those_of_the_one_file(
     name: str, zabcheck: Command, tmp_path: Path
 ) -> None:

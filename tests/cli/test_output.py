@@ -11,8 +11,19 @@ from typing import BinaryIO
 import pytest
 from rich.cells import cell_len
 
-from tests.cli.command import BROKEN_SCHEDULE, DELIVERED, MUTANT_RUN, TIMEOUT, argv, environment, process, trace_of
+from tests.cli.command import (
+    BROKEN_SCHEDULE,
+    DELIVERED,
+    MUTANT_RUN,
+    TIMEOUT,
+    Result,
+    argv,
+    environment,
+    process,
+    trace_of,
+)
 from tests.cli.conftest import Command
+from tests.tiers import sweep
 
 ALL = [
     [*MUTANT_RUN, "--out", "r"],
@@ -53,7 +64,7 @@ def test_a_width_of_zero_is_none(zabcheck: Command, monkeypatch: pytest.MonkeyPa
     assert zabcheck("list").out == wide
 
 
-@each_command
+@pytest.mark.parametrize("arguments", sweep(ALL, normal=[["replay", "s.json"]]), ids=" ".join)
 def test_a_pipe_gets_no_escapes(arguments: list[str], tmp_path: Path) -> None:
     result = process(*arguments, cwd=tmp_path, variables={"TERM": "xterm-256color"})
     assert "\x1b" not in result.out + result.err
@@ -84,18 +95,23 @@ def test_a_terminal_gets_colour_unless_it_is_not_wanted(tmp_path: Path) -> None:
         assert b"\x1b" not in in_a_terminal(arguments, tmp_path, NO_COLOR="1")
 
 
+C = {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+
+
 @each_command
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {"PYTHONIOENCODING": "ascii"},
-        {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
-    ],
-    ids=["ascii", "C"],
-)
-def test_a_terminal_without_unicode_gets_ascii(arguments: list[str], variables: dict[str, str], tmp_path: Path) -> None:
-    result = process(*arguments, cwd=tmp_path, variables=variables)
+def test_a_pipe_without_unicode_gets_ascii(arguments: list[str], tmp_path: Path) -> None:
+    """And no escapes."""
+    assert_ascii(process(*arguments, cwd=tmp_path, variables={"PYTHONIOENCODING": "ascii", "TERM": "xterm-256color"}))
+
+
+@pytest.mark.parametrize("arguments", sweep(ALL, normal=[["replay", "s.json"]]), ids=" ".join)
+def test_where_the_locale_is_c_there_is_only_ascii(arguments: list[str], tmp_path: Path) -> None:
+    assert_ascii(process(*arguments, cwd=tmp_path, variables=C))
+
+
+def assert_ascii(result: Result) -> None:
     assert result.out.isascii()
+    assert "\x1b" not in result.out
     assert result.err == ""
     assert result.code in (0, 1)
 

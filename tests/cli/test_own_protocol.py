@@ -7,6 +7,7 @@ import pytest
 from invariants import select
 from tests.cli.command import ROOT, process
 from tests.cli.conftest import Command
+from tests.tiers import sweep
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.adapter import PROPERTIES
 
@@ -49,7 +50,7 @@ def test_it_is_judged_by_what_holds_for_any_such_protocol(folder: Path) -> None:
     assert not {"convergence", "invariant 1", "redelivery"} & set(names)
 
 
-@pytest.mark.parametrize("format", ["text", "json"])
+@pytest.mark.parametrize("format", sweep(("text", "json"), normal=("text",)))
 def test_code_that_raises_is_a_report_on_standard_error_and_exit_code_2(folder: Path, format: str) -> None:
     found = process("run", "--protocol", "mine:Raising", "--seed", "1", "--format", format, cwd=folder)
     assert (found.code, found.out) == (2, "")
@@ -64,20 +65,20 @@ def test_code_that_raises_is_a_report_on_standard_error_and_exit_code_2(folder: 
     assert "wrote" not in again.err
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("mine:No", "protocol `mine:No`: no `No` in module `mine`"),
-        ("yours:Hasty", "protocol `yours:Hasty`: cannot import `yours`: ModuleNotFoundError: No module named 'yours'"),
-        ("mine:zabcheck", "protocol `mine:zabcheck`: expected a subclass of zabcheck.Process, found <module"),
-        ("mine:Mistaken", "Mistaken.durable: expected a tuple"),
-        ("mine", f"no protocol `mine`; expected one of: {', '.join(PROTOCOLS)}; or `module:Class`"),
-    ],
-)
-def test_a_name_of_nothing_is_one_line(folder: Path, name: str, said: str) -> None:
+NOTHING = {
+    "mine:No": "protocol `mine:No`: no `No` in module `mine`",
+    "yours:Hasty": "protocol `yours:Hasty`: cannot import `yours`: ModuleNotFoundError: No module named 'yours'",
+    "mine:zabcheck": "protocol `mine:zabcheck`: expected a subclass of zabcheck.Process, found <module",
+    "mine:Mistaken": "Mistaken.durable: expected a tuple",
+    "mine": f"no protocol `mine`; expected one of: {', '.join(PROTOCOLS)}; or `module:Class`",
+}
+
+
+@pytest.mark.parametrize("name", sweep(NOTHING, normal=("mine:No", "mine")))
+def test_a_name_of_nothing_is_one_line(folder: Path, name: str) -> None:
     result = process("run", "--protocol", name, cwd=folder)
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"zabcheck: {said}")
+    assert result.err.startswith(f"zabcheck: {NOTHING[name]}")
     assert result.err.count("\n") == 1
 
 

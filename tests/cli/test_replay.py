@@ -8,12 +8,13 @@ import pytest
 from tests.cli.command import CALM_SCHEDULE, process, violation_in
 from tests.cli.conftest import Command, Found
 from tests.protocols.own.raising import Fickle
+from tests.tiers import sweep
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import Request
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "1", "4711"])
+@pytest.mark.parametrize("hash_seed", sweep(("0", "1", "4711"), normal=("4711",)))
 def test_the_verdict_and_the_hash_are_those_of_the_search(found: Found, hash_seed: str) -> None:
     file = found.file(".schedule.json")
     said = found.result.json["counterexample"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import monotonic, sleep
 
-PATIENCE = 90.0
+PATIENCE = 300.0
 """Seconds that a test waits for what has to come."""
 
 

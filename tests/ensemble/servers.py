@@ -9,7 +9,7 @@ from typing import TypeVar
 from zabcheck.ensemble.recording.records import Closed, Lost, Passed, Record, Sent
 from zabcheck.ensemble.run.proxy import PORTS, Port, Proxy
 
-PATIENCE = 20.0
+PATIENCE = 300.0
 """Seconds that a test waits for what has to come."""
 
 R = TypeVar("R", bound=Record)

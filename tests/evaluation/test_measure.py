@@ -21,6 +21,9 @@ from zabcheck.protocols.zab.process import Process
 PLAN = Plan(servers=(3, 7, 13), operations=1000, histories=(0, 1000, 10_000))
 
 
+pytestmark = pytest.mark.xdist_group("evaluation")
+
+
 @pytest.fixture(scope="module")
 def found() -> Evaluation:
     return evaluate(PLAN, print)

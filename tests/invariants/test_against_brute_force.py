@@ -1,5 +1,9 @@
-"""Each property says of ten thousand random traces what its sentence says, read word for word over all tuples."""
+"""Each property says of ten thousand random traces what its sentence says, read word for word over all tuples.
 
+The normal tier judges the first 500 of them.
+"""
+
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -9,10 +13,13 @@ from tests.invariants.builders import Order, whole
 from tests.invariants.by_property import OF_SEQUENCES
 from tests.invariants.oracle import Finding, Reading
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 
 BLOCK = 500
 blocks = pytest.mark.parametrize(
-    "seeds", [range(first, first + BLOCK) for first in range(0, 10_000, BLOCK)], ids=lambda seeds: f"from-{seeds[0]}"
+    "seeds",
+    sweep([range(first, first + BLOCK) for first in range(0, 10_000, BLOCK)], normal=[range(BLOCK)]),
+    ids=lambda seeds: f"from-{seeds[0]}",
 )
 
 MONOTONE = [
@@ -80,11 +87,19 @@ def test_the_order_of_the_file_matters_to_the_clock_alone(seeds: range) -> None:
         assert without == with_clock | {"clock": ("not exercised", None)}, f"seed {seed}"
 
 
+@pytest.mark.parametrize("seeds", sweep((range(500), range(500, 1000)), normal=(range(500),)), ids=str)
 @pytest.mark.parametrize("name", PROPERTIES)
-def test_a_property_judged_alone_says_the_same(name: str) -> None:
-    for seed in range(1000):
-        trace = whole(random_trace(seed).events, "global")
-        assert check(trace, [name]) == [v for v in check(trace) if v.property == name], f"seed {seed}"
+def test_a_property_judged_alone_says_the_same(name: str, seeds: range) -> None:
+    for seed in seeds:
+        trace, together = judged_together(seed)
+        assert check(trace, [name]) == [v for v in together if v.property == name], f"seed {seed}"
+
+
+@cache
+def judged_together(seed: int) -> tuple[list[Event], list[Verdict]]:
+    """A random trace, and what all properties say of it."""
+    trace = whole(random_trace(seed).events, "global")
+    return trace, check(trace)
 
 
 @blocks
@@ -130,9 +145,10 @@ def test_the_event_of_detection_is_reported_with_the_violation() -> None:
     assert reported > 100
 
 
-def test_finishing_changes_nothing() -> None:
+@pytest.mark.parametrize("seeds", sweep((range(300), range(300, 1000)), normal=(range(300),)), ids=str)
+def test_finishing_changes_nothing(seeds: range) -> None:
     """A trace may be judged as if it ended here, and go on."""
-    for seed in range(1000):
+    for seed in seeds:
         events = random_trace(seed).events
         judge = Judge(select(), "global")
         for event in events:

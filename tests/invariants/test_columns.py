@@ -39,6 +39,7 @@ from tests.invariants.builders import A, B, C, D, Order, broadcasts, deliveries,
 from tests.invariants.columns import assert_agrees, by_lines, opened, verdicts_of
 from tests.invariants.recorded import SCHEDULES
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.run import Run, Search, replay, schedule_of
 from zabcheck.search.swarm import find
@@ -68,7 +69,7 @@ def is_violated(verdicts: Sequence[Verdict]) -> bool:
     return any(verdict.violation is not None for verdict in verdicts)
 
 
-@pytest.mark.parametrize("seeds", [range(first, first + 250) for first in range(0, 500, 250)], ids=lambda s: f"{s[0]}")
+@pytest.mark.parametrize("seeds", sweep((range(250), range(250, 500)), normal=(range(250),)), ids=lambda s: f"{s[0]}")
 def test_json_lines_are_judged_as_by_a_judge(seeds: range) -> None:
     decided = sound = 0
     for seed in seeds:
@@ -81,7 +82,11 @@ def test_json_lines_are_judged_as_by_a_judge(seeds: range) -> None:
     assert decided > 0.7 * sound  # the others are unusual, such as those with zxids that descend
 
 
-@pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, 400, 50)], ids=lambda s: f"{s[0]}")
+@pytest.mark.parametrize(
+    "seeds",
+    sweep([range(first, first + 50) for first in range(0, 400, 50)], normal=(range(50), range(50, 100))),
+    ids=lambda s: f"{s[0]}",
+)
 def test_a_file_of_many_runs_is_judged_as_each_by_a_judge(seeds: range) -> None:
     rng = Random(seeds[0])
     traces = [rng.choice(list(variants(seed))) for seed in seeds]

@@ -4,6 +4,7 @@ On thousands of random protocol traces: the verdict, the witness, and whatever o
 """
 
 from collections import Counter
+from functools import cache
 from random import Random
 
 import pytest
@@ -18,11 +19,12 @@ from tests.invariants.oracle import Finding, Reading
 from tests.invariants.protocol_oracle import chosen
 from tests.invariants.protocol_traces import DEFECTS, LONGEST, random_protocol_trace
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 
 NAMES = list(OF_THE_PROTOCOL)
 TRACES = 2000
 BLOCK = 500
-QUICK = 3000
+QUICK = 1000
 """Seeds from here on are for the slow tier."""
 blocks = pytest.mark.parametrize(
     "seeds",
@@ -72,7 +74,13 @@ def test_every_verdict_and_witness_is_that_of_the_literal_reading(seeds: range) 
             assert got == {name: literal(reading) for name, literal in OF_THE_PROTOCOL.items()}, f"seed {seed}, {order}"
 
 
-@pytest.mark.parametrize("name", ["majority", "weights 3,1,1,1", "weights 0,1,1,0", "sets 1+2,2+3,1+3", "sets 2"])
+@pytest.mark.parametrize(
+    "name",
+    sweep(
+        ["majority", "weights 3,1,1,1", "weights 0,1,1,0", "sets 1+2,2+3,1+3", "sets 2"],
+        normal=["weights 3,1,1,1", "sets 1+2,2+3,1+3"],
+    ),
+)
 def test_so_it_is_of_what_is_chosen_by_another_quorum_system(name: str) -> None:
     quorums = quorums_of(name, 4)
     for seed in range(TRACES // 4):
@@ -107,9 +115,16 @@ def test_no_merge_of_the_logs_changes_a_verdict_or_a_witness(seeds: range) -> No
 @pytest.mark.parametrize("name", NAMES)
 def test_a_property_judged_alone_says_the_same(name: str) -> None:
     for seed in range(500):
-        events = random_protocol_trace(seed).events
-        trace = whole(events, "global", processes=ensemble(events))
-        assert check(trace, [name]) == [v for v in check(trace, NAMES) if v.property == name], f"seed {seed}"
+        trace, together = judged_together(seed)
+        assert check(trace, [name]) == [v for v in together if v.property == name], f"seed {seed}"
+
+
+@cache
+def judged_together(seed: int) -> tuple[list[Event], list[Verdict]]:
+    """A random trace, and what all properties of NAMES say of it."""
+    events = random_protocol_trace(seed).events
+    trace = whole(events, "global", processes=ensemble(events))
+    return trace, check(trace, NAMES)
 
 
 @blocks
@@ -165,9 +180,10 @@ def test_finishing_changes_nothing() -> None:
         assert [found(v) for v in judge.finish()] == expected, f"seed {seed}"
 
 
-def test_a_fork_says_what_a_judge_says_that_saw_the_same() -> None:
+@pytest.mark.parametrize("seeds", sweep((range(500), range(500, TRACES)), normal=(range(500),)), ids=str)
+def test_a_fork_says_what_a_judge_says_that_saw_the_same(seeds: range) -> None:
     """At any point of a trace; and the original goes its own way."""
-    for seed in range(TRACES):
+    for seed in seeds:
         events, other = random_protocol_trace(seed).events, random_protocol_trace(seed + 50_000).events
         at = Random(seed).randint(0, len(events))
         highest = 1 + max(event.incarnation for event in events)  # type: ignore[attr-defined]  # all local
@@ -217,6 +233,7 @@ def test_every_defect_is_frequent(defect: str, defects: Counter[str]) -> None:
     assert defects[defect] >= TRACES // 50
 
 
+@pytest.mark.xdist_group("protocol traces")
 @pytest.mark.parametrize("status", ["violated", "holds", "not exercised"])
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN_TRACES])
 def test_every_verdict_is_frequent(name: str, status: str, verdicts: Counter[tuple[str, str]]) -> None:

@@ -9,6 +9,7 @@ from invariants import Event, Verdict, check
 from tests.invariants.builders import merge, whole
 from tests.invariants.recorded import PROCESSES, RECORDED
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 
 BLOCK = 250
 
@@ -23,7 +24,9 @@ def findings(events: list[Event], processes: int = 9) -> list[tuple[Verdict, tup
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(first, first + BLOCK) for first in range(0, 2000, BLOCK)], ids=lambda seeds: f"from-{seeds[0]}"
+    "seeds",
+    sweep([range(first, first + BLOCK) for first in range(0, 2000, BLOCK)], normal=[range(BLOCK)]),
+    ids=lambda seeds: f"from-{seeds[0]}",
 )
 def test_no_merge_of_the_logs_changes_a_verdict_or_a_witness(seeds: range) -> None:
     for seed in seeds:
@@ -34,7 +37,7 @@ def test_no_merge_of_the_logs_changes_a_verdict_or_a_witness(seeds: range) -> No
             assert findings(merge(rng, events)) == expected, f"seed {seed}"
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::12]))
 def test_no_merge_of_what_a_simulator_showed_changes_a_verdict_or_a_witness(name: str) -> None:
     events = RECORDED[name]()
     expected = findings(events, PROCESSES[name])

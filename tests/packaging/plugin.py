@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT = 120
+TIMEOUT = 600
 
 
 def failing_tests(folder: Path, *options: str) -> str:

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT = 300
+TIMEOUT = 900
 NOT_SOURCES = (".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "reports", "build", "dist", "*.egg-info")
 
 

@@ -12,6 +12,7 @@ from msgspec import structs
 
 import zabcheck
 from invariants import PROPERTIES, Broadcast, select
+from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import WITHOUT_CLIENTS, Effect, Request
 from zabcheck.protocols.switches import LETTER
@@ -31,7 +32,7 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.search.machine import find
 from zabcheck.search.run import Search
 digest = sha256()
-find(Search(mutated("zab"), runs=40, rng=7, on_run=lambda run: digest.update(repr(run.simulator.executed).encode())))
+find(Search(mutated("zab"), runs=15, rng=7, on_run=lambda run: digest.update(repr(run.simulator.executed).encode())))
 print(digest.hexdigest())
 """
 
@@ -80,9 +81,9 @@ def test_another_seed_means_other_runs() -> None:
     assert choices(1) != choices(2)
 
 
-@pytest.mark.parametrize("processes", [3, pytest.param(5, marks=pytest.mark.slow)])
-def test_the_default_profile_reaches_three_epochs_in_three_runs_of_ten(processes: int) -> None:
-    counted = tally(processes, 400)
+@pytest.mark.parametrize(("processes", "runs"), sweep([(3, 150), (3, 400), (5, 400)], normal=[(3, 150)]))
+def test_the_default_profile_reaches_three_epochs_in_three_runs_of_ten(processes: int, runs: int) -> None:
+    counted = tally(processes, runs)
     shares = {goal: count / counted.runs for goal, count in counted.goals.items()}
     print({goal: f"{share:.0%}" for goal, share in shares.items()})
     assert shares["three epochs"] >= 0.3
@@ -103,15 +104,15 @@ def test_any_number_of_processes_can_be_searched(processes: int) -> None:
     assert tally(processes, 60).goals["three epochs"] > 0
 
 
-@pytest.mark.parametrize("processes", [3, pytest.param(5, marks=pytest.mark.slow)])
-def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int) -> None:
+@pytest.mark.parametrize(("processes", "number"), sweep([(3, 150), (3, 300), (5, 300)], normal=[(3, 150)]))
+def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int, number: int) -> None:
     """Of the coarse ones one cannot tell from what they executed; each has its rule."""
     runs: list[set[type[Choice]]] = []
 
     def on_run(run: Run) -> None:
         runs.append({type(choice) for choice in run.simulator.executed})
 
-    assert find(Search(mutated("zab"), processes, runs=300, rng=1, on_run=on_run)) is None
+    assert find(Search(mutated("zab"), processes, runs=number, rng=1, on_run=on_run)) is None
     counts = {kind: sum(kind in kinds for kinds in runs) for kind in get_args(FineChoice)}
     assert counts.pop(Overtake) == 0
     assert {kind: count for kind, count in counts.items() if count < len(runs) / 50} == {}
@@ -138,7 +139,8 @@ def test_rules_make_coarse_faults_too() -> None:
     assert made <= chosen
 
 
-def test_what_is_paused_wakes_again_as_a_rule() -> None:
+@pytest.mark.parametrize("number", sweep((100, 300), normal=(100,)))
+def test_what_is_paused_wakes_again_as_a_rule(number: int) -> None:
     """And what is wrong with a link is repaired: at the end of most runs nothing is."""
     paused, disturbed, runs = 0, 0, 0
 
@@ -148,7 +150,7 @@ def test_what_is_paused_wakes_again_as_a_rule() -> None:
         disturbed += bool(run.simulator.obstructed())
         runs += 1
 
-    assert find(Search(mutated("zab"), runs=300, rng=1, on_run=on_run)) is None
+    assert find(Search(mutated("zab"), runs=number, rng=1, on_run=on_run)) is None
     assert paused < runs / 10
     assert disturbed < runs / 2
 

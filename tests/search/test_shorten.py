@@ -7,6 +7,7 @@ import pytest
 
 from invariants.quorums import MAJORITY, quorums_of
 from tests.search.builders import breaks_alone, failure_of, minimised
+from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.search import minimise as minimising
 from zabcheck.search import shorten
@@ -33,13 +34,19 @@ def steps(schedule: Schedule, property_: str) -> int:
     return failure.steps
 
 
-@pytest.mark.parametrize("seed", [2, pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
-def test_it_breaks_the_same_property_in_no_more_steps(seed: int) -> None:
-    schedule = found("no-truncation", seed, "total order")
-    short = shortened(schedule, "total order")
+SHORT, LONG = ("commit-on-own-ack", "agreement"), ("no-truncation", "total order")
+
+
+@pytest.mark.parametrize(
+    ("mutant", "property_", "seed"),
+    sweep([(*SHORT, 3), *((*LONG, seed) for seed in (1, 2, 3))], normal=[(*SHORT, 3)]),
+)
+def test_it_breaks_the_same_property_in_no_more_steps(mutant: str, property_: str, seed: int) -> None:
+    schedule = found(mutant, seed, property_)
+    short = shortened(schedule, property_)
     assert breaks_alone(short)
-    assert short.violates == "total order"
-    assert steps(short, "total order") <= steps(minimised(schedule, "total order"), "total order")
+    assert short.violates == property_
+    assert steps(short, property_) <= steps(minimised(schedule, property_), property_)
 
 
 @pytest.mark.slow

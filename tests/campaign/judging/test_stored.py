@@ -12,6 +12,7 @@ from invariants import Deliver, Event, TraceError, check, trace
 from invariants.columns import PARQUET, Rows
 from tests.invariants.builders import A, B, broadcasts, deliveries, restore, whole
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 from zabcheck.campaign.judging.checking import CheckedRuns, check_stored
 from zabcheck.campaign.judging.verdicts import SIX
 
@@ -81,7 +82,7 @@ WRONG_LINES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG_LINES)
+@pytest.mark.parametrize("case", sweep(WRONG_LINES, normal=("no JSON", "wrong count")))
 def test_json_lines_that_are_no_trace_are_refused(spark: "SparkSession", tmp_path: Path, case: str) -> None:
     change, message = WRONG_LINES[case]
     (tmp_path / "x.jsonl").write_bytes(change(lines(GOOD)))

@@ -18,6 +18,7 @@ from tests.cli.command import ROOT, argv, environment
 from tests.cli.conftest import Command
 from tests.ensemble import fake_zookeeper, real
 from tests.ensemble.processes import are_gone, groups_of, is_free, ports_of, until
+from tests.tiers import sweep
 from zabcheck.ensemble.recording.folder import read
 from zabcheck.ensemble.recording.records import Ended
 from zabcheck.ensemble.run import execute
@@ -268,7 +269,7 @@ class Running:
     def end(self, number: int) -> tuple[int, str, str]:
         """Send it a signal; its exit code, what it printed, and on standard error."""
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=600)
         return self.process.returncode, out.decode(), err.decode()
 
 
@@ -283,14 +284,15 @@ def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]
 
 
 @pytest.mark.xdist_group("ensemble")
-@pytest.mark.parametrize("running", [2], indirect=True)
+@pytest.mark.parametrize("running", sweep((1, 2), normal=(1,)), indirect=True)
 def test_ctrl_c_ends_with_a_summary_and_partial_recordings(running: Running, zabcheck: Command) -> None:
-    """Of both runs that are under way."""
+    """Of all runs that are under way."""
     code, out, err = running.end(signal.SIGINT)
     assert are_gone(running.groups), "before it ended itself"
     assert (code, err) == (3, "")
     told = msgspec.json.decode(out)
-    assert (told["runs"], told["partial"], told["failed"], told["interrupted"]) == (2, 2, 0, True)
+    runs = len(running.folders)
+    assert (told["runs"], told["partial"], told["failed"], told["interrupted"]) == (runs, runs, 0, True)
     assert told["wrong"] == []
     assert told["kept"] == [str(each.relative_to(each.parents[1])) for each in running.folders]
     for folder in running.folders:
@@ -299,7 +301,7 @@ def test_ctrl_c_ends_with_a_summary_and_partial_recordings(running: Running, zab
 
 
 @pytest.mark.xdist_group("ensemble")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", sweep((signal.SIGTERM, signal.SIGKILL), normal=(signal.SIGKILL,)))
 def test_nothing_outlives_it_however_it_ends(number: int, running: Running, zabcheck: Command) -> None:
     assert running.end(number) == (-number, "", "")
     until(lambda: are_gone(running.groups))

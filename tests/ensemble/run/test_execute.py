@@ -14,7 +14,7 @@ import pytest
 
 from tests.ensemble import fake_zookeeper, real
 from tests.ensemble.processes import groups_of, is_free, ports_of
-from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.folder import log_file, read
 from zabcheck.ensemble.recording.records import (
     Acknowledged,
     Chose,
@@ -27,9 +27,10 @@ from zabcheck.ensemble.recording.records import (
     Started,
     Stopped,
 )
+from zabcheck.ensemble.run import ensemble as ensembles
 from zabcheck.ensemble.run import execute
 from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.ensemble import EnsembleError, free_ports
+from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError, free_ports
 from zabcheck.ensemble.run.schedule import (
     AnyChoice,
     Await,
@@ -53,7 +54,7 @@ from zabcheck.ensemble.run.server import Server
 from zabcheck.ensemble.trace.observe import observe
 from zabcheck.ensemble.verdict.judge import judge
 
-WAITED = 30.0
+WAITED = 600.0
 """Seconds that a schedule would wait for what does not come."""
 
 
@@ -104,25 +105,40 @@ def ended(run: Path) -> Ended:
     [
         (
             "exits",
-            60,
+            600,
             r"server \d ended by itself when it was started: java.net.BindException: Address already in use$",
         ),
         ("silent", 0.5, r"server 1 did not come up in 0.5 s: 2026-01-31T12:00:00.123\+0000 \[main\] INFO "),
         ("chatters", 0.5, r"server 1 did not come up in 0.5 s: 2026-01-31T12:00:00.123\+0000 \[main\] INFO "),
-        ("nonsense", 60, r"the log of server 1 is not understood; is slf4j bound\? It begins: \x00\ufffd nonsense$"),
+        ("nonsense", 600, r"the log of server 1 is not understood; is slf4j bound\? It begins: \x00\ufffd nonsense$"),
         ("headless", 5, r"nobody led in 5 s$"),
     ],
 )
 def test_an_ensemble_that_does_not_come_up(
     behaviour: str, seconds: float, message: str, tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = monotonic()
+    """However long it takes the servers to do what they do: until then, time stands still."""
+    start, leader = monotonic(), Ensemble.leader
+    is_time_up = Event()
+
+    def asked(ensemble: Ensemble) -> int | None:
+        is_time_up.set()
+        return leader(ensemble)
+
+    def time() -> float:
+        logs = [log_file(run, number, 0) for number in (1, 2, 3)]
+        if behaviour != "headless" and all(log.exists() and log.stat().st_size for log in logs):
+            is_time_up.set()
+        return monotonic() if is_time_up.is_set() else 0.0
+
     monkeypatch.setattr(execute, "UP_AT_FIRST", seconds)
+    monkeypatch.setattr(ensembles, "monotonic", time)
+    monkeypatch.setattr(Ensemble, "leader", asked)  # when all of them serve
     with pytest.raises(EnsembleError) as raised:
         execute.execute(schedule(), fake(tmp_path, behaviour), run)
     assert re.match(message, str(raised.value))
     assert ended(run).error == str(raised.value)
-    assert monotonic() - start < 20
+    assert monotonic() - start < 600
 
 
 def test_a_java_that_is_gone(tmp_path: Path, run: Path) -> None:
@@ -204,7 +220,7 @@ def test_a_run_that_is_to_stop_is_interrupted(tmp_path: Path, run: Path) -> None
     later = Timer(0.5, stop.set)
     later.start()
     with pytest.raises(KeyboardInterrupt):
-        execute.execute(schedule(Write("A"), Settle(30.0), Wait(30.0)), fake(tmp_path, "serves"), run, stop)
+        execute.execute(schedule(Write("A"), Settle(WAITED), Wait(WAITED)), fake(tmp_path, "serves"), run, stop)
     later.join()
     assert ended(run).error == "interrupted"
 

@@ -2,15 +2,15 @@
 
 import os
 import signal
-import subprocess
-import sys
-import time
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from invariants import Invariant, select
 from invariants.quorums import Quorums
+from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import space as module
@@ -30,8 +30,6 @@ SPACES: dict[str, tuple[str | None, Bounds, dict[str, bool]]] = {
     "neither": (None, Bounds(2, 2, 1, 2, 0), {"symmetry": False}),
     "a mutant": ("reuse-highest-epoch", Bounds(3, 2, 1, 1, 1), {"reduction": True}),
 }
-LARGE = Bounds(2, 2, 2, 2, 1)
-"""33,979 states of which the total order alone is asked."""
 ORDER = tuple(select("total order"))
 
 
@@ -46,12 +44,12 @@ def everything(searched: Space, explored: Explored) -> tuple[object, ...]:
 
 @pytest.mark.parametrize(
     "name",
-    ["reduction", "neither", *(pytest.param(name, marks=pytest.mark.slow) for name in ("symmetry", "a mutant"))],
+    sweep(SPACES, normal=("reduction", "neither")),
 )
 def test_a_search_in_portions_finds_what_one_without_a_break_finds(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_LOOK", 500)
+    monkeypatch.setattr(module, "_LOOK", 1000)
     mutant, bounds, reduced = SPACES[name]
     whole = space(mutant, bounds, **reduced)
     expected = everything(whole, whole.explore())
@@ -66,25 +64,47 @@ def test_a_search_in_portions_finds_what_one_without_a_break_finds(
     assert searched.local_states.journal == whole.local_states.journal
 
 
-def test_a_search_that_is_killed_goes_on(tmp_path: Path) -> None:
-    """SIGKILL a moment after the first checkpoint, and again after one of the process that went on."""
-    file, root = tmp_path / "checkpoint", Path(__file__).parents[3]
-    program = (
-        "from tests.search.explore.test_checkpoint import *; file, resume = Path(sys.argv[1]), sys.argv[2] == 'go on';"
-        "space(None, LARGE, ORDER).explore(checkpoint=file, every=0, resume=resume)"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    written = None
-    for how in ("begin", "go on"):
-        searching = subprocess.Popen([sys.executable, "-c", program, str(file), how], cwd=root, env=environment)
-        while not file.exists() or file.stat().st_mtime_ns == written:
-            assert searching.poll() is None, "it ended before it could be killed"
-            time.sleep(0.001)
-        time.sleep(0.05)
-        searching.kill()
-        assert searching.wait() == -signal.SIGKILL
-        written = file.stat().st_mtime_ns
-    whole, resumed = space(None, LARGE, ORDER), space(None, LARGE, ORDER)
+def killed(search: Callable[[], object]) -> None:
+    """Search in a process of its own, and see that SIGKILL ended it."""
+    pid = os.fork()
+    if not pid:
+        try:
+            search()
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+
+
+def kill_at(number: int) -> Callable[[object], None]:
+    """Return a function that kills the process when it is called for the nth time."""
+    calls = count(1)
+
+    def called(_: object) -> None:
+        if next(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return called
+
+
+def test_a_search_that_is_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGKILL between two checkpoints; while one is written; and between two of the process that went on."""
+    monkeypatch.setattr(module, "_LOOK", 1000)
+    file = tmp_path / "checkpoint"
+
+    def search(resume: bool = True) -> None:
+        space(None, A_TIMEOUT, ORDER).explore(on_progress=kill_at(3), checkpoint=file, every=0, resume=resume)
+
+    def search_and_write() -> None:
+        os.fsync = kill_at(1)  # nobody else sees this: the process ends
+        search()
+
+    killed(lambda: search(resume=False))
+    first = file.read_bytes()
+    killed(search_and_write)
+    assert file.read_bytes() == first
+    killed(search)
+    assert file.read_bytes() != first
+    whole, resumed = space(None, A_TIMEOUT, ORDER), space(None, A_TIMEOUT, ORDER)
     expected = everything(whole, whole.explore())
     assert everything(resumed, resumed.explore(checkpoint=file, resume=True)) == expected
     assert len(resumed.components.processes) == len(whole.components.processes)

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from invariants import EMPTY, Event, Halt, Judge, select
 from invariants.quorums import MAJORITY, quorums_of
+from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import Effect, Persist, Protocol, Request, Send, Started, StepRaised, TimedOut
 from zabcheck.protocols.switches import Switches
@@ -191,12 +192,7 @@ def named(environment: Environment, names: tuple[int, ...]) -> Stabilise:
 # They end as the simulator does.
 
 
-QUICK = ("one process", "two processes", "a disk", "stops reading", "always reading")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in AGREEING]
-)
+@pytest.mark.parametrize("name", sweep(AGREEING, normal=("one process", "a disk", "stops reading", "always reading")))
 def test_from_no_state_of_zab_does_a_continuation_or_the_simulator_get_stuck(name: str) -> None:
     case = AGREEING[name]
     given = compared(case)
@@ -204,7 +200,9 @@ def test_from_no_state_of_zab_does_a_continuation_or_the_simulator_get_stuck(nam
     assert find_trap(case.space()).checked == given.total()
 
 
-@pytest.mark.parametrize("name", DISAGREEABLE)
+@pytest.mark.parametrize(
+    "name", sweep(DISAGREEABLE, normal=("redeliver-with-gap", "stuck", "round and round", "raising"))
+)
 def test_continuations_get_stuck_where_the_simulator_does(name: str) -> None:
     case = DISAGREEABLE[name]
     given = compared(case)
@@ -215,7 +213,7 @@ def test_continuations_get_stuck_where_the_simulator_does(name: str) -> None:
     assert found.checked <= given.total()
 
 
-@pytest.mark.parametrize("name", NOT_FOLLOWED)
+@pytest.mark.parametrize("name", sweep(NOT_FOLLOWED, normal=("halting later",)))
 def test_who_has_halted_gets_on_with_nobody(name: str) -> None:
     given = compared(NOT_FOLLOWED[name])
     assert given.keys() == {None, Ending(None, raised=False)}
@@ -237,9 +235,10 @@ TRAPS = {
     "redeliver-with-gap": Bounds(2, 1, 1, 0, 1),
 }
 """By mutant: bounds within which it leads to a trap."""
+LONG = ("reuse-highest-epoch", "stale-proposal-accepted", "keep-longer-history", "no-truncation")
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@pytest.mark.parametrize("name", sweep(TRAPS, normal=[name for name in TRAPS if name not in LONG]))
 def test_these_bugs_lead_to_a_trap_within_small_bounds(name: str) -> None:
     bounds, reduction = TRAPS[name], name == "reuse-highest-epoch"  # its space is large
     trap = find_trap(Case(bounds, mutated("zab", name), reduction=reduction).space()).trap
@@ -253,7 +252,10 @@ def test_these_bugs_lead_to_a_trap_within_small_bounds(name: str) -> None:
 
 
 @pytest.mark.parametrize("reduction", [False, True])
-@pytest.mark.parametrize("bounds", [Bounds(2, 2, 2, 1, 1), Bounds(3, 1, 1, 1, 0), Bounds(3, 2, 1, 0, 0)])
+@pytest.mark.parametrize(
+    "bounds",
+    sweep([Bounds(2, 2, 2, 1, 1), Bounds(3, 1, 1, 1, 0), Bounds(3, 2, 1, 0, 0)], normal=[Bounds(3, 1, 1, 1, 0)]),
+)
 def test_zab_has_no_trap(bounds: Bounds, reduction: bool) -> None:
     told: list[int] = []
     space = Case(bounds, switches=ABRUPT, reduction=reduction, properties=SAFETY).space()
@@ -313,7 +315,7 @@ def all_traps(case: Case) -> list[Trap]:
     ("bounds", "switches"),
     [
         (Bounds(2, 2, 2, 1, 0), ATOMIC),
-        (Bounds(2, 1, 1, 1, 1), Switches()),
+        pytest.param(Bounds(2, 1, 1, 1, 1), Switches(), marks=pytest.mark.slow),
         (Bounds(2, 1, 2, UNLIMITED, 1), ABRUPT),
         (Bounds(3, 1, 1, 0, 0), ABRUPT),
     ],

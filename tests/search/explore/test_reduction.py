@@ -4,6 +4,7 @@ import pytest
 
 from invariants import select
 from invariants.quorums import Quorums
+from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
@@ -52,7 +53,7 @@ def processes_of(explorer: Space) -> set[tuple[object, ...]]:
     return {each for each in seen if each[-1] is not None}
 
 
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("name", sweep(SPACES, normal=SPACES.keys() - {"three processes, any time-outs"}))
 def test_processes_come_to_the_same(name: str) -> None:
     whole, reduced = (space(*SPACES[name], reduction=reduction) for reduction in (False, True))
     said = [each.explore() for each in (whole, reduced)]
@@ -82,9 +83,10 @@ MUTANTS = {
     "counter-wraps": (Bounds(1, 1, 2, 0, 0), Switches(sync="atomic", counter_limit=1)),
 }
 """Bounds in which the one of each that fits is found, or is not: with and without reduction alike."""
+LONG = {"propose-to-acked-only", "redeliver-with-gap", "history-by-zxid-only"}
 
 
-@pytest.mark.parametrize("mutant", MUTANTS)
+@pytest.mark.parametrize("mutant", sweep(MUTANTS, normal=MUTANTS.keys() - LONG))
 def test_a_mutant_is_caught_with_reduction_if_and_only_if_without(mutant: str) -> None:
     assert mutant in CATALOGUE
     said = [space(*MUTANTS[mutant], reduction=each, mutant=mutant, quick=False).explore() for each in (False, True)]

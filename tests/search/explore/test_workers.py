@@ -13,6 +13,7 @@ import pytest
 
 from invariants import select
 from invariants.quorums import quorums_of
+from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import space as module
@@ -24,6 +25,8 @@ from zabcheck.search.explore.workers import Answer, Sharing, WorkerDied, forked
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC, ABRUPT = Switches(sync="atomic"), Switches(sync="atomic", closing="abrupt")
 ROOT = Path(__file__).parents[3]
+TIMEOUT = 600
+"""Seconds; only ends what hangs."""
 
 SPACES: dict[str, tuple[str | None, Bounds, Switches, dict[str, bool]]] = {
     "symmetry": (None, Bounds(3, 1, 1, 1, 0), ATOMIC, {}),
@@ -56,7 +59,9 @@ def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_levels")
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize(
+    "name", sweep(SPACES, normal=("reduction alone", "unlimited faults", "a mutant, with symmetry"))
+)
 def test_any_number_of_workers_finds_what_one_finds(name: str) -> None:
     one = space(name)
     expected = everything(one, one.explore())
@@ -66,16 +71,16 @@ def test_any_number_of_workers_finds_what_one_finds(name: str) -> None:
 
 
 @pytest.mark.usefixtures("small_levels")
-@pytest.mark.parametrize("share", [0.3, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.02, 0.9))])
+@pytest.mark.parametrize("share", sweep((0.02, 0.3, 0.9), normal=(0.3,)))
 def test_how_a_level_is_cut_makes_no_difference(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = space("symmetry")
+    one = space("unlimited faults")
     expected = everything(one, one.explore())
 
     def learn(self: Sharing, own: float, worker: float, taking: float) -> None:
         self.share = share
 
     monkeypatch.setattr(Sharing, "learn", learn)
-    several = space("symmetry")
+    several = space("unlimited faults")
     assert everything(several, several.explore(workers=2)) == expected
 
 
@@ -86,13 +91,16 @@ def test_quorums_that_treat_processes_differently() -> None:
 
 
 @pytest.mark.usefixtures("small_levels")
-def test_workers_go_on_from_a_checkpoint_of_one_process_and_the_other_way_round(tmp_path: Path) -> None:
-    one = space("symmetry")
+def test_workers_go_on_from_a_checkpoint_of_one_process_and_the_other_way_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LOOK", 500)
+    one = space("unlimited faults")
     expected = everything(one, one.explore())
     for first, second in ((1, 2), (2, 1)):
         file = tmp_path / f"checkpoint of {first}"
-        assert not space("symmetry").explore(memory=1, checkpoint=file, workers=first).whole
-        resumed = space("symmetry")
+        assert not space("unlimited faults").explore(memory=1, checkpoint=file, workers=first).whole
+        resumed = space("unlimited faults")
         assert everything(resumed, resumed.explore(checkpoint=file, resume=True, workers=second)) == expected
 
 
@@ -211,15 +219,22 @@ def test_ctrl_c_ends_all_of_them() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", program]
     searching = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        # Whoever runs the tests in the background may have them ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert searching.stdout is not None
     searching.stdout.readline()
     os.killpg(searching.pid, signal.SIGINT)
-    _, said = searching.communicate(timeout=60)
+    _, said = searching.communicate(timeout=TIMEOUT)
     assert searching.returncode == -signal.SIGINT
     assert said.count(b"KeyboardInterrupt") == 1
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         try:
             os.killpg(searching.pid, 0)

@@ -1,0 +1,21 @@
+"""Which cases of a sweep `make test` runs. The slow tier runs the others, and CI runs both tiers."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
+
+def sweep(cases: Iterable[Any], normal: Collection[Any]) -> list[Any]:
+    """Return parameters for pytest: the cases of `normal` as they are, all others marked slow.
+
+    `normal` names those that cost little and stand for the rest; each has to be one of the cases.
+    """
+    every = list(cases)
+    assert all(case in every for case in normal), f"{normal} names a case that there is not"
+    return [case if case in normal else _slow(case) for case in every]
+
+
+def _slow(case: Any) -> Any:
+    values = case if isinstance(case, tuple) and not hasattr(case, "_fields") else (case,)
+    return pytest.param(*values, marks=pytest.mark.slow)
