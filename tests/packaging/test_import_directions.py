@@ -85,8 +85,8 @@ COUNTEREXAMPLE = tuple(
     for floor in (
         "story",
         "causality folding pieces",
-        "witness_graph explanation",
-        "decisive traced",
+        "explanation",
+        "witness_graph decisive traced",
         "explain",
         "making",
         "forms",

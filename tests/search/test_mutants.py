@@ -94,7 +94,7 @@ def test_the_state_that_a_mutant_adds_is_treated_like_all_state(mutant: str) -> 
     schedule = min((s for s in RECORDED.values() if s.mutant == mutant), key=lambda s: len(s.choices))
     ids = range(1, schedule.processes + 1)
     unchanged, turned, back = (0, *ids), (0, *ids[1:], 1), (0, len(ids), *ids[:-1])
-    simulator = simulate(schedule, lambda _: None)
+    simulator = simulate(protocol, schedule, lambda _: None)
     added: set[bool] = set()
     for choice in schedule.choices:
         simulator.execute(choice)
