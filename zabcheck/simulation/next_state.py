@@ -99,8 +99,8 @@ def next_state(
         return None
     left = channels.connections
     assert all(me in pair for pair in left), "a choice reached further than its process"
-    replaced = tuple(pair for pair, each in left.items() if each is not handed.get(pair, each))
-    return NextState(_taken_out(processes, me), left, replaced, tuple(shown), raised)
+    replaced = [pair for pair, each in left.items() if each is not handed.get(pair, each)]
+    return NextState(_taken_out(processes, me), left, tuple(replaced), tuple(shown), raised)
 
 
 def _taken_out(processes: Processes, process: int) -> LocalProcess:

@@ -135,11 +135,6 @@ class Processes:
         self.show(Crash(process, self.incarnations[process], lost))
         self._stop(process)
 
-    def settle(self, process: int) -> None:
-        """Drop the messages that the process has sent to itself: a step that raised may have left some."""
-        self._own[process].clear()
-        self._busy[process] = False
-
     def _halt(self, process: int) -> None:
         """Stop the process for good."""
         self.disks[process].crash(0)

@@ -11,7 +11,7 @@ A follower may have decided to read nothing more from a connection (`Link.is_unr
 there is gone. That is no choice of the simulator, which would just never choose that `Receive` again; see `reduction`.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -281,8 +281,10 @@ def of_connection(connection: Connection) -> tuple[Hashable, ...]:
     )
 
 
-def _messages(queue: Iterable[Parcel]) -> Hashable:
-    """Messages are data, so most of them can be compared as they are."""
+def _messages(queue: Collection[Parcel]) -> Hashable:
+    """Return the messages in a queue. They are data, so most of them can be compared as they are."""
+    if not queue:
+        return ()
     messages = tuple(message for message, _ in queue)
     return messages if _is_hashable(messages) else content(messages)
 
@@ -294,7 +296,7 @@ def of_disk(disk: Disk) -> Hashable:
         durable if _is_hashable(durable) else content(durable),
         tuple(_write(write) for write in disk.unsynced),
         disk.altered,
-        content(disk.altered_variables),
+        content(disk.altered_variables) if disk.altered_variables else (),
     )
 
 

@@ -250,11 +250,9 @@ class LocalStates:
             choice = self.choices[choice_number]
             if isinstance(choice, choices.Elect) and component.following == NOBODY:
                 cost = FREE
+            if not isinstance(choice, chosen.kinds) or (cost != FREE and not mask & cost):
+                continue
             if not self._may_be_enabled(choice, component, opened, links_to):
-                continue
-            if not isinstance(choice, chosen.kinds):
-                continue
-            if cost != FREE and not mask & cost:
                 continue
             requests = mask >> _COUNT if cost == REQUEST else 0
             outcome = self._outcome(choice_number, local_state, links_to, requests)
