@@ -21,6 +21,7 @@ from invariants.chain import EMPTY, Chain, chain_hash
 from invariants.chosen import Chosen
 from invariants.clock import Clock
 from invariants.convergence import Convergence
+from invariants.diagnosis import like
 from invariants.durability import Durability
 from invariants.epoch_uniqueness import EpochUniqueness
 from invariants.events import (
@@ -136,8 +137,8 @@ def select(names: Iterable[str] | None = None) -> list[type[Invariant]]:
     wanted = [name.lower().replace("-", " ").replace("_", " ") for name in names]
     for name in wanted:
         if name not in PROPERTIES and name not in GROUPS:
-            known = f"{', '.join(PROPERTIES)}; or a group: {', '.join(GROUPS)}"
-            raise ValueError(f"no property `{name}`; expected one of: {known}")
+            known = f"expected one of: {', '.join(PROPERTIES)}; or a group: {', '.join(GROUPS)}"
+            raise ValueError(f"no property `{name}`; {like(name, (*PROPERTIES, *GROUPS), known)}")
     return [kind for name, kind in PROPERTIES.items() if name in wanted or kind.group in wanted]
 
 

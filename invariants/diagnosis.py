@@ -4,7 +4,8 @@ For the readers of traces and of schedules, which are given the error of the JSO
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from typing import Any
 
 from msgspec import inspect
@@ -20,6 +21,8 @@ _STARTS = {
     b"PK\x03\x04": "text, this is a zip archive: extract it first (unzip)",
     b'{"record":"run"': "something else, this records an ensemble: `zabcheck zookeeper judge` takes its folder",
 }
+_LONGEST_NAME = 99
+"""The longest name, in characters, that is compared with those that there are."""
 _INVALID = re.compile(r"Invalid (?:enum )?value (.*)", re.DOTALL)
 _STEP = re.compile(r"\[[^]]*]|(\w+)")
 
@@ -27,6 +30,19 @@ _STEP = re.compile(r"\[[^]]*]|(\w+)")
 def foreign(start: bytes) -> str | None:
     """Say what was expected of a file that begins with `start`, if the start shows that it is something else."""
     return next((said for magic, said in _STARTS.items() if start.startswith(magic)), None)
+
+
+def like(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
+    """Say which of the `known` names was probably meant; if none is like `name`, `otherwise`, or else all of them.
+
+    >>> like("agrement", ["integrity", "agreement"])
+    'did you mean `agreement`?'
+    >>> like("x", ["integrity", "agreement"])
+    'expected one of: integrity, agreement'
+    """
+    known = list(known)
+    meant = get_close_matches(name.lower(), known, 1) if len(name) <= _LONGEST_NAME else []
+    return f"did you mean `{meant[0]}`?" if meant else otherwise or f"expected one of: {', '.join(known)}"
 
 
 def with_alternatives(message: str, path: str, known: Any) -> str:

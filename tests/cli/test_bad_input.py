@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 
 from invariants import GROUPS, PROPERTIES, AnyEvent, trace
+from invariants.diagnosis import like
 from tests.cli.command import CALM_SCHEDULE, DELIVERED, SENT, trace_of
 from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
@@ -156,7 +157,7 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
         *(
             (
                 replaced(b'"violates":null', b'"violates":"' + group.encode() + b'"'),
-                f", field `violates`: no property `{group}`; expected one of: {', '.join(PROPERTIES)}",
+                f", field `violates`: no property `{group}`; {like(group, PROPERTIES)}",
             )
             for group in GROUPS
         ),
@@ -301,6 +302,24 @@ def test_a_long_line_is_found_wherever_it_is(
         ("run --protocol x", "no protocol `x`; expected one of: zab"),
         ("run --property x", "no property `x`; expected one of: integrity, total order, "),
         ("check t.jsonl --property x", "no property `x`; expected one of: integrity, total order, "),
+        (
+            "run --mutant commit-on-own-ak",
+            "no mutant `commit-on-own-ak` of protocol `zab`; did you mean `commit-on-own-",
+        ),
+        ("run --mutant commit-on-own-ack --protocol ladis", "no mutant `commit-on-own-ack` of protocol `ladis`; it is"),
+        ("mutants --mutant no-trunction", "no mutant `no-trunction`; did you mean `no-truncation`?"),
+        ("run --protocol ladi", "no protocol `ladi`; did you mean `ladis`?"),
+        ("run --property agrement", "no property `agrement`; did you mean `agreement`?"),
+        ("run --property Livenes", "no property `livenes`; did you mean `liveness`?"),
+        ("run --switch snc=atomic", "--switch: no switch `snc`; did you mean `sync`?"),
+        ("scenario dsn-figure-33", "no scenario `dsn-figure-33`; did you mean `dsn-figure-3`?"),
+        ("list mutnts", "Invalid value for '[KIND]': no `mutnts`; did you mean `mutants`?"),
+        ("run --engine x", "Invalid value for '--engine': no `x`; expected one of: hypothesis, swarm"),
+        ("run --runs many", "Invalid value for '--runs': expected a whole number"),
+        ("mutants --seconds -1", "Invalid value for '--seconds': expected a number greater than or equal to 0"),
+        ("run --mutant no-truncation --mutant commit-on-own-ack", "--mutant: named more than once, expected at most"),
+        ("explore --mutant no-truncation --mutant no-truncation", "--mutant: named more than once, expected at most"),
+        ("run --protocol zab --protocol ladis", "--protocol: named more than once, expected at most once"),
         ("run --processes 0", "Invalid value for '--processes'"),
         ("run --processes 100", "Invalid value for '--processes'"),
         ("run --processes many", "Invalid value for '--processes'"),

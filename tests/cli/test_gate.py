@@ -543,8 +543,12 @@ def test_every_key_is_tried_with_a_value_that_is_wrong(gate: Gate) -> None:
             'protocols = ["mine_here:Mine"]\nkills = ["no-truncation"]',
             ", key `kills`: no mutant `no-truncation` of mine_here:Mine; there are none",
         ),
-        ('protocols = ["zab"]\nrun = 1', f": no key `run`; expected one of: {KEYS}"),
-        ('protocols = ["zab"]\ntime_limit = 1', f": no key `time_limit`; expected one of: {KEYS}"),
+        ('protocols = ["zab"]\nrun = 1', ": no key `run`; did you mean `runs`?"),
+        ('protocols = ["zab"]\ntime_limit = 1', ": no key `time_limit`; did you mean `time-limit`?"),
+        (
+            'protocols = ["zab"]\ngoals = ["three epoch"]',
+            ", key `goals`: no goal `three epoch`; did you mean `three epochs`?",
+        ),
         ('protocols = ["zab"]\n"a\\nb" = 1', f": no key `a\\nb`; expected one of: {KEYS}"),
     ],
 )

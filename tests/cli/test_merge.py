@@ -4,6 +4,7 @@ And where a witness stands: in which file, in which line.
 """
 
 import os
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from itertools import islice, permutations
@@ -95,6 +96,34 @@ def test_without_merge_each_file_is_a_trace(zabcheck: Command, tmp_path: Path) -
     result = zabcheck("check", *write(tmp_path, GOOD), "--format", "json")
     assert [each["files"] for each in result.json["traces"]] == [["p1"], ["p2"], ["p3"]]
     assert result.code == 1
+
+
+HINT = "judge them together: zabcheck check --merge FILE..."
+
+
+def test_without_merge_a_file_of_one_process_that_delivers_what_nobody_broadcast_says_so(
+    zabcheck: Command, tmp_path: Path
+) -> None:
+    write(tmp_path, GOOD)
+    assert HINT in " ".join(zabcheck("check", "p2").out.split())
+    assert HINT not in " ".join(zabcheck("check", "p1").out.split()), "it broadcast itself"
+    assert HINT not in " ".join(zabcheck("check", "--merge", "p2", "p3").out.split()), "they are together already"
+    (tmp_path / "both").write_bytes(trace_of([*GOOD[2], *GOOD[3]], "per-process"))
+    assert HINT not in " ".join(zabcheck("check", "both").out.split()), "several processes are in it"
+    (tmp_path / "alone").write_bytes(trace_of(deliveries(1, A), "per-process", 1))
+    assert HINT not in " ".join(zabcheck("check", "alone").out.split()), "there are no others"
+
+
+def test_explain_names_file_and_line_of_the_witness(zabcheck: Command, tmp_path: Path) -> None:
+    names = write(tmp_path, BAD)
+    told = zabcheck("explain", "--merge", *names, "--format", "json").json
+    _, trace = judged(zabcheck, "--merge", *names)
+    [verdict] = [each for each in trace["verdicts"] if each["property"] == told["violation"]["property"]]
+    expected = [f"{place['trace']}, line {place['line']}" for place in verdict["found_at"]]
+    assert [each["text"] for each in told["noticed"]] == expected
+    out = zabcheck("explain", "--merge", *names).out
+    for number, place in enumerate(expected, 1):
+        assert re.search(rf"^W{number} +{place} *$", out, re.M)
 
 
 def test_a_file_that_is_not_finished_makes_it_inconclusive(zabcheck: Command, tmp_path: Path) -> None:

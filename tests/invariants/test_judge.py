@@ -111,7 +111,9 @@ def test_properties_are_chosen_by_name_with_spaces_or_hyphens() -> None:
 
 
 def test_an_unknown_property_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="no property `total disorder`; expected one of: integrity, total order, agr"):
+    with pytest.raises(ValueError, match="no property `disorderly`; expected one of: integrity, total order, agr"):
+        select(["integrity", "disorderly"])
+    with pytest.raises(ValueError, match=r"no property `total disorder`; did you mean `total order`\?$"):
         select(["integrity", "total-disorder"])
     with pytest.raises(ValueError, match="no property `x`"):
         check([], ["x"])

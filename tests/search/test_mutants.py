@@ -135,7 +135,7 @@ def test_a_mutant_says_whether_its_moves_commute() -> None:
     assert [name for name, entry in CATALOGUE.items() if not entry.commutes] == ["stale-proposal-accepted"]
 
 
-@pytest.mark.parametrize(("protocol", "mutant"), [("zap", None), ("zap", "no-truncation"), ("zab", "no-such-bug")])
+@pytest.mark.parametrize(("protocol", "mutant"), [("raft", None), ("raft", "no-truncation"), ("zab", "xyz")])
 def test_a_name_that_there_is_not_is_refused_with_those_that_there_are(protocol: str, mutant: str | None) -> None:
     with pytest.raises(ValueError, match=r"^no (protocol|mutant) `.*; expected one of: .*[a-z]+") as caught:
         mutated(protocol, mutant)

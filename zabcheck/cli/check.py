@@ -14,7 +14,7 @@ import msgspec
 import typer
 from rich.console import Console
 
-from invariants import Event, TraceError, Verdict, check, select
+from invariants import Event, Header, Local, TraceError, Verdict, check, select
 from invariants import trace as trace_format
 from zabcheck.cli.check_on_spark import check_on_spark
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, Properties, command
@@ -97,6 +97,8 @@ class Judged(NamedTuple):
     verdicts: list[Verdict]
     places: dict[Event, Place | None]
     run: int | None = None  # of a Parquet file, if it was asked for
+    misses_others: bool = False
+    """Whether something was delivered that nobody broadcast, in a trace of several processes that shows only one."""
 
     def as_json(self) -> dict[str, Any]:
         files = [as_text(file) for file in self.files]
@@ -135,6 +137,11 @@ def print_judged(console: Console, judged: Judged) -> None:
             console.print(terminal.render_violation(verdict.violation, places=judged.as_texts()))
             console.print()
     console.print(render_verdicts(judged.verdicts))
+    if judged.misses_others:
+        console.print(
+            "only one process's events are in this trace: if other files hold the others', judge them together: "
+            "zabcheck check --merge FILE..."
+        )
     if any(verdict.status == "inconclusive" for verdict in judged.verdicts):
         which = "the trace does" if len(judged.files) == 1 else "one of the files does"
         console.print(f"{which} not end with a complete `end`: what could yet change is left open")
@@ -165,8 +172,9 @@ def judge_files(names: list[str], properties: list[str] | None, merge: bool, run
             if run is not None:
                 raise BadInput(f"{name}: expected a Parquet file, as --run {run} names one of its runs")
         if not merge and (verdicts := judge_large(sources[names[0]], properties)) is not None:
-            return Judged(names, verdicts, {})
-        return judge_lines(sources, properties, merge)
+            return Judged(names, verdicts, {}, misses_others=misses_others(verdicts, sources))
+        judged = judge_lines(sources, properties, merge)
+        return judged if merge else judged._replace(misses_others=misses_others(judged.verdicts, sources))
 
 
 def judge_large(source: BinaryIO, properties: list[str] | None) -> list[Verdict] | None:
@@ -198,6 +206,26 @@ def judge_lines(sources: dict[str, BinaryIO], properties: list[str] | None, merg
     wanted = {event for verdict in verdicts if verdict.violation is not None for event in verdict.violation.witness}
     places = places_of(wanted, dict(zip(names, readers, strict=True)) if wanted else {})
     return Judged(names, verdicts, places)
+
+
+def misses_others(verdicts: list[Verdict], sources: dict[str, BinaryIO]) -> bool:
+    """Whether nobody broadcast what was delivered, in a trace of several processes that shows events of one only."""
+    if not any(verdict.property == "integrity" and verdict.status == "violated" for verdict in verdicts):
+        return False
+    [(name, source)] = sources.items()
+    shown = None
+    with suppress(OSError, TraceError):  # a pipe, or a file that has changed meanwhile
+        if name == STDIN:
+            return False
+        source.seek(0)
+        for event in trace_format.Reader(source, name):
+            if isinstance(event, Header) and event.processes == 1:
+                return False
+            if isinstance(event, Local):
+                if shown not in (None, event.process):
+                    return False
+                shown = event.process
+    return shown is not None
 
 
 def places_of(wanted: set[Event], readers: dict[str, trace_format.Reader]) -> dict[Event, Place | None]:

@@ -1,17 +1,19 @@
 """What commands have in common: their registration, usual options, exit codes, and the handling of bad input."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, ParamSpec, cast
+from typing import Annotated, Any, ParamSpec, cast
 
 import typer
 
 from invariants import TraceError
+from invariants.diagnosis import like
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.story import Story
@@ -19,6 +21,21 @@ from zabcheck.simulation.schedule import ScheduleError
 from zabcheck.text.words import clean
 
 OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
+NAMED_ONCE = ("protocol", "mutant")
+"""The options that say what is checked."""
+
+
+class Command(typer.core.TyperCommand):
+    """A command that refuses a second `--mutant` where it takes one: typer would drop the first without a word."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments. BadInput if what is checked is named twice."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option in dict.fromkeys(given):
+            if option.name in NAMED_ONCE and given.count(option) > 1 and not getattr(option, "multiple", False):
+                several = "; `zabcheck mutants` and `zabcheck campaign` take several" if option.name == "mutant" else ""
+                raise BadInput(f"{option.opts[0]}: named more than once, expected at most once{several}")
+        return super().parse_args(ctx, args)
 
 
 app = typer.Typer(
@@ -69,7 +86,7 @@ def command_of(group: typer.Typer) -> Callable[[Callable[P, int]], Callable[P, i
             # Typer has answers of its own to Ctrl-C and to a broken pipe, so they must not get that far.
             return guarded(lambda: function(*args, **kwargs))
 
-        group.command(function.__name__.rstrip("_"))(wrapper)
+        group.command(function.__name__.rstrip("_"), cls=Command)(wrapper)
         return wrapper
 
     return register
@@ -86,7 +103,7 @@ def guarded(function: Callable[[], int]) -> int:
         sys.stdout.flush()
         return code
     except USAGE_ERROR as error:
-        return complain(" ".join(error.format_message().split()))
+        return complain(in_our_words(" ".join(error.format_message().split())))
     except (BadInput, TraceError, ScheduleError) as error:
         return complain(str(error))
     except ProtocolFailed as error:
@@ -101,6 +118,27 @@ def guarded(function: Callable[[], int]) -> int:
     except OSError as error:
         discard_output()
         return complain(f"standard output: {error.strerror}")
+
+
+_NO_CHOICE = re.compile(r"(.*): (?:Value error, )?'(.*)' is not one of (.*?)\.?")
+_QUOTED = re.compile(r"'(.*?)'")
+_NO_NUMBER = re.compile(r"(.*): Input should be (?:a valid \w+, .* as an? (\w+)|(.*))")
+
+
+def in_our_words(message: str) -> str:
+    """Return what typer says of a wrong value without the words of the library that typer checks values with.
+
+    >>> in_our_words("Invalid value for '--engine': Value error, 'swrm' is not one of 'hypothesis', 'swarm'.")
+    "Invalid value for '--engine': no `swrm`; did you mean `swarm`?"
+    >>> in_our_words("Invalid value for '--runs': Input should be greater than or equal to 1")
+    "Invalid value for '--runs': expected a number greater than or equal to 1"
+    """
+    if choice := _NO_CHOICE.fullmatch(message):
+        return f"{choice[1]}: no `{choice[2]}`; {like(choice[2], _QUOTED.findall(choice[3]))}"
+    if number := _NO_NUMBER.fullmatch(message):
+        kind = "a whole number" if number[2] == "integer" else "a number"
+        return f"{number[1]}: expected {kind}" + (f" {number[3]}" if number[3] else "")
+    return message
 
 
 def complain(message: str, code: int = BAD_INPUT) -> int:

@@ -88,7 +88,7 @@ def db19(
         )
     else:
         tell(verdicts)
-        print(cluster.digest(), end="", flush=True)
+        print(cluster.digest(), flush=True)
     return exit_code(verdicts)
 
 

@@ -10,10 +10,11 @@ from typing import Annotated, BinaryIO
 
 import msgspec
 import typer
+from msgspec import structs
 
 from invariants import End, Event, Header, TraceError, check, select
 from invariants import trace as trace_format
-from zabcheck.cli.check import exit_code
+from zabcheck.cli.check import exit_code, places_of
 from zabcheck.cli.commands import BadInput, Format, Formats, Properties, ProtocolFailed, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
 from zabcheck.cli.output import make_console, print_json, print_path
@@ -24,6 +25,7 @@ from zabcheck.cli.walk import walk
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import exports, terminal
 from zabcheck.counterexample.forms.story_json import fields
+from zabcheck.counterexample.pieces import labels_of
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.protocols.base import Protocol
@@ -161,7 +163,14 @@ def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None)
     source = trace_format.Merged(readers) if len(readers) > 1 else readers[0]
     unit = "line" if len(readers) == 1 else "event"
     placed = enumerate(source, 1 if len(readers) == 1 else 0)  # the first event of several files is event 1
-    return explain_trace(placed, lambda: f"{source.name}, line {source.line}, ", " + ".join(sources), properties, unit)
+    story = explain_trace(placed, lambda: f"{source.name}, line {source.line}, ", " + ".join(sources), properties, unit)
+    if len(readers) == 1 or story.violation is None:
+        return story
+    labels = labels_of(story.violation)
+    places = places_of(set(labels), dict(zip(sources, readers, strict=True)))
+    stands = [(label, places.get(event)) for event, label in labels.items()]
+    noticed = tuple((label, f"{place.trace}, line {place.line}") for label, place in stands if place is not None)
+    return structs.replace(story, noticed=(*story.noticed, *noticed))
 
 
 def explain_parquet(name: str, source: BinaryIO, run: int | None, properties: list[str] | None) -> Story:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.live import Live
 
 from invariants import PROPERTIES, select
+from invariants.diagnosis import like
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Properties, command
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
@@ -81,7 +82,7 @@ def mutants(
         kinds = select(property)
     for name in (*(mutant or ()), *([] if record is None else [record])):
         if name not in CATALOGUE:
-            raise BadInput(f"no mutant `{clean(name, False, 99)}`; expected one of: {', '.join(CATALOGUE)}")
+            raise BadInput(f"no mutant `{clean(name, False, 99)}`; {like(name, CATALOGUE)}")
     if out is not None:
         check_out(out)
     if record is not None:

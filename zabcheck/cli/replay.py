@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from invariants import PROPERTIES
+from invariants.diagnosis import like
 from zabcheck.cli.check import exit_code
 from zabcheck.cli.commands import BadInput, Format, Formats, ProtocolFailed, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
@@ -97,9 +98,8 @@ def load_schedule(data: bytes, file: str) -> tuple[Protocol, Schedule]:
     with bad_input_for(ValueError, f"{file}, field `mutant`: "):
         protocol = planted(protocol, schedule.mutant)
     if schedule.violates is not None and schedule.violates not in PROPERTIES:
-        raise BadInput(
-            f"{file}, field `violates`: no property `{schedule.violates}`; expected one of: {', '.join(PROPERTIES)}"
-        )
+        said = like(schedule.violates, PROPERTIES)
+        raise BadInput(f"{file}, field `violates`: no property `{schedule.violates}`; {said}")
     schedules.check_kinds(schedule, tuple(protocol.kinds.values()), data, file)
     return protocol, schedule
 

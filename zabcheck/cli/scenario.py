@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from invariants.diagnosis import like
 from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path
@@ -31,7 +32,7 @@ def scenario(
 ) -> int:
     """Play a run that a paper argues with, and tell whether the outcome is as expected."""
     if name not in SCENARIOS:
-        raise BadInput(f"no scenario `{clean(name, False, 99)}`; expected one of: {', '.join(SCENARIOS)}")
+        raise BadInput(f"no scenario `{clean(name, False, 99)}`; {like(name, SCENARIOS)}")
     if out is not None:
         check_out(out)
     played = play(SCENARIOS[name])

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from invariants import select
+from invariants.diagnosis import like
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.engines import Engine
@@ -113,7 +114,7 @@ def _converted(table: dict[str, Any]) -> Configuration:
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(Configuration)}
     for key in table:
         if key not in fields:
-            raise _Wrong(None, f"no key `{key}`; expected one of: {', '.join(fields)}")
+            raise _Wrong(None, f"no key `{key}`; {like(key, fields)}")
     for key, kind in fields.items():
         if key not in table:
             continue
@@ -167,7 +168,8 @@ def goals_of(configuration: Configuration) -> list[str]:
     """Return the goals that are demanded. ValueError for an unknown goal."""
     for name in configuration.goals:
         if name not in (*GOALS, ALL):
-            raise ValueError(f"no goal `{name}`; expected {ALL}, or some of: {', '.join(GOALS)}")
+            known = f"expected {ALL}, or some of: {', '.join(GOALS)}"
+            raise ValueError(f"no goal `{name}`; {like(name, (*GOALS, ALL), known)}")
     return [name for name in GOALS if name in configuration.goals or ALL in configuration.goals]
 
 
@@ -178,5 +180,5 @@ def kills_of(configuration: Configuration) -> list[str]:
         if name not in (*known, ALL):
             protocols = ", ".join(configuration.protocols)
             expected = f"expected {ALL}, or some of: {', '.join(known)}" if known else "there are none"
-            raise ValueError(f"no mutant `{name}` of {protocols}; {expected}")
+            raise ValueError(f"no mutant `{name}` of {protocols}; {like(name, (*known, ALL), expected)}")
     return [name for name in known if name in configuration.kills or ALL in configuration.kills]

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from invariants.diagnosis import like
 from zabcheck.mutants.ladis_steps import forget_the_leaders_record, keep_own_log, keep_what_was_skipped
 from zabcheck.mutants.steps import (
     AcksOfOldConnections,
@@ -450,6 +451,9 @@ def planted(protocol: Protocol, mutant: str | None) -> Protocol:
         return protocol
     names = [name for name, each in CATALOGUE.items() if each.protocol == protocol.name]
     if mutant not in names:
-        expected = f"expected one of: {', '.join(names)}" if names else "it has none"
-        raise ValueError(f"no mutant `{mutant}` of protocol `{protocol.name}`; {expected}")
+        if mutant in CATALOGUE:
+            said = f"it is one of protocol `{CATALOGUE[mutant].protocol}`"
+        else:
+            said = like(mutant, names) if names else "it has none"
+        raise ValueError(f"no mutant `{mutant}` of protocol `{protocol.name}`; {said}")
     return CATALOGUE[mutant].apply(protocol)

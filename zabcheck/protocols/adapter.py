@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from invariants import Chain
+from invariants.diagnosis import like
 from invariants.quorums import Quorums
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import (
@@ -72,7 +73,8 @@ def find(name: str) -> Protocol:
         return _OWN[name]
     module, colon, qualified = name.partition(":")
     if not colon:
-        raise ValueError(f"no protocol `{name}`; expected one of: {', '.join(PROTOCOLS)}; or `module:Class`")
+        known = f"expected one of: {', '.join(PROTOCOLS)}; or `module:Class`"
+        raise ValueError(f"no protocol `{name}`; {like(name, PROTOCOLS, known)}")
     try:
         found: Any = import_module(module)
     except (Exception, SystemExit) as error:  # whatever somebody's module does when it is imported

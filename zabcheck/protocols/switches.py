@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 import msgspec
 from msgspec import Meta, Struct
 
+from invariants.diagnosis import like
+
 COUNTER_LIMIT = 2**32 - 1
 """The highest counter of an epoch: ZooKeeper packs it into 32 bits."""
 
@@ -62,7 +64,7 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
     """Check these values of switches and return them. ValueError, saying what is expected, for an unknown one."""
     for name, value in values.items():
         if name not in Switches.__struct_fields__:
-            raise ValueError(f"no switch `{name}`; expected one of: {', '.join(Switches.__struct_fields__)}")
+            raise ValueError(f"no switch `{name}`; {like(name, Switches.__struct_fields__)}")
         try:
             msgspec.convert({name: value}, Switches)
         except msgspec.ValidationError:

@@ -17,6 +17,7 @@ from invariants import trace
 from tests.cli.command import ROOT, argv, environment
 from tests.cli.conftest import Command
 from tests.ensemble import fake_zookeeper, real
+from tests.ensemble.disk.disks import disk, zxid
 from tests.ensemble.processes import are_gone, groups_of, is_free, ports_of, until
 from tests.tiers import sweep
 from zabcheck.ensemble.recording.folder import read
@@ -317,3 +318,30 @@ def test_what_executes_schedules_of_the_simulator_refuses_one_of_an_ensemble(zab
     assert refused.err == (
         f"zabcheck: {file}: expected a schedule of the simulator, this is one of a real ensemble: zabcheck replay\n"
     )
+
+
+def test_judge_takes_the_folder_above(zabcheck: Command, tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        shutil.copytree(HEALTHY, tmp_path / "kept" / name)
+    (tmp_path / "kept" / "other").mkdir()
+    found = zabcheck("zookeeper", "judge", "kept", "--format", "json").json
+    assert found == zabcheck("zookeeper", "judge", "kept/a", "kept/b", "--format", "json").json
+    assert found["runs"] == 2
+    (tmp_path / "empty").mkdir()
+    assert zabcheck("zookeeper", "judge", "empty").err.startswith("zabcheck: empty")
+
+
+def test_keep_keeps_the_data_directories_where_logs_finds_them(
+    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def executed(schedule: object, distribution: object, folder: Path, stop: object) -> None:
+        shutil.copytree(HEALTHY, folder, dirs_exist_ok=True)
+        for server in (1, 2, 3):
+            disk(folder / f"server-{server}", {zxid(1, 1): [zxid(1, 1)]}, server=server)
+
+    monkeypatch.setattr("zabcheck.ensemble.run.search.execute", executed)
+    options = ("zookeeper", "--runs", "1", "--seed", "1", *fake(tmp_path, "serves"), "--format", "json")
+    assert zabcheck(*options).json["kept"] == []
+    [kept] = zabcheck(*options, "--keep").json["kept"]
+    servers = zabcheck("zookeeper", "logs", kept, "--format", "json").json["servers"]
+    assert [each["server"] for each in servers] == [1, 2, 3]

@@ -56,7 +56,8 @@ def test_each_transaction(zabcheck: Command, tmp_path: Path) -> None:
     lines = zabcheck("zookeeper", "logs", "s3", "--txns").out.splitlines()
     assert lines[:2] == [
         "server 3",
-        "⟨1,6⟩ create2 /n100000006, session 0x1000000000000001 request 6, log.100000006 byte 16",
+        "⟨1,6⟩ 0x100000006 2023-11-14T22:13:20.000Z create2 /n100000006, "
+        "session 0x1000000000000001 request 6, log.100000006 byte 16",
     ]
     [server] = zabcheck("zookeeper", "logs", "s3", "--txns", "--format", "json").json["servers"]
     assert [each["zxid"] for each in server["txns"]] == [[1, counter] for counter in range(6, 11)]

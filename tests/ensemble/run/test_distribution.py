@@ -47,6 +47,13 @@ def test_debians_is_taken_before_pysparks(places: Path) -> None:
     assert find(program).classpath == f"{places}/spark/zookeeper-3.9.5.jar"
 
 
+def test_pysparks_is_taken_where_it_is_asked_for(places: Path) -> None:
+    assert find(java(places, "serves"), None, "pyspark").classpath == f"{places}/spark/zookeeper-3.9.5.jar"
+    (places / "spark/zookeeper-3.9.5.jar").unlink()
+    with pytest.raises(distribution.NoZooKeeper, match=r"pip install 'zabcheck\[spark\]'"):
+        find(java(places, "serves"), None, "pyspark")
+
+
 def test_pyspark_brings_all_that_zookeeper_needs() -> None:
     jars = {re.sub(r"-[\d.]+(-linux.*|Final.*)?\.jar$", "", jar.name) for jar in distribution.jars_of_pyspark()}
     assert {"zookeeper", "zookeeper-jute", "slf4j-api", "log4j-core", "netty-handler", "snappy-java"} <= jars

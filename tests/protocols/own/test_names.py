@@ -34,7 +34,8 @@ def test_a_report_shows_messages_and_variables() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("zap", f"no protocol `zap`; expected one of: {', '.join(PROTOCOLS)}; or `module:Class`"),
+        ("raft", f"no protocol `raft`; expected one of: {', '.join(PROTOCOLS)}; or `module:Class`"),
+        ("zap", "no protocol `zap`; did you mean `zab`?"),
         (
             "no_such_module:X",
             "protocol `no_such_module:X`: cannot import `no_such_module`: ModuleNotFoundError: No module",

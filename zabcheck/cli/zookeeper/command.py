@@ -56,7 +56,11 @@ Home = Annotated[
     Path | None, typer.Option("--zookeeper-home", metavar="DIR", help="An unpacked release of ZooKeeper to run.")
 ]
 Classpath = Annotated[
-    str | None, typer.Option(metavar="PATHS", help="The class path with the jars of ZooKeeper, as for Java.")
+    str | None,
+    typer.Option(
+        metavar="PATHS",
+        help="The class path with the jars of ZooKeeper, as for Java; `pyspark` for those of PySpark, not Debian's.",
+    ),
 ]
 
 zookeeper = typer.Typer(
@@ -84,7 +88,10 @@ def ensemble(
         typer.Option(metavar="SECONDS", min=0, help="How long to look for a shorter schedule, if something is wrong."),
     ] = 120,
     out: Annotated[Path, typer.Option(help="Where recordings and reports are written.")] = Path("reports"),
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the recording of every run.")] = False,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Keep every run: its recording, and the data directories for `zookeeper logs`."),
+    ] = False,
     format: Formats = Format.text,
 ) -> int:
     """Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does."""
@@ -203,7 +210,7 @@ class Searching:
         tasks = [(draw(seed, self.servers), self._folder(f"seed-{seed}")) for seed in seeds]
         with (
             progress(len(seeds), "running") as advance,
-            closing(attempts(tasks, self.distribution, self.properties, self.jobs)) as tries,
+            closing(attempts(tasks, self.distribution, self.properties, self.jobs, self.keep)) as tries,
         ):
             for number, seed in enumerate(seeds):
                 with bad_path("--out", self.out), bad_input_for(RecordingError):

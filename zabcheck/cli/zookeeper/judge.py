@@ -11,7 +11,7 @@ from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.zookeeper.command import save_report, story_of, zookeeper
 from zabcheck.counterexample.forms import terminal
-from zabcheck.ensemble.recording.folder import RecordingError
+from zabcheck.ensemble.recording.folder import RECORDING, RecordingError
 from zabcheck.ensemble.report import runs as reports
 from zabcheck.ensemble.report.packets import render_packets
 from zabcheck.ensemble.report.runs import EnsembleSummary
@@ -23,7 +23,9 @@ from zabcheck.text.words import as_text
 
 @command_of(zookeeper)
 def judge(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders with recordings.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of recordings, or a folder with several in it.")
+    ],
     property: Properties = None,
     write: Annotated[bool, typer.Option("--write", help="Write trace and report beside each recording.")] = False,
     format: Formats = Format.text,
@@ -32,7 +34,7 @@ def judge(
     with bad_input_for(ValueError):
         names = None if property is None else [kind.name for kind in select(property)]
     judged: list[Judged] = []
-    for folder in folders:
+    for folder in (each for above in folders for each in recordings_in(above)):
         with bad_input_for(RecordingError):
             judged.append(judge_recording(folder, names))
     versions = {(each.zookeeper, each.observation.header.processes) for each in judged}
@@ -64,6 +66,15 @@ def judge(
     if summary.wrong:
         return VIOLATED
     return INCONCLUSIVE if summary.partial or not any(summary.exercised.values()) else OK
+
+
+def recordings_in(folder: Path) -> list[Path]:
+    """Return the folder if it is a recording's, else those in it that are, in the order of their names."""
+    if (folder / RECORDING).exists() or not folder.is_dir():
+        return [folder]
+    with bad_path("DIR", folder):
+        found = sorted(each for each in folder.iterdir() if (each / RECORDING).exists())
+    return found or [folder]  # reading it says what is wrong with it
 
 
 def schedule_of(judged: Judged) -> EnsembleSchedule | None:

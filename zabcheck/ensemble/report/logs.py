@@ -1,6 +1,7 @@
 """The report of what is on the disks of ZooKeeper's servers, for a terminal and as JSON."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,18 @@ def shown_txn(path: Path, record: LogRecord) -> ShownTxn:
 
 
 def line(path: Path, record: LogRecord) -> str:
-    """Say a transaction in one line."""
+    """Say a transaction in one line: its zxid as the paper and as ZooKeeper's tools write it, and its time in UTC."""
     txn = shown_txn(path, record)
-    return f"{txn.zxid} {_request(txn)}, {txn.file} byte {txn.offset}"
+    return f"{txn.zxid} 0x{record.txn.zxid:x} {_time(txn.time)} {_request(txn)}, {txn.file} byte {txn.offset}"
+
+
+def _time(milliseconds: int) -> str:
+    """Return a time, given in ms since 1970, as "2026-11-22T20:14:31.125Z"; a file may hold one that is no date."""
+    try:
+        moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return f"{milliseconds} ms"
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03}Z"
 
 
 def _request(txn: ShownTxn) -> str:

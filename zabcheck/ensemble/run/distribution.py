@@ -25,6 +25,8 @@ NEWEST = (3, 9)
 DEBIAN = (Path("/usr/share/java/zookeeper.jar"), Path("/usr/share/java/slf4j-simple.jar"))
 """Where Debian's packages put the server, whose jar names the others, and a binding for its log."""
 
+PYSPARK = "pyspark"
+"""As a class path: the jars that PySpark brings."""
 _NEEDED_OF_PYSPARK = (
     "zookeeper-*.jar",
     "slf4j-api-*.jar",
@@ -52,12 +54,18 @@ class Distribution(NamedTuple):
 def find(java: Path | None = None, home: Path | None = None, classpath: str | None = None) -> Distribution:
     """Find the build that `classpath` or `home` names, else Debian's, else PySpark's. Starts Java for its version.
 
+    `classpath` may be PYSPARK.
+
     NoZooKeeper if there is no Java 8 or newer, no such build, or a version that is not known here.
     """
     try:
         program = Path(shutil.which(java) or java) if java is not None else find_java(OLDEST_JAVA, "ZooKeeper")
     except NoJava as error:
         raise NoZooKeeper(str(error)) from None
+    if classpath == PYSPARK:
+        classpath = os.pathsep.join(map(str, jars_of_pyspark()))
+        if not classpath:
+            raise NoZooKeeper("PySpark is not installed: pip install 'zabcheck[spark]'")
     if classpath is None:
         classpath = of_home(home) if home is not None else default_classpath()
     entries = [os.path.abspath(entry) for entry in classpath.split(os.pathsep) if entry]

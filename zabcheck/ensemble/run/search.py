@@ -84,6 +84,7 @@ def attempts(
     distribution: Distribution,
     properties: Sequence[str] | None = None,
     jobs: int = 1,
+    keep_data: bool = False,
 ) -> Generator[Attempt, None, None]:
     """Attempt these schedules, each in its folder, `jobs` at a time; yield the attempts in this order.
 
@@ -94,7 +95,7 @@ def attempts(
 
     def begin(task: tuple[EnsembleSchedule, Path]) -> Attempt:
         schedule, folder = task
-        return attempt(schedule, distribution, folder, properties, stop=stop)
+        return attempt(schedule, distribution, folder, properties, keep_data, stop)
 
     with ThreadPoolExecutor(jobs) as pool:
 
