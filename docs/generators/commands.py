@@ -23,8 +23,10 @@ def made() -> dict[Path, str]:
 
 
 def commands(group: typer.core.TyperGroup | None = None, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words of every command, in alphabetical order: ("campaign",), ("campaign", "report"), …"""
-    for name, command in sorted((group or typer.main.get_group(app)).commands.items()):
+    """Yield the words of every command, in the order of the help: ("campaign",), ("campaign", "report"), …"""
+    group = group or typer.main.get_group(app)
+    for name in group.list_commands(typer.Context(group)):
+        command = group.commands[name]
         yield (*above, name)
         if isinstance(command, typer.core.TyperGroup):
             yield from commands(command, (*above, name))

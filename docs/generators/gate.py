@@ -11,12 +11,12 @@ EXAMPLE = re.compile(r"(```toml\n(.*?)```\n\n    zabcheck gate\n\n```text\n)(.*?
 """An example: its head, the configuration, what is shown."""
 MINE = re.compile(r"`mine\.py` .*?```python\n(.*?)```", re.DOTALL)
 """The protocol that the second configuration names."""
-WORK = r"[\d,]+ runs?, [\d,]+ steps?, [\d.]+ CPU seconds"
-"""The work done, which is another number with each change of the search."""
+WORK = r"[\d.]+ CPU seconds"
+"""The time taken, which is another with each run; the numbers of runs and steps are those of the seeds."""
 
 
 def made() -> dict[Path, str]:
-    """Return the page with the output of its gates; an example of which only the work done differs stays."""
+    """Return the page with the output of its gates; an example of which only the time differs stays."""
     return {PAGE: EXAMPLE.sub(lambda each: each[1] + newest(each[3], printed(each[2]), WORK), read(PAGE))}
 
 

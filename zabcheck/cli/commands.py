@@ -12,7 +12,7 @@ from typing import Annotated, Any, ParamSpec, cast
 
 import typer
 
-from invariants import TraceError
+from invariants import GROUPS, PROPERTIES, TraceError
 from invariants.diagnosis import like
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
@@ -23,6 +23,42 @@ from zabcheck.text.words import clean
 OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
 NAMED_ONCE = ("protocol", "mutant")
 """The options that say what is checked."""
+
+
+EXAMPLES = {
+    "run": "zabcheck run --mutant commit-on-own-ack --seed 1",
+    "explain": "zabcheck explain run.schedule.json --write run.html",
+    "replay": "zabcheck replay run.schedule.json --trace run.jsonl",
+    "list": "zabcheck list mutants",
+    "scenario": "zabcheck scenario dsn-figure-3",
+    "check": "zabcheck check --merge p1.jsonl p2.jsonl p3.jsonl",
+    "explore": "zabcheck explore --processes 2 --epochs 1",
+    "mutants": "zabcheck mutants --seeds 1",
+    "gate": "zabcheck gate --junit gate.xml",
+    "campaign": "zabcheck campaign --runs 100000 --mutant all --out reports/nightly",
+    "campaign report": "zabcheck campaign report reports/nightly --html nightly.html",
+    "zookeeper": "zabcheck zookeeper --runs 10 --keep",
+    "zookeeper judge": "zabcheck zookeeper judge reports",
+    "zookeeper logs": "zabcheck zookeeper logs /var/lib/zookeeper --txns",
+    "evaluate": "zabcheck evaluate --servers 3,5 --disk none",
+    "db19": "zabcheck db19 --seed 1 --nodes 3 --rounds 1000 --proposals 5",
+    "schema": "zabcheck schema trace",
+}
+"""The commands in the order in which one meets them, each with an example."""
+
+
+class Commands(typer.core.TyperGroup):
+    """Commands, listed in the order of EXAMPLES."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands; one that has no example comes last."""
+        order = [name.split()[-1] for name in EXAMPLES]
+        return sorted(self.commands, key=lambda name: order.index(name) if name in order else len(order))
+
+
+def example_of(name: str) -> str:
+    """Return what the help of a command ends with."""
+    return f"Example: {EXAMPLES[name]}"
 
 
 class Command(typer.core.TyperCommand):
@@ -39,7 +75,7 @@ class Command(typer.core.TyperCommand):
 
 
 app = typer.Typer(
-    add_completion=False,
+    cls=Commands,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A property-based model checker for Zab and other primary order atomic broadcast protocols.",
@@ -65,13 +101,40 @@ class ProtocolFailed(Exception):
         super().__init__(report + "".join(f"wrote {file}\n" for file in wrote))
 
 
+def protocols(incomplete: str) -> list[str]:
+    """Return the protocols whose names begin so, for the completion of a shell."""
+    from zabcheck.protocols import PROTOCOLS
+
+    return [name for name in PROTOCOLS if name.startswith(incomplete)]
+
+
+def known_bugs(incomplete: str) -> list[str]:
+    """Return the mutants whose names begin so, for the completion of a shell."""
+    from zabcheck.mutants.catalogue import CATALOGUE
+
+    return [name for name in CATALOGUE if name.startswith(incomplete)]
+
+
+def properties(incomplete: str) -> list[str]:
+    """Return the properties and groups whose names begin so, with hyphens: a shell would break them at spaces."""
+    return [each for name in (*PROPERTIES, *GROUPS) if (each := name.replace(" ", "-")).startswith(incomplete)]
+
+
 USAGE_ERROR = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
 """The base class of typer's BadParameter, which is click's: recent versions of typer have a click of their own."""
 
-Protocols = Annotated[str, typer.Option(help="Which protocol to check: see `zabcheck list`; or `module:Class`.")]
+Protocols = Annotated[
+    str,
+    typer.Option(autocompletion=protocols, help="Which protocol to check: see `zabcheck list`; or `module:Class`."),
+]
 Properties = Annotated[
     list[str] | None,
-    typer.Option("--property", metavar="P", help="Judge by this property, or group of them, only (may be repeated)."),
+    typer.Option(
+        "--property",
+        metavar="P",
+        autocompletion=properties,
+        help="Judge by this property, or group of them, only (may be repeated).",
+    ),
 ]
 Formats = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 P = ParamSpec("P")
@@ -86,7 +149,9 @@ def command_of(group: typer.Typer) -> Callable[[Callable[P, int]], Callable[P, i
             # Typer has answers of its own to Ctrl-C and to a broken pipe, so they must not get that far.
             return guarded(lambda: function(*args, **kwargs))
 
-        group.command(function.__name__.rstrip("_"), cls=Command)(wrapper)
+        name = function.__name__.rstrip("_")
+        above = "" if group.info.name is None or not isinstance(group.info.name, str) else f"{group.info.name} "
+        group.command(name, cls=Command, epilog=example_of(above + name))(wrapper)
         return wrapper
 
     return register
@@ -111,8 +176,14 @@ def guarded(function: Callable[[], int]) -> int:
         return BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         return complain("interrupted", INCONCLUSIVE)
-    except (BrokenPipeError, SystemExit):
-        # The reader of a pipe went away: nothing more can be said to it. (To exit is typer's answer to that.)
+    except SystemExit as error:
+        if error.code:  # typer's answer to a broken pipe
+            discard_output()
+            return INCONCLUSIVE
+        sys.stdout.flush()  # a shell was told what completes a line
+        return OK
+    except BrokenPipeError:
+        # The reader of a pipe went away: nothing more can be said to it.
         discard_output()
         return INCONCLUSIVE
     except OSError as error:

@@ -28,7 +28,7 @@ CODES: dict[Status, int] = {
 
 @command
 def gate(
-    config: Annotated[Path, typer.Option(help="The file with a table [tool.zabcheck].")] = Path("pyproject.toml"),
+    config: Annotated[Path, typer.Option(help="The file with a table \\[tool.zabcheck].")] = Path("pyproject.toml"),
     out: Annotated[
         Path | None, typer.Option(help="Where to write counterexamples, instead of where --config says.")
     ] = None,
@@ -40,6 +40,22 @@ def gate(
 
     The exit code is 0 only if nothing broke, and everything was exercised, every goal reached and every mutant found in
     time.
+
+    What the table may hold, each with an example; all but `protocols` may be left out:
+
+    \b
+    \\[tool.zabcheck]
+    protocols = ["zab", "mylib.protocol:Mine"]
+    engine = "swarm"
+    seeds = [1, 2]
+    runs = 2000
+    steps = 200
+    processes = 3
+    properties = ["core"]
+    goals = ["three epochs"]
+    kills = ["no-truncation"]
+    time-limit = 600
+    out = "reports"
     """
     with bad_input_for(ConfigurationError):
         wanted = load(config)

@@ -15,7 +15,7 @@ from rich.live import Live
 
 from invariants import PROPERTIES, select
 from invariants.diagnosis import like
-from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Properties, command
+from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Properties, command, known_bugs
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.counterexample.forms.gallery import index_of_bugs, pages
@@ -53,7 +53,10 @@ class Forms(StrEnum):
 @command
 def mutants(
     mutant: Annotated[
-        list[str] | None, typer.Option(metavar="M", help="Only this known bug (may be repeated); see `zabcheck list`.")
+        list[str] | None,
+        typer.Option(
+            metavar="M", autocompletion=known_bugs, help="Only this known bug (may be repeated); see `zabcheck list`."
+        ),
     ] = None,
     engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = Engine.swarm,
     seeds: Annotated[int, typer.Option(min=1, max=MOST_SEEDS, help="How many searches for each bug.")] = 5,

@@ -25,6 +25,7 @@ from zabcheck.cli.commands import (
     ProtocolFailed,
     Protocols,
     command,
+    known_bugs,
 )
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
@@ -45,7 +46,9 @@ from zabcheck.text.words import as_text
 @command
 def run(
     protocol: Protocols = "zab",
-    mutant: Annotated[str | None, typer.Option(help="Plant this known bug; see `zabcheck list`.")] = None,
+    mutant: Annotated[
+        str | None, typer.Option(autocompletion=known_bugs, help="Plant this known bug; see `zabcheck list`.")
+    ] = None,
     engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = Engine.hypothesis,
     processes: Annotated[
         int | None, typer.Option(min=1, max=MAX_PROCESSES, help="How many; 3, or for the swarm each run draws it.")

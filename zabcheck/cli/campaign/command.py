@@ -28,7 +28,10 @@ from zabcheck.cli.commands import (
     Properties,
     app,
     complain,
+    example_of,
     guarded,
+    known_bugs,
+    protocols,
 )
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
@@ -37,7 +40,12 @@ if TYPE_CHECKING:
     from zabcheck.campaign.driver import Progress
     from zabcheck.campaign.plan import Plan
 
-campaigns = typer.Typer(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+campaigns = typer.Typer(
+    name="campaign",
+    invoke_without_command=True,
+    epilog=example_of("campaign"),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 app.add_typer(campaigns, name="campaign")
 
 
@@ -46,12 +54,17 @@ def campaign(
     context: typer.Context,
     runs: Annotated[int | None, typer.Option(min=1, help=f"How many runs to make; by default {RUNS:,}.")] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="The protocol to check: see `zabcheck list`, or `module:Class`; by default zab.")
+        str | None,
+        typer.Option(
+            autocompletion=protocols,
+            help="The protocol to check: see `zabcheck list`, or `module:Class`; by default zab.",
+        ),
     ] = None,
     mutant: Annotated[
         list[str] | None,
         typer.Option(
             metavar="M",
+            autocompletion=known_bugs,
             help="Plant this known bug; `all` plants each of them, `none` is no bug (may be repeated).",
         ),
     ] = None,
@@ -197,7 +210,7 @@ def _live(plan: "Plan") -> Iterator[Any]:
         yield show
 
 
-@campaigns.command("report")
+@campaigns.command("report", epilog=example_of("campaign report"))
 @wraps(campaign_report)
 def report(*args: Any, **kwargs: Any) -> int:
     """See `zabcheck.cli.campaign.report`."""

@@ -23,6 +23,7 @@ from zabcheck.cli.commands import (
     Formats,
     Properties,
     app,
+    example_of,
     guarded,
 )
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
@@ -43,7 +44,7 @@ from zabcheck.ensemble.run.schedule import EnsembleSchedule
 from zabcheck.ensemble.trace.observe import write_trace
 from zabcheck.ensemble.verdict.judge import SEVEREST, Judged
 from zabcheck.text.files import write
-from zabcheck.text.words import as_text
+from zabcheck.text.words import as_text, counted
 
 SCHEDULE = "schedule.json"
 WORTH_AN_ARCHIVE = 3
@@ -64,7 +65,9 @@ Classpath = Annotated[
 ]
 
 zookeeper = typer.Typer(
+    name="zookeeper",
     invoke_without_command=True,
+    epilog=example_of("zookeeper"),
     help="Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does.",
 )
 app.add_typer(zookeeper, name="zookeeper")
@@ -230,7 +233,7 @@ class Searching:
                 failures = failures + 1 if tried.error else 0
                 if failures == FAILURES_IN_A_ROW:
                     break
-                advance(f"{len(self.summary.wrong)} things wrong", number + 1)
+                advance(f"{counted(len(self.summary.wrong), 'thing', 'things')} wrong", number + 1)
         if self.summary.interrupted:
             raise KeyboardInterrupt
 
