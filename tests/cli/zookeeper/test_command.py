@@ -22,7 +22,9 @@ from tests.ensemble.processes import are_gone, groups_of, is_free, ports_of, unt
 from tests.tiers import sweep
 from zabcheck.ensemble.recording.folder import read
 from zabcheck.ensemble.recording.records import Ended
+from zabcheck.ensemble.report.runs import EnsembleSummary, render
 from zabcheck.ensemble.run import execute
+from zabcheck.text.pen import text_of
 
 SCHEDULE = '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wait","seconds":0}]}'
 HEALTHY = ROOT / "tests/ensemble/healthy-3.8.0"
@@ -345,3 +347,8 @@ def test_keep_keeps_the_data_directories_where_logs_finds_them(
     [kept] = zabcheck(*options, "--keep").json["kept"]
     servers = zabcheck("zookeeper", "logs", kept, "--format", "json").json["servers"]
     assert [each["server"] for each in servers] == [1, 2, 3]
+
+
+def test_one_of_a_thing_is_said_in_the_singular() -> None:
+    one = EnsembleSummary("3.8.0", 3, epochs=1)
+    assert " 1 epoch, " in " ".join(text_of(render(one), 200).split())

@@ -181,7 +181,8 @@ def _seen(title: str, seen: list[Seen], runs: int) -> Table:
 def _totals(summary: EnsembleSummary) -> Text:
     text = Text(
         f"ZooKeeper {summary.zookeeper}, {summary.servers} servers: {counted(summary.runs, 'run', 'runs')} in "
-        f"{summary.seconds:,.0f} s, {summary.epochs:,} epochs, {summary.acknowledged:,} of {summary.asked:,} writes "
+        f"{summary.seconds:,.0f} s, {counted(summary.epochs, 'epoch', 'epochs')}, "
+        f"{summary.acknowledged:,} of {summary.asked:,} writes "
         f"acknowledged, {summary.packets:,} packets judged"
     )
     if summary.logged:
