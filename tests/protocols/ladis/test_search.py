@@ -1,6 +1,6 @@
 """What searches say of LADIS 2008: of its letter, and of what is repaired."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from invariants import select
 from invariants.quorums import Quorums
 from tests.protocols.ladis.builders import AB, ABC, took_over
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.base import AddedState, Protocol
 from zabcheck.protocols.ladis.process import Mode, identity
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
@@ -87,6 +87,13 @@ def test_no_step_changes_a_value_that_it_was_given(protocol: Protocol) -> None:
     assert {kind.__name__ for kind in protocol.steps} == {name for name, count in taken.items() if count}
 
 
+class Added(AddedState, frozen=True):
+    """What a known bug might add."""
+
+    def identity(self, process: Any) -> Hashable:
+        return "added"
+
+
 def test_the_identity_of_a_server_is_all_of_it() -> None:
     """But for who it is, how often it has recovered, and what never changes."""
     server = took_over(1, 2)
@@ -113,6 +120,7 @@ def test_the_identity_of_a_server_is_all_of_it() -> None:
         "active": True,
         "committed": 7,
         "instance": 7,
+        "added": Added(),
     }
     fields_of_it = ["id", "incarnation", "quorums", "switches", *values]
     assert sorted(fields_of_it) == sorted(server.__struct_fields__)
