@@ -1,7 +1,7 @@
 """`zabcheck check --engine spark`: what it prints, its exit codes, and what it refuses."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -9,6 +9,8 @@ import pytest
 from tests.campaign.judging.test_stored import GOOD, lines, parquet
 from tests.cli.conftest import Command
 from tests.invariants.builders import A, deliveries, whole
+from zabcheck.campaign.judging import checking
+from zabcheck.campaign.judging.checking import CheckedRuns, check_stored
 from zabcheck.campaign.judging.verdicts import SIX
 
 if TYPE_CHECKING:
@@ -18,13 +20,14 @@ pytestmark = pytest.mark.xdist_group("spark")
 BAD = whole(deliveries(1, A))
 
 
+@pytest.mark.slow
 def test_many_runs_are_counted_and_the_broken_ones_are_told(
     spark: "SparkSession",
     zabcheck: Command,
     tmp_path: Path,
 ) -> None:
     parquet(tmp_path / "x.parquet", GOOD, BAD, GOOD[:-1])
-    result = zabcheck("check", "--engine", "spark", "--property", "integrity", tmp_path / "x.parquet")
+    result = zabcheck("check", "--engine", "spark", tmp_path / "x.parquet")
     assert (result.code, result.err) == (1, "")
     assert (
         f"{tmp_path}/x.parquet, run 1\n  integrity is violated: p1 delivered a⟨1,1⟩, which nobody broadcast"
@@ -35,8 +38,22 @@ def test_many_runs_are_counted_and_the_broken_ones_are_told(
     assert "some runs do not end with a complete `end`" in result.out
 
 
-def test_one_trace_and_json(spark: "SparkSession", zabcheck: Command, tmp_path: Path) -> None:
+def test_one_trace_and_json(
+    spark: "SparkSession", zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trace is judged once, and told twice."""
+    checked: list[CheckedRuns] = []
+
+    def once(*arguments: Any) -> CheckedRuns:
+        if not checked:
+            checked.append(check_stored(*arguments))
+        return checked[0]
+
+    monkeypatch.setattr(checking, "check_stored", once)
     (tmp_path / "x.jsonl").write_bytes(lines(BAD))
+    text = zabcheck("check", "--engine", "spark", tmp_path / "x.jsonl")
+    assert (text.code, text.err) == (1, "")
+    assert "integrity is violated\np1 delivered a⟨1,1⟩, which nobody broadcast" in text.out
     result = zabcheck("check", "--engine", "spark", "--format", "json", tmp_path / "x.jsonl").json
     fields = ["version", "command", "engine", "runs", "lines", "properties", "ways", "violated_runs", "broken"]
     assert list(result) == fields

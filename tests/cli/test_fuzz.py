@@ -9,7 +9,7 @@ from tests.cli import fuzzing
 from tests.cli.fuzzing import KINDS, Hang, fuzz, limited
 
 QUICK, BLOCK = 200, 5000
-FEW = {"recording": 60}
+FEW = {"recording": 40}
 """Of this kind a case takes ten times as long as others do."""
 LONG = {
     "check": 20_000,

@@ -133,7 +133,9 @@ def written_to(stdout: BinaryIO, arguments: list[str], cwd: Path) -> tuple[int, 
 
 
 PRINTING = pytest.mark.parametrize(
-    "arguments", [["list"], ["list", "--format", "json"], ["--help"], ["--version"]], ids=" ".join
+    "arguments",
+    sweep([["list"], ["list", "--format", "json"], ["--help"], ["--version"]], normal=[["list"], ["--help"]]),
+    ids=" ".join,
 )
 
 

@@ -69,7 +69,9 @@ def is_violated(verdicts: Sequence[Verdict]) -> bool:
     return any(verdict.violation is not None for verdict in verdicts)
 
 
-@pytest.mark.parametrize("seeds", sweep((range(250), range(250, 500)), normal=(range(250),)), ids=lambda s: f"{s[0]}")
+@pytest.mark.parametrize(
+    "seeds", sweep((range(100), range(100, 300), range(300, 500)), normal=(range(100),)), ids=lambda s: f"{s[0]}"
+)
 def test_json_lines_are_judged_as_by_a_judge(seeds: range) -> None:
     decided = sound = 0
     for seed in seeds:
@@ -300,12 +302,13 @@ def another_zxid(rng: Random, events: list[Event]) -> None:
         events[place] = Deliver(event.process, event.incarnation, txn)
 
 
+@pytest.mark.parametrize("seeds", sweep((range(10), range(10, 30)), normal=(range(10),)), ids=str)
 @pytest.mark.parametrize("mutate", [moved, dropped, duplicated, altered, another_zxid])
-def test_one_wrong_event_is_noticed(mutate: Callable[[Random, list[Event]], None]) -> None:
+def test_one_wrong_event_is_noticed(mutate: Callable[[Random, list[Event]], None], seeds: range) -> None:
     sound = long_run(30)
     assert not is_violated(check(whole(sound, "global")))
     noticed = 0
-    for seed in range(30):
+    for seed in seeds:
         rng = Random(seed)
         events = sound.copy()
         mutate(rng, events)
@@ -321,7 +324,7 @@ def test_one_wrong_event_is_noticed(mutate: Callable[[Random, list[Event]], None
         noticed += is_violated(wanted)
         assert found in (None, wanted), f"seed {seed}"
         assert_agrees(opened([lines, lines]).judge(PROPERTIES.values(), rng.choice((50, 100, 1000))), [wanted] * 2)
-    assert noticed > 10
+    assert noticed > len(seeds) / 3
 
 
 # What is no trace, or unusual.

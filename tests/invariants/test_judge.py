@@ -25,6 +25,7 @@ from invariants import (
 )
 from tests.invariants.builders import A, B, C, D, broadcasts, deliveries, restore, whole
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 
 
 def judging(events: Iterable[Event]) -> Judge:
@@ -162,9 +163,10 @@ def test_events_of_no_property_are_counted_and_change_nothing() -> None:
 # Continuations.
 
 
-def test_a_fork_says_what_a_judge_says_that_saw_the_same() -> None:
+@pytest.mark.parametrize("seeds", sweep((range(250), range(250, 750)), normal=(range(250),)), ids=str)
+def test_a_fork_says_what_a_judge_says_that_saw_the_same(seeds: range) -> None:
     """At any point of a trace, with whatever is still waiting there; and the original goes its own way."""
-    for seed in range(750):
+    for seed in seeds:
         events, other = random_trace(seed).events, random_trace(seed + 5000).events
         at = Random(seed).randint(0, len(events))
         highest = 1 + max((event.incarnation for event in events), default=0)  # type: ignore[attr-defined]  # all local

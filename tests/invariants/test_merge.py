@@ -13,6 +13,7 @@ from tests.invariants.builders import A, B, broadcasts, deliveries, restore, spl
 from tests.invariants.recorded import PROCESSES, RECORDED
 from tests.invariants.test_shuffle import findings
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 
 HEADER = Header(1, 9, "test", order="per-process")
 BLOCK = 250
@@ -54,7 +55,7 @@ def test_the_verdicts_are_those_of_the_one_file(seeds: range) -> None:
             assert findings(merged(order)) == expected, f"seed {seed}"
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::12]))
 def test_the_verdicts_of_what_was_recorded_are_those_of_the_one_file(name: str) -> None:
     events = RECORDED[name]()
     expected = findings(events)

@@ -15,6 +15,7 @@ import pytest
 
 from invariants import PROPERTIES, select
 from invariants.quorums import MAJORITY, Quorums
+from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import WITHOUT_CLIENTS
 from zabcheck.search.goals import GOALS
@@ -143,11 +144,11 @@ def test_a_run_has_its_steps_and_then_is_left_in_peace() -> None:
 
 def test_a_run_in_which_everybody_halts_comes_to_an_end() -> None:
     """Alone, a process that finds a record altered is all that there was."""
-    halted = [seed for seed in range(300) if all(run(seed, processes=1).simulator.halted[1:])]
+    halted = [seed for seed in range(100) if all(run(seed, processes=1).simulator.halted[1:])]
     assert halted
 
 
-@pytest.mark.parametrize("processes", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("processes", sweep((1, 2, 3, 5, 7), normal=(3,)))
 def test_nothing_is_broken_without_a_bug(processes: int) -> None:
     tally = Tally(list(PROPERTIES.values()))
     assert find(Search(ZAB, processes, runs=150, rng=1, on_run=tally.add)) is None

@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from invariants import PROPERTIES, select
+from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import WITHOUT_CLIENTS
@@ -114,7 +115,7 @@ def test_without_faults_an_epoch_just_goes_on() -> None:
     assert broken(run) == []
 
 
-@pytest.mark.parametrize("processes", [1, 2, 3, 5])
+@pytest.mark.parametrize("processes", sweep((1, 2, 3, 5), normal=(3,)))
 def test_the_protocol_breaks_nothing(processes: int) -> None:
     exercised: set[str] = set()
     for seed in range(20):

@@ -13,6 +13,7 @@ from rich.console import Console
 from invariants import Broadcast, Deliver, Restore, Txn, Violation, Zxid, check
 from tests.counterexample.stories import WIDTHS, broken, golden_file, golden_story, scheduled
 from tests.invariants.builders import A, B, broadcasts, deliveries, whole
+from tests.tiers import sweep
 from zabcheck.cli.tables import render_catalogue, render_verdicts
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.forms.terminal import render, render_violation, to_text
@@ -65,7 +66,7 @@ def test_it_says_what_went_wrong_and_how_to_see_it_again() -> None:
 
 
 @pytest.mark.parametrize("processes", [3, 5, 7])
-@pytest.mark.parametrize("width", [60, 80, 100, 160, 250, 400])
+@pytest.mark.parametrize("width", sweep((60, 80, 100, 160, 250, 400), normal=(60, 100, 250)))
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_no_line_is_wider_than_the_terminal(processes: int, width: int, ascii_only: bool) -> None:
     for value in ("x", EVIL, "漢字" * 50, "long" * 300):

@@ -7,6 +7,7 @@ from invariants.quorums import Quorums
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.shortest import search, shorter
 from zabcheck.search.explore.space import Explored, Space, judged_in_every_state
@@ -53,7 +54,9 @@ def processes_of(explorer: Space) -> set[tuple[object, ...]]:
     return {each for each in seen if each[-1] is not None}
 
 
-@pytest.mark.parametrize("name", sweep(SPACES, normal=SPACES.keys() - {"three processes, any time-outs"}))
+@pytest.mark.parametrize(
+    "name", sweep(SPACES, normal=("a crash, abrupt", "any faults", "a cut", "a disk", "three processes"))
+)
 def test_processes_come_to_the_same(name: str) -> None:
     whole, reduced = (space(*SPACES[name], reduction=reduction) for reduction in (False, True))
     said = [each.explore() for each in (whole, reduced)]
@@ -83,7 +86,15 @@ MUTANTS = {
     "counter-wraps": (Bounds(1, 1, 2, 0, 0), Switches(sync="atomic", counter_limit=1)),
 }
 """Bounds in which the one of each that fits is found, or is not: with and without reduction alike."""
-LONG = {"propose-to-acked-only", "redeliver-with-gap", "history-by-zxid-only"}
+LONG = {
+    "reuse-highest-epoch",
+    "broadcast-before-established",
+    "keep-longer-history",
+    "no-truncation",
+    "propose-to-acked-only",
+    "redeliver-with-gap",
+    "history-by-zxid-only",
+}
 
 
 @pytest.mark.parametrize("mutant", sweep(MUTANTS, normal=MUTANTS.keys() - LONG))
@@ -141,9 +152,11 @@ def test_the_shortest_run_is_searched_for_without_reduction() -> None:
     assert len(shorter(make, longer).found.choices) == len(found.found.choices)
 
 
-def test_without_memory_it_is_said_how_many_steps_were_tried() -> None:
+def test_without_memory_it_is_said_how_many_steps_were_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LOOK", 300)
+
     def make(reduction: bool) -> Space:
-        return space(Bounds(3, 2, 2, 1, 0), ABRUPT, reduction=reduction, mutant="keep-own-history", quick=False)
+        return space(Bounds(3, 2, 1, 1, 0), ABRUPT, reduction=reduction, mutant="reuse-highest-epoch", quick=False)
 
     known = make(True).explore().choices
     found = shorter(make, known, memory=1)
