@@ -196,7 +196,7 @@ def test_each_row_has_its_text_and_what_matters_of_it(browser: "Browser", path: 
 @each_run
 def test_the_whole_run_is_printed(browser: "Browser", path: Path) -> None:
     """A4 has 718 pixels between its margins."""
-    page = browser.new_page(viewport={"width": 718, "height": 1000})
+    page = browser.new_page(viewport={"width": 718, "height": 1000}, color_scheme="dark")
     page.goto(path.as_uri())
     page.emulate_media(media="print")
     hidden = page.evaluate(
@@ -204,6 +204,7 @@ def test_the_whole_run_is_printed(browser: "Browser", path: Path) -> None:
         "return [d.scrollHeight - d.clientHeight, d.scrollWidth - d.clientWidth]; })()"
     )
     assert hidden == [0, 0]
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "printed in light"
     assert not page.locator(".bar").is_visible()
     assert not page.locator(".panel").is_visible()
     for height, right, length, _ in page.evaluate(ROWS):
