@@ -1,5 +1,6 @@
 """Every kind of page, on a phone and on a wide screen, in light and in dark."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +11,13 @@ from zabcheck.counterexample.forms.page import heading
 from zabcheck.counterexample.story import Story
 from zabcheck.text.words import LONGEST, clean
 
+ROOT = Path(__file__).parents[2]
+COMMITTED = sorted([*ROOT.glob("reports/gallery/*.html"), *ROOT.glob("docs/examples/*.html")])
+RUNS = [path for path in COMMITTED if path.name != "index.html"]
+each_run = pytest.mark.parametrize("path", RUNS, ids=[path.stem for path in RUNS])
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 CAMPAIGNS = ("campaign", "bad campaign")
 every_width = pytest.mark.parametrize("width", HEIGHTS)
@@ -134,4 +140,89 @@ def check_witness_in_view(page: "Page") -> None:
         assert box is not None
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= height
-    assert page.locator("svg.lanes .now .ring").count() >= 1
+    assert page.locator("svg.lanes .now :is(.ring, .halo)").count() >= 1
+
+
+@each_run
+def test_within_ten_seconds_one_sees_where_it_was_decided(browser: "Browser", path: Path) -> None:
+    """On the first screen of 1280 by 800 pixels is the diagram, and in it the step that decided."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(path.as_uri())
+    diagram = page.locator("#diagram").bounding_box()
+    row = page.locator("li[aria-current]").bounding_box()
+    assert diagram is not None
+    assert row is not None
+    assert diagram["y"] < 500
+    assert diagram["y"] <= row["y"]
+    assert row["y"] + row["height"] <= 800
+    assert page.locator(".signs").bounding_box() is not None
+    if "healthy" not in path.name:
+        assert page.locator("li.decided[aria-current]").count() == 1
+        assert page.locator("svg.lanes .now .halo").count() == 1
+        link = page.locator("p.witness-list a")
+        page.keyboard.press("Home")
+        link.click()
+        assert page.locator("li.decided[aria-current]").count() == 1
+    for done in page.locator("#done + details").all():
+        assert done.get_attribute("open") is None
+    page.close()
+
+
+ROWS = """
+() => [...document.querySelectorAll(".steps .said")].map((said) => {
+  const frame = said.getBoundingClientRect();
+  const marked = [...said.querySelectorAll(".witness")].flatMap((each) => [...each.getClientRects()]);
+  const cut = marked.some((each) => each.bottom > frame.bottom + 2 || each.right > innerWidth + 1);
+  return [frame.height, frame.right, said.textContent.trim().length, cut];
+})
+"""
+"""Of each row's text its height, its right end, how long it is, and whether the words of the witness are cut off."""
+
+
+@each_run
+@pytest.mark.parametrize("width", [360, 1280])
+def test_each_row_has_its_text_and_what_matters_of_it(browser: "Browser", path: Path, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(path.as_uri())
+    rows = page.evaluate(ROWS)
+    assert len(rows) == page.locator(".steps li").count()
+    for height, right, length, cut in rows:
+        assert length == 0 or height >= 11
+        assert right <= width
+        assert not cut
+    page.close()
+
+
+@each_run
+def test_the_whole_run_is_printed(browser: "Browser", path: Path) -> None:
+    """A4 has 718 pixels between its margins."""
+    page = browser.new_page(viewport={"width": 718, "height": 1000}, color_scheme="dark")
+    page.goto(path.as_uri())
+    page.emulate_media(media="print")
+    hidden = page.evaluate(
+        "(() => { const d = document.getElementById('diagram');"
+        "return [d.scrollHeight - d.clientHeight, d.scrollWidth - d.clientWidth]; })()"
+    )
+    assert hidden == [0, 0]
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "printed in light"
+    assert not page.locator(".bar").is_visible()
+    assert not page.locator(".panel").is_visible()
+    for height, right, length, _ in page.evaluate(ROWS):
+        assert length == 0 or height >= 11
+        assert right <= 718
+    page.close()
+
+
+def test_a_campaign_uses_the_width_of_the_screen(opened: Opened) -> None:
+    """A table stands beside its plot where there is room for both."""
+    with opened("campaign") as page:
+        plot, table = (
+            page.locator(f"section[aria-labelledby=goals] > {each}").bounding_box() for each in (".plots", ".scroll")
+        )
+        assert plot is not None
+        assert table is not None
+        assert table["x"] >= plot["x"] + plot["width"]
+        assert abs(table["y"] - plot["y"]) < 40
+        assert table["x"] + table["width"] > 1400
+    with opened("campaign", 360) as page:
+        assert page.locator("section[aria-labelledby=findings] td a").count() == 2

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.campaign.report.campaigns import EVIL, REPORT, worst
+from tests.campaign.report.campaigns import EVIL, FINDING, REPORT, worst
 from zabcheck.campaign.report import plots as campaign_plots
 from zabcheck.campaign.report.page import page
 from zabcheck.campaign.report.sheets import groups
@@ -49,7 +49,7 @@ def test_it_needs_nothing_but_itself(text: str) -> None:
         for name, value in element.attrib.items():
             assert not name.startswith("on"), name
             if name.endswith("href"):
-                assert value.startswith("#")
+                assert value.startswith(("#", "findings/")), "it leads to what the campaign wrote beside the page"
             assert re.findall(r"url\((?!#)", value) == []
     [policy] = [each for each in root.iter("meta") if "http-equiv" in each.attrib]
     assert policy.attrib["content"].startswith("default-src 'none'")
@@ -64,7 +64,7 @@ def test_every_name_is_there_once_and_what_refers_to_one_finds_it(text: str) -> 
     for element in root.iter():
         for name, value in element.attrib.items():
             referred |= {*re.findall(r"url\(#([^)]+)\)", value)}
-            if name.endswith("href"):
+            if name.endswith("href") and value.startswith("#"):
                 referred.add(value[1:])
             if name in ("aria-labelledby", "aria-describedby"):
                 referred.add(value)
@@ -159,3 +159,8 @@ def test_what_lies_beyond_the_edge_of_a_plot_is_drawn_at_the_edge() -> None:
     drawn = campaign_plots.ratios("one", name, rows)
     assert "counter limit 1" in drawn
     assert not re.search(r"\b(inf|nan)\b", drawn)
+
+
+def test_each_finding_leads_to_its_files() -> None:
+    links = [each.attrib["href"] for each in parsed(page(REPORT)).iter("a") if not each.attrib["href"].startswith("#")]
+    assert links == [f"findings/{FINDING['report']}", f"findings/{FINDING['schedule']}"]

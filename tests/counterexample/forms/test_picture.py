@@ -16,7 +16,9 @@ from msgspec.structs import replace
 
 from tests.counterexample.stories import HOSTILE, broken, scheduled
 from zabcheck.counterexample.forms import diagram, picture
+from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.forms.diagram_style import LIGHT
+from zabcheck.counterexample.forms.lanes import NUMBERS
 from zabcheck.counterexample.forms.picture import to_png
 from zabcheck.counterexample.forms.svg import size, to_svg
 from zabcheck.counterexample.pieces import labels_by_step
@@ -58,26 +60,31 @@ def test_it_is_a_png_of_twice_the_size_of_the_diagram(png: bytes) -> None:
 def test_lanes_texts_bands_and_marks_are_on_it(png: bytes) -> None:
     whole = pixels(png)
     story, labels = broken(3), labels_by_step(broken(3))
-    lanes = diagram.Lanes.of(story)
+    lanes, decision = diagram.lanes_of(story), decided(story)
+    assert decision is not None
+    [group] = [each for each in svg(story).iter(f"{SVG}g") if each.get("transform", "").startswith("translate(0 ")]
+    top = float(group.get("transform", "").split()[1].rstrip(")"))
 
     def at(x: float, y: float, width: float, height: float) -> Any:
         """What is there, in pixels of the diagram."""
+        y += top
         return whole[round(2 * y) : round(2 * (y + height)), round(2 * x) : round(2 * (x + width))]
 
     for process in (1, 2, 3):
-        x = diagram.NUMBERS + lanes.x(process)
+        x = NUMBERS + lanes.x(process)
         assert is_there(at(x - 2, lanes.y(2) - 8, 4, 4), "LINE")
         assert is_there(at(x - 10, 6, 20, 12), "INK"), "its name"
     for moment in story.moments:
         y = lanes.y(moment.step)
-        assert is_there(at(0, y - 8, diagram.NUMBERS, 16), "SOFT"), "the number of the step"
-        said = at(diagram.NUMBERS + lanes.across + 20, y - 8, 200, 16)
+        assert is_there(at(0, y - 8, NUMBERS, 16), "SOFT"), "the number of the step"
+        said = at(NUMBERS + lanes.across + 20, y - 8, 200, 16)
         assert (said.min(axis=2) < 0.6).any(), moment
-        assert (said.min(axis=2) > 0.9).mean() > 0.5, "on white"
+        if moment.step != decision.step:
+            assert (said.min(axis=2) > 0.9).mean() > 0.5, "on white"
     step, _ = next(iter(labels))
     assert step is not None
-    assert is_there(at(diagram.NUMBERS + lanes.x(1) - 30, lanes.y(step) - 8, 50, 16), "BAD"), "W1 and its ring"
-    band = at(diagram.NUMBERS + lanes.x(1) - 7, lanes.y(step - 1) + 4, 4, 4)
+    assert is_there(at(NUMBERS + lanes.x(1) - 30, lanes.y(step) - 8, 50, 16), "BAD"), "W1 and its ring"
+    band = at(NUMBERS + lanes.x(1) - 7, lanes.y(step - 1) + 4, 4, 4)
     assert band.min(axis=2).max() < 0.9
     assert band.min(axis=2).min() > 0.5
 
@@ -89,18 +96,18 @@ def test_the_same_story_gives_the_same_bytes_and_another_one_others(png: bytes) 
 
 def test_no_text_is_cut_off_at_the_right() -> None:
     font = FT2Font(str(Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"))
-    font.set_size(12, 72)
+    font.set_size(11, 72)
     for story in (broken(3), broken(7), scheduled("no-truncation.agreement"), broken(3, "PROPOSED BY CLIENT " * 5)):
         root = svg(story)
         for text in root.iter(f"{SVG}text"):
-            if text.get("class") == "said":
-                font.set_text(text.text or "")
+            if "said" in text.get("class", ""):
+                font.set_text("".join(text.itertext()))
                 assert float(text.get("x", "")) + font.get_width_height()[0] / 64 < float(root.get("width", ""))
 
 
 def test_a_hostile_value_is_text_in_the_svg_and_nothing_else() -> None:
-    def tags(story: Story) -> list[str]:
-        return [element.tag for element in svg(story).iter()]
+    def tags(story: Story) -> set[str]:
+        return {element.tag for element in svg(story).iter()}
 
     assert tags(broken(3, HOSTILE)) == tags(broken(3))
     said = "".join(svg(broken(3, HOSTILE)).itertext())

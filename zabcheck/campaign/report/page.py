@@ -6,14 +6,16 @@ bytes.
 """
 
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from zabcheck.campaign.report import plots, sheets
 from zabcheck.campaign.report.sheets import Phrase, Sheet
 from zabcheck.campaign.results import CampaignReport, ConfigurationRow, HistogramRow
 from zabcheck.text.html import document, text
+from zabcheck.text.words import clean
 
 _STYLE = """
-body { max-width: 68rem; }
+body { max-width: 110rem; }
 h1 { font-size: 1.5rem; margin: 0.5rem 0 0; } h2 { font-size: 1.2rem; margin: 2.5rem 0 0.5rem; }
 header p { margin: 0; color: var(--soft); }
 nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; list-style: none; margin: 1rem 0; padding: 0; }
@@ -31,6 +33,10 @@ tbody th { font-weight: 400; min-width: 8rem; } td.words { min-width: 10rem; }
 figure { margin: 0; padding: 0.75rem; background: var(--tint); border-radius: 0.4rem; max-width: 30rem; }
 figcaption { font-size: 0.875rem; font-weight: 600; padding-bottom: 0.4rem; }
 figure svg { display: block; width: 100%; height: auto; }
+@media (min-width: 75rem) {
+  section:has(> .plots > figure:only-child) { display: grid; grid-template-columns: 30rem minmax(0, 1fr); gap: 0 2rem; }
+  section:has(> .plots > figure:only-child) > h2 { grid-column: 1 / -1; }
+}
 details { margin: 0.75rem 0; } summary { cursor: pointer; }
 """
 
@@ -134,7 +140,10 @@ def _cell(sheet: Sheet, place: int, phrase: Phrase) -> str:
     if place == 0:
         return f'<th scope="row"{_figure(sheet, place)}>{text(phrase.text)}</th>'
     kind = "figure" if place >= sheet.words else "words"
-    return f'<td class="{f"{kind} {phrase.tone}".strip()}">{text(phrase.text)}</td>'
+    shown = text(phrase.text)
+    if phrase.file:
+        shown = f'<a href="{text(quote(clean(phrase.file)))}">{shown}</a>'
+    return f'<td class="{f"{kind} {phrase.tone}".strip()}">{shown}</td>'
 
 
 def _figure(sheet: Sheet, place: int) -> str:

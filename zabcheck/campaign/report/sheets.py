@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from zabcheck.campaign.findings import FINDINGS
 from zabcheck.campaign.report.wording import (
     AS_IT_IS,
     by_influence,
@@ -26,10 +27,11 @@ Tone = Literal["", "good", "warning", "bad"]
 
 
 class Phrase(Struct, frozen=True):
-    """A piece of text, and its tone, which decides the colour."""
+    """A piece of text, and its tone, which decides the colour. `file` is what it leads to, in the campaign's folder."""
 
     text: str
     tone: Tone = ""
+    file: str = ""
 
 
 class Sheet(Struct, frozen=True):
@@ -148,8 +150,8 @@ def findings(report: CampaignReport) -> Sheet | None:
         (
             named(each["mutant"]),
             each["property"],
-            each["summary"],
-            each["schedule"],
+            Phrase(each["summary"], file=f"{FINDINGS}/{each['report']}"),
+            Phrase(each["schedule"], file=f"{FINDINGS}/{each['schedule']}"),
             f"{each['steps']:,}",
             f"{each['runs']:,}",
             f"{each['run']:,}",

@@ -7,13 +7,16 @@ distributed system", 1978), turned so that a long run scrolls.
 
 Elements carry classes, not colours, which `diagram_style` gives them. Elements that belong to a step have `data-s` (the
 number of the step) and `data-p` (the process), and messages have a class for their kind, so that a page can mark them.
-Drawing takes O(steps + messages), and the same run gives the same bytes.
+Drawing takes O(steps + messages) where no message is under way for long: a text is compared with what is drawn in its
+rows. The same run gives the same bytes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from typing import TypeGuard
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from invariants import (
     Accept,
@@ -39,65 +42,98 @@ from invariants import (
     Txn,
     Wake,
 )
+from zabcheck.counterexample.forms.decided import MARK, Decided, decided
+from zabcheck.counterexample.forms.lanes import BAND, HEAD, ROW, Lanes
+from zabcheck.counterexample.forms.lettering import Lettering, Text, Way
+from zabcheck.counterexample.forms.room import breadth
 from zabcheck.counterexample.pieces import Labels
 from zabcheck.counterexample.story import Flight, Moment, Story
 from zabcheck.text.words import clean, name
 
-ROW = 26
-"""The height of a row, in pixels."""
-HEAD = 30
-NUMBERS = 40
-"""The width that the numbers of the steps take."""
-BAND = 16
-TAGS = 54
-"""The room left of the first lane's line, for the marks of the witness."""
-MOST_ROOM = 130
+MOST_ROOM = 150
 HUES = 6
 """The number of colours for epochs; after that many epochs they repeat."""
 LONGEST_LABEL = 12
 """The longest value beside a point, in characters."""
+LONGEST_EFFECT = 20
+"""The longest label of the step that decided."""
 
 
-class Lanes(Struct, frozen=True):
-    """The layout of the lanes, in pixels."""
+class Point(Struct, frozen=True):
+    """What a step did at one process: the signs of it, and whether a ring marks it, and its texts."""
 
-    processes: int
-    rows: Mapping[int, int]
-    """The row of each step, by its number."""
-    width: int
-    """The width of a lane."""
-    room: int
-    """The room right of the last lane's line, for the texts beside its points."""
+    step: int
+    process: int
+    signs: tuple[str, ...]
+    has_ring: bool
+    is_decided: bool
+    tag: Text | None
+    label: Text | None
 
-    @classmethod
-    def of(cls, story: Story) -> "Lanes":
-        width = max(50, min(100, 270 // max(1, story.processes)))
-        longest = max((len(_label(_of(moment, story.processes))) for moment in story.moments), default=0)
-        room = max(width // 2 + width // 3, min(MOST_ROOM, 24 + 7 * longest))
-        return cls(story.processes, {moment.step: row for row, moment in enumerate(story.moments)}, width, room)
 
-    def x(self, process: int) -> float:
-        return max(self.width / 2, TAGS) + (process - 1) * self.width
+class Layout(Struct, frozen=True):
+    """All that is drawn, and where."""
 
-    def y(self, step: int | None) -> float:
-        """Return the height of a step; the end of the run for None, and for a step that is not shown."""
-        row = self.rows.get(step, len(self.rows)) if step is not None else len(self.rows)
-        return HEAD + (row + 0.5) * ROW
+    lanes: Lanes
+    ways: tuple[Way, ...]
+    crosses: Mapping[tuple[int, Event], float]
+    """Where the cross of each step's cut, hold or stall stands on its line."""
+    epochs: tuple[Text, ...]
+    points: tuple[Point, ...]
+    names: tuple[tuple[Text, Flight], ...]
 
-    @property
-    def across(self) -> int:
-        """The width of all lanes, with the texts beside the last one."""
-        return round(self.x(self.processes)) + self.room
 
-    @property
-    def height(self) -> int:
-        return HEAD + (len(self.rows) + 1) * ROW
+def lanes_of(story: Story) -> Lanes:
+    """Return the layout of the lanes, with room for the texts beside the last one."""
+    width = max(50, min(100, 270 // max(1, story.processes)))
+    texts = [_label(_of(moment, story.processes)) for moment in story.moments]
+    decision = decided(story)
+    longest = max((breadth(each) for each in texts), default=0)
+    if decision is not None:
+        longest = max(longest, breadth(decision.label, bold=True))
+    room = max(width // 2 + width // 3, min(MOST_ROOM, 28 + round(longest)))
+    return Lanes(story.processes, {moment.step: row for row, moment in enumerate(story.moments)}, width, room)
+
+
+def layout(story: Story, labels: Labels) -> Layout:
+    """Place everything: first what has its place, then the texts, those that matter most first."""
+    lanes, decision = lanes_of(story), decided(story)
+    lettering = Lettering(lanes)
+    flights = [
+        each for each in story.flights if each.sender != each.to and max(each.sender, each.to) <= lanes.processes
+    ]
+    arrived = [lettering.arrived(each) for each in flights if each.received is not None]
+    bare = [point for moment in story.moments for point in _bare_points(lanes, moment, labels, decision)]
+    for point in bare:
+        lettering.point(lanes.x(point.process), lanes.y(point.step), len(point.signs), point.has_ring)
+    links = [
+        (moment.step, event) for moment in story.moments for event in moment.shown if _is_link(event, lanes.processes)
+    ]
+    for step, event in links:
+        lettering.link(lanes.x(event.sender), lanes.x(event.receiver), lanes.y(step))
+    crosses: dict[tuple[int, Event], float] = {
+        (step, event): lettering.cross(lanes.x(event.sender), lanes.x(event.receiver), lanes.y(step))
+        for step, event in links
+        if not isinstance(event, Mend)
+    }
+    ways = {way.flight: way for way in (*arrived, *(lettering.under_way(f) for f in flights if f.received is None))}
+    points = _with_texts(story, labels, decision, lanes, lettering, bare)
+    epochs = [
+        lettering.epoch(f"e{epoch}", lanes.x(process), top, bottom)
+        for process in range(1, story.processes + 1)
+        for top, bottom, epoch in _epochs(story, lanes, process)
+    ]
+    moments = {moment.step: moment for moment in story.moments}
+    points = tuple(_with_label(p, _of(moments[p.step], p.process), lanes, lettering) for p in points)
+    names = [(text, way.flight) for way in arrived if (text := lettering.name(way)) is not None]
+    in_order = tuple(ways[flight] for flight in flights)
+    return Layout(lanes, in_order, crosses, tuple(each for each in epochs if each is not None), points, tuple(names))
 
 
 def heads(lanes: Lanes) -> str:
     """Draw the names of the processes, above their lanes."""
     return "\n".join(
-        f'<text class="head" x="{lanes.x(process):g}" y="{HEAD - 14}">{name(process)}</text>'
+        f'<g transform="translate({lanes.x(process):g} {HEAD - 14})"><text class="head">{name(process)}</text></g>'
         for process in range(1, lanes.processes + 1)
     )
 
@@ -107,16 +143,34 @@ def draw(story: Story, labels: Labels, kinds: Mapping[str, str]) -> str:
 
     `kinds` gives the class of each kind of message.
     """
-    lanes = Lanes.of(story)
-    processes = range(1, story.processes + 1)
+    placed, decision = layout(story, labels), decided(story)
+    lanes = placed.lanes
+    deciding = decision.flights if decision is not None else frozenset()
     parts = [
-        *(part for process in processes for part in _lane(story, lanes, process)),
-        *(part for flight in story.flights for part in _flight(lanes, flight, kinds)),
-        *(part for moment in story.moments for part in _links(lanes, moment)),
-        *(part for process in processes for part in _epoch_names(story, lanes, process)),
-        *(part for moment in story.moments for part in _points(lanes, moment, labels)),
+        *(part for process in range(1, story.processes + 1) for part in _lane(story, lanes, process)),
+        *(_way(way, kinds, way.flight.number in deciding) for way in placed.ways),
+        *(part for moment in story.moments for part in _links(lanes, moment, placed.crosses)),
+        *(_text(text) for text in placed.epochs),
+        *(_text(text, kinds.get(flight.kind, "")) for text, flight in placed.names),
+        *(_point(lanes, point) for point in placed.points),
     ]
     return "\n".join(parts)
+
+
+def texts_of(placed: Layout) -> Iterator[Text]:
+    """Yield every text of a layout."""
+    yield from placed.epochs
+    yield from (text for text, _ in placed.names)
+    for point in placed.points:
+        yield from (text for text in (point.tag, point.label) if text is not None)
+
+
+def _text(text: Text, more: str = "", x: float = 0, y: float = 0) -> str:
+    """Draw a text; its place is said relative to (x, y)."""
+    turn = f' transform="rotate({text.turn:.1f} {text.x - x:.1f} {text.y - y:.1f})"' if text.turn else ""
+    anchor = f' text-anchor="{text.anchor}"' if text.anchor != "start" else ""
+    classes = f"{text.kind} {more}".strip()
+    return f'<text class="{classes}" x="{text.x - x:g}" y="{text.y - y:g}"{anchor}{turn}>{escaped(text.text)}</text>'
 
 
 # The line of a process, and its epochs.
@@ -129,12 +183,6 @@ def _lane(story: Story, lanes: Lanes, process: int) -> Iterator[str]:
         yield f'<rect class="band e{epoch % HUES}" x="{x - BAND / 2:g}" y="{top:g}" {size}/>'
     for top, bottom, up in _up_times(story, lanes, process):
         yield f'<line class="lane{"" if up else " down"}" x1="{x:g}" y1="{top:g}" x2="{x:g}" y2="{bottom:g}"/>'
-
-
-def _epoch_names(story: Story, lanes: Lanes, process: int) -> Iterator[str]:
-    x = lanes.x(process) - BAND / 2 - 3
-    for top, _, epoch in _epochs(story, lanes, process):
-        yield f'<text class="epoch" x="{x:g}" y="{top + 9:g}">e{epoch}</text>'
 
 
 def _epochs(story: Story, lanes: Lanes, process: int) -> Iterator[tuple[float, float, int]]:
@@ -183,47 +231,46 @@ def _up_times(story: Story, lanes: Lanes, process: int) -> Iterator[tuple[float,
 # Messages and links.
 
 
-def _flight(lanes: Lanes, flight: Flight, kinds: Mapping[str, str]) -> Iterator[str]:
+def _way(way: Way, kinds: Mapping[str, str], is_decided: bool) -> str:
     """Draw a message: an arrow from where it was sent to where it was handled, or a cross where it was lost."""
-    if flight.sender == flight.to or max(flight.sender, flight.to) > lanes.processes:
-        return
-    x1, x2 = lanes.x(flight.sender), lanes.x(flight.to)
-    y1 = lanes.y(flight.sent) if flight.sent is not None else float(HEAD)
+    flight, (x1, y1), (x2, y2) = way.flight, way.begin, way.end
     arrived = flight.received is not None
-    y2 = lanes.y(flight.received if arrived else flight.lost)
-    kind = kinds.get(flight.kind, "")
     data = f' data-s="{flight.sent or 0}" data-p="{flight.sender}" data-r="{flight.received or 0}" data-q="{flight.to}"'
-    if not arrived:  # it got as far as some point between the two lanes
-        x2, y2 = x1 + (x2 - x1) * 0.62, y1 + (min(y2, y1 + 3 * ROW) - y1) * 0.62
     reach = 7.0 if arrived else 0.0  # how far from the receiver's point the arrow ends
     length = max(1.0, ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5)
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
     ex, ey = x2 - dx * reach, y2 - dy * reach
-    state = "" if arrived else " lost" if flight.lost is not None else " open"
+    state = "" if arrived else " lost" if way.is_lost else " open"
     title = f"<title>{escaped(f'{name(flight.sender)} → {name(flight.to)} {flight.name}')}</title>"
+    size = 11 if is_decided else 7
     end = (
-        f'<path class="tip" d="M{ex:.1f} {ey:.1f}L{ex - 7 * dx - 3 * dy:.1f} {ey - 7 * dy + 3 * dx:.1f}'
-        f'L{ex - 7 * dx + 3 * dy:.1f} {ey - 7 * dy - 3 * dx:.1f}z"/>'
+        f'<path class="tip" d="M{ex:.1f} {ey:.1f}L{ex - size * dx - 4 * dy:.1f} {ey - size * dy + 4 * dx:.1f}'
+        f'L{ex - size * dx + 4 * dy:.1f} {ey - size * dy - 4 * dx:.1f}z"/>'
         if arrived
         else f'<path class="x" d="M{ex - 4:.1f} {ey - 4:.1f}l8 8m0 -8l-8 8"/>'
-        if flight.lost is not None
+        if way.is_lost
         else ""
     )
-    way = f'<path class="flight{state}" d="M{x1:.1f} {y1:.1f}L{ex:.1f} {ey:.1f}"/>'
-    yield f'<g class="f {kind}"{data}>{title}{way}{end}</g>'
+    line = f'<path class="flight{state}" d="M{x1:.1f} {y1:.1f}L{ex:.1f} {ey:.1f}"/>'
+    kind = f"{kinds.get(flight.kind, '')}{' deciding' if is_decided else ''}"
+    return f'<g class="f {kind}"{data}>{title}{line}{end}</g>'
 
 
-def _links(lanes: Lanes, moment: Moment) -> Iterator[str]:
+def _is_link(event: Event, processes: int) -> TypeGuard[Cut | Mend | Stall | Hold]:
+    return isinstance(event, Cut | Mend | Stall | Hold) and max(event.sender, event.receiver) <= processes
+
+
+def _links(lanes: Lanes, moment: Moment, crosses: Mapping[tuple[int, Event], float]) -> Iterator[str]:
     """Draw what happened to links, each between its two lanes."""
     for event in moment.shown:
-        if isinstance(event, Cut | Mend | Stall | Hold) and max(event.sender, event.receiver) <= lanes.processes:
+        if _is_link(event, lanes.processes):
             y = lanes.y(moment.step)
             good = " mend" if isinstance(event, Mend) else ""
             x1, x2 = lanes.x(event.sender), lanes.x(event.receiver)
             yield f'<line class="link{good}" x1="{x1:g}" y1="{y:g}" x2="{x2:g}" y2="{y:g}"/>'
             if not good:
-                middle = (x1 + x2) / 2
-                yield f'<path class="x" d="M{middle - 4:g} {y - 4:g}l8 8m0 -8l-8 8"/>'
+                x = crosses[moment.step, event]
+                yield f'<path class="x" d="M{x - 4:g} {y - 4:g}l8 8m0 -8l-8 8"/>'
 
 
 # What a process did.
@@ -236,36 +283,73 @@ def processes_of(moment: Moment) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*moved, *seen, *moment.changes)))
 
 
-def _points(lanes: Lanes, moment: Moment, labels: Labels) -> Iterator[str]:
-    """Draw a point for each process that took part in the step."""
+def _bare_points(lanes: Lanes, moment: Moment, labels: Labels, decision: Decided | None) -> Iterator[Point]:
+    """Yield a point, still without texts, for each process that took part in the step."""
     for process in processes_of(moment):
         if process <= lanes.processes:
-            yield _point(lanes, moment.step, process, _of(moment, process), labels)
+            events = _of(moment, process)
+            signs = tuple(dict.fromkeys(sign for event in events if (sign := _sign(event))))
+            marked = any((moment.step, event) in labels for event in events)
+            is_decided = decision is not None and decision.step == moment.step and process == processes_of(moment)[0]
+            yield Point(moment.step, process, signs, marked, is_decided, None, None)
+
+
+def _with_texts(
+    story: Story,
+    labels: Labels,
+    decision: Decided | None,
+    lanes: Lanes,
+    lettering: Lettering,
+    points: Sequence[Point],
+) -> tuple[Point, ...]:
+    """Give the points their tags, and the one that decided its label, the decisive one first."""
+    moments = {moment.step: moment for moment in story.moments}
+    found: dict[tuple[int, int], Point] = {}
+    for point in sorted(points, key=lambda each: not each.is_decided):
+        events = _of(moments[point.step], point.process)
+        x, y = lanes.x(point.process), lanes.y(point.step)
+        marks = [mark for event in events if (mark := labels.get((point.step, event))) is not None]
+        tag = " ".join(marks) if len(marks) < 3 else f"{marks[0]}…{marks[-1]}"
+        tag = f"{tag} {MARK}".strip() if point.is_decided else tag
+        label: Text | None = None
+        if point.is_decided and decision is not None and decision.label:
+            short = clean(decision.label, longest=LONGEST_EFFECT)
+            label = lettering.label(short, x, y, len(point.signs), True, must=True)
+        placed = lettering.tag(tag, x, y) if tag else None
+        found[point.step, point.process] = replace(point, tag=placed, label=label)
+    return tuple(found[point.step, point.process] for point in points)
+
+
+def _with_label(point: Point, events: Sequence[Event], lanes: Lanes, lettering: Lettering) -> Point:
+    """Give the point the label of what it shows, if there is room for it."""
+    text = _label(events)
+    if point.label is not None or not text:
+        return point
+    x, y = lanes.x(point.process), lanes.y(point.step)
+    return replace(point, label=lettering.label(text, x, y, len(point.signs), point.has_ring or point.is_decided))
 
 
 def _of(moment: Moment, process: int) -> list[Event]:
     return [event for event in moment.shown if isinstance(event, Local) and event.process == process]
 
 
-def _point(lanes: Lanes, step: int, process: int, events: Sequence[Event], labels: Labels) -> str:
-    x, y = lanes.x(process), lanes.y(step)
-    marks = [label for event in events if (label := labels.get((step, event))) is not None]
-    signs = list(dict.fromkeys(sign for event in events if (sign := _sign(event))))
+def _point(lanes: Lanes, point: Point) -> str:
+    """Draw a point, with everything relative to it, so that a page can squeeze the lanes without squeezing it."""
+    x, y = lanes.x(point.process), lanes.y(point.step)
     parts: list[str] = []
-    if not signs:
-        parts.append(f'<circle class="dot" cx="{x:g}" cy="{y:g}" r="3.5"/>')
-    for number, sign in enumerate(signs):
-        parts.append(f'<path class="sign {_SIGNS[sign][0]}" d="M{x + 11 * number:g} {y:g}{_SIGNS[sign][1]}"/>')
-    text = _label(events)
-    if text:
-        beside = x + (13 if marks else 8) + 11 * max(0, len(signs) - 1)
-        parts.append(f'<text class="label" x="{beside:g}" y="{y + 4:g}">{escaped(text)}</text>')
-    if marks:
-        parts.append(f'<circle class="ring" cx="{x:g}" cy="{y:g}" r="9"/>')
-        tag = " ".join(marks) if len(marks) < 3 else f"{marks[0]}…{marks[-1]}"
-        parts.append(f'<text class="tag" x="{x - 12:g}" y="{y + 4:g}">{tag}</text>')
-    parts.append(f'<circle class="hit" cx="{x:g}" cy="{y:g}" r="12"/>')  # on top: what a finger hits
-    return f'<g class="pt" data-s="{step}" data-p="{process}">{"".join(parts)}</g>'
+    if point.is_decided:
+        parts.append('<circle class="halo" r="12"/>')
+    if not point.signs:
+        parts.append('<circle class="dot" r="3.5"/>')
+    for number, sign in enumerate(point.signs):
+        parts.append(f'<path class="sign {_SIGNS[sign][0]}" d="M{11 * number:g} 0{_SIGNS[sign][1]}"/>')
+    if point.has_ring:
+        parts.append('<circle class="ring" r="9"/>')
+    parts += [_text(text, "", x, y) for text in (point.label, point.tag) if text is not None]
+    parts.append('<circle class="hit" r="12"/>')  # on top: what a finger hits
+    shapes = "".join(parts)
+    at = f'transform="translate({x:g} {y:g})" data-s="{point.step}" data-p="{point.process}"'
+    return f'<g class="pt" {at}><g>{shapes}</g></g>'
 
 
 _SIGNS = {
@@ -274,7 +358,7 @@ _SIGNS = {
     "ready": ("ready", "m0 -5l5 5l-5 5l-5 -5z"),
     "restores": ("txn", "m-5 -5h10v10h-10zm3 3v4h4v-4z"),
     "down": ("bad", "m-5 -5l10 10m0 -10l-10 10"),
-    "up": ("ready", "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0"),
+    "up": ("up", "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0"),
 }
 """Each sign's class and its path, relative to the point."""
 

@@ -6,15 +6,18 @@ STYLE = """
 .lane { stroke: LINE; stroke-width: 1.5; } .lane.down { stroke-dasharray: 2 4; stroke: FAINT; }
 .band { opacity: .22; } .e0 { fill: #2f7ed8; } .e1 { fill: #e08a1e; } .e2 { fill: #3a9d5d; } .e3 { fill: #b04fc4; }
 .e4 { fill: #c9a400; } .e5 { fill: #1ba3a8; }
-.epoch { fill: SOFT; text-anchor: end; } .number { font-size: 11px; fill: SOFT; text-anchor: end; }
+.epoch { fill: SOFT; } .number { font-size: 11px; fill: SOFT; text-anchor: end; }
 .head { font-weight: 600; text-anchor: middle; fill: INK; }
 .flight { stroke: SOFT; stroke-width: 1.2; fill: none; } .tip { fill: SOFT; }
+.deciding .flight { stroke: BAD; stroke-width: 3.5; } .deciding .tip { fill: BAD; }
+.verdict { fill: BAD; opacity: .14; } .halo { fill: BAD; opacity: .3; }
 .flight.lost, .flight.open { stroke-dasharray: 4 3; } .x { stroke: BAD; stroke-width: 2; fill: none; }
 .link { stroke: BAD; stroke-width: 2; stroke-dasharray: 1 4; stroke-linecap: round; } .link.mend { stroke: GOOD; }
 .dot { fill: INK; } .sign.txn { fill: GOOD; } .sign.ready { fill: SOFT; }
+.sign.up { fill: PAPER; stroke: SOFT; stroke-width: 2; }
 .sign.bad { fill: none; stroke: BAD; stroke-width: 2.5; }
-.label, .tag, .epoch { font-size: 11px; stroke: PAPER; stroke-width: 3px; paint-order: stroke; }
-.label { fill: INK; } .tag { font-weight: 700; fill: BAD; text-anchor: end; }
+.label, .tag, .epoch, .name { font-size: 11px; stroke: PAPER; stroke-width: 3px; paint-order: stroke; }
+.label { fill: INK; } .name { fill: SOFT; } .tag, .label.effect { font-weight: 700; fill: BAD; }
 .ring { fill: none; stroke: BAD; stroke-width: 2; } .hit { fill: none; pointer-events: all; }
 .edge { stroke: SOFT; stroke-width: 1.4; fill: none; } .edge.marked { stroke: BAD; stroke-width: 2.5; }
 .edge.missing { stroke-dasharray: 6 4; } .tip.marked { fill: BAD; }
@@ -42,9 +45,9 @@ DARK = {
 }
 
 
-def style(colours: Mapping[str, str]) -> str:
-    """Return `STYLE` in the given colours."""
-    text = STYLE
+def style(colours: Mapping[str, str], more: str = "") -> str:
+    """Return `STYLE`, and `more` of the same form, in the given colours."""
+    text = STYLE + more
     for word, colour in colours.items():
         text = text.replace(f" {word};", f" {colour};")
     return text

@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx as nx
 
-from zabcheck.counterexample.forms.diagram import HEAD
+from zabcheck.counterexample.forms.lanes import HEAD
 from zabcheck.counterexample.story import Story
 from zabcheck.text.html import text
 from zabcheck.text.words import name

@@ -225,6 +225,11 @@
     follow(); // a browser may have kept what was chosen before
   }
 
-  select(witness.length ? witness[witness.length - 1] : last);
-  diagram.scrollTop = items[at].offsetTop - diagram.clientHeight / 2;
+  const decided = data.steps.indexOf(data.decided);
+  select(decided >= 0 ? decided : witness.length ? witness[witness.length - 1] : last);
+  // The message that led there is in view too, unless it was sent too long before.
+  const sent = data.steps.indexOf(Number(svg.querySelector(".deciding")?.dataset.s));
+  const middle = items[at].offsetTop - diagram.clientHeight / 2;
+  const lowest = items[at].offsetTop - diagram.clientHeight + 3 * items[at].offsetHeight;
+  diagram.scrollTop = sent < 0 ? middle : Math.min(middle, Math.max(lowest, items[sent].offsetTop - 3 * items[at].offsetHeight));
 })();

@@ -12,18 +12,21 @@ from html import escape
 from importlib.resources import files
 
 from zabcheck.counterexample.forms import diagram
+from zabcheck.counterexample.forms.decided import MARK, decided
 from zabcheck.counterexample.forms.deliveries import table_of
 from zabcheck.counterexample.forms.diagram_style import LIGHT, style
+from zabcheck.counterexample.forms.lanes import HEAD, NUMBERS, ROW
 from zabcheck.counterexample.forms.page_data import data, states_of
 from zabcheck.counterexample.forms.regression import regression_test
+from zabcheck.counterexample.forms.rows import said_of
 from zabcheck.counterexample.forms.terminal import LONGEST_DONE, PAPERS
-from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, entries_of, labels_by_step, labels_of
+from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, labels_by_step, labels_of
 from zabcheck.counterexample.story import Moment, Story
 from zabcheck.text.html import document, text
 from zabcheck.text.words import LONGEST, clean, counted, cut, name, sentence
 
-MOST_DONE = 40
-"""A longer list of what was done to an ensemble is folded at first."""
+PHONE_LANES = 132
+"""The width that the lanes take on a phone, in pixels, where they are squeezed to leave room for the texts."""
 COLOURS = {word: f"var(--{word.lower()})" for word in LIGHT}
 
 
@@ -36,8 +39,9 @@ def page(story: Story, file: str = "FILE") -> str:
         (
             f"<header>\n<h1{fine}>{text(title)}</h1>\n{_summary(story)}</header>\n<main>\n",
             _what_happened(story),
-            _done(story),
             _run(story, labels) if story.moments else "",
+            _done(story),
+            _particulars(story),
             _causality(story),
             _delivered(story),
             _again(story, file),
@@ -45,7 +49,7 @@ def page(story: Story, file: str = "FILE") -> str:
             f'<script type="application/json" id="data">{data(story, labels)}</script>\n' if story.moments else "",
         )
     )
-    styles = _resource("page.css") + style(COLOURS) + _filters(story)
+    styles = _measures(story) + _resource("page.css") + style(COLOURS) + _filters(story)
     return document(title, styles, body, _resource("page.js") if story.moments or story.schedule else "")
 
 
@@ -75,8 +79,17 @@ def _what_happened(story: Story) -> str:
     return (
         '<section aria-labelledby="why">\n<h2 id="why">What happened</h2>\n<div class="why">\n<div>'
         + _witness(story)
+        + "</div>\n"
         + (f"<p>{text(' '.join(story.explanation))}</p>\n" if story.explanation else "")
-        + f'</div>\n<dl class="facts">\n{"".join(_facts(story))}</dl>\n</div>\n</section>\n'
+        + "</div>\n</section>\n"
+    )
+
+
+def _particulars(story: Story) -> str:
+    """Draw what is known of the property, the bug and the run."""
+    return (
+        '<section aria-labelledby="particulars">\n<h2 id="particulars">Particulars</h2>\n'
+        f'<dl class="facts">\n{"".join(_facts(story))}</dl>\n</section>\n'
     )
 
 
@@ -90,7 +103,18 @@ def _witness(story: Story) -> str:
             else f'<a href="#s{step}" data-step="{step}">{text(story.unit)} {story.place_of(event)}</a>: '
         )
         items.append(f'<li><span class="mark">{label}</span> {where}{text(_brief(sentence(event)))}</li>\n')
-    return f'<ol class="witness-list" aria-label="Witness">\n{"".join(items)}</ol>\n' if items else ""
+    witness = f'<ol class="witness-list" aria-label="Witness">\n{"".join(items)}</ol>\n' if items else ""
+    return witness + _decided(story)
+
+
+def _decided(story: Story) -> str:
+    """Return the mark of the step that decided, with a link to it."""
+    decision = decided(story)
+    if decision is None:
+        return ""
+    where = f'<a href="#s{decision.step}" data-step="{decision.step}">{text(story.unit)} {decision.step}</a>'
+    what = text(_brief(decision.what), LONGEST)
+    return f'<p class="witness-list"><span class="mark">{MARK}</span> {where} decides: {what}</p>\n'
 
 
 def _brief(words: str) -> str:
@@ -128,10 +152,9 @@ def _done(story: Story) -> str:
     if not story.done:
         return ""
     lines = "".join(f"<dt>{text(when)}</dt><dd>{text(what, LONGEST_DONE)}</dd>\n" for when, what in story.done)
-    shown = ' open="open"' if len(story.done) <= MOST_DONE else ""
     return (
         '<section aria-labelledby="done">\n<h2 id="done">What was done to the ensemble</h2>\n'
-        f"<details{shown}><summary>{counted(len(story.done), 'thing', 'things')}, with the seconds since the start"
+        f"<details><summary>{counted(len(story.done), 'thing', 'things')}, with the seconds since the start"
         f'</summary>\n<dl class="facts">\n{lines}</dl></details>\n</section>\n'
     )
 
@@ -149,7 +172,8 @@ def _filters(story: Story) -> str:
 
 
 def _run(story: Story, labels: Labels) -> str:
-    lanes = diagram.Lanes.of(story)
+    lanes, decision = diagram.lanes_of(story), decided(story)
+    opened = decision.step if decision is not None else None
     boxes = "".join(
         f'<label><input type="checkbox" data-kind="{each}" checked="checked"/> {text(kind)}</label>\n'
         for kind, each in _kinds(story).items()
@@ -157,7 +181,7 @@ def _run(story: Story, labels: Labels) -> str:
     messages = f'<details class="filter"><summary>Messages shown</summary>\n{boxes}</details>\n' if boxes else ""
     to_witness = '<button type="button" id="witness">next of the witness</button>' if labels else ""
     drawn = diagram.draw(story, labels, _kinds(story))
-    steps = "".join(_step(moment, labels, lanes) for moment in story.moments)
+    steps = "".join(_step(moment, labels, moment.step == opened) for moment in story.moments)
     return f"""<section aria-labelledby="run">
 <h2 id="run">The run</h2>
 <div class="bar" role="group" aria-label="Move through the run">
@@ -169,18 +193,19 @@ def _run(story: Story, labels: Labels) -> str:
 {to_witness}
 <span class="keys">keys: ← →, Home, End, w: witness, c: causal past, Esc</span>
 {messages}</div>
-<div class="run">
+{_signs(story)}<div class="run">
 <div class="diagram" id="diagram" tabindex="0" role="region" aria-label="Space-time diagram">
-<div class="heads" style="padding-left: {diagram.NUMBERS}px">
-<svg xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{diagram.HEAD}" aria-hidden="true">
+<div class="heads">
+<svg xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{HEAD}"
+  viewBox="0 0 {lanes.across} {HEAD}" preserveAspectRatio="none" aria-hidden="true">
 {diagram.heads(lanes)}
 </svg>
 </div>
 <svg class="lanes" xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{lanes.height}"
-  style="left: {diagram.NUMBERS}px" aria-hidden="true">
+  viewBox="0 0 {lanes.across} {lanes.height}" preserveAspectRatio="none" aria-hidden="true">
 {drawn}
 </svg>
-<ol class="steps" style="padding-bottom: {diagram.ROW}px">
+<ol class="steps">
 {steps}</ol>
 </div>
 <div class="panel" role="region" aria-label="What the {text(story.unit)} did" tabindex="0">
@@ -194,9 +219,8 @@ def _run(story: Story, labels: Labels) -> str:
 </div>
 <details><summary>How to read it</summary>
 <p>{_time(story)} Each process has a lane, dashed while it is down; a coloured band is an epoch (e1, e2, …) that it
-takes part in. ▲ broadcasts, ■ delivers, ◆ ready, ✕ crash, ○ recovery; an arrow is a message, from where it was sent to
-where it was handled; a dashed one was lost (✕) or never handled. A red ring is an event of the witness. A click on a
-point shows what happened before it.{_legend(story)}</p></details>
+takes part in. An arrow is a message, from where it was sent to where it was handled. A click on a point shows what
+happened before it.{_legend(story)}</p></details>
 </section>
 """
 
@@ -212,23 +236,43 @@ def _legend(story: Story) -> str:
     return f" Variables: {text('; '.join(story.legend))}." if story.legend else ""
 
 
-def _step(moment: Moment, labels: Labels, lanes: diagram.Lanes) -> str:
-    said = []
-    for entry in entries_of(moment, labels):
-        other = entry.process if entry.process != moment.process else None
-        who = "" if other is None else f'<span class="phase">{name(other)}:</span>'
-        mark = (f" ◀{piece.label}" if piece.label else "" for piece in entry.pieces)
-        pieces = zip(entry.pieces, mark, strict=True)
-        said.append(
-            who
-            + "".join(f'<span class="{piece.tone}">{text(piece.text, LONGEST)}{end}</span>' for piece, end in pieces)
-        )
-    who = "" if moment.process is None else f'<span class="event">{name(moment.process)}</span>'
+def _signs(story: Story) -> str:
+    """Draw the legend: what the signs and marks mean."""
+    decision = f", {MARK} in red: where that was decided" if decided(story) is not None else ""
+    witness = f"; ringed: the witness{decision}" if story.violation is not None else ""
     return (
-        f'<li id="s{moment.step}" style="height: {diagram.ROW}px"><button type="button" tabindex="-1" '
-        f'style="height: {diagram.ROW}px"><span class="n" style="width: {diagram.NUMBERS}px; '
-        f'margin-right: {lanes.across + 8}px">{moment.step}</span><span class="said">{who}{"".join(said)}</span>'
-        "</button></li>\n"
+        '<p class="signs">▲ broadcasts, ■ delivers, ◆ ready, ✕ crash or loss, ○ recovery; '
+        f"dashed: lost or never handled{witness}</p>\n"
+    )
+
+
+def _measures(story: Story) -> str:
+    """Return the measures of the diagram, for the style sheet."""
+    lanes = diagram.lanes_of(story)
+    wide = lanes.x(lanes.processes) + 16
+    measures = {
+        "row": f"{ROW}px",
+        "numbers": f"{NUMBERS}px",
+        "across": f"{lanes.across}px",
+        "squeeze": f"{min(1.0, PHONE_LANES / wide):.3f}",
+        "phone-lanes": f"{min(PHONE_LANES, round(wide))}px",
+        "tall": f"{lanes.height}px",
+        "head": f"{HEAD}px",
+    }
+    return f".run {{ {' '.join(f'--{name}: {value};' for name, value in measures.items())} }}\n"
+
+
+def _step(moment: Moment, labels: Labels, is_decided: bool) -> str:
+    said = []
+    for process, piece in said_of(moment, labels):
+        who = "" if process is None else f'<span class="phase">{name(process)}:</span>'
+        mark = f" ◀{piece.label}" if piece.label else ""
+        said.append(f'{who}<span class="{piece.tone}">{text(piece.text, LONGEST)}{mark}</span>')
+    who = "" if moment.process is None else f'<span class="event">{name(moment.process)}</span>'
+    marked = ' class="decided"' if is_decided else ""
+    return (
+        f'<li id="s{moment.step}"{marked}><button type="button" tabindex="-1"><span class="n">{moment.step}</span>'
+        f'<span class="said">{who}{" ".join(said)}</span></button></li>\n'
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 
 from invariants import Broadcast, Deliver, Txn
 from zabcheck.counterexample.forms import diagram
+from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.pieces import Labels
 from zabcheck.counterexample.story import Story
 from zabcheck.text.words import clean
@@ -16,6 +17,7 @@ LONGEST_ENTRY = 200
 def data(story: Story, labels: Labels) -> str:
     """Return what the script needs, as JSON that is safe within a page."""
     shown = {moment.step for moment in story.moments}
+    decision = decided(story)
     document = {
         "unit": story.unit,
         "steps": [moment.step for moment in story.moments],
@@ -33,6 +35,7 @@ def data(story: Story, labels: Labels) -> str:
             for moment in story.moments
         ],
         "flights": [*_ways(story, shown), *_deliveries(story)],
+        "decided": decision.step if decision is not None else None,
         "witness": sorted({step for step, _ in labels}),
     }
     made = json.dumps(document, ensure_ascii=False, separators=(",", ":"))

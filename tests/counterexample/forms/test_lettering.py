@@ -1,0 +1,165 @@
+"""Where the texts of the diagram stand: on nothing else that is drawn, on every page that is in the repository."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
+from random import Random
+
+import pytest
+
+from docs.generators import gallery, zookeeper
+from tests.counterexample.pages import STORIES
+from zabcheck.cli.zookeeper.command import story_of
+from zabcheck.counterexample.forms import diagram
+from zabcheck.counterexample.forms.lanes import NUMBERS
+from zabcheck.counterexample.forms.room import Room, Shape, box, breadth, overlap, turned
+from zabcheck.counterexample.pieces import labels_by_step
+from zabcheck.counterexample.story import Story
+from zabcheck.ensemble.verdict.judge import judge
+from zabcheck.mutants.catalogue import CATALOGUE
+
+
+def archived(name: str) -> Story:
+    with zookeeper.archived(name) as folder:
+        return story_of(judge(folder))
+
+
+COMMITTED: Mapping[str, Callable[[], Story]] = {
+    **{name: partial(gallery.story_of, name) for name in CATALOGUE},
+    "zookeeper-lost-write": lambda: story_of(judge(zookeeper.LOST_WRITE)),
+    "zookeeper-healthy": lambda: story_of(judge(zookeeper.HEALTHY)),
+    **{name: partial(archived, name) for name in zookeeper.ARCHIVED},
+}
+"""The runs of reports/gallery and docs/examples."""
+PAGES = {**COMMITTED, **STORIES}
+each_page = pytest.mark.parametrize("about", PAGES)
+
+
+@cache
+def placed(about: str) -> diagram.Layout:
+    story = PAGES[about]()
+    return diagram.layout(story, labels_by_step(story))
+
+
+def crosses(layout: diagram.Layout) -> Iterator[tuple[str, Shape]]:
+    shared: dict[tuple[int, int, int | None, tuple[float, float]], str] = {}  # one cross for the messages of a step
+    for way in layout.ways:
+        if way.is_lost:
+            shared.setdefault((way.flight.sender, way.flight.to, way.flight.sent, way.end), way.flight.name)
+    for (*_, end), name in shared.items():
+        yield f"the cross of {name}", box(end[0] - 4, end[1] - 4, 8, 8)
+    for (step, event), x in layout.crosses.items():
+        yield f"the cross of {event}", box(x - 4, layout.lanes.y(step) - 4, 8, 8)
+
+
+def texts(layout: diagram.Layout) -> Iterator[tuple[str, Shape]]:
+    return ((f"{text.kind} {text.text}", text.shape) for text in diagram.texts_of(layout))
+
+
+def arrows(layout: diagram.Layout) -> Iterator[tuple[str, Shape]]:
+    return ((way.flight.name, (way.begin, way.end)) for way in layout.ways)
+
+
+def points(layout: diagram.Layout) -> Iterator[tuple[str, Shape]]:
+    for point in layout.points:
+        x, y = layout.lanes.x(point.process), layout.lanes.y(point.step)
+        reach = 9 if point.has_ring else 4
+        yield f"the point of step {point.step} at p{point.process}", box(x - reach, y - reach, 2 * reach, 2 * reach)
+
+
+def near(one: Shape, other: Shape) -> bool:
+    """Whether their heights overlap: what is far apart need not be looked at."""
+    return min(y for _, y in one) <= max(y for _, y in other) and min(y for _, y in other) <= max(y for _, y in one)
+
+
+@each_page
+def test_no_text_lies_on_an_arrow_a_point_a_cross_or_another_text(about: str) -> None:
+    layout = placed(about)
+    written = list(texts(layout))
+    drawn = [*arrows(layout), *points(layout), *crosses(layout)]
+    bad = [
+        (what, other)
+        for number, (what, shape) in enumerate(written)
+        for other, drawn_shape in (*drawn, *written[number + 1 :])
+        if near(shape, drawn_shape) and overlap(shape, drawn_shape)
+    ]
+    assert bad == []
+
+
+@pytest.mark.parametrize("about", COMMITTED)
+def test_no_cross_lies_on_an_arrow_that_arrives_or_on_another_cross(about: str) -> None:
+    layout = placed(about)
+    arrived = [(way.flight.name, (way.begin, way.end)) for way in layout.ways if way.flight.received is not None]
+    all_crosses = list(crosses(layout))
+    bad = [
+        (what, other)
+        for number, (what, shape) in enumerate(all_crosses)
+        for other, drawn in (*arrived, *all_crosses[number + 1 :])
+        if near(shape, drawn) and overlap(shape, drawn)
+    ]
+    assert bad == []
+
+
+@pytest.mark.parametrize("about", COMMITTED)
+def test_every_mark_and_every_epoch_has_found_room(about: str) -> None:
+    """And what the step that decided did, and most names of messages that fit between two lanes."""
+    story, layout = PAGES[about](), placed(about)
+    bands = diagram.draw(story, labels_by_step(story), {}).count('class="band ')
+    assert len(layout.epochs) == bands
+    for point in layout.points:
+        if point.has_ring or point.is_decided:
+            assert point.tag is not None
+    decision = diagram.decided(story)
+    if decision is not None and decision.label:
+        [label] = [point.label for point in layout.points if point.is_decided]
+        assert label is not None
+    kinds = {flight.kind for _, flight in layout.names}
+    fit = {way.flight.kind for way in layout.ways if breadth(way.flight.kind) < layout.lanes.width - 40}
+    assert len(kinds & fit) >= len(fit) / 2
+
+
+def test_two_shapes_overlap_if_a_point_is_in_both() -> None:
+    """By many points of one of them, each asked whether it is within the other."""
+    rng = Random(7)
+    both = 0
+    for _ in range(2000):
+        one = turned(box(rng.uniform(0, 40), rng.uniform(0, 40), 30, 10), rng.uniform(-90, 90), 20, 20)
+        if rng.random() < 0.5:
+            other = turned(box(rng.uniform(0, 40), rng.uniform(0, 40), 20, 20), rng.uniform(-90, 90), 20, 20)
+        else:
+            other = (rng.uniform(0, 60), rng.uniform(0, 60)), (rng.uniform(0, 60), rng.uniform(0, 60))
+        touched = any(within(point, one, margin=-0.01) for point in points_of(other))
+        if touched:
+            both += 1
+            assert overlap(one, other)
+            assert overlap(other, one)
+        elif not any(within(point, one, margin=1.5) for point in points_of(other)):
+            assert not overlap(one, other)
+    assert 300 < both < 1700
+
+
+def points_of(shape: Shape, many: int = 40) -> Iterator[tuple[float, float]]:
+    a, b = shape[0], shape[1]
+    d = shape[3] if len(shape) == 4 else a
+    for i in range(many + 1):
+        for j in range(many + 1 if len(shape) == 4 else 1):
+            s, t = i / many, j / many
+            yield a[0] + s * (b[0] - a[0]) + t * (d[0] - a[0]), a[1] + s * (b[1] - a[1]) + t * (d[1] - a[1])
+
+
+def within(point: tuple[float, float], shape: Shape, margin: float) -> bool:
+    """Whether the point is in the rectangle, grown by `margin`."""
+    (ax, ay), (bx, by), _, (dx, dy) = shape
+    for ex, ey in ((bx - ax, by - ay), (dx - ax, dy - ay)):
+        length = (ex * ex + ey * ey) ** 0.5
+        along = ((point[0] - ax) * ex + (point[1] - ay) * ey) / length
+        if not -margin <= along <= length + margin:
+            return False
+    return True
+
+
+def test_what_is_taken_is_not_free() -> None:
+    room = Room()
+    room.take(((0.0, 0.0), (100.0, 300.0)))
+    assert not room.is_free(box(45, 145, 20, 10))
+    assert room.is_free(box(45, 45, 20, 10))
+    assert breadth("9999") < NUMBERS
