@@ -143,7 +143,7 @@ def test_what_is_wrong_with_a_campaign_is_one_line(
         (["x://nowhere/c"], "x://nowhere/c: "),
         (["c", "--html", "there/is/no.html"], "--html there/is/no.html: expected the name of a file"),
         (["c", "--html", "c"], "--html c: expected the name of a file"),
-        (["c", "--format", "xml"], "'xml' is not"),
+        (["c", "--format", "xml"], "no `xml`; expected one of: text, json"),
         ([], "Missing argument 'DIR'"),
     ],
 )

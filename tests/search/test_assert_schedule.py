@@ -114,7 +114,7 @@ def test_a_schedule_that_leads_nowhere_passes() -> None:
         (
             TEXT,
             {"protocol": Hasty},
-            "^no mutant `no-truncation` of protocol `tests.protocols.own.hasty:Hasty`; it has none",
+            "^no mutant `no-truncation` of protocol `tests.protocols.own.hasty:Hasty`; it is one of protocol `zab`$",
         ),
         (TEXT, {"properties": "no-such"}, "^no property `no such`"),
         (own(Hold(1, 2, "NOPE")), {}, r"^schedule, .*field `choices\[0\].kind`: no message `NOPE`"),

@@ -24,7 +24,7 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize(("line", "expected"), EXAMPLES)
 def test_what_a_command_is_said_to_print_it_prints(line: str, expected: str, zabcheck: Command) -> None:
     result = zabcheck(*line.split())
-    assert result.err + result.out + "\n" == expected
+    assert result.err + result.out == expected
 
 
 @pytest.mark.parametrize(("property_", "reordering", "in_order"), ROWS)
