@@ -238,7 +238,7 @@ def test_a_real_click_hits_a_point(opened: Opened) -> None:
             point = page.locator(".pt:has(.ring) .hit").first
             box = point.bounding_box()
             assert box is not None
-            assert min(box["width"], box["height"]) >= 24
+            assert round(min(box["width"], box["height"]), 1) >= 24  # a scaled drawing is off by thousandths
             point.click()
             assert page.locator("svg.traced .pt.in").count() > 0
 
