@@ -143,7 +143,7 @@ def test_ctrl_c_says_how_to_go_on(
     result = zabcheck(*SMALL, "--out", "it's")
     assert (result.code, result.out) == (3, "")
     goes_on = """zabcheck campaign --resume --out 'it'"'"'s' goes on"""
-    assert result.err == f"zabcheck: interrupted: 1 of 16 parts are finished; {goes_on}\n"
+    assert result.err == f"zabcheck: interrupted: 1 of 10 parts are finished; {goes_on}\n"
 
 
 @pytest.mark.slow
