@@ -7,9 +7,9 @@ import pytest
 
 
 def sweep(cases: Iterable[Any], normal: Collection[Any]) -> list[Any]:
-    """Return parameters for pytest: the cases of `normal` as they are, all others marked slow.
+    """Return the cases as parameters for pytest: those in `normal` as they are, all others marked slow.
 
-    `normal` names those that cost little and stand for the rest; each has to be one of the cases.
+    `normal` names cheap cases that stand for the rest. A tuple is a case of several parameters.
     """
     every = list(cases)
     assert all(case in every for case in normal), f"{normal} names a case that there is not"
@@ -17,5 +17,5 @@ def sweep(cases: Iterable[Any], normal: Collection[Any]) -> list[Any]:
 
 
 def _slow(case: Any) -> Any:
-    values = case if isinstance(case, tuple) and not hasattr(case, "_fields") else (case,)
+    values = case if isinstance(case, tuple) else (case,)
     return pytest.param(*values, marks=pytest.mark.slow)

@@ -87,7 +87,7 @@ def test_the_order_of_the_file_matters_to_the_clock_alone(seeds: range) -> None:
         assert without == with_clock | {"clock": ("not exercised", None)}, f"seed {seed}"
 
 
-@pytest.mark.parametrize("seeds", sweep((range(500), range(500, 1000)), normal=(range(500),)), ids=str)
+@pytest.mark.parametrize("seeds", sweep((range(250), range(250, 1000)), normal=(range(250),)), ids=str)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_property_judged_alone_says_the_same(name: str, seeds: range) -> None:
     for seed in seeds:

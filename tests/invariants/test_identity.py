@@ -51,6 +51,7 @@ from tests.invariants.continuations import (
 )
 from tests.invariants.protocol_traces import random_protocol_trace
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 
 KINDS = tuple(kind for kind in select(None) if kind.group != "liveness")
 LIVENESS = tuple(kind for kind in select(None) if kind.group == "liveness")
@@ -93,13 +94,10 @@ def cuts() -> list[Cut]:
     return [*found, *(of_few(Random(seed), 200, MIXES[seed % 6]) for seed in range(12))]
 
 
-QUICK = ("core", "core, the last one first")
 RARELY_BROKEN = ("redelivery", "state", "durability", "final agreement", "clients")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in GROUPS]
-)
+@pytest.mark.parametrize("name", sweep(GROUPS, normal=("core",)))
 def test_of_any_continuation_they_say_the_same(name: str) -> None:
     compared: Counter[bool] = Counter()
     """By whether what comes breaks something."""

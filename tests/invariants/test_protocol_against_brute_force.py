@@ -234,6 +234,7 @@ def test_every_defect_is_frequent(defect: str, defects: Counter[str]) -> None:
     assert defects[defect] >= TRACES // 50
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("protocol traces")
 @pytest.mark.parametrize("status", ["violated", "holds", "not exercised"])
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN_TRACES])

@@ -28,6 +28,7 @@ def test_every_defect_is_frequent(defect: str, defects: Counter[str]) -> None:
     assert defects[defect] >= TRACES // 50
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("random traces")
 @pytest.mark.parametrize("status", ["violated", "holds", "not exercised"])
 @pytest.mark.parametrize("name", OF_SEQUENCES)

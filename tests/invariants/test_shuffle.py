@@ -46,8 +46,9 @@ def test_no_merge_of_what_a_simulator_showed_changes_a_verdict_or_a_witness(name
         assert findings(merge(rng, events), PROCESSES[name]) == expected
 
 
-def test_a_log_after_another_is_a_merge_too() -> None:
-    for seed in range(1000):
+@pytest.mark.parametrize("seeds", sweep((range(250), range(250, 1000)), normal=(range(250),)), ids=str)
+def test_a_log_after_another_is_a_merge_too(seeds: range) -> None:
+    for seed in seeds:
         events = random_trace(seed).events
         expected = findings(events)
         for sign in (1, -1):

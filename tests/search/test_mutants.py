@@ -7,6 +7,7 @@ import pytest
 from invariants import PROPERTIES, Zxid
 from invariants.quorums import Quorums
 from tests.search.builders import RECORDED, breaks_alone, broken, on
+from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import NoAddedState
@@ -14,7 +15,7 @@ from zabcheck.protocols.switches import LETTER
 from zabcheck.protocols.zab.messages import CEpoch
 from zabcheck.search.run import Replay, replay, simulate
 
-each_recorded = pytest.mark.parametrize("name", RECORDED)
+each_recorded = pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::3]))
 each_mutant = pytest.mark.parametrize("mutant", CATALOGUE)
 
 
