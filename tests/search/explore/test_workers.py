@@ -113,7 +113,7 @@ def test_the_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Space, "_take", noted)
     monkeypatch.setattr(workers_module, "LARGE", 40)
-    explored = space("unlimited faults").explore(workers=2)
+    explored = space("symmetry").explore(workers=2)
     counts = [transitions for answer in taken for transitions, _ in answer.counts()]
     taken_over = [each for each in counts if each != workers_module.AGAIN]
     assert explored.states / 4 < len(taken_over)
