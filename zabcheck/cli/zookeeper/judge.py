@@ -70,9 +70,9 @@ def judge(
 
 def recordings_in(folder: Path) -> list[Path]:
     """Return the folder if it is a recording's, else those in it that are, in the order of their names."""
-    if (folder / RECORDING).exists() or not folder.is_dir():
-        return [folder]
-    with bad_path("DIR", folder):
+    with bad_path("DIR", folder):  # a name may be too long to be asked for
+        if (folder / RECORDING).exists() or not folder.is_dir():
+            return [folder]
         found = sorted(each for each in folder.iterdir() if (each / RECORDING).exists())
     return found or [folder]  # reading it says what is wrong with it
 
