@@ -4,7 +4,8 @@ BIN := .venv/bin
 RUN_OPTIONS ?= --seed 1
 CAMPAIGN := reports/campaign
 PYTEST := $(BIN)/python -m pytest -q
-IN_PARALLEL := -n auto --dist loadgroup
+# One more process than cores: many tests wait for others that they start.
+IN_PARALLEL := -n $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)") --dist loadgroup
 NORMAL := not slow and not browser and not zookeeper
 # The tests start some hundred processes: with compiled modules on disk each starts in half the time.
 unexport PYTHONDONTWRITEBYTECODE

@@ -260,6 +260,7 @@ def long_run(count: int) -> list[Event]:
     return events
 
 
+@pytest.mark.slow
 def test_a_long_run_is_judged_by_counting() -> None:
     lines = whole(long_run(38_000), "global")
     assert len(lines) > 200_000

@@ -16,7 +16,7 @@ from tests.invariants.traces import random_trace
 from tests.tiers import sweep
 
 HEADER = Header(1, 9, "test", order="per-process")
-BLOCK = 250
+BLOCK = 125
 Source = tuple[BytesIO, str]
 
 

@@ -55,6 +55,7 @@ def test_a_file_that_is_no_schedule_is_said(tmp_path: Path) -> None:
         recorded(tmp_path, EARLY)
 
 
+@pytest.mark.slow
 def test_without_anything_there_a_search_finds_schedules_as_good_as_those_that_are_kept() -> None:
     one, other = found({}, "chosen", "agreement")
     for each in (one, other):

@@ -304,7 +304,7 @@ def test_ctrl_c_ends_with_a_summary_and_partial_recordings(running: Running, zab
 
 
 @pytest.mark.xdist_group("ensemble")
-@pytest.mark.parametrize("number", sweep((signal.SIGTERM, signal.SIGKILL), normal=(signal.SIGKILL,)))
+@pytest.mark.parametrize("number", sweep((signal.SIGTERM, signal.SIGKILL), normal=()))
 def test_nothing_outlives_it_however_it_ends(number: int, running: Running, zabcheck: Command) -> None:
     assert running.end(number) == (-number, "", "")
     until(lambda: are_gone(running.groups))

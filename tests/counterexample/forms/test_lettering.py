@@ -8,6 +8,7 @@ import pytest
 
 from docs.generators import gallery, zookeeper
 from tests.counterexample.pages import STORIES
+from tests.tiers import sweep
 from zabcheck.cli.zookeeper.command import story_of
 from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.lanes import NUMBERS
@@ -31,7 +32,7 @@ COMMITTED: Mapping[str, Callable[[], Story]] = {
 }
 """The runs of reports/gallery and docs/examples."""
 PAGES = {**COMMITTED, **STORIES}
-each_page = pytest.mark.parametrize("about", PAGES)
+each_page = pytest.mark.parametrize("about", sweep(PAGES, normal=[about for about in PAGES if about != "long"]))
 
 
 @cache

@@ -40,6 +40,7 @@ def is_silent(protocol: str, *properties: str, runs: int = RUNS, processes: int 
     return broken is None and tally.runs == runs and all(tally.exercised.values())
 
 
+@pytest.mark.slow
 def test_figure_1_is_found_from_scratch_and_minimised() -> None:
     """Two transactions of the first primary, one of the second; the third has those chosen that Figure 1 says."""
     broken, tally = search("paxos", "local primary order")

@@ -260,6 +260,7 @@ def test_a_run_that_violates_nothing_is_not_certified() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     file = tmp_path / "at"
     bounds = structs.replace(TWO, epochs=2, txns=2, timeouts=2, crashes=1)

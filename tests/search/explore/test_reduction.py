@@ -136,6 +136,7 @@ def test_who_leads_on_alone_is_not_made_to_wait_for_a_follower() -> None:
     ).local_states.is_lazy
 
 
+@pytest.mark.slow
 def test_the_shortest_run_is_searched_for_without_reduction() -> None:
     """The reduced search's run of this one is longer."""
     bounds = Bounds(3, 2, 1, 1, 0)

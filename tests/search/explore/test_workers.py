@@ -82,12 +82,14 @@ def test_how_a_level_is_cut_makes_no_difference(share: float, monkeypatch: pytes
     assert everything(several, several.explore(workers=2)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_levels")
 def test_quorums_that_treat_processes_differently() -> None:
     one, several = space("symmetry", "weights 2,1,1"), space("symmetry", "weights 2,1,1")
     assert everything(several, several.explore(levels=14, workers=2)) == everything(one, one.explore(levels=14))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_levels")
 def test_workers_go_on_from_a_checkpoint_of_one_process_and_the_other_way_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -206,6 +208,7 @@ def test_no_worker_is_left_that_waits(started: list[int]) -> None:
     assert_ended(started)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_all_of_them() -> None:
     """As a terminal does it: all processes of the group get it."""
     program = (
