@@ -141,8 +141,14 @@ class ResetTimer(Struct, frozen=True, gc=False):
     """
 
 
+class Members(tuple[str, ...]):
+    """The members of a set as text, sorted. A report says which came and which went, not how the end changed."""
+
+    __slots__ = ()
+
+
 Variables = Mapping[str, str | tuple[str, ...]]
-"""The variables of a process as text, a sequence as its entries; "" is what the process does."""
+"""The variables of a process as text, a sequence as its entries, a set as `Members`; "" is what the process does."""
 
 Effect = Send | Persist | Connect | GiveUp | Changed | ResetTimer | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]

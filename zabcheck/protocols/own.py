@@ -13,7 +13,8 @@
         def on_copy(self, sender, m: Copy): ...
 
 **What you write.** For each kind of message a method named after it (`NewEpoch`: `on_new_epoch`), or `on_message` for
-all kinds that have none; and those of the methods below, from `on_started` to `on_corrupted`, that matter to you.
+all kinds that have none; and those of the methods below, from `on_started` to `on_corrupted`, that matter to you. No
+kind of message may be named after one of these: `Request` would have the method `on_request`.
 
 **What you call in them**: `send`, `persist`, `ready`, `broadcast`, `deliver`, `give_up`, `halt` and `show`. These take
 effect in order, after the method has returned. What follows a `persist` in the same step (each `send`, `deliver`, …) is
