@@ -27,7 +27,9 @@ class Change(Struct, frozen=True):
     @property
     def gone(self) -> tuple[str, ...]:
         """What is shown as removed: of a set only its members that are gone; never the ⊥ that was there before."""
-        return tuple(each for each in self.removed if each != "⊥" and not (self.is_set and each in self.added))
+        if self.is_sequence and self.removed == ("⊥",):
+            return ()
+        return tuple(each for each in self.removed if not (self.is_set and each in self.added))
 
     @property
     def new(self) -> tuple[str, ...]:
