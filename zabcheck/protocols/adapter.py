@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from invariants import Chain
 from invariants.diagnosis import like
 from invariants.quorums import Quorums
-from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols import PROTOCOLS, step_limit
 from zabcheck.protocols.base import (
     Changed,
     Connect,
@@ -45,7 +45,7 @@ process that delivers again from the start (`ladis`), or a leader that is establ
 
 STIMULI = ("on_started", "on_elected", "on_message", "on_request", "on_lost", "on_timed_out", "on_corrupted")
 
-_GIVEN = ("id", "incarnation", "processes", "leader", "primary", "counter_limit", "messages", "durable")
+_GIVEN = ("id", "incarnation", "processes", "leader", "primary", "counter_limit", "messages", "durable", "step_seconds")
 """The attributes of a process that are not variables of the protocol."""
 
 _OWN: dict[str, Protocol] = {}
@@ -121,6 +121,7 @@ def protocol_of(own: type[Process]) -> Protocol:
         kinds={kind: kind.__name__ for kind in own.messages},
         properties=PROPERTIES,
         highest_epoch=_highest_epoch,
+        step_seconds=own.step_seconds,
     )
 
 
@@ -148,6 +149,8 @@ def _check(own: type[Process]) -> None:
             raise ValueError(
                 f"{name}: no method `{_method(kind)}` for its message {kind.__name__}, and no `on_message`"
             )
+    if not (isinstance(own.step_seconds, int | float) and own.step_seconds > 0):
+        raise ValueError(f"{name}.step_seconds: expected a number of seconds above 0, found {own.step_seconds!r:.60}")
     if not callable(own.highest_epoch):
         raise ValueError(f"{name}.highest_epoch: expected a method, found {own.highest_epoch!r:.60}")
     handlers = [_method(kind) for kind in own.messages]
@@ -206,8 +209,11 @@ def _can_broadcast(p: Process) -> bool:
     """Whether the process takes a request. If its method raises: yes, so that the step of the request raises again."""
     try:
         return bool(p.can_broadcast())
-    except Exception:
+    except (Exception, step_limit.Stopped):
         return True
+
+
+step_limit.calls_steps(_can_broadcast, seconds=lambda frame: frame.f_locals["p"].step_seconds)
 
 
 def _highest_epoch(p: Process) -> int:

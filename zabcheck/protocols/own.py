@@ -41,7 +41,7 @@ import msgspec
 from invariants import Broadcast, ClientAck, Deliver, Event, FinalRead, Halt, Local, Ready, Restore, State, Txn
 from invariants.events import PROTOCOL_EVENTS
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Effect, GiveUp, Message, Persist, ProcessId, Send
+from zabcheck.protocols.base import STEP_SECONDS, Effect, GiveUp, Message, Persist, ProcessId, Send
 
 SHOWN = (*PROTOCOL_EVENTS, Restore, State, ClientAck, FinalRead)
 """The events that `Process.show` takes: each other event has its own method, or is shown by the simulator."""
@@ -54,6 +54,9 @@ class Process:
     """Every kind of message that is sent."""
     durable: ClassVar[tuple[str, ...]] = ()
     """The names of the variables that `persist` writes and a recovery finds again."""
+
+    step_seconds: ClassVar[float] = STEP_SECONDS
+    """How much CPU time a method may take, in seconds; one that has not returned by then counts as one that raises."""
 
     id: ProcessId
     """Its number, from 1 up."""
