@@ -1,9 +1,9 @@
 """Stops a step that never returns, such as `while True: pass` in somebody's own class.
 
-A thread looks, fifty times a second, at the stacks of all others. If one of them is still in the same call of a step, and
-the process has used up the step's limit of CPU time meanwhile, `Stopped` is raised there, in the middle of the step. So
-to watch a step costs nothing, and a step is watched in any thread and any process: in workers, on Spark, under pytest.
-No signal is used, which could be somebody else's.
+A thread looks at the stacks of all others, fifty times a second. If one of them is still in the same call of a step
+and the process has used up the step's limit of CPU time meanwhile, `Stopped` is raised there, in the middle of the
+step. So to watch a step costs nothing, and a step is watched in any thread and any process: in workers, on Spark, under
+pytest. No signal is used, which could be somebody else's.
 
 CPU time counts, not the clock: a busy machine stops nothing. It is that of the whole process, so where several threads
 search, the limit comes sooner. What is not seen: a step that waits without using the CPU, and one that stays within a
