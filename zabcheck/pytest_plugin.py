@@ -22,8 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Set the folder where a test of zabcheck saves, unless the test sets it itself."""
+    """Set the folder where a test of zabcheck saves, unless the test sets it itself, and how pytest runs that test."""
     case = getattr(item, "cls", None)
+    if hasattr(case, "zabcheck_node"):
+        case.zabcheck_node = item.config.cwd_relative_nodeid(item.nodeid)  # type: ignore[union-attr]
     if case is not None and getattr(case, "zabcheck_out", "elsewhere") is None:
         case.zabcheck_out = item.config.getoption("--zabcheck-out")
 

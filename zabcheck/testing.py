@@ -11,15 +11,20 @@
 `pytest --hypothesis-seed=N` searches the same runs again. When a property breaks, the test fails with zabcheck's own
 report; the schedule is saved, and `zabcheck replay` executes it again. When the protocol's own code raises, that is an
 error of the test, reported in the same way. `zabcheck.pytest_plugin` decides what pytest shows of it.
+
+A schedule that failed is kept in Hypothesis' database, as its users are used to, and tried before the next search,
+until it fails no more. (Hypothesis keeps what it drew; a schedule means the same run also when the rules change.) No
+database is used with `--hypothesis-seed`, nor where the profile has none, as that of Hypothesis for CI.
 """
 
 import json
 import unittest
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from types import EllipsisType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from msgspec.structs import replace
 
@@ -35,10 +40,12 @@ from zabcheck.protocols.adapter import register
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import checked
-from zabcheck.search.machine import Machine, find_with, hypothesis_settings, machine_class
-from zabcheck.search.run import MAX_STEPS, PropertyBroken, ProtocolRaised, Search, replay_on
+from zabcheck.search.machine import Machine, Memory, find_with, hypothesis_settings, machine_class, seeded
+from zabcheck.search.run import MAX_STEPS, PropertyBroken, ProtocolRaised, Replay, Search, replay_on
 from zabcheck.search.tally import Tally
 from zabcheck.simulation import schedule as schedules
+
+_T = TypeVar("_T")
 
 REPORT_WIDTH = 100
 DEFAULT_OUT = Path("reports")
@@ -47,11 +54,14 @@ DEFAULT_OUT = Path("reports")
 class Found(Exception):
     """Base of the exceptions of a failing test: with the report, and the files that were written.
 
-    `schedule` is the file of the schedule, if it is in one.
+    `schedule` is the file of the schedule, if it is in one; `again` are lines that say how to run the test again.
     """
 
-    def __init__(self, story: Story, schedule: Path | None, files: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, story: Story, schedule: Path | None, files: Sequence[Path] = (), again: Sequence[str] = ()
+    ) -> None:
         report = to_text(story, REPORT_WIDTH, file="" if schedule is None else quote(str(schedule)))
+        report += "".join(f"{line}\n" for line in again)
         super().__init__("\n".join([report, *(f"wrote {file}" for file in files)]))
         self.zabcheck_report = str(self)
         self.zabcheck_files = [str(file) for file in files]
@@ -59,6 +69,14 @@ class Found(Exception):
 
 class NotExercised(AssertionError):
     """A property was exercised by no run: a failure of the test, but no run is to blame."""
+
+    def __init__(self, report: str) -> None:
+        super().__init__(report)
+        self.zabcheck_report = report
+
+
+class NotDeterministic(Exception):
+    """The protocol does something else each time: an error of the test. No run can be shown."""
 
     def __init__(self, report: str) -> None:
         super().__init__(report)
@@ -125,14 +143,25 @@ def machine_for(
     class TestCase(unittest.TestCase):
         settings = hypothesis_settings(search)
         zabcheck_out: ClassVar[str | Path | None] = out
+        zabcheck_node: ClassVar[str] = ""  # how pytest is told to run this test; the plugin sets it
 
         def runTest(self) -> None:  # noqa: N802  # the name that unittest calls
             __tracebackhide__ = True
-            kind: type[Broken | Raised] = Broken
+            memory = Memory(search)
+            for number, data in memory.schedules():
+                replayed = _still_fails(search, data)
+                if replayed is None:
+                    memory.forget(number, data)
+                    continue
+                story = _deterministic(partial(explain_replay, replayed, decisive=True))
+                again = "in Hypothesis' database by an earlier run, and tried first; nothing else was tried"
+                self._fail(replayed, story, number, again)
+            drawn = seeded(machine)
+            found: PropertyBroken | ProtocolRaised | None
             try:
-                found: PropertyBroken | ProtocolRaised | None = find_with(machine, self.settings)
+                found = find_with(machine, self.settings)
             except ProtocolRaised as raised:
-                found, kind = raised, Raised
+                found = raised
             if found is None:
                 unexercised = [name for name, runs in tally.exercised.items() if not runs]
                 if unexercised:
@@ -140,9 +169,22 @@ def machine_for(
                         f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}; more `runs` may help"
                     )
                 return
-            replayed, story = counterexample(found, keep=("quorums", *(switches or ())))
+            keep = ("quorums", *(switches or ()))
+            replayed, story = _deterministic(partial(counterexample, found, keep=keep))
+            kept = memory.keep(drawn, schedules.dump(replayed.schedule))
+            again = "in Hypothesis' database; the next run tries it first" if kept else ""
+            self._fail(replayed, story, drawn, again)
+
+        def _fail(self, replayed: Replay, story: Story, number: int | str, kept: str) -> NoReturn:
+            __tracebackhide__ = True
             files = save(Path(self.zabcheck_out or DEFAULT_OUT), replayed, story)
-            raise kind(story, files[0], files)
+            again = []
+            if self.zabcheck_node:
+                again.append(f"again:  pytest --hypothesis-seed={number} {quote(self.zabcheck_node)}")
+            if kept:
+                again.append(f"kept:   {kept}")
+            kind = Broken if replayed.raised is None else Raised
+            raise kind(story, files[0], files, again)
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
 
@@ -150,6 +192,28 @@ def machine_for(
     TestCase.__qualname__ = TestCase.__name__
     machine.TestCase = TestCase  # type: ignore[assignment]  # in Hypothesis it is a property that makes such a class
     return machine
+
+
+def _still_fails(search: Search, data: bytes) -> Replay | None:
+    """Execute a schedule that an earlier run kept; None if it fails no more, or means nothing to the protocol."""
+    protocol = search.protocol
+    try:
+        kept = replace(schedules.load(data, "kept"), protocol=protocol.name, mutant=protocol.mutant)
+        schedules.check_kinds(kept, tuple(protocol.kinds.values()), data, "kept")
+    except ValueError:
+        return None
+    replayed = replay_on(protocol, kept, search.properties)
+    violated = any(verdict.violation is not None for verdict in replayed.verdicts)
+    return replayed if violated or replayed.raised is not None else None
+
+
+def _deterministic(explain: Callable[[], _T]) -> _T:
+    """Return what `explain` returns. NotDeterministic if it cannot, because the run does not happen again."""
+    __tracebackhide__ = True
+    try:
+        return explain()
+    except ValueError as error:
+        raise NotDeterministic(str(error)) from None
 
 
 def assert_schedule(

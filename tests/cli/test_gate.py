@@ -57,6 +57,11 @@ class Inventive(Mine):
     def on_request(self, value):
         self.deliver(zabcheck.Txn(zabcheck.Zxid(1, 1), value))
 
+class Stuck(Mine):
+    def changed(self, value):
+        while True:
+            pass
+
 class Moody(Mine):
     calls = 0
 
@@ -189,6 +194,14 @@ def test_code_that_raises_is_an_error_and_no_violation(gate: Gate, tmp_path: Pat
     assert (error.tag, error.attrib["type"]) == ("error", "error")
     [schedule] = (tmp_path / "reports").glob("mine_here-Raising-raised-*.schedule.json")
     assert schedule.name in str(error.text)
+
+
+def test_a_step_that_never_returns_is_an_error_and_does_not_use_up_the_time(gate: Gate) -> None:
+    result = gate('protocols = ["mine_here:Stuck"]\ntime-limit = 1\nseeds = [1]')
+    assert (result.code, result.err) == (2, "")
+    assert "TimeoutError: the step has not returned after 0.1 s of CPU time\n" in result.out
+    assert "Request(value='v1')" in result.out
+    assert "in changed\n    while True:\n" in result.out or "in changed\n    pass\n" in result.out
 
 
 def test_code_that_raises_only_once_is_an_error_too(gate: Gate) -> None:
@@ -329,8 +342,8 @@ def test_ctrl_c_while_a_counterexample_is_made_shorter_costs_only_that(
 ) -> None:
     explain = checks.counterexample
 
-    def interrupted(found: Any, seconds: float | None = None) -> object:
-        if seconds is None:
+    def interrupted(found: Any, seconds: float) -> object:
+        if seconds:
             raise KeyboardInterrupt
         return explain(found, seconds)
 

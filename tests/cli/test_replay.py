@@ -84,7 +84,9 @@ def test_a_protocol_that_is_not_deterministic_is_told_so(
     result = zabcheck("replay", "it.json")
     assert result.code == 2
     assert result.err == (
-        "zabcheck: it.json: the same schedule does something else each time: the protocol is not deterministic\n"
+        "zabcheck: it.json: the same schedule does something else each time: the protocol is not deterministic;"
+        " in step 1, Request(process=1, value=None), p1 delivers v1⟨1,1⟩ the first time,"
+        " and p1 broadcasts v1⟨1,1⟩ the second time\n"
     )
 
 

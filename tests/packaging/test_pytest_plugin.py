@@ -45,6 +45,8 @@ def test_the_report_is_shown_and_no_python(folder: Path) -> None:
     assert "the protocol's own code raised an exception; no property was judged\n" in out
     assert "    self.deliver(self.latest[-1])\n" in out
     assert "exercised by none of" in out
+    assert "\nagain:  pytest --hypothesis-seed=1 test_mine.py::TestHasty::runTest\n" in out
+    assert "\nkept:" not in out, "a run with a seed uses no database"
     assert "E       assert 1 == 2" in out, "other tests are shown as ever"
     for noise in (
         "Falsifying example",
@@ -112,3 +114,20 @@ def test_the_summary_has_one_line_a_test_also_in_ci(
 def test_a_root_folder_above_the_current_one_changes_nothing(folder: Path) -> None:
     out = printed(folder, "--rootdir=..")
     assert "  wrote reports/test_mine-Hasty-agreement-" in out[out.index("= zabcheck =") :]
+    assert "\nagain:  pytest --hypothesis-seed=1 test_mine.py::TestHasty::runTest\n" in out
+
+
+@pytest.mark.slow
+def test_without_a_seed_what_failed_is_tried_first_by_the_next_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CI", "TF_BUILD", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)  # there Hypothesis has no database
+    first, second = failing_tests(folder), failing_tests(folder)
+    assert first.count("kept:   in Hypothesis' database; the next run tries it first\n") == 2
+    assert second.count("kept:   in Hypothesis' database by an earlier run, and tried first; ") == 2
+    again = [line for line in first.splitlines() if line.startswith("again:  ")]
+    assert again == [line for line in second.splitlines() if line.startswith("again:  ")]
+    option = again[0].split()[2]
+    assert again[0] in failing_tests(folder, option), "the seed finds it again"
+    assert "kept:" not in failing_tests(folder, option)

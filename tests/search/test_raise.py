@@ -9,7 +9,7 @@ from msgspec import structs
 import zabcheck
 from invariants import select
 from invariants.quorums import Quorums
-from tests.protocols.own.raising import Fickle, Raising, RaisingAfterAll, RaisingAtOnce
+from tests.protocols.own.raising import Fickle, Moody, Raising, RaisingAfterAll, RaisingAtOnce
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.making import counterexample
@@ -116,6 +116,23 @@ def test_a_protocol_that_is_not_deterministic_is_told_so() -> None:
     error = raised_in("tests.protocols.own.raising:Moody", Request(1))
     with pytest.raises(ValueError, match="if it did before, the protocol is not deterministic"):
         reduced(error)
+
+
+def test_what_is_raised_only_in_the_search_is_told_with_its_step() -> None:
+    Moody.moods = 0
+    error = raised_in("tests.protocols.own.raising:Moody", Request(1))
+    said = r"choice 1, Request\(process=1, value=None\), raised KeyError: 'v1' in the search, and nothing afterwards"
+    with pytest.raises(ValueError, match=said):
+        counterexample(error)
+
+
+def test_what_is_broken_only_in_the_search_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fickle, "left", 1)
+    run = Run(mutated("tests.protocols.own.raising:Fickle"), 1, select(["integrity"]))
+    run.execute(Request(1))
+    said = "after 1 choice integrity was violated in the search, and not again in 5 executions, which were all alike: "
+    with pytest.raises(ValueError, match=said):
+        counterexample(PropertyBroken("integrity", run))
 
 
 @pytest.mark.parametrize("often", range(6))

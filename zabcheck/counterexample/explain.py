@@ -11,8 +11,8 @@ from zabcheck.counterexample.explanation.sentences import explanation
 from zabcheck.counterexample.story import Change, Decisive, Flight, Moment, Raised, Story, Variables
 from zabcheck.counterexample.traced import first_deliveries
 from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.protocols.base import Members, Protocol, StepRaised
 from zabcheck.protocols.base import Message as ProtocolMessage
-from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.recording import Recording, record
 from zabcheck.search.run import Replay, replay
@@ -160,13 +160,15 @@ def _changes(before: Variables, after: Variables) -> list[Change]:
         old, new = before.get(variable, nothing), after.get(variable, nothing)
         if old == new:
             continue
-        if isinstance(new, tuple) and isinstance(old, tuple):
+        if isinstance(new, tuple):
+            old = old if isinstance(old, tuple) else (old,)  # ⊥, which one entry stands for until the sequence begins
             common = next(
                 (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new))
             )
-            changes.append(Change(variable, old[common:], new[common:], is_sequence=True))
+            is_set = isinstance(after.get(variable, old), Members)
+            changes.append(Change(variable, old[common:], new[common:], is_sequence=True, is_set=is_set))
         else:
-            changes.append(Change(variable, (str(old),), (str(new),)))
+            changes.append(Change(variable, (old if isinstance(old, str) else f"[{' '.join(old)}]",), (new,)))
     return changes
 
 

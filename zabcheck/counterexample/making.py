@@ -5,12 +5,18 @@ Here the search and the report meet: the command line, the gate and the test sui
 
 from collections.abc import Collection
 
+from msgspec import structs
+
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.story import Story
 from zabcheck.search.minimise import SECONDS, minimise_raise
-from zabcheck.search.recording import NOT_DETERMINISTIC
+from zabcheck.search.recording import NOT_DETERMINISTIC, record
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, replay_on
 from zabcheck.search.shorten import shortest
+from zabcheck.text.words import counted
+
+HURRY = 0.05
+"""What part of the limit a step has while a run in which one never returned is made shorter and told."""
 
 
 def counterexample(
@@ -20,12 +26,29 @@ def counterexample(
 
     It breaks the same property, or raises the same exception in the same line.
     At most `seconds` of CPU time go into making the run shorter. `keep` names what stays as it is: switches, "quorums".
-    ValueError if the run does not fail again each time: the protocol is not deterministic.
+    ValueError if the run does not fail again each time: the protocol is not deterministic. The message says which step
+    does something else, and what.
     """
+    try:
+        return _counterexample(found, seconds, keep)
+    except ValueError as error:
+        raise ValueError(_difference(found)) from error
+
+
+def _counterexample(
+    found: PropertyBroken | ProtocolRaised, seconds: float, keep: Collection[str]
+) -> tuple[Replay, Story]:
     if isinstance(found, ProtocolRaised):
-        schedule = minimise_raise(found.protocol, found.schedule, found.raised.place, seconds, keep)
+        # A step that never returns costs its whole limit each time it is tried. Only the last word has that patience.
+        patience = HURRY if found.raised.stopped else 1.0
+        hurried = structs.replace(found.protocol, step_seconds=found.protocol.step_seconds * patience)
+        schedule = minimise_raise(hurried, found.schedule, found.raised.place, seconds, keep)
         replayed = replay_on(found.protocol, schedule)
+        if replayed.raised is None and found.raised.stopped:  # a step that is only slow
+            replayed = replay_on(found.protocol, found.schedule)
         fails = replayed.raised is not None and replayed.raised.place == found.raised.place
+        if fails:
+            return replayed, explain_replay(structs.replace(replayed, protocol=hurried))
     else:
         schedule = shortest(found.protocol, found.schedule, found.property, seconds, keep)
         replayed = replay_on(found.protocol, schedule, [found.property])
@@ -33,3 +56,28 @@ def counterexample(
     if not fails:
         raise ValueError(NOT_DETERMINISTIC)
     return replayed, explain_replay(replayed, decisive=True)
+
+
+EXECUTIONS = 5
+"""How often a run that did not fail again is executed once more, to see what it does instead."""
+
+
+def _difference(found: PropertyBroken | ProtocolRaised) -> str:
+    """Say what a run that failed does when it is executed again, if it does not fail as it did."""
+    choices = counted(len(found.choices), "choice", "choices")
+    for _ in range(EXECUTIONS):
+        replayed = replay_on(found.protocol, found.schedule)
+        try:
+            record(replayed)
+        except ValueError as error:
+            return str(error)
+        raised = replayed.raised
+        if isinstance(found, ProtocolRaised) and (raised is None or raised.place != found.raised.place):
+            what = f"choice {len(found.choices)}, {found.choices[-1]!r}, " if found.choices else "the start "
+            instead = "nothing" if raised is None else raised.said
+            return f"{NOT_DETERMINISTIC}; {what}raised {found.raised.said} in the search, and {instead} afterwards"
+    what = found.raised.said if isinstance(found, ProtocolRaised) else f"{found.property} was violated"
+    return (
+        f"{NOT_DETERMINISTIC}; after {choices} {what} in the search, and not again in {EXECUTIONS} executions,"
+        " which were all alike: does something outlive a run, such as a variable of the class that is changed in place?"
+    )

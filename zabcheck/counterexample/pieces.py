@@ -19,6 +19,9 @@ LONGEST_PIECE = 60
 MOST_ENTRIES = 4
 """How many entries of a sequence are shown whole; of a longer one the two ends."""
 
+AROUND = 8
+"""How many characters are shown before and after the difference of two long values."""
+
 DELIVERED = "delivered"
 """The variable of a trace that counts deliveries; its changes are left out, as the deliveries are shown."""
 
@@ -96,9 +99,25 @@ def _changed(moment: Moment, changes: Iterable[Change]) -> Iterator[Piece]:
 
 def _change(change: Change) -> str:
     if not change.is_sequence:
-        return f"{change.variable} {change.removed[0]}→{change.added[0]}"
-    ends = [*_ends("−", change.removed), *_ends("+", change.added)]
+        return f"{change.variable} {_difference(change.removed[0], change.added[0])}"
+    ends = [*_ends("−", change.gone), *_ends("+", change.new)]
     return " ".join([change.variable, *ends])
+
+
+def _difference(old: str, new: str) -> str:
+    """Return the old and the new value, of two long ones only where they differ and what stands around that."""
+    if max(len(old), len(new)) <= LONGEST_PIECE:
+        return f"{old}→{new}"
+    same = _common(old, new)
+    tail = _common(old[same:][::-1], new[same:][::-1])
+    start, end = max(same - AROUND, 0), max(tail - AROUND, 0)
+    shown = (cut(each[start : len(each) - end], LONGEST_PIECE) for each in (old, new))
+    return "→".join(f"{'…' if start else ''}{each}{'…' if end else ''}" for each in shown)
+
+
+def _common(one: str, other: str) -> int:
+    """Return the length of what both begin with."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _ends(sign: str, entries: Sequence[str]) -> list[str]:

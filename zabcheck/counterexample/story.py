@@ -14,6 +14,7 @@ class Change(Struct, frozen=True):
     """A variable of a process that a step changed.
 
     For a sequence `removed` and `added` say how its end changed; for anything else they are the old and the new value.
+    A set is a sorted sequence here (`is_set`): both name the members that come after the first one that is new or gone.
     The variable "" is what the process does: its role and its phase, or that it is down.
     """
 
@@ -21,6 +22,19 @@ class Change(Struct, frozen=True):
     removed: tuple[str, ...]
     added: tuple[str, ...]
     is_sequence: bool = False
+    is_set: bool = False
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """What is shown as removed: of a set only its members that are gone; never the ⊥ that was there before."""
+        if self.is_sequence and self.removed == ("⊥",):
+            return ()
+        return tuple(each for each in self.removed if not (self.is_set and each in self.added))
+
+    @property
+    def new(self) -> tuple[str, ...]:
+        """What is shown as added: of a set only its new members."""
+        return tuple(each for each in self.added if not (self.is_set and each in self.removed))
 
 
 class Flight(Struct, frozen=True):
@@ -153,6 +167,7 @@ def states_after(story: Story, position: int) -> dict[int, dict[str, str | tuple
             for change in changes:
                 before = states[process].get(change.variable, ())
                 if change.is_sequence:
+                    before = before if isinstance(before, tuple) else ()  # it was ⊥
                     states[process][change.variable] = (*before[: len(before) - len(change.removed)], *change.added)
                 else:
                     [states[process][change.variable]] = change.added

@@ -21,13 +21,17 @@ from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.hunt import Budget, MutantSummary, OutOfTime, hunt, row_of
-from zabcheck.search.minimise import minimise
+from zabcheck.search.minimise import SECONDS, minimise
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.search.tally import Tally
 from zabcheck.text.words import as_text, counted
 
 MUTANTS = "known bugs"
 NO_TIME = "the time limit was reached"
+MOST_A_STEP = 0.1
+"""The most that a single step may take of the gate's time, if that is less than the protocol's own limit."""
+LEAST_MINIMISING = 1.0
+"""How much CPU time a counterexample is worth, in seconds, if the time limit has been reached."""
 
 
 Status = Literal["passed", "failed", "inconclusive", "error"]
@@ -120,6 +124,9 @@ class Gate:
     def _check_protocol(self, name: str) -> Iterator[Outcome]:
         wanted = self.configuration
         protocol = mutated(name)
+        # A step that never returns must not use up the time of all the others.
+        patience = min(protocol.step_seconds, wanted.time_limit * MOST_A_STEP)
+        protocol = structs.replace(protocol, step_seconds=patience)
         kinds = select(wanted.properties or protocol.properties)
         tally = Tally(kinds)
         for seed in wanted.seeds:
@@ -183,7 +190,8 @@ class Gate:
         message, files = outcome.message, []
         try:
             try:
-                replayed, story = counterexample(found)
+                left = max(self.deadline - monotonic(), LEAST_MINIMISING)
+                replayed, story = counterexample(found, min(SECONDS, left))
             except KeyboardInterrupt:
                 self.interrupted = True
                 replayed, story = counterexample(found, seconds=0)

@@ -4,8 +4,9 @@ The name is "module:Class", so a saved schedule tells where the class is.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any
 
@@ -14,13 +15,14 @@ from msgspec.structs import replace
 from invariants import Chain
 from invariants.diagnosis import like
 from invariants.quorums import Quorums
-from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols import PROTOCOLS, step_limit
 from zabcheck.protocols.base import (
     Changed,
     Connect,
     Effect,
     Elected,
     Lost,
+    Members,
     Message,
     ProcessId,
     Protocol,
@@ -43,7 +45,7 @@ process that delivers again from the start (`ladis`), or a leader that is establ
 
 STIMULI = ("on_started", "on_elected", "on_message", "on_request", "on_lost", "on_timed_out", "on_corrupted")
 
-_GIVEN = ("id", "incarnation", "processes", "leader", "primary", "counter_limit", "messages", "durable")
+_GIVEN = ("id", "incarnation", "processes", "leader", "primary", "counter_limit", "messages", "durable", "step_seconds")
 """The attributes of a process that are not variables of the protocol."""
 
 _OWN: dict[str, Protocol] = {}
@@ -119,6 +121,7 @@ def protocol_of(own: type[Process]) -> Protocol:
         kinds={kind: kind.__name__ for kind in own.messages},
         properties=PROPERTIES,
         highest_epoch=_highest_epoch,
+        step_seconds=own.step_seconds,
     )
 
 
@@ -137,10 +140,17 @@ def _check(own: type[Process]) -> None:
     for kind in own.messages:
         if not (isinstance(kind, type) and issubclass(kind, Message)):
             raise ValueError(f"{name}.messages: expected subclasses of zabcheck.Message, found {kind!r}")
+        if _method(kind) in STIMULI:
+            raise ValueError(
+                f"{name}.messages: {kind.__name__} needs another name: its method would be `{_method(kind)}`,"
+                " which every process has already"
+            )
         if _handler(own, kind) == "on_message" and own.on_message is Process.on_message:
             raise ValueError(
                 f"{name}: no method `{_method(kind)}` for its message {kind.__name__}, and no `on_message`"
             )
+    if not (isinstance(own.step_seconds, int | float) and own.step_seconds > 0):
+        raise ValueError(f"{name}.step_seconds: expected a number of seconds above 0, found {own.step_seconds!r:.60}")
     if not callable(own.highest_epoch):
         raise ValueError(f"{name}.highest_epoch: expected a method, found {own.highest_epoch!r:.60}")
     handlers = [_method(kind) for kind in own.messages]
@@ -199,8 +209,11 @@ def _can_broadcast(p: Process) -> bool:
     """Whether the process takes a request. If its method raises: yes, so that the step of the request raises again."""
     try:
         return bool(p.can_broadcast())
-    except Exception:
+    except (Exception, step_limit.Stopped):
         return True
+
+
+step_limit.calls_steps(_can_broadcast, seconds=lambda frame: frame.f_locals["p"].step_seconds)
 
 
 def _highest_epoch(p: Process) -> int:
@@ -259,9 +272,35 @@ def _describe(p: Process) -> dict[str, str | tuple[str, ...]]:
     described: dict[str, str | tuple[str, ...]] = {"": role}
     for name, value in vars(p).items():
         if name not in _GIVEN and not name.startswith("_"):
-            is_sequence = isinstance(value, tuple | list | Chain)
-            described[name] = tuple(map(_text, value)) if is_sequence else _text(value)
+            described.update(_parts(name, value))
     return described
+
+
+def _parts(name: str, value: Any) -> Iterator[tuple[str, str | tuple[str, ...]]]:
+    """Yield the parts of a value that change one by one, as text, each with its name: `votes[2]`, `vote.epoch`."""
+    record = _fields(value)
+    if record is not None:
+        for field, each in record.items():
+            yield from _parts(f"{name}.{field}", each)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _parts(f"{name}[{_text(key)}]", each)
+    elif isinstance(value, tuple | list | Chain):
+        yield name, tuple(map(_text, value))
+    elif isinstance(value, set | frozenset):
+        yield name, Members(sorted(map(_text, value)))
+    else:
+        yield name, _text(value)
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    """Return the fields of a dataclass, named tuple or struct; None for other values, and if it has its own text."""
+    if isinstance(value, type) or getattr(type(value), "__str__", None) is not object.__str__:
+        return None
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    names = getattr(value, "_fields", None) if isinstance(value, tuple) else getattr(value, "__struct_fields__", None)
+    return None if names is None else {name: getattr(value, name) for name in names}
 
 
 def _show(message: Message) -> tuple[str, str]:
@@ -270,6 +309,9 @@ def _show(message: Message) -> tuple[str, str]:
 
 def _text(value: Any) -> str:
     """Return a value as text for a reader: None as the paper's ⊥, containers item by item, sets sorted."""
+    record = _fields(value)
+    if record is not None:
+        return f"{type(value).__name__}({', '.join(map(_text, record.values()))})"
     match value:
         case None:
             return "⊥"

@@ -12,7 +12,8 @@ A step that returns `invariants.Halt` among its effects stops the process for go
 Effects are performed in order. What follows a `Persist` is withheld until the simulator has synced that write: an
 answer never leaves before what it promises is durable.
 
-A step that raises is a bug of the protocol's code: the run ends there with `StepRaised`, and no property is judged.
+A step that raises is a bug of the protocol's code: the run ends there with `StepRaised`, and no property is judged. So
+is a step that never returns: `zabcheck.protocols.step_limit` stops it.
 
 Some names mean another thing elsewhere: here `Request` is what a process handles, `choices.Request` is the choice of a
 schedule that leads to it; `Send` is an effect, `invariants.Send` is the event that shows it. Modules that need both
@@ -141,8 +142,14 @@ class ResetTimer(Struct, frozen=True, gc=False):
     """
 
 
+class Members(tuple[str, ...]):
+    """The members of a set as text, sorted. A report says which came and which went, not how the end changed."""
+
+    __slots__ = ()
+
+
 Variables = Mapping[str, str | tuple[str, ...]]
-"""The variables of a process as text, a sequence as its entries; "" is what the process does."""
+"""The variables of a process as text, a sequence as its entries, a set as `Members`; "" is what the process does."""
 
 Effect = Send | Persist | Connect | GiveUp | Changed | ResetTimer | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
@@ -200,6 +207,9 @@ WITHOUT_CLIENTS = tuple(group for group in GROUPS if group != "clients")
 """All groups of properties but the one about what clients were told, which simulated runs seldom show."""
 
 
+STEP_SECONDS = 5.0
+"""The CPU time that a step may take, unless the protocol says otherwise. A step of Zab takes some microseconds."""
+
 Start = Callable[[ProcessId, int, Quorums, Mapping[str, Any], Switches], Any]
 """What makes a process: (its id, its incarnation, quorums, what its disk kept, switches) -> its variables."""
 
@@ -229,6 +239,7 @@ class Protocol(Struct, frozen=True):
     `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
+    `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
 
     The table has grown by a field for each thing that one protocol does otherwise: `mesh`, `never`, `moves` and `fifo`
     describe the environment rather than the protocol, and would be better off in a type of their own.
@@ -255,6 +266,7 @@ class Protocol(Struct, frozen=True):
     never: tuple[str, ...] = ()
     moves: Mapping[str, int] = {}
     mutant: str | None = None
+    step_seconds: float = STEP_SECONDS
 
 
 _AROUND_A_STEP = ("zabcheck.simulation.processes", "zabcheck.protocols.own", "zabcheck.protocols.adapter")
@@ -262,10 +274,22 @@ _AROUND_A_STEP = ("zabcheck.simulation.processes", "zabcheck.protocols.own", "za
 
 
 class StepRaised(Exception):
-    """A step of the protocol raised `error` while `process` handled `stimulus`, a message of `sender` or local."""
+    """A step of the protocol raised `error` while `process` handled `stimulus`, a message of `sender` or local.
 
-    def __init__(self, process: ProcessId, sender: ProcessId, stimulus: Message | Stimulus, error: Exception) -> None:
+    With `stopped` the step has not returned in time, and `error` says so.
+    """
+
+    def __init__(
+        self,
+        process: ProcessId,
+        sender: ProcessId,
+        stimulus: Message | Stimulus,
+        error: Exception,
+        *,
+        stopped: bool = False,
+    ) -> None:
         super().__init__(f"p{process}, {stimulus!r}: {type(error).__name__}")
+        self.stopped = stopped
         self.process = process
         self.sender = sender
         self.stimulus = stimulus
@@ -278,10 +302,16 @@ class StepRaised(Exception):
 
     @property
     def place(self) -> tuple[type[Exception], str, int]:
-        """The type of the exception, and file and line of the innermost frame of the protocol's code."""
+        """The type of the exception, and file and line of the innermost frame of the protocol's code.
+
+        Of a step that was stopped: where its function begins, since the line in which it was is a matter of chance.
+        """
         frames = self._frames()
         if not frames:
             return type(self.error), "", 0
+        if self.stopped:
+            code = frames[0][0].f_code
+            return type(self.error), code.co_filename, code.co_firstlineno
         frame, line = frames[-1]
         return type(self.error), frame.f_code.co_filename, line
 

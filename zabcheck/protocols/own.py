@@ -13,7 +13,8 @@
         def on_copy(self, sender, m: Copy): ...
 
 **What you write.** For each kind of message a method named after it (`NewEpoch`: `on_new_epoch`), or `on_message` for
-all kinds that have none; and those of the methods below, from `on_started` to `on_corrupted`, that matter to you.
+all kinds that have none; and those of the methods below, from `on_started` to `on_corrupted`, that matter to you. No
+kind of message may be named after one of these: `Request` would have the method `on_request`.
 
 **What you call in them**: `send`, `persist`, `ready`, `broadcast`, `deliver`, `give_up`, `halt` and `show`. These take
 effect in order, after the method has returned. What follows a `persist` in the same step (each `send`, `deliver`, …) is
@@ -40,7 +41,7 @@ import msgspec
 from invariants import Broadcast, ClientAck, Deliver, Event, FinalRead, Halt, Local, Ready, Restore, State, Txn
 from invariants.events import PROTOCOL_EVENTS
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Effect, GiveUp, Message, Persist, ProcessId, Send
+from zabcheck.protocols.base import STEP_SECONDS, Effect, GiveUp, Message, Persist, ProcessId, Send
 
 SHOWN = (*PROTOCOL_EVENTS, Restore, State, ClientAck, FinalRead)
 """The events that `Process.show` takes: each other event has its own method, or is shown by the simulator."""
@@ -53,6 +54,9 @@ class Process:
     """Every kind of message that is sent."""
     durable: ClassVar[tuple[str, ...]] = ()
     """The names of the variables that `persist` writes and a recovery finds again."""
+
+    step_seconds: ClassVar[float] = STEP_SECONDS
+    """How much CPU time a method may take, in seconds; one that has not returned by then counts as one that raises."""
 
     id: ProcessId
     """Its number, from 1 up."""

@@ -13,12 +13,15 @@ Hypothesis is used here has reasons:
 
 import os
 from collections.abc import Callable, Sequence
+from hashlib import sha256
+from secrets import randbelow
 from typing import Any
 
 import msgspec
-from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis import HealthCheck, Phase, Verbosity, core, seed, settings
 from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
+from hypothesis.errors import FlakyFailure
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from invariants import Invariant, select
@@ -26,7 +29,7 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, WEIGHTS, WITHOUT_ORDER, Moves, draw_switches, weights_for
-from zabcheck.search.run import DEFAULT_PROCESSES, PropertyBroken, ProtocolRaised, Run, Search
+from zabcheck.search.run import DEFAULT_PROCESSES, Failed, PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.simulation.choices import Choice
 
 STEPS_A_CHOICE = 4
@@ -203,11 +206,69 @@ def find(search: Search) -> PropertyBroken | None:
 
 
 def find_with(machine: type[Machine], chosen: settings) -> PropertyBroken | None:
-    """Search as `find` does, with other settings."""
+    """Search as `find` does, with other settings.
+
+    Where Hypothesis runs under `--hypothesis-seed` that is the seed, unless the search has one of its own.
+    """
     try:
         # Without a least number of steps, the variations that Hypothesis makes of earlier examples end half of the runs
         # after a few choices.
         run_state_machine_as_test(machine, settings=chosen, _min_steps=chosen.stateful_step_count)
     except PropertyBroken as broken:
         return broken
+    except FlakyFailure as flaky:
+        # Hypothesis executes a failing run once more, and that did something else. What is not deterministic about the
+        # protocol is told by whoever executes the schedule of the first.
+        [failed, *_] = [each for each in flaky.exceptions if isinstance(each, Failed)]
+        if isinstance(failed, PropertyBroken):
+            return failed
+        raise failed from None
     return None
+
+
+# What a test suite knows of earlier runs.
+
+
+class Memory:
+    """The failing schedules of one test, in Hypothesis' database: that of the active profile, which may have none.
+
+    It is not used under `--hypothesis-seed`, like by other tests: such a run searches what the seed says.
+    """
+
+    def __init__(self, search: Search) -> None:
+        known = (search.protocol.name, search.protocol.mutant, search.processes, search.properties, search.fixed)
+        quorums = None if search.quorums is None else search.quorums.name
+        self.key = b"zabcheck " + sha256(msgspec.json.encode((known, quorums))).digest()
+        self.database = settings().database if core.global_force_seed is None else None
+
+    def schedules(self) -> list[tuple[int, bytes]]:
+        """Return what was kept: for each schedule, in its JSON form, the seed with which it was found."""
+        found = sorted(self.database.fetch(self.key)) if self.database is not None else []
+        split = [(data, *data.partition(b"\n")) for data in found]
+        for data, number, _, _ in split:
+            if not number.isdigit():
+                self._forget(data)
+        return [(int(number), schedule) for _, number, _, schedule in split if number.isdigit()]
+
+    def keep(self, number: int | str, schedule: bytes) -> bool:
+        """Keep a schedule, and the seed with which it was found; return whether there is a database for it."""
+        if self.database is None:
+            return False
+        self.database.save(self.key, f"{number}\n".encode() + schedule)
+        return True
+
+    def forget(self, number: int, schedule: bytes) -> None:
+        self._forget(b"%d\n%b" % (number, schedule))
+
+    def _forget(self, data: bytes) -> None:
+        if self.database is not None:
+            self.database.delete(self.key, data)
+
+
+def seeded(machine: type[Machine]) -> int | str:
+    """Have `machine` search with the seed of `--hypothesis-seed`, or with a new one; return the seed."""
+    if core.global_force_seed is not None:
+        return core.global_force_seed
+    drawn = randbelow(2**32)
+    seed(drawn)(machine)
+    return drawn

@@ -6,17 +6,19 @@ happen again is not told.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from invariants import Event
+from invariants import Event, Local
 from zabcheck.protocols.base import StepRaised, Variables
 from zabcheck.search.run import Replay, simulate
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.simulator import Simulator
+from zabcheck.text.words import name, phrase
 
 NOT_DETERMINISTIC = "the same schedule does something else each time: the protocol is not deterministic"
 
@@ -60,7 +62,8 @@ def record(replayed: Replay, prefixes: int = 0) -> Recording:
     """Execute the schedule of `replayed` once more, on the same protocol, and record what it does.
 
     The last `prefixes` prefixes of the run are kept, the whole run among them.
-    ValueError if the events are others than those of `replayed`: the protocol is not deterministic.
+    ValueError if the events are others than those of `replayed`: the protocol is not deterministic. The message says
+    which step differs, and how.
     Cost: one execution, and for each step O(processes + length of the histories).
     """
     schedule = replayed.schedule
@@ -94,8 +97,36 @@ def record(replayed: Replay, prefixes: int = 0) -> Recording:
             simulator.execute(choice)
             keep()
     if shown != replayed.events[1:-1]:
-        raise ValueError(NOT_DETERMINISTIC)
+        recorded = (started if started is not None else (), *(step.events for step in steps))
+        raise ValueError(f"{NOT_DETERMINISTIC}; {_difference(replayed, recorded, steps, shown)}")
     return Recording(replayed, tuple(shown) if started is None else started, initial, tuple(steps), tuple(kept))
+
+
+def _difference(
+    replayed: Replay, recorded: Sequence[Sequence[Event]], steps: Sequence[RecordedStep], shown: Sequence[Event]
+) -> str:
+    """Say in which step a second execution, of these steps, showed something else than `replayed`, and what it was.
+
+    `recorded` has the events of the start and of each step; what the step that raised has shown is only in `shown`.
+    """
+    first = replayed.events[1:-1]
+    same = next((i for i, (a, b) in enumerate(zip(first, shown, strict=False)) if a != b), min(len(first), len(shown)))
+    ends = list(accumulate(map(len, recorded)))
+    place = next((number for number, end in enumerate(ends) if same < end), len(recorded))
+    choice = steps[place - 1].choice if 0 < place <= len(steps) else None
+    if choice is None and place == len(recorded) and len(ends) > 1:  # the second execution shows nothing more
+        place, choice = len(steps), steps[-1].choice
+    where = "when the processes start" if choice is None else f"in step {place}, {choice!r},"
+    one, other = (_told(events[same]) if same < len(events) else "shows nothing more" for events in (first, shown))
+    return f"{where} {one} the first time, and {other} the second time"
+
+
+def _told(event: Event) -> str:
+    """Return an event in words, with its process."""
+    said = phrase(event)
+    fields = ", ".join(str(getattr(event, field)) for field in event.__struct_fields__[2:])
+    said = said if " " in said or "(" in said else f"shows {said}({fields})"
+    return f"{name(event.process)} {said}" if isinstance(event, Local) else said
 
 
 def _variables(simulator: Simulator) -> dict[int, Variables | None]:

@@ -13,6 +13,7 @@ from typing import Any
 import invariants
 from invariants import Accept, AckEpoch, Adopt, Crash, Event, Halt, Promise, Recover, Truncate
 from invariants.quorums import Quorums
+from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
     Changed,
     Connect,
@@ -94,6 +95,7 @@ class Processes:
         self._busy = [False] * (quorums.size + 1)
         self._steps = dict(protocol.steps)
         self._atomic = switches.sync == "atomic"
+        step_limit.watch()
 
     def copy(self, show: Callable[[Event], None], channels: Channels, application: Application | None) -> "Processes":
         """Return an independent copy that uses the given channels and application. O(processes)."""
@@ -152,7 +154,7 @@ class Processes:
     def handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:
         """Let the process take its step for `stimulus`; return whether it had an effect.
 
-        StepRaised if the protocol's code raised.
+        StepRaised if the protocol's code raised, or has not returned after the protocol's `step_seconds`.
         """
         step = self._steps.get(type(stimulus))
         if step is None:
@@ -161,6 +163,10 @@ class Processes:
             effects = step(self.states[process], sender, stimulus)
         except Exception as error:
             raise StepRaised(process, sender, stimulus, error) from error
+        except step_limit.Stopped as stopped:
+            said = f"the step has not returned after {self.protocol.step_seconds:g} s of CPU time"
+            too_long = TimeoutError(said).with_traceback(stopped.__traceback__)
+            raise StepRaised(process, sender, stimulus, too_long, stopped=True) from None
         if not effects:
             return False
         self.perform(process, effects)
@@ -229,3 +235,10 @@ class Processes:
     def _show_sent(self, process: int, effect: Send, number: int) -> None:
         kind, text = self.protocol.show(effect.message)
         self.show(invariants.Send(process, self.incarnations[process], effect.to, number, kind, text))
+
+
+step_limit.calls_steps(
+    Processes.handle,
+    seconds=lambda frame: frame.f_locals["self"].protocol.step_seconds,
+    besides=(Processes.perform,),
+)

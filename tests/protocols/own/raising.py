@@ -1,5 +1,7 @@
 """Protocols of one's own whose code raises; for the tests."""
 
+from contextlib import suppress
+from time import process_time, sleep
 from typing import Any
 
 import zabcheck
@@ -90,3 +92,56 @@ class RaisingAfterAll(zabcheck.Process):
 
     def on_copy(self, sender: int, m: Copy) -> None:
         assert sender == self.id, "an assertion of the protocol's own"
+
+
+class Stuck(zabcheck.Process):
+    """The second request of a leader is one too many."""
+
+    step_seconds = 0.1
+    asked = 0
+
+    def on_elected(self, leader: int) -> None:
+        if self.leads:
+            self.ready(1)
+
+    def on_request(self, value: str) -> None:
+        self.asked += 1
+        while self.asked > 1:
+            with suppress(Exception):
+                value = value[:1]
+
+
+class StuckWhenAsked(zabcheck.Process):
+    """It does not even say whether it takes a request."""
+
+    step_seconds = 0.1
+
+    def can_broadcast(self) -> bool:
+        while self.leads:
+            pass
+        return False
+
+
+class EverSlower(zabcheck.Process):
+    """Each request takes longer than the one before, but only the third too long."""
+
+    step_seconds = 0.2
+    asked = 0
+
+    def can_broadcast(self) -> bool:
+        return True
+
+    def on_request(self, value: str) -> None:
+        self.asked += 1
+        end = process_time() + (0.0, 0.04, 0.04, 0.6)[self.asked]
+        while process_time() < end:
+            pass
+
+
+class Waiting(zabcheck.Process):
+    """It waits much longer than a step may compute."""
+
+    step_seconds = 0.1
+
+    def on_started(self) -> None:
+        sleep(0.4)

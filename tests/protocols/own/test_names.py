@@ -28,7 +28,7 @@ def test_a_report_shows_messages_and_variables() -> None:
     assert protocol.show(Word(["a", "b"])) == ("Word", "[a b]")
     state = Echo()
     state.id, state.leader, state.primary, state.history, state.heard = 1, 1, None, ("x", "y"), {2: ["z"]}
-    assert protocol.describe(state) == {"": "leads", "history": ("x", "y"), "heard": "{2: [z]}"}
+    assert protocol.describe(state) == {"": "leads", "history": ("x", "y"), "heard[2]": ("z",)}
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,18 @@ def of(**body: Any) -> type[zabcheck.Process]:
         (of(messages=(int,)), "Mine.messages: expected subclasses of zabcheck.Message, found <class 'int'>"),
         (of(messages=(Word,)), "Mine: no method `on_word` for its message Word, and no `on_message`"),
         (of(messages=(Word, Word), on_message=print), "Mine.messages: two have the same name: Word, Word"),
+        *(
+            (
+                of(messages=(type(name, (zabcheck.Message,), {}),)),
+                f"Mine.messages: {name} needs another name: its method would be `{method}`, which every process has",
+            )
+            for name, method in [
+                ("Started", "on_started"),
+                ("Request", "on_request"),
+                ("TimedOut", "on_timed_out"),
+                ("Message", "on_message"),
+            ]
+        ),
         (of(on_elect=print), "Mine.on_elect is never called; expected one of: on_started, on_elected, "),
         (of(__init__=print), "Mine.__init__ is never called: give variables their first values in the body"),
     ],

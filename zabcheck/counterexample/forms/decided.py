@@ -85,7 +85,7 @@ def _label(moment: Moment, lost: tuple[Txn, ...]) -> str:
         gone = next((txn for txn in lost if txn.zxid > cut.zxid), None)
         return f"cuts {gone} off" if gone is not None else f"cuts off after {cut.zxid}"
     changes = moment.changes.get(moment.process, ()) if moment.process is not None else ()
-    gone_entries = [each for change in changes if change.is_sequence for each in change.removed]
+    gone_entries = [each for change in changes if change.is_sequence for each in change.gone]
     return f"drops {gone_entries[0]}" if gone_entries else ""
 
 

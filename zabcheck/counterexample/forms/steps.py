@@ -30,11 +30,11 @@ LEGEND = {
     "←": "← received",
     "→ p": "→ sent",
     "×": "× lost",
-    "[": "[phase]",
+    "\n[": "[phase]",
     " +": "+ added",
     " −": "− removed",
 }
-"""The meaning of each sign, by a text that shows that the sign occurs."""
+"""The meaning of each sign, by a text that shows that the sign occurs; pieces begin with a line break there."""
 
 
 def draw_steps(pen: Pen, story: Story) -> Iterator[Text]:
@@ -83,18 +83,19 @@ def _value(pen: Pen, value: str | tuple[str, ...], change: Change | None) -> Tex
         before = f"{change.removed[0]} → " if change is not None and change.removed[0] else ""
         return pen.write(before + value, "yellow" if change is not None else "")
     added = len(change.added) if change is not None else 0
-    kept = value[: len(value) - added]
+    new = change.new if change is not None else ()
+    kept = (*value[: len(value) - added], *(each for each in value[len(value) - added :] if each not in new))
     texts = [f"… {len(kept) - MOST_ENTRIES} more"] if len(kept) > MOST_ENTRIES else []
     pieces = [pen.write(text) for text in (*texts, *kept[-MOST_ENTRIES:])]
     if change is not None:
-        pieces += [pen.write(f"−{entry}", "red") for entry in change.removed[-MOST_ENTRIES:]]
-        pieces += [pen.write(f"+{entry}", "yellow") for entry in change.added[-MOST_ENTRIES:]]
+        pieces += [pen.write(f"−{entry}", "red") for entry in change.gone[-MOST_ENTRIES:]]
+        pieces += [pen.write(f"+{entry}", "yellow") for entry in change.new[-MOST_ENTRIES:]]
     return Text(" ").join(pieces) if pieces else pen.write("empty", DIM)
 
 
 def _legend(story: Story, entries: Iterable[Entry]) -> Iterator[str]:
     """Yield the meanings of the signs and variables that occur."""
-    said = "\n".join(piece.text for entry in entries for piece in entry.pieces)
+    said = "".join(f"\n{piece.text}" for entry in entries for piece in entry.pieces)
     yield from (meaning for sign, meaning in LEGEND.items() if sign in said)
     for meaning in story.legend:
         variable, _, words = meaning.partition(" ")
