@@ -44,10 +44,11 @@ PLAN = Plan(
 
 
 def made() -> dict[Path, str]:
-    """Return the page. Needs Spark, and takes most of a minute."""
+    """Return the page. Needs Spark for the examples, and takes most of a minute."""
     with TemporaryDirectory() as folder:
         campaign = stored(Path(folder) / "made")
-        found = tables.make(session("local[2]"), campaign, PLAN)
+        found = tables.make(None, campaign, PLAN)
+        session("local[2]")
         return {PAGE: page(campaign, found, Path(folder))}
 
 

@@ -143,7 +143,41 @@ def test_ctrl_c_says_how_to_go_on(
     result = zabcheck(*SMALL, "--out", "it's")
     assert (result.code, result.out) == (3, "")
     goes_on = """zabcheck campaign --resume --out 'it'"'"'s' goes on"""
-    assert result.err == f"zabcheck: interrupted: 1 of 10 parts are finished; {goes_on}\n"
+    assert result.err == f"zabcheck: interrupted: 2 of 20 runs are kept; {goes_on}\n"
+
+
+def test_ctrl_c_while_spark_starts_keeps_the_plan(
+    zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(master: str | None, short: bool) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sessions, "session", interrupted)
+    result = zabcheck(*SMALL, "--out", "early")
+    assert (result.code, result.out) == (3, "")
+    goes_on = "zabcheck campaign --resume --out early goes on"
+    assert result.err == f"zabcheck: interrupted: 0 of 20 runs are kept; {goes_on}\n"
+    assert Store(str(tmp_path / "early")).plan() == small()
+
+
+def test_resume_where_nothing_was_written_yet_begins(
+    zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def ran(spark: object, store: Store, plan: Plan, show: object) -> None:
+        for part in range(plan.parts):
+            Maker(plan, store).make(part)
+
+    monkeypatch.setattr(sessions, "session", lambda *_, **__: None)
+    monkeypatch.setattr(driver, "run", ran)
+    (tmp_path / "empty").mkdir()
+    for place in ("empty", "not/there"):
+        result = zabcheck(*SMALL, "--resume", "--out", place)
+        assert result.code in (0, 3)
+        assert result.err == (
+            f"zabcheck: --resume: nothing was written to {place} yet, so this begins at the beginning\n"
+        )
+        assert Store(str(tmp_path / place)).plan() == small()
+        assert len(rows(Store(str(tmp_path / place)))) == 20
 
 
 @pytest.mark.slow
@@ -166,7 +200,7 @@ def test_ctrl_c_comes_from_a_terminal(tmp_path: Path) -> None:
     out, err = running.communicate(timeout=TIMEOUT)
     assert err.startswith("zabcheck: interrupted: ")
     assert (running.returncode, out) == (3, "")
-    assert err.endswith(""" of 16 parts are finished; zabcheck campaign --resume --out 'it'"'"'s' goes on\n""")
+    assert err.endswith(""" of 4,000 runs are kept; zabcheck campaign --resume --out 'it'"'"'s' goes on\n""")
     assert err.count("\n") == 1
 
 
@@ -224,7 +258,7 @@ def test_the_same_options_are_welcome(spark: "SparkSession", one: Path, zabcheck
     ("arguments", "message"),
     [
         (["--resume"], "--resume: expected --out DIR, the folder of the campaign"),
-        (["--resume", "--out", "nowhere"], "--resume: nowhere holds no campaign"),
+        (["--resume", "--out", "/proc/self/fdinfo"], "--resume: /proc/self/fdinfo holds no campaign"),
         (["--mutant", "foo"], "no mutant `foo` of protocol `zab`; expected one of: quorum-off-by-one, "),
         (["--protocol", "foo"], "no protocol `foo`"),
         (["--property", "foo"], "no property `foo`"),

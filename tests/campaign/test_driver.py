@@ -2,7 +2,9 @@
 
 import logging
 import os
+import shutil
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.xdist_group("spark")
 
+Look = Callable[[float], None]
 MIXED = plan_of(60, None, "no-truncation")
 
 
@@ -69,6 +72,28 @@ def test_progress_goes_from_nothing_to_all(finished: tuple[Store, list[Progress]
     assert last.minimised == last.to_minimise > 0
     for before, after in pairwise(shown):
         assert before.finished <= after.finished
+
+
+def test_runs_of_parts_that_are_under_way_count(
+    without_spark: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = msgspec.structs.replace(MIXED, minimise=0)
+    store = begun(tmp_path / "again", plan)
+    for folder in ("runs", "events"):
+        shutil.copytree(Path(without_spark.root, folder), Path(store.root, folder), dirs_exist_ok=True)
+    Path(store.root, "runs/part-000004.parquet").unlink()
+
+    def tasks(spark: object, pieces: list[int], worker: Callable[[], Callable[[int], None]], look: Look) -> None:
+        if pieces:
+            Path(store.root, "runs/.part-000004.7-made.0f.tmp").touch()
+            look(0)
+            worker()(4)
+        look(0)
+
+    shown: list[tuple[int, int]] = []
+    monkeypatch.setattr(driver, "run_tasks", tasks)
+    driver.run(None, store, plan, lambda each: shown.append((each.runs, each.under_way)))  # type: ignore[arg-type]  # unused
+    assert shown == [(50, 0), (50, 7), (60, 0), (60, 0)]
 
 
 def test_findings_are_minimised_and_reported(finished: tuple[Store, list[Progress]]) -> None:

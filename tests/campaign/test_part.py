@@ -9,10 +9,11 @@ import pytest
 from invariants import Broadcast, Crash, Deliver, End, Establish, Event, Header, check
 from invariants.columns import events_of
 from tests.campaign.plans import EVERY, begun, made, plan_of, rows
-from zabcheck.campaign.part import Maker
+from zabcheck.campaign import part as parts
+from zabcheck.campaign.part import Maker, Recorded
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.store import EVENTS_FOLDER, Store, name_of
-from zabcheck.search.coverage import Coverage, fingerprint
+from zabcheck.search.coverage import Coverage, State, fingerprint
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import find
 
@@ -131,6 +132,29 @@ def test_a_campaign_with_few_steps_and_other_switches(tmp_path: Path) -> None:
     for row in rows(store):
         assert row["processes"] == 5
         assert dict(row["switches"])["histories"] == "full"
+
+
+def test_it_is_told_how_many_runs_are_made_while_a_part_is_made(
+    mixed: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task whose process was killed tells it for ever, and counts for nothing once the part is finished."""
+    store = begun(tmp_path, plan_of(30, None, "no-truncation"))
+    (tmp_path / "runs/.part-000001.2-made.0f.tmp").touch()
+    told: list[dict[int, int]] = []
+
+    class Watched(Maker):
+        def record(self, number: int, known: dict[State, int]) -> Recorded:
+            told.append(store.under_way())
+            return super().record(number, known)
+
+    monkeypatch.setattr(parts, "_TOLD", 4)
+    Watched(plan_of(30, None, "no-truncation"), store).make(1)
+    assert told == [{1: 2}] * 4 + [{1: 4}] * 4 + [{1: 8}] * 2
+    assert store.finished()
+    assert [path.name for path in (tmp_path / "runs").glob(".*")] == [".part-000001.2-made.0f.tmp"]
+    assert store.read(name_of(EVENTS_FOLDER, 1)) == mixed.read(name_of(EVENTS_FOLDER, 1))
+    store.sweep()
+    assert store.under_way() == {}
 
 
 def test_nothing_half_written_is_left_where_the_disk_is_full(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import msgspec
@@ -16,14 +16,13 @@ from tests.campaign.campaigns import change, copied
 from tests.campaign.report.campaigns import FINDING
 from tests.cli.command import ROOT, Result, environment
 from tests.cli.conftest import Command
+from zabcheck.campaign import session as sessions
 from zabcheck.campaign import tables
 from zabcheck.campaign.findings import Finding
 from zabcheck.campaign.results import Tables
 from zabcheck.campaign.store import Store
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+# In one group, as campaigns that are made once are made once a worker.
 pytestmark = pytest.mark.xdist_group("spark")
 
 
@@ -33,8 +32,17 @@ def store(campaign: Store, tmp_path: Path) -> Store:
     return copied(campaign, tmp_path / "c")
 
 
-def test_it_prints_the_report_and_writes_all_the_files(spark: "SparkSession", store: Store, zabcheck: Command) -> None:
-    """Of a campaign that has lost a part, and has a finding."""
+@pytest.fixture
+def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(master: str | None) -> None:
+        pytest.fail("Spark is started")
+
+    monkeypatch.setattr(sessions, "session", started)
+
+
+@pytest.mark.usefixtures("_no_spark")
+def test_it_prints_the_report_and_writes_all_the_files(store: Store, zabcheck: Command) -> None:
+    """Of a campaign that has lost a part, and has a finding. It is small, so no Spark is needed."""
     root = Path(store.root)
     (root / "runs/part-000005.parquet").unlink()
     (root / "findings").mkdir()
@@ -54,6 +62,23 @@ def test_it_prints_the_report_and_writes_all_the_files(spark: "SparkSession", st
     page = "".join(ElementTree.fromstring(text.partition("\n")[2]).itertext())
     assert "unfinished: 1 of 6 parts is missing" in page
     assert FINDING["summary"] in page
+
+
+@pytest.mark.parametrize(("small", "arguments"), [(0, ()), (tables.SMALL, ("--master", "local[2]"))])
+def test_spark_is_started_for_a_large_campaign_and_where_it_is_asked_for(
+    small: int,
+    arguments: tuple[str, ...],
+    found: Tables,
+    store: Store,
+    zabcheck: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(tables, "SMALL", small)
+    monkeypatch.setattr(sessions, "session", lambda master: asked.append(master) or "a session")
+    monkeypatch.setattr(tables, "make", lambda spark, *_: asked.append(spark) or found)
+    assert zabcheck("campaign", "report", "c", *arguments).code == 0
+    assert asked == [arguments[1] if arguments else None, "a session"]
 
 
 def test_as_json_it_has_the_documented_form(
@@ -159,12 +184,14 @@ def assert_one_line(result: Result, said: str) -> None:
     assert result.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("missing", ["pyspark", "pyarrow", "matplotlib"])
-def test_without_the_extra_it_is_told_what_to_install(missing: str, store: Store) -> None:
+@pytest.mark.parametrize(
+    ("missing", "arguments"), [("pyspark", ["--master", "local"]), ("pyarrow", []), ("matplotlib", [])]
+)
+def test_without_the_extra_it_is_told_what_to_install(missing: str, arguments: list[str], store: Store) -> None:
     """A module that is None cannot be imported, as if it was not installed."""
     command = f"import sys; sys.modules['{missing}'] = None; from zabcheck.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", command, "campaign", "report", store.root, "--html", str(Path(store.root) / "c.html")],
+        [sys.executable, "-c", command, "campaign", "report", store.root, "--html", f"{store.root}/c.html", *arguments],
         env=environment(),
         cwd=ROOT,
         capture_output=True,

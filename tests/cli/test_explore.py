@@ -1,13 +1,16 @@
 """`zabcheck explore`: what it says it proved, what it found, and what it does not take."""
 
 import json
+from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command import process
 from tests.cli.conftest import Command
-from zabcheck.search.explore import space
+from zabcheck.cli import explore as command
+from zabcheck.search.explore import liveness, space
 
 PROVED = ("explore", "--processes", "1", "--epochs", "2", "--txns", "2", "--crashes", "2")
 
@@ -116,6 +119,34 @@ def test_a_search_that_ran_out_of_memory_goes_on(
     assert resumed["whole"]
     for field in ("states", "transitions", "depth", "parts", "exercised", "switched_off", "goals", "followed"):
         assert resumed[field] == whole[field], field
+
+
+@pytest.mark.parametrize("look", [2, 60])
+def test_ctrl_c_writes_the_checkpoint_and_says_how_to_go_on(
+    look: int, zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While states are visited, and while it is followed what leaders come to."""
+    looks = count(1)
+
+    def came() -> None:
+        if next(looks) >= look:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(liveness, "_LOOK", 1)
+    monkeypatch.setattr(command, "interrupts", lambda: nullcontext(came))
+    few = ("--processes", "2", "--txns", "1", "--epochs", "1", "--property", "integrity", "--property", "convergence")
+    ended = zabcheck("explore", *few, "--checkpoint", "at")
+    assert (ended.code, ended.err) == (3, "")
+    assert "\ninterrupted: this is what was done so far" in ended.out
+    assert ("what leaders come to was not followed to its end" in words(ended.out)) == (look == 60)
+    assert "wrote at; the same command with --resume goes on" in words(ended.out)
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    resumed, whole = (
+        zabcheck("explore", *few, *more, "--format", "json").json for more in (("--checkpoint", "at", "--resume"), ())
+    )
+    assert {**resumed, "seconds": 0} == {**whole, "seconds": 0}
+    assert not whole["interrupted"]
 
 
 def test_a_leader_that_does_not_get_on_is_shown(zabcheck: Command) -> None:

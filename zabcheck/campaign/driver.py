@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 class Progress(Struct):
     """How far a campaign is.
 
-    `resumed` counts the runs of parts that were finished before the campaign was resumed. `idle` is the number of
-    seconds for which Spark has been running no task, although there are tasks to run.
+    `runs`, `steps`, `events` and `failing` are of finished parts; `under_way` counts the runs of other parts that tasks
+    have made, which are lost if the campaign ends now. `resumed` counts the runs of parts that were finished before the
+    campaign was resumed. `idle` is the number of seconds for which Spark has been running no task, although there are
+    tasks to run.
     """
 
     parts: int
     finished: int = 0
     runs: int = 0
+    under_way: int = 0
     steps: int = 0
     events: int = 0
     resumed: int = 0
@@ -61,6 +64,7 @@ def run(
             if part not in seen:
                 seen.add(part)
                 failing.extend(_take(store, name, progress))
+        progress.under_way = sum(made for part, made in store.under_way().items() if part not in seen)
         on_progress(progress)
 
     look(0)

@@ -5,7 +5,7 @@ times, apart from the CPU time.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import process_time
 from typing import Any
 
@@ -23,6 +23,9 @@ from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, name_of
 from zabcheck.search.coverage import Coverage, State, fingerprint
 from zabcheck.search.run import ProtocolRaised, Run
 from zabcheck.search.swarm import Configuration, drive
+
+_TOLD = 200
+"""After how many runs each it is told how far a part is."""
 
 _BATCH = 50_000
 """About how many events are put into one batch of columns: events outside columns take much more memory."""
@@ -46,6 +49,10 @@ class Maker:
 
     def make(self, part: int) -> None:
         """Make the runs of a part and write them. StoreError if they cannot be written; then the part has no runs."""
+        with self.store.telling(part) as tell:
+            self._make(part, tell)
+
+    def _make(self, part: int, tell: Callable[[int], None]) -> None:
         plan, store = self.plan, self.store
         rows: list[dict[str, Any]] = []
         events, batches = Rows(), []
@@ -58,6 +65,8 @@ class Maker:
                 events.add(number, recorded.lines)
                 if len(events) > _BATCH:
                     batches.append(events.take())
+            if len(rows) % _TOLD == 0:
+                tell(len(rows))
         if plan.keep != "none":
             store.write_table(name_of(EVENTS_FOLDER, part), [*batches, events.take()], EVENTS, **PARQUET)
         store.write_table(name_of(RUNS_FOLDER, part), [pa.RecordBatch.from_pylist(rows, RUNS)], RUNS, **RUNS_PARQUET)

@@ -53,6 +53,9 @@ _ON_THIS_MACHINE = {
 }
 
 
+_SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of a Java with little to do: the quick compiler, and a single collector thread. They halve what it costs."""
+
 _MASTER = re.compile(
     r"local(\[(\d+|\*)(,\d+)?\])?|local-cluster\[[\d, ]+\]|spark://[^/\s]+|sc://[^/\s]+(/\S*)?|k8s://\S+|yarn"
 )
@@ -62,13 +65,14 @@ class NoSpark(Exception):
     """No Spark can be used. The message is one line."""
 
 
-def session(master: str | None = None) -> "SparkSession":
+def session(master: str | None = None, short: bool = False) -> "SparkSession":
     """Return the session to use. Its tasks can import zabcheck and what was imported from the current directory.
 
     An active session is used as it is: under spark-submit, in a notebook, on Databricks. `master` is what spark-submit
     takes (`local[2]`, `spark://host:7077`, `yarn`, `k8s://…`), or `sc://host:15002` for Spark Connect; None means what
     the environment says (MASTER, SPARK_REMOTE), or else this machine. A new session starts a Java here, unless it is
-    one of Spark Connect. That takes some seconds.
+    one of Spark Connect. That takes some seconds, and less CPU time if Java has a `short` life, or little to do in it:
+    it then compiles only in haste.
 
     NoSpark if pyspark is not installed, `master` is malformed, or nothing answers there; NoJava if there is no Java.
     """
@@ -82,7 +86,7 @@ def session(master: str | None = None) -> "SparkSession":
         if spark is None and master is None and _is_submitted():
             spark = SparkSession.builder.getOrCreate()
         elif spark is None:
-            spark = _started(named, master or LOCAL)
+            spark = _started(named, master or LOCAL, short)
         ship(spark)
     except (NoSpark, NoJava):
         raise
@@ -108,7 +112,7 @@ def _named(master: str | None) -> tuple[str, str | None]:
     return (f"{where} {found}", found) if found is not None else ("Spark", None)
 
 
-def _started(named: str, master: str) -> "SparkSession":
+def _started(named: str, master: str, short: bool) -> "SparkSession":
     """Start a new session at `master`."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
@@ -129,7 +133,8 @@ def _started(named: str, master: str) -> "SparkSession":
         return spark
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
-    settings = {**_EVERYWHERE, **_QUIETLY, "spark.driver.extraJavaOptions": _java_options()}
+    settings = {**_EVERYWHERE, **_QUIETLY, "spark.driver.extraJavaOptions": _java_options(short)}
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _SHORT)  # of the Java that works out how to start the other
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {**_ON_THIS_MACHINE, "spark.driver.memory": _memory()}
@@ -188,12 +193,13 @@ def _check_connect(named: str, master: str) -> None:
             raise NoSpark(f"{named}: what answers there is no Spark Connect") from None
 
 
-def _java_options() -> str:
+def _java_options(short: bool) -> str:
     handle, name = tempfile.mkstemp(prefix="zabcheck-log4j2-", suffix=".properties")
     with os.fdopen(handle, "w") as file:
         file.write(_QUIET)
     _to_delete.append(Path(name))
-    return f"-Dlog4j2.configurationFile=file:{name} {os.environ.get('ZABCHECK_JAVA_OPTIONS', '')}".strip()
+    given = os.environ.get("ZABCHECK_JAVA_OPTIONS", _SHORT if short else "")
+    return f"-Dlog4j2.configurationFile=file:{name} {given}".strip()
 
 
 def _memory() -> str:

@@ -12,7 +12,7 @@ is made again.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ RUNS_FOLDER = "runs"
 EVENTS_FOLDER = "events"
 _PATTERN = re.compile(r"[][{}*?\\]")
 _PART = re.compile(r"part-(\d{6,})\.parquet")
+_UNDER_WAY = re.compile(r"\.part-(\d{6,})\.(\d+)-made\.[0-9a-f]+\.tmp")
 
 
 class StoreError(ValueError):
@@ -97,6 +98,43 @@ class Store:
             if (found := _PART.fullmatch(name))
         }
 
+    def under_way(self) -> dict[int, int]:
+        """Return the numbers of the parts that are being made, each with how many of its runs a task says it has made.
+
+        What a killed task has said stays until `sweep`.
+        """
+        made: dict[int, int] = {}
+        for name in self.names(RUNS_FOLDER):
+            if found := _UNDER_WAY.fullmatch(name):
+                made[int(found[1])] = max(int(found[2]), made.get(int(found[1]), 0))
+        return made
+
+    @contextmanager
+    def telling(self, part: int) -> Iterator[Callable[[int], None]]:
+        """Yield a function that tells all who look into the folder how many runs of a part are made, until the end.
+
+        That is an empty file, which has the number in its name and which readers ignore.
+        """
+        last = ""
+
+        def tell(made: int) -> None:
+            nonlocal last
+            name = self._at(f"{RUNS_FOLDER}/.part-{part:06}.{made}-made.{uuid4().hex}.tmp")
+            self.files.open_output_stream(name).close()
+            forget()
+            last = name
+
+        def forget() -> None:
+            if last:
+                with suppress(OSError):
+                    self.files.delete_file(last)
+
+        with self.errors(name_of(RUNS_FOLDER, part)):
+            try:
+                yield tell
+            finally:
+                forget()
+
     def check_part(self, plan: Plan, part: int) -> None:
         """Raise StoreError if a finished part is incomplete, or is not one of this plan.
 
@@ -151,6 +189,12 @@ class Store:
         selector = pafs.FileSelector(self._at(folder), allow_not_found=True)
         with self.errors(folder):
             return sum(each.size for each in self.files.get_file_info(selector) if each.is_file)
+
+    def is_empty(self) -> bool:
+        """Whether there is no file in the folder, or no folder."""
+        selector = pafs.FileSelector(self.root, recursive=True, allow_not_found=True)
+        with self.errors(""):
+            return not any(each.is_file for each in self.files.get_file_info(selector))
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, None if there is no such file. StoreError if it cannot be read."""

@@ -29,7 +29,7 @@ from zabcheck.cli.commands import (
     command,
 )
 from zabcheck.cli.files import bad_input_for, bad_path, check_out, read
-from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
@@ -109,7 +109,8 @@ def explore(
         int | None, typer.Option(min=1, max=64, help="The number of processes that search; default: one a core.")
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write now and then to this file how far the search is.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write now and then, and on Ctrl-C, to this file how far the search is."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the --checkpoint, with the same options.")
@@ -139,7 +140,8 @@ def explore(
         _refused(certify),
         bad_input_for(CheckpointError, "--checkpoint "),
         bad_path("--checkpoint", checkpoint or Path()),
-        progress(process_time()) as show,
+        progress(process_time(), resume) as show,
+        interrupts() as look_for_interrupt,
     ):
         if certify is None:
             with bad_input_for(ValueError, "--switch: "):
@@ -159,6 +161,7 @@ def explore(
                 resume=resume,
                 on_progress=show.states,
                 on_followed=show.followed,
+                look_for_interrupt=look_for_interrupt,
             )
         else:
             for option, value in said.items():
@@ -174,8 +177,12 @@ def explore(
                 workers=workers or cores(),
                 memory=memory * GIB,
                 on_progress=show.states,
+                look_for_interrupt=look_for_interrupt,
             )
-    return _finish(found, out, format)
+    code = _finish(found, out, format)
+    if found.interrupted and checkpoint is not None and format is Format.text:
+        print_path(make_console(), f"wrote {checkpoint}; the same command with --resume goes on")
+    return code
 
 
 def _check_files(out: Path, checkpoint: Path | None, resume: bool) -> None:
@@ -225,10 +232,11 @@ class _Shown(NamedTuple):
 
 
 @contextmanager
-def progress(start: float) -> Iterator[_Shown]:
+def progress(start: float, resumed: bool) -> Iterator[_Shown]:
     """Show a line on standard error, if that is a terminal. It has no end: how many states there are is not known.
 
-    `start` is the CPU time of this process when the search began, in seconds.
+    `start` is the CPU time of this process when the search began, in seconds. If the search is `resumed`, the first
+    that is told of it is what its checkpoint holds, which counts for nothing in how fast it is.
     """
     console = Console(stderr=True)
     bar = Bar(
@@ -239,11 +247,14 @@ def progress(start: float) -> Iterator[_Shown]:
         disable=not console.is_terminal,
     )
     with bar:
-        task = bar.add_task("exploring", total=None)
+        task = bar.add_task("reading the checkpoint" if resumed else "exploring", total=None)
+        before = [] if resumed else [0]
 
         def states(at: Progress) -> None:
             used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
-            rate = at.transitions / max(0.001, process_time() - start)
+            before.append(at.transitions)
+            del before[1:]
+            rate = (at.transitions - before[0]) / max(0.001, process_time() - start)
             bar.update(
                 task,
                 description=f"{at.states:,} of ? states, {at.states - at.expanded:,} waiting, level {at.depth}, "
@@ -280,6 +291,8 @@ def _finish(found: Exploration, out: Path, format: Format) -> int:
             print_path(console, f"wrote {file}")
     if found.broken is not None:
         return VIOLATED
+    if found.interrupted:
+        return INCONCLUSIVE
     if found.certified:
         return OK if found.tried == found.certified - 1 else INCONCLUSIVE
     return OK if found.whole and not found.unexercised else INCONCLUSIVE

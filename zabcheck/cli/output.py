@@ -68,6 +68,13 @@ def progress(total: int, what: str, units: str = "runs") -> Iterator[Callable[[s
 
 
 @contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Show a line on standard error, if that is a terminal, that says what takes its time."""
+    with Console(stderr=True).status(what):
+        yield
+
+
+@contextmanager
 def interrupts() -> Iterator[Callable[[], None]]:
     """Hold back Ctrl-C until the yielded function is called, which raises it; a second one comes through at once.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,10 +18,13 @@ from tests.campaign.campaigns import PART, change, copied, rows_of
 from zabcheck.campaign import tables
 from zabcheck.campaign.results import ConfigurationRow, Tables
 from zabcheck.campaign.store import Store, StoreError
-from zabcheck.campaign.tables import ratios
+from zabcheck.campaign.tables import in_process, on_spark, ratios
 from zabcheck.campaign.tables.configurations import configurations_table
-from zabcheck.campaign.tables.counts import FIGURES, overview_table, raised_table
-from zabcheck.campaign.tables.saturation import first_runs, growth_table, saturation_table
+from zabcheck.campaign.tables.counts import overview_table, raised_table
+from zabcheck.campaign.tables.in_process import InProcess
+from zabcheck.campaign.tables.on_spark import OnSpark
+from zabcheck.campaign.tables.questions import FIGURES
+from zabcheck.campaign.tables.saturation import growth_table, saturation_table
 from zabcheck.search.goals import GOALS
 
 if TYPE_CHECKING:
@@ -42,6 +46,15 @@ def total(rows: Iterable[dict[str, Any]], name: str) -> Any:
 
 def broken(rows: Rows) -> Rows:
     return [row for row in rows if row["broken"] is not None]
+
+
+def test_spark_makes_the_same_tables(spark: "SparkSession", found: Tables, campaign: Store) -> None:
+    """All of them, to the last digit."""
+    plan = campaign.plan()
+    assert plan is not None
+    on_it = tables.make(spark, campaign, plan)
+    for name in Tables.__struct_fields__:
+        assert getattr(on_it, name) == getattr(found, name), name
 
 
 # What happened.
@@ -209,8 +222,8 @@ def test_runs_with_a_fault_are_compared_with_those_without_it(found: Tables, row
     assert not [value for _, value in drawn if "separate" in value or "4294967295" in value or value == "moves"]
 
 
-def test_without_a_violation_new_states_are_compared(spark: "SparkSession", sound: Store) -> None:
-    found = configurations_table(tables.read(spark, sound), [None])
+def test_without_a_violation_new_states_are_compared(sound: Store) -> None:
+    found = configurations_table(InProcess(in_process.read(sound)), [None])
     assert {(each.in_all, each.measure) for each in found} == {(True, "new states")}
     assert list(found) == [expected(each, rows_of(sound)) for each in found]
 
@@ -264,25 +277,26 @@ def test_tables_that_cannot_be_written_are_told(found: Tables, campaign: Store, 
 
 
 def test_what_is_not_finished_yet_is_left_out(spark: "SparkSession", campaign: Store, tmp_path: Path) -> None:
-    """In a folder whose name would be a pattern, or be encoded in a URI."""
+    """In a folder whose name would be a pattern, or be encoded in a URI; by Spark, too."""
     store = copied(campaign, tmp_path / "a [b] {c,d}%20ü*")
     runs_folder = Path(store.place) / "runs"
     (runs_folder / "part-000002.parquet").unlink()
     (runs_folder / ".part-000002.parquet.0123.tmp").write_bytes(b"half of it")
     plan, rows = store.plan(), rows_of(store)
     assert plan is not None
-    runs = tables.read(spark, store)
+    runs = InProcess(in_process.read(store))
     overview = overview_table(runs, plan)
     assert (overview.runs, overview.parts, overview.planned_parts, overview.planned_runs) == (250, 5, 6, 300)
-    grown = growth_table(runs, first_runs(runs), ())
+    assert on_spark.read(spark, store).count() == 250
+    grown = growth_table(runs, ())
     states = len({state for row in rows for state in row["states"]})
     assert (grown[-1].runs, grown[-1].states, sum(each.new for each in grown)) == (250, states, states)
 
 
-def test_a_single_part_tells_nothing_of_the_next(spark: "SparkSession", sound: Store) -> None:
-    runs = tables.read(spark, sound).where("part = 0")
-    firsts = first_runs(runs)
-    end = saturation_table(firsts, growth_table(runs, firsts, ()), 1, PART)
+def test_a_single_part_tells_nothing_of_the_next(sound: Store) -> None:
+    rows = in_process.read(sound)
+    runs = InProcess(rows.filter(pc.equal(rows["part"], 0)))
+    end = saturation_table(runs, growth_table(runs, ()), 1, PART)
     assert (end.parts, end.next_part, end.reachable) == (1, None, None)
     assert end.only_once == end.states > 0
 
@@ -296,11 +310,11 @@ def test_exceptions_are_told_the_most_frequent_first(spark: "SparkSession", camp
         return table.set_column(table.schema.get_field_index("raised"), "raised", pa.array(said, pa.string()))
 
     change(store, "runs/part-000000.parquet", raise_in)
-    found = raised_table(tables.read(spark, store))
-    assert [msgspec.structs.astuple(each) for each in found] == [
-        ("no-truncation", "KeyError: 1", 2, 1),
-        ("commit-ld-zxid", "TypeError: [a] <b>", 1, 2),
-    ]
+    for runs in (InProcess(in_process.read(store)), OnSpark(on_spark.read(spark, store))):
+        assert [msgspec.structs.astuple(each) for each in raised_table(runs)] == [
+            ("no-truncation", "KeyError: 1", 2, 1),
+            ("commit-ld-zxid", "TypeError: [a] <b>", 1, 2),
+        ]
 
 
 @pytest.mark.parametrize("column", ["run", "judged", "states"])

@@ -16,7 +16,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError, steps_of
-from zabcheck.search.explore.space import Explored, Space, judged_in_every_state
+from zabcheck.search.explore.space import Explored, Progress, Space, judged_in_every_state
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC = Switches(sync="atomic")
@@ -108,6 +108,53 @@ def test_a_search_that_is_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     expected = everything(whole, whole.explore())
     assert everything(resumed, resumed.explore(checkpoint=file, resume=True)) == expected
     assert len(resumed.components.processes) == len(whole.components.processes)
+
+
+def interrupt_at(number: int) -> Callable[[], None]:
+    """Return a function that says, from its nth call on, that Ctrl-C has come."""
+    calls = count(1)
+
+    def look() -> None:
+        if next(calls) >= number:
+            raise KeyboardInterrupt
+
+    return look
+
+
+def test_ctrl_c_writes_a_checkpoint_and_leaves_the_figures_so_far(tmp_path: Path) -> None:
+    """Long before one is due, and after fewer states than progress is told at."""
+    file, told = tmp_path / "checkpoint", list[Progress]()
+    searched = space(None, A_TIMEOUT, ORDER)
+    ended = searched.explore(on_progress=told.append, checkpoint=file, look_for_interrupt=interrupt_at(3))
+    assert (ended.interrupted, ended.whole, ended.broken) == (True, False, None)
+    assert (ended.states, ended.transitions) == told[-1][::2]
+    assert 0 < told[-1].expanded < module._LOOK
+    whole, resumed, shown = space(None, A_TIMEOUT, ORDER), space(None, A_TIMEOUT, ORDER), list[Progress]()
+    expected = everything(whole, whole.explore())
+    found = resumed.explore(on_progress=shown.append, checkpoint=file, resume=True)
+    assert shown[0] == told[-1]
+    assert everything(resumed, found) == expected
+
+
+def test_ctrl_c_without_a_checkpoint_leaves_the_figures_so_far() -> None:
+    ended = space(None, A_TIMEOUT, ORDER).explore(look_for_interrupt=interrupt_at(2))
+    assert (ended.interrupted, ended.whole) == (True, False)
+    assert ended.states > 1
+
+
+def test_progress_is_told_before_the_tables_are_filled_again(made: Path) -> None:
+    searched = space(None, A_TIMEOUT)
+
+    class Told(Exception):
+        pass
+
+    def told(at: Progress) -> None:
+        assert at.expanded > 0
+        assert not searched.local_states.journal
+        raise Told
+
+    with pytest.raises(Told):
+        searched.explore(on_progress=told, checkpoint=made, resume=True)
 
 
 # What it cannot go on from.

@@ -1,11 +1,8 @@
-"""What a campaign answers: small tables over its rows of `runs`, made by Spark.
+"""What a campaign answers: small tables over its rows of `runs`, made by Spark, or in this process if they are few.
 
 Each module makes some of the tables: `counts` says what happened, `saturation` whether more runs would find more, and
-`configurations` which faults matter, all with the statistics of `ratios`. The rows of the tables are defined in
-`zabcheck.campaign.results`.
-
-Only DataFrame operations are used, so any session will do, Spark Connect's too. What is collected has the size of the
-table, or one row a part: never one row a run.
+`configurations` which faults matter, all with the statistics of `ratios`. They ask `questions` about the rows, which
+`on_spark` or `in_process` answers, both alike. The rows of the tables are defined in `zabcheck.campaign.results`.
 """
 
 from types import NoneType
@@ -14,13 +11,13 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 import msgspec
 import pyarrow as pa
 from msgspec import Struct
-from pyspark.errors import PySparkException
 
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.results import Tables
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.spark_errors import one_line
-from zabcheck.campaign.store import Store, StoreError
+from zabcheck.campaign.store import RUNS_FOLDER, Store, StoreError
+from zabcheck.campaign.tables import in_process
 from zabcheck.campaign.tables.configurations import configurations_table
 from zabcheck.campaign.tables.counts import (
     broken_table,
@@ -32,44 +29,63 @@ from zabcheck.campaign.tables.counts import (
     properties_table,
     raised_table,
 )
-from zabcheck.campaign.tables.saturation import first_runs, growth_table, saturation_table
+from zabcheck.campaign.tables.questions import Questions
+from zabcheck.campaign.tables.saturation import growth_table, saturation_table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 FOLDER = "tables"
 """The folder of the tables, in the campaign's folder."""
 
+SMALL = 64 * 2**20
+"""The most bytes of rows for which the tables are made without Spark."""
 
-def make(spark: "SparkSession", store: Store, plan: Plan) -> Tables:
-    """Compute all tables of the campaign, over the parts that are finished.
+
+def is_small(store: Store) -> bool:
+    """Whether making the tables in this process costs less than starting Spark, in time and in memory."""
+    return store.size(RUNS_FOLDER) <= SMALL
+
+
+def make(spark: "SparkSession | None", store: Store, plan: Plan) -> Tables:
+    """Compute all tables of the campaign, over the parts that are finished: by `spark`, or in this process if None.
 
     StoreError if a file cannot be read; call `check` first, which finds that out without Spark. The time is linear in
-    the number of runs: a million runs in 500 parts took a minute on two cores, and no table took more than a sixth.
+    the number of runs: a million runs in 500 parts took Spark a minute on two cores, and no table more than a sixth.
     """
+    if spark is None:
+        return _made(in_process.InProcess(in_process.read(store)), plan)
+    from pyspark.errors import PySparkException
+
+    from zabcheck.campaign.tables import on_spark
+
     try:
-        runs = read(spark, store)
-        total = overview_table(runs, plan)
-        goals = goals_table(runs)
-        firsts = first_runs(runs).cache()
-        grown = growth_table(runs, firsts, goals)
-        end = saturation_table(firsts, grown, total.parts, plan.runs_a_part)
-        firsts.unpersist()
-        return Tables(
-            overview=(msgspec.structs.replace(total, states=end.states),),
-            properties=properties_table(runs, plan.properties, broken := broken_table(runs)),
-            goals=goals,
-            growth=grown,
-            saturation=(end,),
-            mutants=mutants_table(runs, plan.mutants),
-            broken=broken,
-            raised=raised_table(runs) if total.raised else (),
-            configurations=configurations_table(runs, plan.mutants),
-            distributions=(distributions := distributions_table(runs)),
-            histograms=histograms_table(runs, distributions),
-        )
+        answers = on_spark.OnSpark(on_spark.read(spark, store))
+        made = _made(answers, plan)
+        answers.done()
     except PySparkException as error:
         raise StoreError(f"{store.place}: {one_line(error)}") from None
+    return made
+
+
+def _made(runs: Questions, plan: Plan) -> Tables:
+    total = overview_table(runs, plan)
+    goals = goals_table(runs)
+    grown = growth_table(runs, goals)
+    end = saturation_table(runs, grown, total.parts, plan.runs_a_part)
+    return Tables(
+        overview=(msgspec.structs.replace(total, states=end.states),),
+        properties=properties_table(runs, plan.properties, broken := broken_table(runs)),
+        goals=goals,
+        growth=grown,
+        saturation=(end,),
+        mutants=mutants_table(runs, plan.mutants),
+        broken=broken,
+        raised=raised_table(runs) if total.raised else (),
+        configurations=configurations_table(runs, plan.mutants),
+        distributions=(distributions := distributions_table(runs)),
+        histograms=histograms_table(runs, distributions),
+    )
 
 
 def check(store: Store) -> None:
@@ -83,11 +99,6 @@ def check(store: Store) -> None:
         raise StoreError(f"{store.place}: no part of this campaign is finished yet")
     for name in names:
         store.table(name, RUNS)
-
-
-def read(spark: "SparkSession", store: Store) -> "DataFrame":
-    """Read the rows of all finished parts. Each file is named: more parts may be finished while Spark counts."""
-    return spark.read.parquet(*(store.uri(name) for name in store.finished().values()))
 
 
 def write(store: Store, tables: Tables) -> list[str]:

@@ -7,37 +7,24 @@ gives both the first run that was in the state (the least run number) and the nu
 
 from collections.abc import Iterable, Sequence
 from math import ceil
-from typing import TYPE_CHECKING
-
-from pyspark.sql import functions as f
 
 from zabcheck.campaign.results import GoalRow, GrowthRow, Saturation
 from zabcheck.campaign.tables import ratios
-from zabcheck.campaign.tables.collected import by_key
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from zabcheck.campaign.tables.questions import Questions
 
 POINTS = 40
 """The most points at which the growth of a campaign is recorded."""
 
 
-def first_runs(runs: "DataFrame") -> "DataFrame":
-    """Make a row for each abstract state: the first run that was in it, and how many parts reached it.
-
-    Costs one shuffle of 16 bytes for each state of each part.
-    """
-    exploded = runs.select("run", f.explode("states").alias("state"))
-    return exploded.groupBy("state").agg(f.min("run").alias("run"), f.count("*").alias("parts")).select("run", "parts")
+def block_width(last: int) -> int:
+    """Return how many runs make a point of the growth, if `last` is the highest number of a run."""
+    return ceil((last + 1) / POINTS)
 
 
-def growth_table(runs: "DataFrame", firsts: "DataFrame", goals: Iterable[GoalRow]) -> tuple[GrowthRow, ...]:
+def growth_table(runs: Questions, goals: Iterable[GoalRow]) -> tuple[GrowthRow, ...]:
     """Make up to `POINTS` rows, each for the same number of runs (the last one may have fewer)."""
-    [(last,)] = runs.agg(f.max("run")).collect()
-    width = ceil((last + 1) / POINTS)
-    block = f.floor(f.col("run") / width).alias("block")
-    done = by_key(runs.groupBy(block).agg(f.count("*"), f.count("broken")))
-    new = by_key(firsts.groupBy(block).agg(f.count("*"), f.count_distinct("run")))
+    width, done = runs.blocks()
+    new = runs.new_states(width)
     reached = [goal.first // width for goal in goals if goal.first is not None]
     rows: list[GrowthRow] = []
     count = states = violating = 0
@@ -51,7 +38,7 @@ def growth_table(runs: "DataFrame", firsts: "DataFrame", goals: Iterable[GoalRow
     return tuple(rows)
 
 
-def saturation_table(firsts: "DataFrame", grown: Sequence[GrowthRow], parts: int, part_runs: int) -> Saturation:
+def saturation_table(runs: Questions, grown: Sequence[GrowthRow], parts: int, part_runs: int) -> Saturation:
     """Estimate how much more runs would find, in three ways, none of which assumes anything about the protocol.
 
     1. Of the last tenth of the runs, the share that reached a state in which no earlier run was. As discoveries get
@@ -67,8 +54,7 @@ def saturation_table(firsts: "DataFrame", grown: Sequence[GrowthRow], parts: int
 
     None of this says anything about other configurations, longer runs, or concrete states.
     """
-    counts = [f.count("*"), f.count_if(f.col("parts") == 1), f.count_if(f.col("parts") == 2)]
-    [(states, once, twice)] = firsts.agg(*counts).collect()
+    states, once, twice = runs.states()
     last = grown[-ceil(len(grown) / 10) :]
     last_runs = grown[-1].runs - (grown[-len(last) - 1].runs if len(last) < len(grown) else 0)
     discovering = sum(row.discovering for row in last)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from zabcheck.campaign.report.terminal import render_short
@@ -33,12 +33,16 @@ from zabcheck.cli.commands import (
     known_bugs,
     protocols,
 )
-from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
 
 if TYPE_CHECKING:
     from zabcheck.campaign.driver import Progress
     from zabcheck.campaign.plan import Plan
+    from zabcheck.campaign.store import Store
+
+FEW = 100_000
+"""The most runs for which Spark has so little to do that its Java need not be a fast one."""
 
 campaigns = typer.Typer(
     name="campaign",
@@ -138,22 +142,25 @@ def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: 
         from zabcheck.campaign.store import Store
 
         store = Store(out or f"reports/campaign-{plan.seed if plan else ''}")
-        if plan is None:
-            plan = resumed_plan(store, wishes)
-        elif store.plan() is not None:
+        begun = store.plan() is not None
+        if begun and not resume:
             raise BadInput(f"--out {store.place}: holds a campaign already; --resume goes on with it")
-        with Console(stderr=True).status("starting Spark"):
-            spark = session(master)
-        if not resume:
-            store.begin(plan)
+        if plan is None:
+            plan = resumed_plan(store, wishes) if begun else _plan_from_the_beginning(store, wishes)
         try:
+            with doing("starting Spark, for the runs"):
+                spark = session(master, short=plan.runs <= FEW)
+            if not begun:
+                store.begin(plan)
             with _live(plan) as show:
                 driver.run(spark, store, plan, show)
         except KeyboardInterrupt:
-            parts = f"{len(store.finished())} of {plan.parts} parts are finished"
+            if store.plan() is None:  # Spark had not started yet
+                store.begin(plan)
+            made = sum(len(plan.runs_of(part)) for part in store.finished())
             again = f"zabcheck campaign --resume --out {quote(store.place)}"
-            return complain(f"interrupted: {parts}; {again} goes on", INCONCLUSIVE)
-    report, tables = make(store.place, master)
+            return complain(f"interrupted: {made:,} of {plan.runs:,} runs are kept; {again} goes on", INCONCLUSIVE)
+    report, tables = make(store.place, None)
     if format is Format.json:
         print_json("campaign", **fields(report, tables))
     else:
@@ -162,6 +169,14 @@ def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: 
         console.print()
         print_path(console, f"wrote {store.place}; zabcheck campaign report {quote(store.place)} tells more")
     return _exit_code(report)
+
+
+def _plan_from_the_beginning(store: "Store", wishes: Mapping[str, Any]) -> "Plan":
+    """Return the plan of a campaign of which nothing was written yet. BadInput if something else is in the folder."""
+    if not store.is_empty():
+        raise BadInput(f"--resume: {store.place} holds no campaign")
+    complain(f"--resume: nothing was written to {store.place} yet, so this begins at the beginning")
+    return new_plan(wishes)
 
 
 def _exit_code(report: CampaignReport) -> int:
@@ -183,8 +198,7 @@ def _live(plan: "Plan") -> Iterator[Any]:
     bar = Bar(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.completed:,} of {task.total:,} runs{task.fields[note]}"),
         TimeRemainingColumn(),
         console=console,
         transient=True,
@@ -192,8 +206,8 @@ def _live(plan: "Plan") -> Iterator[Any]:
     )
     start = monotonic()
     with bar:
-        making = bar.add_task("parts", total=plan.parts, note="")
-        minimising = bar.add_task("minimising", total=None, note="", visible=False)
+        making = bar.add_task("making", total=plan.runs, note="")
+        minimising = bar.add_task("minimising", total=1, note="", visible=False)
         waiting = False
 
         def show(progress: "Progress") -> None:
@@ -201,9 +215,10 @@ def _live(plan: "Plan") -> Iterator[Any]:
             if progress.idle >= PATIENCE and not waiting:
                 complain(f"no task has been running for {PATIENCE:.0f} s; still waiting for Spark to have a free core")
             waiting = progress.idle >= PATIENCE
-            rate = (progress.runs - progress.resumed) / max(monotonic() - start, 1e-9)
-            note = f"{progress.runs:,} runs, {rate:,.0f} a second, {progress.failing:,} violating"
-            bar.update(making, completed=progress.finished, note=note)
+            made = progress.runs + progress.under_way
+            rate = (made - progress.resumed) / max(monotonic() - start, 1e-9)
+            note = f", {rate:,.0f} a second, {progress.failing:,} violating"
+            bar.update(making, completed=made, note=note)
             if progress.to_minimise:
                 bar.update(minimising, completed=progress.minimised, total=progress.to_minimise, visible=True)
 

@@ -14,7 +14,7 @@ import typer
 from zabcheck.campaign.report import terminal as campaign
 from zabcheck.cli.commands import OK, BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path, check_file
-from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
 
@@ -29,7 +29,12 @@ MISSING = "this needs Spark: pip install 'zabcheck[spark]'"
 def report(
     directory: Annotated[str, typer.Argument(metavar="DIR", help="The folder of the campaign, a path or a URI.")],
     master: Annotated[
-        str | None, typer.Option(metavar="URL", help="The Spark to use, as in spark://host:7077 or sc://host:15002.")
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="The Spark to use, as in spark://host:7077 or sc://host:15002; by default this machine's, and none at "
+            "all for a small campaign.",
+        ),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page that stands alone to this file.")] = None,
     format: Formats = Format.text,
@@ -93,7 +98,10 @@ def fields(made: "CampaignReport", files: list[str]) -> dict[str, Any]:
 
 
 def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str]]:
-    """Make the report, write its tables, and return it with their names. BadInput if the folder is not in order."""
+    """Make the report, write its tables, and return it with their names. BadInput if the folder is not in order.
+
+    Spark makes the tables if the campaign is large, or if `master` names one.
+    """
     from zabcheck.campaign.results import CampaignReport
 
     with needed():
@@ -107,7 +115,13 @@ def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str
             raise BadInput(f"{directory}: expected the folder of a campaign, there is no {PLAN}")
         found = findings(store)
         tables.check(store)
-        made = tables.make(session(master), store, plan)
+        if master is None and tables.is_small(store):
+            made = tables.make(None, store, plan)
+        else:
+            with doing("starting Spark, for the report"):
+                spark = session(master)
+            with doing("Spark is making the tables"):
+                made = tables.make(spark, store, plan)
         files = [store.path(name) for name in tables.write(store, made)]
     return CampaignReport(store.place, msgspec.to_builtins(plan), made, found), files
 

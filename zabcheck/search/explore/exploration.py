@@ -12,7 +12,6 @@ that is found is replayed, and if the simulator does not show the violation, all
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import NamedTuple
@@ -68,6 +67,7 @@ class Exploration(Struct, frozen=True):
     """What an exhaustive search has shown.
 
     `whole`: every state within the bounds was expanded, and none breaks anything; only then something is proved.
+    `interrupted`: Ctrl-C ended the search, or what follows it, before that.
     `broken` is the property that the `counterexample` violates; both are None if nothing was found, and `broken` alone
     if the protocol's code raised. `steps` is the length of the counterexample, 0 if there is none. No run of up to
     `tried` steps breaks anything. `certified` is the length of the run that was to be certified, or 0.
@@ -108,6 +108,7 @@ class Exploration(Struct, frozen=True):
     switched_off: Mapping[str, int]
     seconds: float
     counterexample: Replay | None
+    interrupted: bool = False
 
     @property
     def raised(self) -> bool:
@@ -148,12 +149,15 @@ class _Question(Struct, frozen=True):
 
 
 class _Limits(NamedTuple):
-    """How a search is run: in how much memory, in bytes, by how many processes, and what is told how far it is."""
+    """How a search is run: in how much memory, in bytes, by how many processes, what is told how far it is, and what
+    raises KeyboardInterrupt once Ctrl-C has come.
+    """
 
     memory: float
     workers: int
     on_progress: Callable[[Progress], None] | None
     on_followed: Callable[[int, int], None] | None
+    look_for_interrupt: Callable[[], None]
 
 
 class _Found(NamedTuple):
@@ -164,6 +168,7 @@ class _Found(NamedTuple):
     broken: str | None
     choices: tuple[AnyChoice, ...]
     raised: bool
+    interrupted: bool
 
 
 def explore(
@@ -182,6 +187,7 @@ def explore(
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     on_followed: Callable[[int, int], None] | None = None,
+    look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Exploration:
     """Visit every state of a protocol within `bounds`: prove that nothing breaks there, or give the shortest run.
 
@@ -193,6 +199,8 @@ def explore(
     `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. `workers` processes
     search; what is found does not depend on their number. The search ends unfinished when this process uses `memory`
     bytes. `checkpoint` is a file that is written now and then; with `resume` the search goes on from there.
+    `look_for_interrupt` is called every now and then; a KeyboardInterrupt that it raises ends the search, whose figures
+    so far are returned, and writes the checkpoint.
     `on_progress` is told how far the search is, `on_followed` then in how many of all states leaders were followed: it
     is called with the number of states, and of those that are done.
 
@@ -229,7 +237,7 @@ def explore(
         symmetry=symmetry,
         reduction=reduction,
     )
-    limits = _Limits(memory, workers, on_progress, on_followed)
+    limits = _Limits(memory, workers, on_progress, on_followed, look_for_interrupt)
     return _answer(question, limits, start, checkpoint, resume)
 
 
@@ -243,6 +251,7 @@ def certify(
     workers: int = 1,
     memory: float = float("inf"),
     on_progress: Callable[[Progress], None] | None = None,
+    look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Exploration:
     """Tell whether a counterexample is the shortest run that violates its property, within what that run uses.
 
@@ -287,7 +296,7 @@ def certify(
         reduction=False,
         steps=steps,
     )
-    return _answer(question, _Limits(memory, workers, on_progress, None), start)
+    return _answer(question, _Limits(memory, workers, on_progress, None, look_for_interrupt), start)
 
 
 # What is asked.
@@ -359,9 +368,11 @@ def _answer(
 
 def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Found:
     """Search; if every state was expanded and nothing breaks, follow what leaders come to."""
-    memory, workers, on_progress, on_followed = limits
+    memory, workers, on_progress, on_followed, look = limits
     if question.steps:
-        shortest = shorter(question.space, question.steps, memory, on_progress, workers=workers)
+        shortest = shorter(
+            question.space, question.steps, memory, on_progress, workers=workers, look_for_interrupt=look
+        )
     else:
         shortest = search(
             question.space,
@@ -371,19 +382,29 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
             workers=workers,
             checkpoint=checkpoint,
             resume=resume,
+            look_for_interrupt=look,
         )
     explored = shortest.found
-    followed = None
+    followed, interrupted = None, explored.interrupted
     if explored.whole and question.liveness:
-        told = None if on_followed is None else partial(on_followed, explored.states)
+
+        def told(done: int) -> None:
+            look()
+            if on_followed is not None:
+                on_followed(explored.states, done)
+
+        if checkpoint is not None:  # of the states alone: what follows them fills the tables, and in no journal
+            shortest.space.checkpoint(checkpoint)
         try:
             followed = find_trap(shortest.space, told)
         except ValueError as error:
             raise Refused("properties", None, str(error)) from None
-        if followed.trap is not None:
+        except KeyboardInterrupt:
+            interrupted = True
+        if followed is not None and followed.trap is not None:
             trap = followed.trap
-            return _Found(shortest, followed, trap.broken, trap.choices, trap.kind == "raised")
-    return _Found(shortest, followed, explored.broken, explored.choices, explored.raised)
+            return _Found(shortest, followed, trap.broken, trap.choices, trap.kind == "raised", False)
+    return _Found(shortest, followed, explored.broken, explored.choices, explored.raised, interrupted)
 
 
 def _replayed(question: _Question, found: _Found) -> Replay | None:
@@ -436,4 +457,5 @@ def _exploration(question: _Question, found: _Found, replayed: Replay | None, se
         switched_off=explored.switched_off,
         seconds=round(seconds, 2),
         counterexample=replayed,
+        interrupted=found.interrupted,
     )

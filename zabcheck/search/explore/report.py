@@ -64,6 +64,9 @@ def sentences(found: Exploration) -> list[str]:
             said.append(f"not seen in any run: {', '.join(found.unreached)}")
     if found.unexercised and found.broken is None and not found.certified:
         said.append(f"no state exercised: {', '.join(found.unexercised)}; of these nothing is proved")
+    if found.interrupted:
+        rest = "; what leaders come to was not followed to its end, and nothing is proved of it" if found.whole else ""
+        said.append(f"interrupted: this is what was done so far{rest}")
     return said
 
 

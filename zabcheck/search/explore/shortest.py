@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from invariants import Event
 from zabcheck.protocols.base import Protocol
@@ -58,18 +58,29 @@ def search(
     workers: int = 1,
     checkpoint: Path | None = None,
     resume: bool = False,
+    look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Shortest:
     """Search; if something breaks, search again for the shortest run that does.
 
     `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two. For what the
-    other arguments mean, what it costs, and errors, see `Space.explore`.
+    other arguments mean, what it costs, and errors, see `Space.explore`. An interrupt in the second search leaves the
+    run that the first one found.
     """
     first = space(reduction)
-    found = first.explore(memory, on_progress, workers=workers, checkpoint=checkpoint, resume=resume)
+    found = first.explore(
+        memory,
+        on_progress,
+        workers=workers,
+        checkpoint=checkpoint,
+        resume=resume,
+        look_for_interrupt=look_for_interrupt,
+    )
     if not found.choices or not first.reduced:
         return Shortest(found, found.tried, first)
-    second = shorter(space, found.choices, memory, on_progress, workers=workers)
-    return second if second.found.choices else Shortest(found, second.tried, first)
+    second = shorter(space, found.choices, memory, on_progress, workers=workers, look_for_interrupt=look_for_interrupt)
+    if second.found.choices:
+        return second
+    return Shortest(structs.replace(found, interrupted=second.found.interrupted), second.tried, first)
 
 
 def shorter(
@@ -79,11 +90,14 @@ def shorter(
     on_progress: OnProgress = None,
     *,
     workers: int = 1,
+    look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Shortest:
     """Search for a run that breaks something in fewer steps than the `known` one, without partial-order reduction."""
     levels = len(known) - 1
     unreduced = space(False)
-    found = unreduced.explore(memory, on_progress, levels=levels, workers=workers)
+    found = unreduced.explore(
+        memory, on_progress, levels=levels, workers=workers, look_for_interrupt=look_for_interrupt
+    )
     return Shortest(found, levels if found.whole else found.tried, unreduced)
 
 

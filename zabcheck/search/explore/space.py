@@ -57,6 +57,7 @@ class Explored(Struct, frozen=True):
     """What a search found. The run of `choices` violates the property `broken`, or the protocol's code has `raised`.
 
     Without partial-order reduction no run is shorter. `whole`: every state was expanded, and nothing is broken.
+    `interrupted`: Ctrl-C ended the search before that.
     `tried`: without partial-order reduction, every run of up to this number of steps was tried. `switched_off` counts
     the moves that each bound forbade, by its name. `exercised` says for each property whether there was anything to
     judge. `goals` are those that some run was seen to reach. `components`: how many different processes, connections
@@ -75,6 +76,7 @@ class Explored(Struct, frozen=True):
     exercised: dict[str, bool]
     goals: tuple[str, ...]
     components: int
+    interrupted: bool = False
 
 
 class Space:
@@ -144,19 +146,26 @@ class Space:
         checkpoint: Path | None = None,
         resume: bool = False,
         every: float = EVERY,
+        look_for_interrupt: Callable[[], None] = lambda: None,
     ) -> Explored:
         """Search until every state is expanded, something breaks, `memory` bytes are used, or `levels` are expanded.
 
         Costs some microseconds and about 100 bytes a state, once the tables are filled.
         With several `workers`, as many processes expand the states of large levels, and find what one would find;
         WorkerDied if one is killed. Each but this one takes memory of its own, of which `memory` knows nothing.
-        A `checkpoint` is written `every` so often, in seconds, at most, and when memory ends. With `resume` the search
-        goes on from the one that is there, and finds what it would have found; CheckpointError if that cannot be.
+        `look_for_interrupt` is called between portions of states; a KeyboardInterrupt that it raises ends the search.
+        A `checkpoint` is written `every` so often, in seconds, at most, when memory ends, and after an interrupt. With
+        `resume` the search goes on from the one that is there, and finds what it would have found; CheckpointError if
+        that cannot be. `on_progress` is told at once what the checkpoint holds.
         """
         checkpoints = Checkpoints(checkpoint, self._settings, every) if checkpoint is not None else None
+        on_progress = on_progress or (lambda _: None)
         if resume:
             assert checkpoints is not None, "to go on there has to be a checkpoint"
-            self._restore(checkpoints)
+            reached = checkpoints.read()
+            at = reached.position
+            on_progress(Progress(len(reached.before), at.expanded, at.transitions, at.depth + 1))
+            self._restore(checkpoints, reached)
         else:
             self._begin()
         looked, sharing = self._expanded, Sharing(workers)
@@ -165,16 +174,16 @@ class Space:
                 for end in steps:
                     if end is not None:
                         return self._found(self._depth + 1, *end, self._run(len(self._visited) - 1))
-                    if self._expanded - looked < _LOOK:
+                    interrupted = _came(look_for_interrupt)
+                    if self._expanded - looked < _LOOK and not interrupted:
                         continue
                     looked = self._expanded
-                    if on_progress is not None:
-                        on_progress(Progress(len(self._visited), self._expanded, self._transitions, self._depth + 1))
+                    on_progress(Progress(len(self._visited), self._expanded, self._transitions, self._depth + 1))
                     full = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory
-                    if checkpoints is not None and (full or checkpoints.is_due):
+                    if checkpoints is not None and (full or interrupted or checkpoints.is_due):
                         checkpoints.write(self._reached())
-                    if full:
-                        return self._found(self._depth + 1, None, False, (), whole=False)
+                    if full or interrupted:
+                        return self._found(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
             self._level, self._next_level = self._next_level, []
             self._depth += 1
         if self._level:
@@ -194,8 +203,8 @@ class Space:
         if others:
             yield from self._shared(sharing, own, others)
         else:
-            for start in range(0, len(own), _LOOK):
-                yield self._expand(own[start : start + _LOOK])
+            for start in range(0, len(own), PORTION):
+                yield self._expand(own[start : start + PORTION])
 
     def _shared(self, sharing: Sharing, own: Sequence[Row], others: Sequence[Sequence[Row]]) -> Generator[End | None]:
         """Expand the `own` states, while workers expand `others`; then take over what they answer."""
@@ -306,9 +315,12 @@ class Space:
             self._sizes,
         )
 
-    def _restore(self, checkpoints: Checkpoints) -> None:
+    def checkpoint(self, path: Path) -> None:
+        """Write a checkpoint of the search as it is. OSError if that fails."""
+        Checkpoints(path, self._settings).write(self._reached())
+
+    def _restore(self, checkpoints: Checkpoints, reached: Reached) -> None:
         """Fill the tables again, and restore the states that were visited."""
-        reached = checkpoints.read()
         fill: dict[Table, Callable[..., object]] = {
             "expansions": self.local_states.expand,
             "singles": self.local_states.try_single,
@@ -395,6 +407,7 @@ class Space:
         choices: tuple[AnyChoice, ...],
         whole: bool = True,
         tried: int | None = None,
+        interrupted: bool = False,
     ) -> Explored:
         return Explored(
             states=len(self._visited),
@@ -409,7 +422,17 @@ class Space:
             exercised=self.monitors.exercised,
             goals=tuple(self.monitors.goals),
             components=len(self.components.processes) + len(self.components.links) - 1 + len(self.monitors),
+            interrupted=interrupted,
         )
+
+
+def _came(look_for_interrupt: Callable[[], None]) -> bool:
+    """Whether Ctrl-C came."""
+    try:
+        look_for_interrupt()
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
 def _packed(row: Row) -> int:
