@@ -8,8 +8,10 @@ properties ask for is arithmetic. So a trace is *in order* if
 - each snapshot that was taken over is a prefix of the path, told by its zxid, length and chain hash;
 - everything on the path was broadcast, by one primary, in the epoch of its zxid, and with one value a zxid; where the
   order of the file is the order in time, before it was delivered;
-- each process broadcasts in the order of its incarnations and epochs; what it broadcast is on the path in that order,
-  and of each primary the path holds the first so many, without a gap;
+- each process broadcasts in the order of its incarnations and epochs, and within an epoch in the order of the zxids,
+  which are of that epoch; no other process, and no other incarnation, broadcasts in the same epoch;
+- what a process broadcast is on the path in that order, and of each primary the path holds the first so many, without a
+  gap;
 - a primary had delivered everything of earlier epochs whenever it broadcast, and nothing that comes after what it
   broadcast.
 
@@ -26,7 +28,7 @@ asks for a little more, see `Proof.causal`), and how often each was exercised is
     po causal order        these, and those whose process  strict causality         N - 1
                            had delivered something before  causal order             N - the processes that broadcast
     zxid uniqueness        N                                                        the n
-    redelivery             see `invariants.columns.redelivery`
+    zxid assignment        M                               redelivery               see `invariants.columns.redelivery`
 
 A proof says nothing of a trace that is not in order: it may still break nothing, if it is of an unusual kind. Whoever
 asks has it judged by a `Judge` then, from its start. So a wrong verdict would take two values with one 64-bit hash
@@ -431,6 +433,13 @@ class Proof:
         descends = np.zeros(len(place), bool)
         descends[1:] = same_process[1:] & ~later_life[1:] & (epoch[1:] < epoch[:-1])
         self._refute(run[descends])
+        lower_zxid = np.zeros(len(place), bool)
+        lower_zxid[1:] = same_primary[1:] & (sents.key[1:] < sents.key[:-1])
+        self._refute(run[lower_zxid])
+        begins_epoch = np.flatnonzero(~same_primary)
+        epochs = np.sort(self.keys.of(run[begins_epoch], epoch[begins_epoch], np.zeros_like(begins_epoch)))
+        twice = epochs[1:][epochs[1:] == epochs[:-1]]  # two primaries of one epoch
+        self._refute(np.searchsorted(self.keys.first(np.arange(runs)), twice, "right") - 1)
         slots, places = sents.slot[delivered], place[delivered]
         overtakes = (slots[1:] == slots[:-1]) & (places[1:] < places[:-1])
         self._refute(self.processes[slots[1:][overtakes]] >> 32)
@@ -477,6 +486,7 @@ class Proof:
             "causal order": size - np.bincount(self.processes[servers] >> 32, minlength=runs),
             "redelivery": np.zeros(runs, np.int64) if self.redeliveries is None else self.redeliveries.repeats,
             "zxid uniqueness": size,
+            "zxid assignment": np.bincount(run, minlength=runs),
         }
 
 

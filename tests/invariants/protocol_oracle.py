@@ -21,6 +21,7 @@ from invariants import (
     Event,
     Halt,
     Promise,
+    Ready,
     Recover,
     Restore,
     Stabilised,
@@ -329,15 +330,26 @@ def best_accepted(accepted: Sequence[Accept | Adopt]) -> list[Accept | Adopt]:
 
 
 def epoch_uniqueness(reading: Reading) -> Finding:
-    """At most one process, in one incarnation, is established as leader of an epoch."""
-    leaders = [event for event in reading.events if isinstance(event, Establish)]
+    """At most one process, in one incarnation, is established in an epoch, is made ready in it, or broadcasts in it."""
+
+    def rank(event: Establish | Ready | Broadcast) -> Any:
+        kind = (Establish, Ready, Broadcast).index(type(event))
+        return event.process, event.incarnation, kind, event.txn if isinstance(event, Broadcast) else ()
+
+    acting = [event for event in reading.events if isinstance(event, Establish | Ready | Broadcast)]
     found: Found = [
-        ((p.epoch, p.process, p.incarnation, q.process, q.incarnation), (p, q))
-        for p in leaders
-        for q in leaders
+        ((p.epoch, rank(p), rank(q)), (p, q))
+        for p in acting
+        for q in acting
         if p.epoch == q.epoch and (p.process, p.incarnation) < (q.process, q.incarnation)
     ]
-    return finding(bool(leaders), found)
+    exercised = any(
+        promise.leader is not None and promise.epoch == event.epoch and promise.leader != event.process
+        for promise in reading.events
+        if isinstance(promise, Promise)
+        for event in acting
+    )
+    return finding(exercised, found)
 
 
 def zxid_uniqueness(reading: Reading) -> Finding:
