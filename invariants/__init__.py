@@ -84,6 +84,7 @@ from invariants.reliable_delivery import ReliableDelivery
 from invariants.state import SameState
 from invariants.strict_causality import StrictCausality
 from invariants.total_order import TotalOrder
+from invariants.zxid_assignment import ZxidAssignment
 from invariants.zxid_uniqueness import ZxidUniqueness
 
 PROPERTIES: dict[str, type[Invariant]] = {
@@ -109,6 +110,7 @@ PROPERTIES: dict[str, type[Invariant]] = {
         Chosen,
         EpochUniqueness,
         ZxidUniqueness,
+        ZxidAssignment,
         Convergence,
         ReliableDelivery,
         SameState,
@@ -229,6 +231,7 @@ __all__ = [
     "Violation",
     "Wake",
     "Zxid",
+    "ZxidAssignment",
     "ZxidUniqueness",
     "chain_hash",
     "check",

@@ -10,7 +10,8 @@ Detection: as long as the tree of delivered sequences is a path nothing can be b
 that moved is compared with every other, as often as the cost of that stays O(1) an event on average; the end of the
 trace settles it in any case.
 
-Witness: p_i delivers a, p_j delivers b, where a < b; least by (a, p_i, b, p_j). Exercised by: two actors that deliver.
+Witness: p_i delivers a, p_j delivers b, where a < b; least by (a, p_i, b, p_j). Exercised by: two actors that
+deliver something. One that only took a snapshot over (its own, too) has what somebody delivered, and cannot diverge.
 Cost: O(1) an event; the witness O(E^2 n / 64) for E different last positions and n distinct transactions.
 """
 

@@ -35,7 +35,11 @@ class Violation(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """What one property says of one trace. `judged` counts the cases in which its condition was met."""
+    """What one property says of one trace.
+
+    `judged` counts the cases in which the trace could have broken the property; the docstring of the property's module
+    says what a case is. 0: not exercised.
+    """
 
     property: str
     status: Status
@@ -103,7 +107,7 @@ class Invariant(ABC):
 
     @abstractmethod
     def judged(self) -> int:
-        """How often the condition of the property was met; 0 means not exercised."""
+        """How often the property could have been broken; 0 means not exercised."""
 
     @abstractmethod
     def violation(self) -> Violation | None:

@@ -18,10 +18,10 @@ logs all acceptances count, wherever they are in the file, and the end of the tr
 
 Witness: the delivery, least by (zxid, value, process, incarnation), behind what there was of acceptance in the epoch
 in which most processes had accepted it, the lowest of these: an `Accept`, or else an `Adopt`, of each process.
-Exercised by: a delivery. Cost: amortised O(1) an event, and O(processes) for each acceptance and delivery until the
-first delivery of what is chosen; an `Adopt` also takes O(what is not known to be chosen of its history), a delivery of
-what may be chosen or not O(`Adopt`s of unknown histories). Memory O(distinct transactions + processes), and until that
-delivery each acceptance.
+Exercised by: a transaction that is delivered, counted once: what is chosen stays so, whoever delivers it then.
+Cost: amortised O(1) an event, and O(processes) for each acceptance and delivery until the first delivery of what is
+chosen; an `Adopt` also takes O(what is not known to be chosen of its history), a delivery of what may be chosen or not
+O(`Adopt`s of unknown histories). Memory O(distinct transactions + processes), and until that delivery each acceptance.
 
 In an incomplete trace of merged logs an acceptance may be missing: a violation is never certain. In one in the order of
 time it always is.
@@ -56,7 +56,7 @@ class Chosen(Invariant):
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
         self.accepts = self.adopts = False  # whether the trace shows these
-        self.deliveries = 0  # that are known to be right, or wrong
+        self.delivered: dict[Txn, None] = {}  # of which it is known whether that was right
         self.accepted: dict[Txn, _Accepted | None] = {}  # None: by a quorum, as far as somebody asked
         self.histories: dict[int, Chain | _Told] = {}  # by process
         self.known: dict[int, Chain] = {0: EMPTY}  # by hash
@@ -69,7 +69,7 @@ class Chosen(Invariant):
         self.latest: dict[Primary, Sent] = {}
         self.followed: dict[tuple[Chain, Primary], tuple[Sent, Chain]] = {}  # up to where β is put behind a history
         self.going_on: dict[_Told, tuple[Txn, ...]] = {}  # what was accepted after a history that is not known
-        self.pending: dict[Txn, tuple[int, Deliver]] = {}  # in merged logs: how often, and the least
+        self.pending: dict[Txn, Deliver] = {}  # in merged logs: the least
         self.least: tuple[Deliver, _Accepted] | None = None  # in the order of time
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
@@ -207,18 +207,17 @@ class Chosen(Invariant):
         txn = event.txn
         accepted = self.accepted.get(txn, ())
         if accepted is None or self._is_chosen(txn, accepted):
-            self.deliveries += 1
+            self.delivered[txn] = None
             return False
         if self.order != "global":
-            count, least = self.pending.get(txn, (0, event))
-            self.pending[txn] = count + 1, min(least, event, key=_rank)
+            self.pending[txn] = min(self.pending.get(txn, event), event, key=_rank)
             return False
         if self.unknown:
             self._follow()
             accepted = self.accepted.get(txn, ())
             if accepted is not None and not self._is_chosen(txn, accepted) and self._may_be_chosen(accepted):
                 return False
-        self.deliveries += 1
+        self.delivered[txn] = None
         if self.accepted.get(txn, ()) is None:
             return False
         assert accepted is not None
@@ -242,25 +241,25 @@ class Chosen(Invariant):
             self.adopted = {epoch: tuple(processes) for epoch, processes in adopted.items()}
         return self.adopted
 
-    def _judged(self) -> list[tuple[int, Deliver, _Accepted | None]]:
-        """In merged logs, what is pending and can be judged: how often it was delivered, by whom, how accepted.
+    def _judged(self) -> list[tuple[Deliver, _Accepted | None]]:
+        """In merged logs, what is pending and can be judged: its least delivery, and how it was accepted.
 
         That is None if a quorum has.
         """
         self._follow()
-        judged: list[tuple[int, Deliver, _Accepted | None]] = []
-        for txn, (count, least) in self.pending.items():
+        judged: list[tuple[Deliver, _Accepted | None]] = []
+        for txn, least in self.pending.items():
             accepted = self.accepted.get(txn, ())
             if accepted is None or self._is_chosen(txn, accepted):
-                judged.append((count, least, None))
+                judged.append((least, None))
             elif not self._may_be_chosen(accepted):
-                judged.append((count, least, accepted))
+                judged.append((least, accepted))
         return judged
 
     def judged(self) -> int:
         if not (self.accepts and self.adopts):
             return 0
-        return self.deliveries + sum(count for count, _, _ in self._judged())
+        return len({**self.delivered, **{deliver.txn: None for deliver, _ in self._judged()}})
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
         """Return who accepted what is not chosen yet, in which epoch; which histories are known, and who has which.
@@ -293,7 +292,7 @@ class Chosen(Invariant):
     def violation(self) -> Violation | None:
         if not (self.accepts and self.adopts):
             return None
-        wrong = [(deliver, accepted) for _, deliver, accepted in self._judged() if accepted is not None]
+        wrong = [(deliver, accepted) for deliver, accepted in self._judged() if accepted is not None]
         if self.least is not None:
             wrong.append(self.least)
         if not wrong:

@@ -5,10 +5,12 @@ and reads as well without a clock; where there is one, a delivery that precedes 
 recorded wrongly, or a protocol that delivers what its primary has yet to broadcast.
 
 Witness: the delivery and the broadcast, least by (zxid, value, process, incarnation) of the delivery.
-Exercised by: a delivery in a trace of `global` order. Cost: O(1) an event, and O(processes) where one breaks it.
+Exercised by: a transaction that is both broadcast and delivered in a trace of `global` order, counted once: later
+deliveries cannot come before the broadcast any more. Cost: O(1) an event, and O(processes) where one breaks it.
 """
 
 from invariants.base import OfRecord, Violation
+from invariants.chain import Chain
 from invariants.events import Deliver, Txn
 from invariants.record import Actor, Record, Sent
 
@@ -23,18 +25,24 @@ class Clock(OfRecord):
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
         self.least: tuple[Txn, Actor, Sent] | None = None  # delivered first, and broadcast then
+        self.both = 0  # transactions that were broadcast and delivered
+
+    def on_link(self, link: Chain, sent: Sent | None) -> bool:
+        self.both += sent is not None and self.record.is_first_link(link)
+        return False
 
     def on_sent(self, sent: Sent) -> bool:
         if self.order != "global" or sent.other is not None:
             return False
         links = self.record.links_of(sent.txn)
+        self.both += bool(links)
         if links and (self.least is None or sent.txn < self.least[0]):
             actor, _ = self.record.least_actor(*links)
             self.least = sent.txn, actor, sent
         return bool(links)
 
     def judged(self) -> int:
-        return self.record.deliveries if self.order == "global" else 0
+        return self.both if self.order == "global" else 0
 
     def violation(self) -> Violation | None:
         if self.least is None:

@@ -177,10 +177,11 @@ class Stabilised(Local, frozen=True):
 # Protocol events (DSN 2011, IV and VI-B).
 
 
-class Promise(Local, frozen=True):
-    """f.p := epoch is durable (step f.1.2)."""
+class Promise(Local, frozen=True, omit_defaults=True):
+    """f.p := epoch is durable (step f.1.2); `leader` is who asked for it with NEWEPOCH, if that is told."""
 
     epoch: Epoch
+    leader: ProcessId | None = None
 
 
 class AckEpoch(Local, frozen=True, tag="ack_epoch"):

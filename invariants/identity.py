@@ -29,7 +29,7 @@ from invariants.record import Record, Sent
 from invariants.total_order import TotalOrder
 
 _NOT_NEEDED = frozenset(
-    ("quorums", "new_links", "new_sents", "new_positions", "actors", "deliveries", "restores", "starts")
+    ("quorums", "new_links", "new_sents", "new_positions", "actors", "deliveries", "starts", "_only_restored")
 )
 """The same for a whole search, empty between two events, or only counted."""
 

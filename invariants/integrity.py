@@ -10,7 +10,8 @@ A snapshot that a process took over brings transactions into its state too: it m
 delivered.
 
 Witness: the delivery, least by (zxid, value, process, incarnation); if there is none, the least such `Restore`.
-Exercised by: a delivery. Cost: O(1) an event.
+Exercised by: a transaction that is delivered, counted once: it is broadcast or it is not, however many deliver it. (A
+snapshot that is not on record counts too.) Cost: O(1) an event.
 """
 
 from invariants.base import OfRecord, Violation
@@ -41,7 +42,8 @@ class Integrity(OfRecord):
         return False
 
     def judged(self) -> int:
-        return self.record.deliveries + len(self.record.unmatched())
+        apart = [txn for txn in self.record.delivered_apart() if not self.record.links_of(txn)]
+        return self.record.distinct() + len(apart) + len(self.record.unmatched())
 
     def inconclusive(self) -> bool:
         return True

@@ -5,6 +5,10 @@
 
 This holds *for all* pairs that a primary broadcast. A primary is one process in one incarnation and one epoch.
 
+What a process takes over with a snapshot counts as delivered by it, in the order in which somebody delivered it. Where
+nobody did, nobody knows what the process has: what it delivers after that is judged by integrity alone, and exercises
+nothing here. Neither does a snapshot of what nobody broadcast, as no pair of a primary's broadcasts is in it.
+
 Detection: it is enough to look at neighbours in β. A delivered b needs its neighbour before it; that one was delivered
 too, so it needs its own, and so on.
 

@@ -3,7 +3,8 @@
     If a primary ρ_e broadcasts ⟨v,z⟩, and some process delivers ⟨v',z'⟩ that was broadcast by ρ_e', e' < e, then ρ_e
     must deliver ⟨v',z'⟩ before it broadcasts ⟨v,z⟩.
 
-"Some process delivers" has no time: a delivery after the broadcast counts as well.
+"Some process delivers" has no time: a delivery after the broadcast counts as well. What ρ_e broadcasts once more after
+ρ_e' did is no exception: ρ_e must have delivered it before.
 
 Detection: the first broadcast of an epoch demands most (and the first after a `Restore`). At that moment everything of
 earlier epochs that anybody has delivered must be in what the primary has delivered, which is a matter of counting; and

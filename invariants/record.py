@@ -101,8 +101,7 @@ class Record:
         self.forked = False
         self.deliveries = 0  # first deliveries of each actor
         self.starts = 0  # of those, the ones at the start of a sequence
-        self.restores = 0  # snapshots of two transactions or more that were taken over
-        self.actors = 0  # actors that delivered something, or took it over
+        self.actors = 0  # actors that delivered something; one that only took a snapshot over could not go wrong
         self.late = False  # a broadcast came after its delivery, or after another broadcast of the same transaction
         self.rewound = False  # a snapshot was taken over where something had been delivered or restored before
         self.resumed = False  # a snapshot that somebody had taken over turned out later to be on record
@@ -114,6 +113,7 @@ class Record:
         self._segment: dict[int, int] = {}  # how many sequences the process has begun
         self._passed: dict[int, list[tuple[int, int, Chain]]] = {}  # segment, incarnation and sequence that it left
         self._longest: dict[int, Chain] = {}  # of these
+        self._only_restored: dict[int, None] = {}  # processes that have what a snapshot held, and nothing after it
         self._ranks: dict[int, int] = {}
         self._left: dict[int, tuple[Actor, Chain]] = {}  # by chain hash: the least actor that ended there
         self._first_child: dict[int, Chain] = {}
@@ -136,7 +136,10 @@ class Record:
         if isinstance(at, Waiting):
             at.done[txn] = None
             return
-        self._at[process] = self._step(at, txn)
+        link = self._at[process] = self._step(at, txn)
+        if self._only_restored and link is not at and process in self._only_restored:
+            del self._only_restored[process]
+            self.actors += 1
         while self._arrived:
             self._resume(self._arrived.pop())
 
@@ -180,8 +183,9 @@ class Record:
             self._at[process] = waiting
             self._awaited.setdefault(event.hash, []).append(((process, event.incarnation), waiting))
         else:
-            self._count_restore(link)
             self._at[process] = link
+            if link.length:
+                self._only_restored[process] = None
 
     def _begin(self, process: int, incarnation: int) -> None:
         """Take in that an incarnation begins, with nothing delivered."""
@@ -198,6 +202,7 @@ class Record:
 
     def _leave(self, process: int) -> None:
         at = self._at.get(process)
+        self._only_restored.pop(process, None)
         if isinstance(at, Chain):
             self._end((process, self._incarnation[process]), self._segment[process], at)
 
@@ -253,12 +258,6 @@ class Record:
             self.starts += 1
             self.actors += 1
 
-    def _count_restore(self, link: Chain) -> None:
-        if link.length:
-            self.actors += 1
-        if link.length > 1:
-            self.restores += 1
-
     def _restored(self, event: Restore) -> Chain | None:
         link = self.links.get(event.hash)
         if link is not None and link.length == event.length and link.zxid == event.zxid:
@@ -273,7 +272,6 @@ class Record:
             if self._restored(waiting.restore) is None:
                 self._awaited.setdefault(link.hash, []).append((actor, waiting))
                 continue
-            self._count_restore(link)
             at = link
             for done in waiting.done:
                 if isinstance(done, Sent):
@@ -281,8 +279,11 @@ class Record:
                     self.new_positions.append(done)
                 else:
                     at = self._step(at, done)
+            self.actors += at is not link
             if self._at.get(actor[0]) is waiting:
                 self._at[actor[0]] = at
+                if at is link:
+                    self._only_restored[actor[0]] = None
             else:
                 self._end(actor, waiting.segment, at)
 
@@ -326,6 +327,10 @@ class Record:
         if previous is None or link.previous.txn is previous.txn:
             return False  # the usual case
         return not self.contains(link.previous, previous.txn)
+
+    def distinct(self) -> int:
+        """Return how many different transactions somebody delivered. O(1)."""
+        return len(self._link_of)
 
     def delivered(self) -> Iterator[Txn]:
         """The distinct transactions that somebody delivered, in the order in which they turned up."""

@@ -14,7 +14,8 @@ highest that its deliveries, broadcasts, snapshots and life events show, or its 
 snapshot holds is not on record, nobody knows what the process has; that is integrity's business.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from invariants.base import Invariant
@@ -36,18 +37,32 @@ class Liveness(Invariant):
         super().__init__(record, order)
         self.stabilised: dict[int, Stabilised] = {}  # by leader: the last
         self.life: dict[int, Life | Stabilised] = {}  # by process: the last
+        self.behind: dict[int, bool] = {}  # by leader: whether a member lacked something when it came
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {Stabilised: self.on_stabilised, Crash: self._lives, Recover: self._lives, Halt: self._lives}
 
     def on_stabilised(self, event: Stabilised) -> bool:
         self.stabilised[event.process] = self.life[event.process] = event
+        self.behind[event.process] = self._is_behind(event)
         return False
+
+    def _is_behind(self, event: Stabilised) -> bool:
+        """Whether a member of the quorum lacks something that the others could lead it to have, and so could fail to.
+
+        True in merged logs, where nobody knows what a member had when the leader's log says `Stabilised`.
+        """
+        return self.order != "global" or any(True for txn in self.wanted() for _ in self.lacking(event, txn))
+
+    @abstractmethod
+    def wanted(self) -> Iterable[Txn]:
+        """Return what a member may lack so far."""
 
     def _lives(self, event: Life) -> bool:
         self.life[event.process] = event
         if self.stabilised:
             self.stabilised.pop(event.process, None)
+            self.behind.pop(event.process, None)
         return False
 
     def counting(self) -> list[Stabilised]:
@@ -80,7 +95,8 @@ class Liveness(Invariant):
                 yield member
 
     def judged(self) -> int:
-        return len(self.counting())
+        """Count the `Stabilised` that count and found a member behind; in any case what is violated."""
+        return sum(self.behind[event.process] for event in self.counting()) or int(self.violation() is not None)
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
         """Return who is down, as long as nothing is promised. The incarnation that a process is in is on record."""

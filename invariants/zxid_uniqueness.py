@@ -11,10 +11,13 @@ after a snapshot that is not on record are settled at the end.
 Witness, for the least zxid: the two least values, each by the least primary that broadcast it, or else by the least
 actor that delivered it, or else by the least (process, incarnation, epoch) that accepted it; if there is only one
 value, its broadcasts by the two least primaries.
-Exercised by: a `Broadcast`, `Deliver` or `Accept`. Cost: O(1) an event; memory, and the witness, O(distinct
+Exercised by: a zxid that was shown twice, so that the second could have differed from the first: by a broadcast (each
+primary's first of a transaction), by a delivery (all deliveries of a transaction are one), by the acceptance of another
+process or of another value. A lone broadcast could not. Cost: O(1) an event; memory, and the witness, O(distinct
 transactions).
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -37,6 +40,7 @@ class ZxidUniqueness(Invariant):
         self.values: dict[Zxid, Txn] = {}  # the first value that turned up
         self.accepted: dict[Zxid, Accept] = {}  # the least of the first value that was accepted
         self.others: dict[Txn, Accept] = {}  # the least of each other value
+        self.again: dict[Zxid, None] = {}  # accepted by a second process, or with a second value
         self.broken: set[Zxid] = set()
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
@@ -58,9 +62,12 @@ class ZxidUniqueness(Invariant):
             self.accepted[txn.zxid] = event
             return self._clashes(txn)
         if least.txn is txn or least.txn == txn:
+            if event.process != least.process:
+                self.again[txn.zxid] = None
             if event.process <= least.process and _rank(event) < _rank(least):
                 self.accepted[txn.zxid] = event
             return False
+        self.again[txn.zxid] = None
         least = self.others.get(txn)
         if least is None or _rank(event) < _rank(least):
             self.others[txn] = event
@@ -78,7 +85,14 @@ class ZxidUniqueness(Invariant):
         return frozenset((*self.values.values(), *self.record.delivered_apart()))
 
     def judged(self) -> int:
-        return len(self.values) + len(self.record.delivered_apart())
+        shown: Counter[Zxid] = Counter()
+        for txn in self.record.sent:
+            shown[txn.zxid] += sum(1 for _ in self.record.broadcasts(txn))
+        for txn in {**dict.fromkeys(self.record.delivered()), **self.record.delivered_apart()}:
+            shown[txn.zxid] += 1
+        for zxid in (*self.accepted, *self.again):
+            shown[zxid] += 1
+        return sum(times > 1 for times in shown.values())
 
     def violation(self) -> Violation | None:
         unmatched = self.record.delivered_apart()

@@ -8,8 +8,10 @@ properties ask for is arithmetic. So a trace is *in order* if
 - each snapshot that was taken over is a prefix of the path, told by its zxid, length and chain hash;
 - everything on the path was broadcast, by one primary, in the epoch of its zxid, and with one value a zxid; where the
   order of the file is the order in time, before it was delivered;
-- each process broadcasts in the order of its incarnations and epochs; what it broadcast is on the path in that order,
-  and of each primary the path holds the first so many, without a gap;
+- each process broadcasts in the order of its incarnations and epochs, and within an epoch in the order of the zxids,
+  which are of that epoch; no other process, and no other incarnation, broadcasts in the same epoch;
+- what a process broadcast is on the path in that order, and of each primary the path holds the first so many, without a
+  gap;
 - a primary had delivered everything of earlier epochs whenever it broadcast, and nothing that comes after what it
   broadcast.
 
@@ -17,16 +19,16 @@ None of the properties that look at broadcasts, deliveries and snapshots is brok
 asks for a little more, see `Proof.causal`), and how often each was exercised is a count:
 
     N transactions on the path, n of them of its first epoch, d first deliveries of a sequence, s sequences that start
-    with the first transaction, r snapshots taken over of one transaction or more, R of two or more, M broadcasts
+    with the first transaction, r that go on from a snapshot of one transaction or more, M broadcasts
 
-    integrity, clock       d                               total order              d - s - (N - 1) + R
+    integrity, clock       N                               total order              d - s - (N - 1)
     agreement              s + r - 1                       global primary order     N - n
     local primary order    those of the N before which     primary integrity        primaries of an epoch above the
     and prefix             their primary broadcast                                  first on the path
     po causal order        these, and those whose process  strict causality         N - 1
                            had delivered something before  causal order             N - the processes that broadcast
-    zxid uniqueness        M                                                        the n
-    redelivery             see `invariants.columns.redelivery`
+    zxid uniqueness        N                                                        the n
+    zxid assignment        M                               redelivery               see `invariants.columns.redelivery`
 
 A proof says nothing of a trace that is not in order: it may still break nothing, if it is of an unusual kind. Whoever
 asks has it judged by a `Judge` then, from its start. So a wrong verdict would take two values with one 64-bit hash
@@ -148,11 +150,12 @@ class Proof:
         self.causal = np.ones(runs, bool)
         """Whether each transaction of the path is known to precede the next one, as strict causality asks: their
         primary is the same and broadcast them in a row, or the process of the later one had delivered the other."""
-        self.counts = {name: np.zeros(runs, np.int64) for name in ("deliveries", "starts", "taken", "restores")}
+        self.counts = {name: np.zeros(runs, np.int64) for name in ("deliveries", "starts", "resumed")}
         self.processes = np.zeros(0, np.int64)  # of each slot: run and process, ascending
         self.incarnation = np.zeros(0, np.int64)  # -1: none so far
         self.position = np.zeros(0, np.int64)
         self.longest = np.zeros(0, np.int64)
+        self.only_restored = np.zeros(0, np.int64)  # 1: it has what a snapshot held, and has delivered nothing after it
         self.path = Grown(np.int64)  # keys
         self.path_value = Grown(np.int64)
         self.path_row = Grown(np.int64)  # of its first delivery
@@ -198,6 +201,13 @@ class Proof:
         news = delivers & (place == had)
         self.path_first.array[place[news]] = True
 
+        # The sequences that go on from a snapshot.
+        from_snapshot = np.where(restores[begins], start[begins] > base[run[begins]], False)
+        goes_on = ~lives[begins] & ~restores[begins]
+        from_snapshot[goes_on] = self.only_restored[slot[begins]][goes_on] > 0
+        delivers_more = np.add.reduceat(news, begins) > 0
+        self._count("resumed", run[begins][from_snapshot & delivers_more])
+
         # The longest that a process had in the sequences before the one that begins there.
         opens = np.flatnonzero(first[begins])
         owner = slot[begins]
@@ -228,6 +238,7 @@ class Proof:
         self.position[slot[ends]] = at[ends]
         self.longest[owner] = longest  # the last one of a process counts
         self.incarnation[slot[ends]] = incarnation[ends]
+        self.only_restored[owner] = from_snapshot & ~delivers_more  # the last one counts here, too
 
     def _refute(self, runs: Array) -> None:
         self.in_order[runs] = False
@@ -257,7 +268,7 @@ class Proof:
     def _renumber(self, processes: Array) -> None:
         """Give each of these processes a slot; those that had one are among them."""
         old = np.searchsorted(processes, self.processes)
-        for name, initial in (("incarnation", -1), ("position", 0), ("longest", 0)):
+        for name, initial in (("incarnation", -1), ("position", 0), ("longest", 0), ("only_restored", 0)):
             array = np.full(len(processes), initial, np.int64)
             array[old] = getattr(self, name)
             setattr(self, name, array)
@@ -323,8 +334,6 @@ class Proof:
                 hashes = self._hashes(block, each, int(lengths.max()), base)
                 if any(hashes[n] != h for n, h in zip(lengths.tolist(), hash_[asked].tolist(), strict=True)):
                     self.in_order[each] = False
-        self._count("taken", run[length >= 1])
-        self._count("restores", run[length >= 2])
         return place
 
     def _hashes(self, block: Block, run: int, length: int, base: Array) -> list[int]:
@@ -424,6 +433,13 @@ class Proof:
         descends = np.zeros(len(place), bool)
         descends[1:] = same_process[1:] & ~later_life[1:] & (epoch[1:] < epoch[:-1])
         self._refute(run[descends])
+        lower_zxid = np.zeros(len(place), bool)
+        lower_zxid[1:] = same_primary[1:] & (sents.key[1:] < sents.key[:-1])
+        self._refute(run[lower_zxid])
+        begins_epoch = np.flatnonzero(~same_primary)
+        epochs = np.sort(self.keys.of(run[begins_epoch], epoch[begins_epoch], np.zeros_like(begins_epoch)))
+        twice = epochs[1:][epochs[1:] == epochs[:-1]]  # two primaries of one epoch
+        self._refute(np.searchsorted(self.keys.first(np.arange(runs)), twice, "right") - 1)
         slots, places = sents.slot[delivered], place[delivered]
         overtakes = (slots[1:] == slots[:-1]) & (places[1:] < places[:-1])
         self._refute(self.processes[slots[1:][overtakes]] >> 32)
@@ -457,19 +473,20 @@ class Proof:
         learned = delivered & (same_primary | (sents.longest > base[run]))
         later_primaries = np.bincount(run[firsts][epoch[firsts] > first_epoch[run[firsts]]], minlength=runs)
         return {
-            "integrity": counts["deliveries"],
-            "total order": counts["deliveries"] - counts["starts"] - np.maximum(size - 1, 0) + counts["restores"],
-            "agreement": np.maximum(counts["starts"] + counts["taken"] - 1, 0),
+            "integrity": size,
+            "total order": counts["deliveries"] - counts["starts"] - np.maximum(size - 1, 0),
+            "agreement": np.maximum(counts["starts"] + counts["resumed"] - 1, 0),
             "local primary order": pairs,
             "global primary order": size - of_first,
             "primary integrity": later_primaries,
             "po causal order": per_run(learned),
             "strict causality": np.maximum(size - 1, 0),
-            "clock": np.where(self.clocked, counts["deliveries"], 0),
+            "clock": np.where(self.clocked, size, 0),
             "prefix": pairs,
             "causal order": size - np.bincount(self.processes[servers] >> 32, minlength=runs),
             "redelivery": np.zeros(runs, np.int64) if self.redeliveries is None else self.redeliveries.repeats,
-            "zxid uniqueness": np.bincount(run, minlength=runs),
+            "zxid uniqueness": size,
+            "zxid assignment": np.bincount(run, minlength=runs),
         }
 
 

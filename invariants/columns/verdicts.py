@@ -2,7 +2,7 @@
 
 A property is either counted there, or looks at kinds of event of its own (`Invariant.looks_at`) and is not exercised
 in a trace without them. Where a trace has an event of a kind that one of the chosen properties looks at, only a `Judge`
-can tell; zxid uniqueness, which is counted, looks at `Accept` besides.
+can tell; zxid uniqueness and zxid assignment, which are counted, look at `Accept` and at `Ready` besides.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,6 +24,7 @@ COUNTED = frozenset(
         "causal order",
         "redelivery",
         "zxid uniqueness",
+        "zxid assignment",
     )
 )
 """The properties that `invariants.columns.in_order` counts."""

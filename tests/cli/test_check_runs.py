@@ -78,7 +78,7 @@ def test_many_runs_are_a_table(zabcheck: Command) -> None:
     assert re.split(" {2,}|\n", result.out.replace(" \n", "\n"))[:16] == [
         *("t", "15 runs"),
         *("property", "holds", "violated", "not exercised", "inconclusive", "judged"),
-        *("integrity", "1", "12", "1", "1", "56"),
+        *("integrity", "1", "12", "1", "1", "28"),
         *("total order", "13"),
     ]
     broken = [line.split()[0] for line in result.out.splitlines() if "which nobody broadcast" in line]

@@ -294,7 +294,7 @@ CASES: list[tuple[str, list[Event], list[tuple[str, str, str]], str]] = [
                 "broken",
             )
         ],
-        "two leaders of epoch 2",
+        "two primaries of epoch 2",
     ),
     (
         "zxid uniqueness",

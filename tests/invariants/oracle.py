@@ -35,6 +35,10 @@ class Segment:
         own = [step for step in self.did[:steps] if isinstance(step, Txn)]
         return tuple(dict.fromkeys([*(self.prefix or ()), *own]))
 
+    def own(self) -> tuple[Txn, ...]:
+        """Of that, what it delivered itself."""
+        return self.sequence()[len(self.prefix or ()) :]
+
 
 @dataclass
 class Cast:
@@ -144,6 +148,7 @@ def integrity(reading: Reading) -> Finding:
 
 def total_order(reading: Reading) -> Finding:
     """If some p delivers a before b, then any q that delivers b must also deliver a, and deliver it before b."""
+    own_deliveries = [txn for segment in reading.all_segments if segment.prefix is not None for txn in segment.own()]
     exercised = False
     found: dict[tuple[Txn, Txn, Actor, Actor], bool] = {}
     segments = reading.delivering()
@@ -156,7 +161,7 @@ def total_order(reading: Reading) -> Finding:
                     continue
                 for a in own:
                     if own[a] < own[b]:
-                        exercised = True
+                        exercised = exercised or own_deliveries.count(b) > 1
                         if a not in other or other[a] > other[b]:
                             found[b, a, p, q] = found.get((b, a, p, q), False) or a in other
     witnesses: dict[Any, tuple[Event, ...]] = {
@@ -176,7 +181,8 @@ def agreement(reading: Reading) -> Finding:
                 for b in other:
                     if a < b and b not in own and a not in other:
                         violating[a, p, b, q] = Deliver(*p, a), Deliver(*q, b)
-    return _finding(len(segments) > 1, violating)
+    delivering = [segment for segment in reading.all_segments if segment.prefix is not None and segment.own()]
+    return _finding(len(delivering) > 1, violating)
 
 
 def local_primary_order(reading: Reading) -> Finding:
@@ -253,7 +259,7 @@ def clock(reading: Reading) -> Finding:
             for actor, sequence in Reading(reading.events[:number]).segments:
                 if event.txn in sequence:
                     violating[event.txn, actor] = Deliver(*actor, event.txn), event
-    return _finding(any(sequence for _, sequence in reading.segments), violating)
+    return _finding(any(txn in broadcast for _, sequence in reading.segments for txn in sequence), violating)
 
 
 @dataclass

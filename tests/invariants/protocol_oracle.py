@@ -21,6 +21,7 @@ from invariants import (
     Event,
     Halt,
     Promise,
+    Ready,
     Recover,
     Restore,
     Stabilised,
@@ -329,15 +330,26 @@ def best_accepted(accepted: Sequence[Accept | Adopt]) -> list[Accept | Adopt]:
 
 
 def epoch_uniqueness(reading: Reading) -> Finding:
-    """At most one process, in one incarnation, is established as leader of an epoch."""
-    leaders = [event for event in reading.events if isinstance(event, Establish)]
+    """At most one process, in one incarnation, is established in an epoch, is made ready in it, or broadcasts in it."""
+
+    def rank(event: Establish | Ready | Broadcast) -> Any:
+        kind = (Establish, Ready, Broadcast).index(type(event))
+        return event.process, event.incarnation, kind, event.txn if isinstance(event, Broadcast) else ()
+
+    acting = [event for event in reading.events if isinstance(event, Establish | Ready | Broadcast)]
     found: Found = [
-        ((p.epoch, p.process, p.incarnation, q.process, q.incarnation), (p, q))
-        for p in leaders
-        for q in leaders
+        ((p.epoch, rank(p), rank(q)), (p, q))
+        for p in acting
+        for q in acting
         if p.epoch == q.epoch and (p.process, p.incarnation) < (q.process, q.incarnation)
     ]
-    return finding(bool(leaders), found)
+    exercised = any(
+        promise.leader is not None and promise.epoch == event.epoch and promise.leader != event.process
+        for promise in reading.events
+        if isinstance(promise, Promise)
+        for event in acting
+    )
+    return finding(exercised, found)
 
 
 def zxid_uniqueness(reading: Reading) -> Finding:
@@ -351,7 +363,16 @@ def zxid_uniqueness(reading: Reading) -> Finding:
             if first.txn == second.txn and first.primary < second.primary:
                 rank = first.txn.zxid, 1, first.txn, first.primary, second.primary
                 found.append((rank, (first.event, second.event)))
-    return finding(bool(shown), found)
+    sightings: dict[Zxid, set[object]] = {}
+    for cast in reading.casts:
+        sightings.setdefault(cast.txn.zxid, set()).add((cast.txn, cast.primary))
+    for _, sequence in all_sequences(reading):
+        for txn in sequence:
+            sightings.setdefault(txn.zxid, set()).add((txn, "delivered"))
+    for event in reading.events:
+        if isinstance(event, Accept):
+            sightings.setdefault(event.txn.zxid, set()).add((event.txn, "accepted by", event.process))
+    return finding(any(len(each) > 1 for each in sightings.values()), found)
 
 
 def shown_by(reading: Reading) -> dict[Txn, Event]:
@@ -435,7 +456,20 @@ def convergence(reading: Reading) -> Finding:
                 delivered = has(reading, member)
                 if delivered is not None and cast.txn not in delivered:
                     lacking.append(((cast.txn, event.process, cast.event.epoch, member), (event, cast.event)))
-    return finding(bool(counting(reading)), lacking or idle)
+    return finding(any(is_behind(reading, event, True) for event, _ in counting(reading)), lacking or idle)
+
+
+def is_behind(reading: Reading, event: Stabilised, even_if_only_broadcast: bool) -> bool:
+    """Whether a member lacked something when the event came; in merged logs nobody knows."""
+    if reading.order != "global":
+        return True
+    place = max(i for i, each in enumerate(reading.events) if each is event)
+    by_then = Reading(reading.events[: place + 1], reading.order)
+    wanted = {txn for _, sequence in all_sequences(by_then) for txn in sequence}
+    if even_if_only_broadcast:
+        wanted |= {cast.txn for cast in by_then.casts}
+    held = [has(by_then, member) for member in event.quorum]
+    return any(delivered is not None and not wanted <= delivered for delivered in held)
 
 
 def is_among(cast: Cast, events: Sequence[Local]) -> bool:
@@ -452,7 +486,8 @@ def reliable_delivery(reading: Reading) -> Finding:
             for txn, actor in deliveries:
                 if delivered is not None and txn not in delivered:
                     found.append(((txn, member, event.process, actor), (Deliver(*actor, txn), event)))
-    return finding(bool(deliveries and counting(reading)), found)
+    exercised = any(is_behind(reading, event, False) for event, _ in counting(reading))
+    return finding(bool(deliveries) and exercised, found)
 
 
 def state(reading: Reading) -> Finding:

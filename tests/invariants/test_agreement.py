@@ -1,5 +1,7 @@
 """Agreement (DSN 2011, III-A): of any two sets of delivered transactions, one contains the other."""
 
+import pytest
+
 from invariants import Deliver, Event
 from tests.invariants.builders import A, B, C, D, deliveries, judge, restore, summary, witness
 
@@ -55,8 +57,23 @@ def test_a_process_that_recovers_may_start_again_from_the_first_transaction() ->
 
 def test_what_a_snapshot_held_counts_as_delivered() -> None:
     events: list[Event] = [*deliveries(1, A, B), restore(2, A)]
-    assert judge(NAME, events).status == "holds"
+    assert judge(NAME, [*events, *deliveries(2, B)]).status == "holds"
     assert witness(judge(NAME, [*events, *deliveries(2, C)])) == (Deliver(1, 0, B), Deliver(2, 0, C))
+
+
+@pytest.mark.parametrize("incarnation", [0, 1])
+@pytest.mark.parametrize("process", [1, 2])
+def test_whoever_only_takes_a_snapshot_over_cannot_diverge(process: int, incarnation: int) -> None:
+    taken: list[Event] = [restore(process, A, B, incarnation=incarnation)] * 2
+    events = [*deliveries(1, A, B), *taken, *deliveries(process, A, incarnation=incarnation)]  # a repeat is nothing new
+    assert judge(NAME, events).status == "not exercised"
+    assert judge(NAME, [*events, *deliveries(process, C, D, incarnation=incarnation)]).judged == 1
+
+
+def test_so_it_is_where_the_prefix_turns_up_later_in_the_file() -> None:
+    late: list[Event] = [restore(3, A, B), restore(2, A), *deliveries(2, B), *deliveries(1, A, B)]
+    assert judge(NAME, late).judged == 1
+    assert judge(NAME, [*late, *deliveries(3, C)]).judged == 2
 
 
 def test_what_follows_a_snapshot_is_judged_when_its_prefix_turns_up_later_in_the_file() -> None:

@@ -18,7 +18,6 @@ from invariants import (
     Event,
     Halt,
     Integrity,
-    Ready,
     Recover,
     Restore,
     TraceError,
@@ -136,7 +135,7 @@ def test_by_a_property_that_does_not_say_what_it_looks_at_nothing_is_counted() -
 
 IN_ORDER: dict[str, list[Event]] = {
     "nothing": [],
-    "events that nobody counts": [Ready(1, 0, 1), Crash(1, 0), Recover(1, 1)],
+    "events that nobody counts": [Crash(1, 0), Recover(1, 1)],
     "three epochs": [
         *broadcasts(1, 1, A, B, C),
         *deliveries(1, A, B),

@@ -92,3 +92,20 @@ def test_a_member_that_is_seen_in_a_later_incarnation_is_up_again() -> None:
     assert judge(NAME, [*start, Crash(2, 0), *deliveries(2, A, incarnation=1)]).status == "holds"
     assert judge(NAME, [Crash(2, 0), *deliveries(2, B, incarnation=1), *start]).status == "violated"
     assert judge(NAME, [*start, *deliveries(2, A, incarnation=1), Crash(2, 1)]).status == "not exercised"
+
+
+def test_it_is_exercised_if_a_member_was_behind_when_the_calm_began() -> None:
+    """In merged logs nobody knows who was behind then."""
+    assert judge(NAME, DONE, "global").status == "not exercised"
+    for before in (broadcasts(1, 1, B), [*broadcasts(1, 1, B), *deliveries(1, B)]):
+        for lost in (False, True):
+            done = DONE if lost else [*DONE, *deliveries(1, B), *deliveries(2, B)]
+            assert judge(NAME, [*before, *done], "global").judged == 1
+    caught_up = [*broadcasts(1, 1, B), *deliveries(1, B), *deliveries(2, B), *DONE]
+    assert judge(NAME, caught_up, "global").status == "not exercised"
+    assert judge(NAME, caught_up, "per-process").status == "holds"
+
+
+def test_what_is_violated_counts_in_any_case() -> None:
+    verdict = judge(NAME, [CALM], "global")
+    assert (verdict.status, verdict.judged) == ("violated", 1)

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import invariants
-from invariants import GROUPS, PROPERTIES, Establish, Event, Integrity, Invariant
+from invariants import GROUPS, PROPERTIES, Event, Integrity, Invariant
 from tests.counterexample.test_witness_graph import CASES
 from tests.invariants.builders import judge
 from tests.invariants.by_property import LITERAL, MODULES, OWN_TRACES, Literal
@@ -97,18 +97,15 @@ def test_a_property_with_random_traces_of_its_own_agrees_with_its_literal_readin
         assert all(statuses[each] >= 25 for each in ("holds", "violated", "not exercised")), name
 
 
-def establishing(rng: Random) -> list[Event]:
-    return [Establish(rng.randint(1, 3), 0, rng.randint(1, 3)) for _ in range(rng.randint(0, 3))]
-
-
 def test_a_wrong_literal_reading_is_noticed() -> None:
-    assert set(compared("epoch uniqueness", LITERAL["epoch uniqueness"], establishing)) == {
+    own = OWN_TRACES["epoch uniqueness"]
+    assert set(compared("epoch uniqueness", LITERAL["epoch uniqueness"], own)) == {
         "holds",
         "violated",
         "not exercised",
     }
     with pytest.raises(AssertionError, match="epoch uniqueness, seed "):
-        compared("epoch uniqueness", lambda _: ("holds", None), establishing)
+        compared("epoch uniqueness", lambda _: ("holds", None), own)
 
 
 def test_nothing_has_a_part_of_a_property_that_there_is_not() -> None:

@@ -103,3 +103,17 @@ def test_a_violation_is_certain_even_if_the_trace_is_cut_off() -> None:
     events = [*BROADCASTS, *deliveries(3, D, A)]
     assert judge(NAME, events, complete=False).status == "violated"
     assert judge(NAME, events[:-1], complete=False).status == "inconclusive"
+
+
+def test_one_transaction_of_two_primaries_is_in_no_order_with_itself() -> None:
+    """Zxid uniqueness and zxid assignment say what is wrong with it."""
+    twice = [*broadcasts(1, 1, A), *broadcasts(2, 2, A), *deliveries(3, A)]
+    assert judge(NAME, twice).status == "not exercised"
+    assert [judge(name, twice).status for name in ("zxid uniqueness", "zxid assignment")] == ["violated"] * 2
+
+
+def test_with_any_other_transaction_it_counts_as_one_of_either_epoch() -> None:
+    sent = [*broadcasts(1, 1, A), *broadcasts(2, 2, D), *broadcasts(3, 3, A)]
+    assert witness(judge(NAME, [*sent, *deliveries(1, A, D)])) == (sent[1], sent[2], Deliver(1, 0, A), Deliver(1, 0, D))
+    assert witness(judge(NAME, [*sent, *deliveries(1, D, A)])) == (sent[0], sent[1], Deliver(1, 0, D), Deliver(1, 0, A))
+    assert judge(NAME, [*sent[:2], *broadcasts(2, 2, A), *deliveries(1, A, D)]).status == "holds"

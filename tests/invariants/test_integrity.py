@@ -16,7 +16,7 @@ def test_a_delivery_that_nobody_broadcast_is_a_violation() -> None:
 
 def test_what_was_broadcast_may_be_delivered() -> None:
     verdict = judge(NAME, [*broadcasts(1, 1, A, B), *deliveries(2, A, B), *deliveries(1, A)])
-    assert (verdict.status, verdict.judged) == ("holds", 3)
+    assert (verdict.status, verdict.judged) == ("holds", 2)  # transactions, however many deliver them
 
 
 def test_without_a_delivery_it_is_not_exercised() -> None:

@@ -113,3 +113,13 @@ def test_a_violation_is_certain_even_if_the_trace_is_cut_off() -> None:
     events = [*broadcasts(1, 1, A, B), *deliveries(2, B)]
     assert judge(NAME, events, complete=False).status == "violated"
     assert judge(NAME, events[:2], complete=False).status == "inconclusive"
+
+
+def test_after_a_snapshot_of_what_nobody_broadcast_nothing_can_fail() -> None:
+    nobody_delivered_it: list[Event] = [*broadcasts(1, 1, A, B), restore(2, D), *deliveries(2, B, A)]
+    assert judge(NAME, nobody_delivered_it).status == "not exercised"
+    nobody_broadcast_it = [*deliveries(3, C, D), restore(2, C, D), *broadcasts(1, 1, A), *deliveries(2, A)]
+    assert judge(NAME, nobody_broadcast_it).status == "not exercised"
+    assert (
+        judge("integrity", nobody_delivered_it).status == judge("integrity", nobody_broadcast_it).status == "violated"
+    )

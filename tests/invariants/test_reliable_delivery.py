@@ -73,3 +73,12 @@ def test_a_member_that_is_seen_in_a_later_incarnation_is_up_again() -> None:
     assert judge(NAME, [*start, Crash(2, 0), *deliveries(2, A, incarnation=1)]).status == "holds"
     assert judge(NAME, [Crash(2, 0), *deliveries(2, B, incarnation=1), *start]).status == "violated"
     assert judge(NAME, [*start, *deliveries(2, A, incarnation=1), Crash(2, 1)]).status == "not exercised"
+
+
+def test_it_is_exercised_if_a_member_was_behind_when_the_calm_began() -> None:
+    """In merged logs nobody knows who was behind then."""
+    assert judge(NAME, ALIKE, "global").status == "not exercised"
+    assert judge(NAME, [*broadcasts(1, 1, C), *ALIKE], "global").status == "not exercised"
+    assert judge(NAME, [*ALIKE, *deliveries(1, C), *deliveries(2, C)], "global").status == "not exercised"
+    behind: list[Event] = [*deliveries(3, A, B), *deliveries(1, A, B), CALM, *deliveries(2, A, B)]
+    assert judge(NAME, behind, "global").judged == 1

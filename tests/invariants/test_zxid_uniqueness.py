@@ -3,7 +3,7 @@
 import pytest
 
 from invariants import Accept, Broadcast, Deliver, Event, Txn
-from tests.invariants.builders import A, B, C, accepts, broadcasts, deliveries, judge, restore, summary, witness
+from tests.invariants.builders import A, B, C, D, accepts, broadcasts, deliveries, judge, restore, summary, witness
 
 NAME = "zxid uniqueness"
 OTHER = Txn(A.zxid, "other")
@@ -42,7 +42,24 @@ def test_one_primary_that_broadcasts_the_same_again_does_so_once() -> None:
 
 
 def test_one_value_under_two_zxids_is_right() -> None:
-    assert judge(NAME, broadcasts(1, 1, A, Txn(B.zxid, A.value))).status == "holds"
+    other = Txn(B.zxid, A.value)
+    assert judge(NAME, [*broadcasts(1, 1, A, other), *deliveries(1, A, other)]).status == "holds"
+
+
+@pytest.mark.parametrize(
+    "again",
+    [*deliveries(1, A), *accepts(1, 1, A), *deliveries(1, OTHER)],
+    ids=["delivered", "accepted", "with a value"],
+)
+def test_a_lone_broadcast_exercises_nothing_and_the_second_event_of_its_zxid_does(again: Event) -> None:
+    lone = [*broadcasts(1, 1, A, B, B), *broadcasts(2, 2, D)]
+    assert judge(NAME, lone).status == "not exercised"
+    assert judge(NAME, [*lone, again]).judged == 1
+
+
+def test_two_processes_that_accept_it_exercise_it_and_one_that_does_so_twice_does_not() -> None:
+    assert judge(NAME, [*accepts(1, 1, A), *accepts(1, 2, A)]).status == "not exercised"
+    assert judge(NAME, [*accepts(1, 1, A), *accepts(2, 1, A)]).judged == 1
 
 
 def test_what_is_delivered_after_a_snapshot_that_is_not_on_record_counts() -> None:

@@ -23,7 +23,7 @@ A row of `runs`:
     crashes     int32     of these, crashes
     epochs      int32     epochs that were established
     longest     int32     transactions in the longest delivered sequence
-    judged      map       for each property how often its condition was met; 0 means not exercised
+    judged      map       for each property how often it could have been broken; 0 means not exercised
     goals       list      the goals that the run reached
     reached     int32     how many abstract states the run was in (see `zabcheck.search.coverage`)
     states      list      fingerprints, int64, of those of them in which no earlier run of the part was

@@ -84,7 +84,7 @@ class RecoveryRow(Struct, frozen=True):
 class JudgedRow(Struct, frozen=True):
     """A property over all runs: "violated" if a run violates it, else "holds" if a run exercised it.
 
-    `exercised` is the number of runs that exercised it, `judged` how often its condition was met in all.
+    `exercised` is the number of runs that exercised it, `judged` how often it could have been broken in all.
     """
 
     property: str

@@ -139,8 +139,8 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "epoch uniqueness, total order, agreement, local primary order, po causal order, strict causality, "
-                "prefix, redelivery, invariant 4, invariant 5, chosen, zxid uniqueness, convergence, reliable "
-                "delivery, state"
+                "prefix, redelivery, invariant 4, invariant 5, chosen, zxid uniqueness, zxid assignment, convergence, "
+                "reliable delivery, state"
             ),
             "a second candidate",
             {CEpoch: partial(on_cepoch, choose=highest_promise), NewEpoch: promise_again},
@@ -391,7 +391,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "zxid uniqueness, total order, agreement, local primary order, primary integrity, po causal order, "
                 "strict causality, prefix, causal order, redelivery, invariant 2, invariant 4, invariant 5, chosen, "
-                "reliable delivery, state"
+                "zxid assignment, reliable delivery, state"
             ),
             "an epoch with more transactions than counters",
             {Request: broadcast_with_wrapped_counter},

@@ -128,6 +128,14 @@ CRAFTED: dict[str, tuple[str, list[Event]]] = {
         ON_A_PATH,
         [*SENT, *deliveries(1, *MANY), restore(2, *MANY[:9]), *deliveries(2, *MANY[9:])],
     ),
+    "its own snapshot, and nothing that it did not have": (
+        ON_A_PATH,
+        [*SENT, *deliveries(1, *MANY), restore(1, *MANY[:9]), *deliveries(1, *MANY[:9])],
+    ),
+    "two snapshots, one of which is gone on from": (
+        ON_A_PATH,
+        [*SENT, *deliveries(1, *MANY), restore(2, *MANY[:9]), restore(3, *MANY[:9]), *deliveries(3, MANY[9])],
+    ),
     "a snapshot, on record, and repeats of what is in it": (
         ON_A_PATH,
         [*SENT, *deliveries(1, *MANY), restore(2, *MANY[:9]), *deliveries(2, *MANY[4:])],

@@ -17,7 +17,7 @@ RUNS = re.findall(r"`(--seed \d+ --nodes [^`]*)`", PAGE)
 
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) == 1
-    assert len(ROWS) == 14
+    assert len(ROWS) == 15
     assert len(set(RUNS)) == 8
 
 

@@ -28,7 +28,7 @@ def test_a_later_epoch_is_promised_and_its_leader_followed() -> None:
     assert sent(effects) == [(2, AckEpoch(1, Zxid(1, 1)))]
     assert resets(effects)
     hash_ = history(A).chain.hash
-    assert shown(effects) == [Promise(1, 1, 3), invariants.AckEpoch(1, 1, 3, 1, Zxid(1, 1), 1, hash_)]
+    assert shown(effects) == [Promise(1, 1, 3, 2), invariants.AckEpoch(1, 1, 3, 1, Zxid(1, 1), 1, hash_)]
 
 
 def test_who_follows_somebody_goes_on_to_do_so() -> None:
@@ -100,7 +100,7 @@ def test_the_history_of_the_leader_takes_the_place_of_ones_own() -> None:
     assert resets(effects)
     chain = history(A, C).chain
     assert shown(effects) == [
-        Promise(1, 1, 2),
+        Promise(1, 1, 2, 3),
         Truncate(1, 1, Zxid(1, 1), 1),
         Adopt(1, 1, 2, Zxid(2, 1), 2, chain.hash),
     ]

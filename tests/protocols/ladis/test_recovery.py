@@ -140,7 +140,7 @@ def test_a_server_recognises_a_leader_durably_before_it_says_so() -> None:
     effects = on_new_epoch(follower, 1, NewEpoch(EPOCH))
     assert at_once(effects) == []
     assert written(effects) == [{"recognised": EPOCH}]
-    assert Promise(2, 0, EPOCH) in effects
+    assert Promise(2, 0, EPOCH, 1) in effects
     assert sent(effects) == [(1, AckEpoch(EPOCH))]
 
 

@@ -37,7 +37,7 @@ def test_1a_goes_out_once_the_proposer_has_promised_its_ballot_itself() -> None:
     """Or else, after a crash that forgets it, it could propose two values in one ballot."""
     p = proposer(promised=1, highest=1, delivered=26)
     effects = on_join(p, 2, Join(1, 20))
-    assert effects[:2] == [Persist(promised=BALLOT), Promise(1, 0, BALLOT)]
+    assert effects[:2] == [Persist(promised=BALLOT), Promise(1, 0, BALLOT, 1)]
     assert sent(effects) == [(1, Phase1b(BALLOT, ()))]
     assert on_join(p, 3, Join(0, 0)) == []  # the disk has not synced yet
     assert sent(on_phase_1b(p, 1, Phase1b(BALLOT, ()))) == [(2, Phase1a(BALLOT, 27)), (3, Phase1a(BALLOT, 27))]

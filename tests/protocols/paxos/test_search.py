@@ -18,7 +18,7 @@ PROMISED = ("integrity", "total order", "agreement")
 """What holds of any Paxos."""
 BROKEN = ("local primary order", "global primary order", "po causal order", "strict causality", "primary integrity")
 """What Figure 1 breaks, each by itself."""
-CURED = (*PROMISED, *BROKEN[:-1], "ladis", "epoch uniqueness", "zxid uniqueness")
+CURED = (*PROMISED, *BROKEN[:-1], "ladis", "zxid uniqueness", "zxid assignment")
 CURES = ("paxos-one-outstanding", "paxos-batches")
 RUNS = 120
 """In far fewer runs Figure 1 is found where there is one."""

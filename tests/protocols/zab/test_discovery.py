@@ -75,7 +75,7 @@ def test_f_1_2_a_later_epoch_is_promised_and_acknowledged_with_the_history() -> 
     f = follower(phase=Phase.DISCOVERY, accepted_epoch=1, current_epoch=1, history=AB)
     effects = on_newepoch(f, 1, NewEpoch(EPOCH))
     assert effects[1:] == [
-        Promise(2, 0, EPOCH),
+        Promise(2, 0, EPOCH, 1),
         AckEpoch(2, 0, EPOCH, 1, B.zxid, 2, AB.hash),
         Send(1, AckE(1, Whole(AB))),
     ]

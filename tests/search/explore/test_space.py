@@ -47,7 +47,7 @@ def space(name: str, symmetry: bool) -> tuple[Space, Explored]:
 
 def found(mutant: str | None, bounds: Bounds, *, symmetry: bool = True, quorums: str = "majority") -> Explored:
     family = quorums_of(quorums, bounds.processes)
-    return Space(mutated("zab", mutant), family, ATOMIC, bounds, PROPERTIES, symmetry=symmetry, exact=True).explore()
+    return Space(mutated("zab", mutant), family, ATOMIC, bounds, PROPERTIES, symmetry=symmetry).explore()
 
 
 # What there is to see, by the simulator alone: every choice is executed in a copy of every state.

@@ -6,8 +6,7 @@ The table has a row for each run, with these columns:
     last           int64    the highest `seq`
     relevant       int64    number of rows that the six properties read
     complete       bool     whether there is an `end`, and it says that the run is complete
-    restores       int64    number of restores, `prefixes` of which restored at least one transaction, and
-                            `long_prefixes` at least two
+    restores       int64    number of restores, `prefixes` of which restored at least one transaction
     strange        bool     whether a restore of nothing has another zxid or hash than the empty history
     processes      int64    the number of processes in the header
     wrong          string   the first reason why the rows are no trace, null if they are one; `wrong_at` is its `seq`
@@ -57,7 +56,6 @@ def _by_actor(events: "DataFrame") -> "DataFrame":
         F.max(F.when(relevant, seq)).alias("last_relevant"),
         F.count(F.when(restore, 1)).alias("restores"),
         F.count(F.when(restore & (length > 0), 1)).alias("prefixes"),
-        F.count(F.when(restore & (length > 1), 1)).alias("long_prefixes"),
         F.max(restore & (length == 0) & ~from_nothing).alias("strange"),
     )
 
@@ -121,7 +119,7 @@ def _by_run(actors: "DataFrame") -> "DataFrame":
         actors.withColumn("back_at", F.when(before > F.col("first_relevant"), before))
         .groupBy("run")
         .agg(
-            *(F.sum(name).alias(name) for name in ("rows", "sum", "relevant", "restores", "prefixes", "long_prefixes")),
+            *(F.sum(name).alias(name) for name in ("rows", "sum", "relevant", "restores", "prefixes")),
             F.min("first").alias("first"),
             F.max("last").alias("last"),
             F.max("strange").alias("strange"),
@@ -165,7 +163,7 @@ def _judged(runs: "DataFrame") -> "DataFrame":
     wrong, wrong_at = F.lit(None).cast("string"), F.lit(None).cast("long")
     for is_so, at, said in reversed(checks):
         wrong, wrong_at = F.when(is_so, said).otherwise(wrong), F.when(is_so, at).otherwise(wrong_at)
-    kept = ("run", "rows", "last", "relevant", "restores", "prefixes", "long_prefixes", "processes")
+    kept = ("run", "rows", "last", "relevant", "restores", "prefixes", "processes")
     return runs.select(
         *kept,
         F.coalesce("strange", F.lit(False)).alias("strange"),

@@ -49,9 +49,9 @@ _BEGIN, _NOW = Window.unboundedPreceding, Window.currentRow
 
 
 def judge_on_a_path(narrow: "DataFrame", restored: bool, chunk: int | None) -> "DataFrame":
-    """Make a row for each run that has narrow rows: its verdicts as if it were not odd, `odd`, and `starts`.
+    """Make a row for each run that has narrow rows: its verdicts as if it were not odd, and `odd`.
 
-    `starts` counts the segments that deliver from the beginning. `restored` says whether any run has a `Restore`.
+    `restored` says whether any run has a `Restore`.
     `chunk` is the number of places of a run that are sorted together at most, None if no run is that long.
     """
     txns = _by_txn(_placed(narrow, restored, chunk), restored, chunk is None)
@@ -103,6 +103,7 @@ def _compare_hashes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 def _placed(narrow: "DataFrame", restored: bool, chunk: int | None) -> "DataFrame":
     """Return the deliveries and broadcasts with what came before them, in these columns:
 
+    goes_on      whether it is the first delivery of its segment behind a restored prefix
     place        for a delivery its place; for a broadcast the place of the last delivery before it
     bound        for a delivery presumed to be in the restored prefix, the prefix's length; `place` means nothing then
     after        for a delivery the transaction before it in its segment, null if that is not known
@@ -145,6 +146,8 @@ def _placed(narrow: "DataFrame", restored: bool, chunk: int | None) -> "DataFram
         since = F.coalesce(F.last(F.when(begins, F.col("place")), True).over(until), F.lit(0))
         placed = placed.withColumn("place", F.col("place") - since + F.col("prefix"))
         placed = placed.withColumn("after", F.nullif("after", F.lit(0))).filter(~begins)
+        goes_on = delivers & (F.col("prefix") > 0) & (F.col("place") == F.col("prefix") + 1)
+        placed = placed.withColumn("goes_on", goes_on)
     return placed if chunk is None else _across_chunks(placed, _carried(narrow))
 
 
@@ -197,7 +200,7 @@ def _by_txn(placed: "DataFrame", restored: bool, whole_runs: bool) -> "DataFrame
             broadcasts & (F.col("after_epoch") == epoch), F.col("neighbour")
         ),
         "back": broadcasts & (F.col("after_epoch") > epoch),
-        **({"bound": bound} if restored else {}),
+        **({"bound": bound, "goes_on": F.col("goes_on")} if restored else {}),
     }
     rows = placed.select(*(column.alias(name) for name, column in columns.items()))
     if not whole_runs:
@@ -215,6 +218,7 @@ def _by_txn(placed: "DataFrame", restored: bool, whole_runs: bool) -> "DataFrame
         F.max(F.when(~was_delivered, F.col("before"))).alias("neighbour"),
         F.max("back").alias("back"),
         F.min("bound").alias("bound") if restored else F.lit(None).cast("long").alias("bound"),
+        F.count(F.when(F.col("goes_on"), 1)).alias("go_on") if restored else F.lit(0).alias("go_on"),
     )
 
 
@@ -237,7 +241,7 @@ def _by_epoch(txns: "DataFrame") -> "DataFrame":
         F.min("had").alias("had"),
         F.max(has_neighbour).alias("pairs"),
         F.max((F.col("delivered") > 1) & (F.col("last") > 1)).alias("shared"),
-        F.sum(F.when(F.col("first") == 1, F.col("delivered"))).alias("starts"),
+        F.sum(F.when(F.col("first") == 1, F.col("delivered")).otherwise(F.lit(0)) + F.col("go_on")).alias("delivering"),
         F.min(F.when(delivered, F.col("z"))).alias("delivered_z"),
         F.min(F.when(F.col("sent") > 0, F.col("z"))).alias("sent_z"),
     )
@@ -256,7 +260,7 @@ def _by_run(epochs: "DataFrame") -> "DataFrame":
             F.max("last").alias("longest"),
             F.max("pairs").alias("pairs"),
             F.max("shared").alias("shared"),
-            F.coalesce(F.sum("starts"), F.lit(0)).alias("starts"),
+            F.coalesce(F.sum("delivering"), F.lit(0)).alias("delivering"),  # the segments that deliver something
             F.max(was_broadcast & end.isNotNull() & F.col("first").isNotNull()).alias("several_epochs"),
             F.max(was_broadcast & end.isNotNull() & F.col("had").isNotNull()).alias("later_primary"),
             F.min(F.when(~was_broadcast, F.col("delivered_z"))).alias("integrity_at"),
@@ -270,9 +274,8 @@ def _by_run(epochs: "DataFrame") -> "DataFrame":
         (F.col("has_odd") | (F.col("txns") != F.coalesce("longest", F.lit(0)))).alias("odd"),
         *verdict_columns("integrity", F.col("txns") > 0, F.col("integrity_at")),
         *verdict_columns("total order", F.col("shared"), nowhere),
-        *verdict_columns("agreement", F.col("starts") > 1, nowhere),
+        *verdict_columns("agreement", F.col("delivering") > 1, nowhere),
         *verdict_columns("local primary order", F.col("pairs"), nowhere),
         *verdict_columns("global primary order", F.col("several_epochs"), F.col("global_at")),
         *verdict_columns("primary integrity", F.col("later_primary"), F.col("primary_at")),
-        "starts",
     )

@@ -26,7 +26,7 @@ from zabcheck.campaign.judging.forked import judge_forked
 from zabcheck.campaign.judging.narrow_rows import narrow_rows
 from zabcheck.campaign.judging.on_a_path import judge_on_a_path, without_false_prefixes
 from zabcheck.campaign.judging.streamed import judge_streamed, verdicts_of
-from zabcheck.campaign.judging.verdicts import HOLDS, NOT_EXERCISED, SIX, VERDICTS, VIOLATED, columns_of
+from zabcheck.campaign.judging.verdicts import NOT_EXERCISED, SIX, VERDICTS, VIOLATED, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -103,7 +103,7 @@ def _only(rows: "DataFrame", runs: "DataFrame", count: int) -> "DataFrame":
 
 
 def _completed(found: "DataFrame") -> "DataFrame":
-    """Add what restored prefixes exercise, and how each run has to be judged; an empty run exercises nothing."""
+    """Add how each run has to be judged; an empty run exercises nothing."""
     only_restored = F.col("odd").isNull() & (F.col("restores") > 0)
     how = (
         F.when(F.col("strange") | (only_restored & (F.col("prefixes") > 0)), STREAMED)
@@ -112,16 +112,7 @@ def _completed(found: "DataFrame") -> "DataFrame":
         .when(F.col("prefixes") > 0, _UNCERTAIN)
         .otherwise(ON_A_PATH)
     )
-    total, agreement = F.col("total_order"), F.col("agreement")
-    several = F.col("starts") + F.col("prefixes") > 1
-    return _settled(found).select(
-        *(name for name in VERDICTS if name not in ("total_order", "agreement")),
-        F.when(F.col("long_prefixes") > 0, HOLDS).otherwise(total).alias("total_order"),
-        F.when(several, HOLDS).otherwise(agreement).alias("agreement"),
-        how.alias("how"),
-        "relevant",
-        "last",
-    )
+    return _settled(found).select(*VERDICTS, how.alias("how"), "relevant", "last")
 
 
 def _settled(found: "DataFrame") -> "DataFrame":

@@ -303,12 +303,12 @@ class ObservedServer:
         source = f"packet {packet.packet}"
         if sync is None or sync.iteration.connection != packet.connection:
             if packet.kind == "LEADERINFO":
-                self._promise(epoch_of(packet.zxid), source)
+                self._promise(epoch_of(packet.zxid), self.server, source)
             return
         epoch = sync.packets.epoch
         if packet.kind == "ACKEPOCH" and epoch is not None:
             if packet.epoch is not None and packet.epoch >= 0:
-                self._promise(epoch, source)
+                self._promise(epoch, packet.receiver, source)
                 self._ack_epoch(epoch, packet.epoch, source)
         elif packet.kind == "ACK" and sync.adopted is not None:
             assert epoch is not None, "NEWLEADER names it"
@@ -317,10 +317,10 @@ class ObservedServer:
             self._acknowledge_proposal(Zxid.unpack(packet.zxid), source)
         sync.packets.sends(packet)
 
-    def _promise(self, epoch: int, source: str) -> None:
+    def _promise(self, epoch: int, leader: int, source: str) -> None:
         if epoch > self._promised:
             self._promised = epoch
-            self._emit(Promise(self.server, self.incarnation, epoch), source)
+            self._emit(Promise(self.server, self.incarnation, epoch, leader), source)
 
     def _ack_epoch(self, epoch: int, current_epoch: int, source: str) -> bool:
         """The server provides its history for `epoch`; whether it is known which."""
@@ -377,7 +377,7 @@ class ObservedServer:
         if epoch is None:
             self._note(f"{source}: in which epoch it leads is unknown")
             return
-        self._promise(epoch, source)
+        self._promise(epoch, self.server, source)
         if not self._ack_epoch(epoch, self._current_epoch, source):
             self.silent_epochs.append(epoch)
         self._take_epoch(epoch, self.history, source)

@@ -120,12 +120,12 @@ def become_following(n: Node, leader: ProcessId) -> list[Effect]:
 # What is shown of a node. The lab's text has no events.
 
 
-def promise(n: Node, epoch: int) -> list[Effect]:
-    """`accepted_epoch = epoch`; shown if it changes."""
+def promise(n: Node, epoch: int, leader: ProcessId) -> list[Effect]:
+    """`accepted_epoch = epoch`, as `leader` asks for it; shown if it changes."""
     if epoch == n.accepted_epoch:
         return []
     n.accepted_epoch = epoch
-    return [Promise(n.id, n.incarnation, epoch)]
+    return [Promise(n.id, n.incarnation, epoch, leader)]
 
 
 def provide(n: Node) -> Effect:

@@ -25,7 +25,7 @@ def become_leading(n: Node) -> list[Effect]:
     n.leader_acks = frozenset()
     n.ack_set = {}
     n.pending_new_epoch = max(n.accepted_epoch, n.current_epoch) + 1
-    effects: list[Effect] = [RESET, *promise(n, n.pending_new_epoch), provide(n)]
+    effects: list[Effect] = [RESET, *promise(n, n.pending_new_epoch, n.id), provide(n)]
     n.epoch_acks = frozenset((n.id,))
     effects += to_all(n, NewEpoch(n.pending_new_epoch))
     return effects + try_finish_discovery(n)
@@ -40,7 +40,7 @@ def on_new_epoch(n: Node, sender: ProcessId, m: NewEpoch) -> list[Effect]:
     effects: list[Effect] = []
     if m.new_epoch >= n.accepted_epoch:
         if m.new_epoch > n.accepted_epoch:
-            effects += promise(n, m.new_epoch)
+            effects += promise(n, m.new_epoch, sender)
             if n.role is not Role.FOLLOWING:
                 effects += become_following(n, sender)
         effects += [provide(n), Send(sender, AckEpoch(n.current_epoch, n.history.zxid))]
@@ -76,7 +76,7 @@ def on_new_leader(n: Node, sender: ProcessId, m: NewLeader) -> list[Effect]:
     """Replace the history of the node by that of the leader, even where the node's own was committed."""
     if m.new_epoch < n.accepted_epoch:
         return []
-    effects = promise(n, m.new_epoch)
+    effects = promise(n, m.new_epoch, sender)
     n.current_epoch = m.new_epoch
     effects += replace_history(n, m.history)
     if n.role is not Role.FOLLOWING:

@@ -80,7 +80,8 @@ _BOTH: dict[type[Message] | type[Stimulus], Step] = {
     Lost: process.on_lost,
     Request: broadcast.on_request,
 }
-_BY_BOTH = ("core", "causality", "ladis", "epoch uniqueness", "zxid uniqueness", "liveness", "application")
+_ALSO = ("epoch uniqueness", "zxid uniqueness", "zxid assignment")
+_BY_BOTH = ("core", "causality", "ladis", *_ALSO, "liveness", "application")
 _BY_REPAIRED = (*_BY_BOTH, "invariant 1", "invariant 2", "invariant 3", "chosen")
 """All properties except invariants 4 and 5, which are about steps that only DSN 2011 has: ACK-E and COMMIT-LD."""
 

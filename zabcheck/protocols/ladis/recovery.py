@@ -90,7 +90,7 @@ def on_new_epoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
     f.recognised = m.epoch
     return [
         Persist(recognised=m.epoch),
-        Promise(f.id, f.incarnation, m.epoch),
+        Promise(f.id, f.incarnation, m.epoch, sender),
         Send(sender, AckEpoch(m.epoch)),
     ]
 

@@ -115,7 +115,8 @@ PAXOS = Protocol(
         "a proposer is its own acceptor: what it sends to itself is not shown",
     ),
     kinds=KINDS,
-    properties=("core", "causality", "ladis", "epoch uniqueness", "zxid uniqueness"),
+    # A ballot belongs to one process, so that no other can take it: nothing could exercise epoch uniqueness.
+    properties=("core", "causality", "ladis", "zxid uniqueness", "zxid assignment"),
     identity=process.identity,
     highest_epoch=process.highest_ballot,
 )

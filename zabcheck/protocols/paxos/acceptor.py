@@ -47,7 +47,7 @@ def promise(a: Acceptor, sender: ProcessId, m: Phase1a) -> list[Effect]:
     accepted = tuple((i, a.accepted[i]) for i in sorted(a.accepted) if i >= m.first)
     return [
         Persist(promised=m.ballot),
-        Promise(a.id, a.incarnation, m.ballot),
+        Promise(a.id, a.incarnation, m.ballot, sender),
         Send(sender, Phase1b(m.ballot, accepted)),
     ]
 

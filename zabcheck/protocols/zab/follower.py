@@ -77,7 +77,7 @@ def promise(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
     f.accepted_epoch = m.epoch
     return [
         Persist(accepted_epoch=m.epoch),
-        Promise(f.id, f.incarnation, m.epoch),
+        Promise(f.id, f.incarnation, m.epoch, sender),
         *provide_history(f, sender, m),
     ]
 

@@ -236,7 +236,7 @@ class Components:
 
 def _renamed(event: Any, names: Names) -> Any:
     """Return the event that the same step shows under the new names."""
-    changes = {name: names[getattr(event, name)] for name in _NAMING if name in event.__struct_fields__}
+    changes = {name: names[who] for name in _NAMING if (who := getattr(event, name, None)) is not None}
     return replace(event, **changes)
 
 

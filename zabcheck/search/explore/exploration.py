@@ -132,7 +132,6 @@ class _Question(Struct, frozen=True):
     symmetry: bool
     reduction: bool
     steps: tuple[AnyChoice, ...] = ()
-    exact: bool = False
 
     def space(self, reduction: bool) -> Space:
         """A search that has not begun."""
@@ -144,7 +143,6 @@ class _Question(Struct, frozen=True):
             self.properties,
             symmetry=self.symmetry,
             reduction=reduction,
-            exact=self.exact,
         )
 
 
@@ -352,12 +350,12 @@ def _judged(wanted: Iterable[type[Invariant]]) -> tuple[type[Invariant], ...]:
 def _answer(
     question: _Question, limits: _Limits, start: float, checkpoint: Path | None = None, resume: bool = False
 ) -> Exploration:
-    """Search, replay what is found, and search again exactly and without symmetry if that is not real."""
+    """Search, replay what is found, and search again without symmetry if that is not real."""
     try:
         found = _search(question, limits, checkpoint, resume)
         replayed = _replayed(question, found)
         if not _is_real(found, replayed):
-            question = structs.replace(question, symmetry=False, exact=True)
+            question = structs.replace(question, symmetry=False)
             found = _search(question, limits)
             replayed = _replayed(question, found)
     except (CannotTellApart, EpochUnknown) as error:

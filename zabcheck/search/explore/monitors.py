@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from invariants import Broadcast, Crash, Establish, Event, Invariant, Judge, Local
-from invariants.epoch_uniqueness import EpochUniqueness
+from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
 from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from zabcheck.search.explore.components import NOTHING, CannotTellApart, Components, Names
@@ -33,25 +32,6 @@ def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
     together = tuple(kind for kind in properties if kind.group in _ONE_RECORD)
     alone = [(kind,) for kind in properties if kind.group not in _ONE_RECORD]
     return [*([together] if together else []), *alone]
-
-
-class OncePerEpoch(EpochUniqueness):
-    """Epoch uniqueness, but stricter: nor may one process, in one incarnation, be established for an epoch twice.
-
-    So who was established need not be remembered, which makes for fewer states. Where this holds, epoch uniqueness
-    does; where one process alone breaks it, the search has to be repeated with epoch uniqueness itself.
-    """
-
-    def _establish(self, event: Establish) -> bool:
-        before = self.leaders.get(event.epoch, ())
-        super()._establish(event)
-        if before and self.lowest is None:
-            self.leaders[event.epoch] = (event, event)
-            self.lowest = event.epoch
-        return bool(before)
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        return frozenset(self.leaders)
 
 
 class _Known(NamedTuple):
@@ -118,8 +98,8 @@ class _JudgeTable:
 class Monitors:
     """What the properties know together, by number; number 0 is what they know at the start.
 
-    Unless `exact`, `OncePerEpoch` stands for epoch uniqueness. Looking something up raises CannotTellApart if two
-    transactions with one identity are broadcast, and a property compares sequences of them.
+    Looking something up raises CannotTellApart if two transactions with one identity are broadcast, and a property
+    compares sequences of them.
     """
 
     def __init__(
@@ -128,12 +108,10 @@ class Monitors:
         quorums: Quorums,
         components: Components,
         journal: Journal,
-        *,
-        exact: bool,
     ) -> None:
         self.journal = journal
         self._components = components
-        groups = groups_of([OncePerEpoch if kind is EpochUniqueness and not exact else kind for kind in properties])
+        groups = groups_of(properties)
         self._groups = [_JudgeTable(group, quorums) for group in groups]
         reading = (i for i, group in enumerate(groups) if any(kind.reads_sequences for kind in group))
         self._reading = next(reading, None)

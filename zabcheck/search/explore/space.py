@@ -84,8 +84,8 @@ class Space:
 
     With `symmetry`, processes are taken for interchangeable, if the protocol can rename them; with `reduction`, only
     one order of moves that commute is tried, if the protocol's do. What came of that is in the attributes `symmetry`
-    (None: none) and `reduced`. Unless `exact`, a property may be judged more strictly than it is
-    (`monitors.OncePerEpoch`). So a run that is found has to be replayed; `exploration` does that, and is what to call.
+    (None: none) and `reduced`. With symmetry a run may be made up, so one that is found has to be replayed;
+    `exploration` does that, and is what to call.
     StepRaised if a process cannot start.
     """
 
@@ -99,14 +99,13 @@ class Space:
         *,
         symmetry: bool = True,
         reduction: bool = False,
-        exact: bool = False,
     ) -> None:
         self.bounds = bounds
         self.reduced = reduction and protocol.commutes
         self.components = Components(protocol, quorums, switches)
         self._journal: Journal = []
         self.local_states = LocalStates(self.components, switches, bounds, self._journal, reduced=self.reduced)
-        self.monitors = Monitors(properties, quorums, self.components, self._journal, exact=exact)
+        self.monitors = Monitors(properties, quorums, self.components, self._journal)
         self.successors = Successors(self.local_states, self.monitors)
         can_rename = symmetry and protocol.rename is not None
         self.symmetry = Symmetry(self.local_states, self.monitors, quorums) if can_rename else None
@@ -129,7 +128,6 @@ class Space:
             "properties": ", ".join(kind.name for kind in properties),
             "symmetry": str(self.symmetry is not None).lower(),
             "reduction": str(self.reduced).lower(),
-            "exact": str(exact).lower(),
         }
 
     def rows(self) -> Iterator[Row]:
