@@ -11,6 +11,17 @@ from msgspec import Struct, structs
 
 from invariants.diagnosis import like
 from zabcheck.mutants.ladis_steps import forget_the_leaders_record, keep_own_log, keep_what_was_skipped
+from zabcheck.mutants.running_epoch_steps import (
+    SomebodyCameBack,
+    Stragglers,
+    answer_before_counting,
+    commit_initial_history_to_late_joiner,
+    count_no_acks_after_return,
+    ignore_closed_connection,
+    leave_newcomers_waiting,
+    leave_stragglers_waiting,
+    note_who_comes_back,
+)
 from zabcheck.mutants.steps import (
     AcksOfOldConnections,
     accept_again,
@@ -47,6 +58,7 @@ from zabcheck.protocols import PROTOCOLS, adapter
 from zabcheck.protocols.base import (
     AddedState,
     Elected,
+    Lost,
     Message,
     Protocol,
     Request,
@@ -395,6 +407,64 @@ CATALOGUE: dict[str, Mutant] = {
             ),
             "an epoch with more transactions than counters",
             {Request: broadcast_with_wrapped_counter},
+        ),
+        Mutant(
+            "commit-ld-initial",
+            "zab",
+            "COMMIT-LD to a late joiner leaves out what was committed since the epoch began (step l.3.4)",
+            _DERIVED,
+            _named("epoch progress"),
+            "a late joiner",
+            {AckLd: commit_initial_history_to_late_joiner},
+        ),
+        Mutant(
+            "commit-ld-before-counting",
+            "zab",
+            "a late ACK-LD is answered before it is counted, so its sender is not told what it helps to commit "
+            "(step l.3.4)",
+            _DERIVED,
+            _named("epoch progress"),
+            "a late joiner",
+            {AckLd: answer_before_counting},
+        ),
+        Mutant(
+            "late-ack-ld-unanswered",
+            "zab",
+            "the ACK-LD of a follower that was sent NEWLEADER in phase 2 is never answered in phase 3 (step l.3.4)",
+            _DERIVED,
+            _named("epoch progress"),
+            "a slow follower",
+            {AckLd: leave_stragglers_waiting},
+            state=Stragglers,
+        ),
+        Mutant(
+            "late-cepoch-unanswered",
+            "zab",
+            "the CEPOCH of a follower that is new to an established leader is never answered (step l.3.3)",
+            _DERIVED,
+            _named("epoch progress"),
+            "a late joiner",
+            {CEpoch: leave_newcomers_waiting},
+        ),
+        Mutant(
+            "ignore-closed-connection",
+            "zab",
+            "a follower does not notice that its leader has closed their connection",
+            "derived from DSN 2011, V-C: a follower without its leader goes back to ELECTION",
+            _named("epoch progress"),
+            "a leader that gives up or crashes",
+            {Lost: ignore_closed_connection},
+            commutes=False,
+        ),
+        Mutant(
+            "no-acks-after-return",
+            "zab",
+            "an established leader counts no ACK any more once a follower has come back (steps l.3.2, l.3.3)",
+            _DERIVED,
+            _named("epoch progress"),
+            "a follower that connects again",
+            {CEpoch: note_who_comes_back, Ack: count_no_acks_after_return},
+            state=SomebodyCameBack,
         ),
         Mutant(
             "keep-own-log",

@@ -119,6 +119,7 @@ def protocol_of(own: type[Process]) -> Protocol:
         kinds={kind: kind.__name__ for kind in own.messages},
         properties=PROPERTIES,
         highest_epoch=_highest_epoch,
+        never=("quiesce",),  # nobody says that a follower of it has to look for another leader
     )
 
 

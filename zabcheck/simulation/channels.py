@@ -8,6 +8,7 @@ says when messages on it are lost, `obstacles` says what delays them.
 
 from collections import deque
 from collections.abc import Callable
+from typing import Literal
 
 from zabcheck.protocols.base import Message
 from zabcheck.simulation.network import Connection, End, Parcel
@@ -70,6 +71,18 @@ class Channels:
                 found.append((leader, follower))
         paused = self.obstacles.paused
         return [each for each in found if each[0] not in paused] if paused else found
+
+    def connection_of(self, process: int) -> Literal["none", "waiting", "open", "closed"]:
+        """Return how the connection stands that `process` has opened to the process that it follows."""
+        leader = self.following[process]
+        if leader in (NOBODY, process):
+            return "none"
+        connection = self.connections.get((process, leader))
+        if connection is None or connection.broken or connection.follower_end is _CLOSED:
+            return "closed"
+        if connection.leader_end is _WAITING:
+            return "waiting"
+        return "open" if connection.leader_end is _OPEN else "closed"
 
     # Messages.
 

@@ -152,6 +152,18 @@ class Stabilise(Choice, frozen=True):
     quorum: tuple[_Id, ...]
 
 
+class Quiesce(Choice, frozen=True):
+    """The ensemble is left alone until nothing is left to be done: no election, no time-out, no request.
+
+    Every link works, and paused processes wake; a process that is down stays down. Whatever was sent is handled, what
+    was written is synced, and closed connections are noticed, round by round. Then the environment looks at each
+    process, once. If there is something left to do after `MOST_ROUNDS` rounds (see `zabcheck.simulation.quiesce`), the
+    environment does not look.
+
+    It is one choice, that cannot be taken apart, but each thing that happens in it is a step; so is the look.
+    """
+
+
 class Reset(Choice, frozen=True):
     """The connection between two processes breaks; what is under way is lost. Each end has yet to notice."""
 
@@ -260,7 +272,9 @@ FineChoice = (
     | Pause
     | Wake
 )
-AnyChoice = FineChoice | Stabilise | Lead | Drain | Settle | Split | Sever | Mute | Bridge | Ring | Flap | PowerLoss
+AnyChoice = (
+    FineChoice | Stabilise | Quiesce | Lead | Drain | Settle | Split | Sever | Mute | Bridge | Ring | Flap | PowerLoss
+)
 NO_PROCESS = ("keep", "record", "rounds", "sync", "value", "cut", "kind", "times")
 """The fields of a choice that name no process."""
 

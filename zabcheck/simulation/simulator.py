@@ -26,6 +26,7 @@ from invariants import (
     Mend,
     Overtake,
     Pause,
+    Quiescent,
     Receive,
     Stabilised,
     Stall,
@@ -35,7 +36,7 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import Elected, Lost, Protocol, StepRaised, TakeSnapshot, TimedOut
 from zabcheck.protocols.base import Request as RequestStimulus
 from zabcheck.protocols.switches import LETTER, Switches
-from zabcheck.simulation import choices, coarse, stabilise
+from zabcheck.simulation import choices, coarse, quiesce, stabilise
 from zabcheck.simulation.application import Application
 from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.choices import Choice
@@ -119,6 +120,7 @@ class Simulator:
         self.requests = requests
         self.executed: list[Choice] = []
         self.stable = False  # the environment promised not to disturb any more
+        self.rests = 0  # how often the environment has looked at an ensemble at rest
         self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
         self._consist_of(processes.channels, processes)
         self._fine = _fine_table(self.switches.elections, self.protocol.never)
@@ -168,6 +170,8 @@ class Simulator:
         before = self.steps
         if isinstance(choice, choices.Stabilise):
             self._stabilise(choice)
+        elif isinstance(choice, choices.Quiesce):
+            self._quiesce(choice)
         else:
             self._execute_all(coarse.fine(choice, self))
         return self.steps - before
@@ -356,6 +360,32 @@ class Simulator:
             self.remember = remember
             if remember:
                 self.executed.append(choice)
+
+    def _quiesce(self, choice: choices.Quiesce) -> None:
+        if self.stable or "quiesce" in self.protocol.never:
+            return
+        remember, self.remember = self.remember, False
+        try:
+            self._execute_all(quiesce.until_quiet(self))
+        finally:
+            self.remember = remember
+            if remember:
+                self.executed.append(choice)
+        if quiesce.is_quiet(self):
+            self.rests += 1
+            for process in self.ids:
+                if self.states[process] is not None:
+                    self.show(self._at_rest(process))
+            self.steps += 1
+            if self.on_step is not None:
+                self.on_step(choice)
+
+    def _at_rest(self, process: int) -> Quiescent:
+        """Return what the environment sees of a process that is up."""
+        primary = self.protocol.can_broadcast(self.states[process])
+        connection = self.channels.connection_of(process)
+        leader = self.following[process] or None
+        return Quiescent(process, self.incarnations[process], self.rests, leader, connection, primary)
 
     def _execute_all(self, choices: Iterable[Choice]) -> None:
         for choice in choices:

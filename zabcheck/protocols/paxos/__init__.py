@@ -118,6 +118,7 @@ PAXOS = Protocol(
     properties=("core", "causality", "ladis", "epoch uniqueness", "zxid uniqueness"),
     identity=process.identity,
     highest_epoch=process.highest_ballot,
+    never=("quiesce",),
 )
 
 
