@@ -20,24 +20,23 @@ the leader, or the broadcast that a leader has not delivered, least by (zxid and
 rest). If nobody lacks anything, the `Quiescent` of the least process that follows a leader which has closed their
 connection. Exercised by: a follower connected to an established leader that has delivered something; an established
 leader that is connected to a quorum and has broadcast in its epoch; a process that follows a leader which is gone.
-Cost: O(1) an event; at the end O(processes) for each rest, and O(log n) for each transaction that a follower lacks or
-a leader has broadcast.
+Detection: with the last of the events that show it. Cost: O(1) an event; at a rest O(processes) for each of its events,
+and O(log n) for each transaction that a follower lacks or a leader has broadcast in its epoch.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from invariants.base import Invariant, Violation
 from invariants.events import Deliver, Event, Quiescent, Ready, Txn
-from invariants.record import Record, Sent, Standing
+from invariants.record import Primary, Record, Sent, Standing
 
 
 class AtRest(NamedTuple):
-    """What is known of a process at a rest: what it had delivered, its epoch, and its last broadcast until then."""
+    """What is known of a process at a rest: what it had delivered, and the last that it had broadcast in its epoch."""
 
     event: Quiescent
     delivered: Standing
-    epoch: int
     last: Sent | None
 
 
@@ -64,16 +63,16 @@ class EpochProgress(Invariant):
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
-        self.seen: dict[tuple[int, int], AtRest] = {}  # by (rest, process)
+        self.seen: dict[int, tuple[AtRest, ...]] = {}  # by rest
         self.epochs: dict[tuple[int, int], int] = {}  # by actor: of its last `Ready` or broadcast
-        self.last: dict[tuple[int, int], Sent] = {}  # by actor
+        self.last: dict[Primary, Sent] = {}
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {Quiescent: self._rests, Ready: self._ready}
 
     def on_sent(self, sent: Sent) -> bool:
         actor = sent.event.process, sent.event.incarnation
-        self.last[actor] = sent
+        self.last[sent.primary] = sent
         self.epochs[actor] = sent.epoch
         return False
 
@@ -84,33 +83,35 @@ class EpochProgress(Invariant):
     def _rests(self, event: Quiescent) -> bool:
         actor = event.process, event.incarnation
         delivered = self.record.standing(*actor)
-        self.seen[event.rest, event.process] = AtRest(event, delivered, self.epochs.get(actor, 0), self.last.get(actor))
-        return False
+        seen = AtRest(event, delivered, self.last.get((self.epochs.get(actor, 0), *actor)))
+        self.seen[event.rest] = (*self.seen.get(event.rest, ()), seen)
+        return event.connection == "closed" or next(self._lacking(event.rest), None) is not None
 
     def judged(self) -> int:
         judged = 0
-        for leader, follower in self._connected():
-            judged += bool(self.record.resolved(leader.delivered)) and follower is not leader
-            judged += follower is leader and self._has_quorum(leader) and next(_broadcast(leader), None) is not None
+        for rest in self.seen:
+            for leader, members in self._led(rest):
+                judged += (len(members) - 1) * bool(self.record.resolved(leader.delivered))
+                judged += self._is_quorum(members) and next(_broadcast(leader), None) is not None
         return judged + len(self._left_behind())
 
     def violation(self) -> Violation | None:
-        lacking = min(self._lacking(), default=None)
+        lacking = min((each for rest in self.seen for each in self._lacking(rest)), default=None)
         if lacking is None:
             left = self._left_behind()
             return None if not left else self._alone(min(left, key=lambda event: (event.process, event.rest)))
-        txn, process, leader, rest = lacking
-        at_rest = self.seen[rest, leader].event
-        if process == leader:
-            [broadcast] = [sent.event for sent in _broadcast(self.seen[rest, leader]) if sent.txn == txn]
-            summary = f"p{leader} never delivered {txn}, which it broadcast in an epoch in which a quorum is connected"
-            return self._violation(f"{summary}, and nothing is left to be done", broadcast, at_rest)
-        summary = f"p{process} never delivered {txn}, which its leader p{leader} has delivered"
+        txn, process, number, rest = lacking
+        leader, event = self._at(rest, number), self._at(rest, process).event
+        if process == number:
+            [broadcast] = [sent.event for sent in _broadcast(leader) if sent.txn == txn]
+            summary = f"p{number} never delivered {txn}, which it broadcast, although a quorum is connected to it"
+            return self._violation(f"{summary} and nothing is left to be done", broadcast, event)
+        summary = f"p{process} never delivered {txn}, which its leader p{number} has delivered"
         return self._violation(
             f"{summary}, and nothing is left to be done",
-            Deliver(leader, at_rest.incarnation, txn),
-            at_rest,
-            self.seen[rest, process].event,
+            Deliver(number, leader.event.incarnation, txn),
+            leader.event,
+            event,
         )
 
     def _alone(self, event: Quiescent) -> Violation:
@@ -120,41 +121,44 @@ class EpochProgress(Invariant):
             event,
         )
 
-    def _connected(self) -> Iterator[tuple[AtRest, AtRest]]:
-        """Yield each established leader at a rest with each process that is connected to it, itself included."""
-        for (rest, process), follower in self.seen.items():
-            event = follower.event
-            if event.leader is None or (event.leader != process and event.connection != "open"):
-                continue
-            leader = self.seen.get((rest, event.leader))
-            if leader is not None and leader.event.primary and leader.event.leader == event.leader:
-                yield leader, follower
+    def _at(self, rest: int, process: int) -> AtRest:
+        return next(each for each in self.seen[rest] if each.event.process == process)
 
-    def _has_quorum(self, leader: AtRest) -> bool:
-        members = [follower.event.process for each, follower in self._connected() if each is leader]
-        return self.record.quorums is not None and self.record.quorums.contains(members)
+    def _led(self, rest: int) -> Iterator[tuple[AtRest, list[AtRest]]]:
+        """Yield each established leader at a rest with the processes that are connected to it, itself included."""
+        for leader in self.seen[rest]:
+            number = leader.event.process
+            if leader.event.primary and leader.event.leader == number:
+                followers = (e for e in self.seen[rest] if e.event.leader == number and e.event.connection == "open")
+                yield leader, [leader, *(each for each in followers if each is not leader)]
+
+    def _is_quorum(self, members: Sequence[AtRest]) -> bool:
+        quorums = self.record.quorums
+        return quorums is not None and quorums.contains([each.event.process for each in members])
 
     def _left_behind(self) -> list[Quiescent]:
-        return [each.event for each in self.seen.values() if each.event.connection == "closed"]
+        return [each.event for seen in self.seen.values() for each in seen if each.event.connection == "closed"]
 
-    def _lacking(self) -> Iterator[Lacking]:
-        for leader, follower in self._connected():
-            has, owed = self.record.resolved(follower.delivered), self.record.resolved(leader.delivered)
-            if has is None or owed is None:
-                continue
-            txns: list[Txn] = []
-            if follower is not leader and not has.starts_with(owed):
-                txns = owed.after(owed.common_prefix(has).length)
-            elif follower is leader and self._has_quorum(leader):
-                txns = [sent.txn for sent in _broadcast(leader)]
-            for txn in txns:
-                if not self.record.contains(has, txn):
-                    yield Lacking(txn, follower.event.process, leader.event.process, leader.event.rest)
+    def _lacking(self, rest: int) -> Iterator[Lacking]:
+        for leader, members in self._led(rest):
+            owed = self.record.resolved(leader.delivered)
+            for member in members:
+                has = self.record.resolved(member.delivered)
+                if has is None or owed is None:
+                    continue
+                txns: list[Txn] = []
+                if member is not leader and not has.starts_with(owed):
+                    txns = owed.after(owed.common_prefix(has).length)
+                elif member is leader and self._is_quorum(members):
+                    txns = [sent.txn for sent in _broadcast(leader)]
+                for txn in txns:
+                    if not self.record.contains(has, txn):
+                        yield Lacking(txn, member.event.process, leader.event.process, rest)
 
 
 def _broadcast(leader: AtRest) -> Iterator[Sent]:
     """Yield what a leader had broadcast in its epoch until a rest, the last first."""
     sent = leader.last
-    while sent is not None and sent.epoch == leader.epoch:
+    while sent is not None:
         yield sent
         sent = sent.previous

@@ -167,8 +167,9 @@ class State(Local, frozen=True):
 class Stabilised(Local, frozen=True):
     """From here to the end the environment keeps the conditions of claim 7 (DSN 2011, VI-D).
 
-    The members of `quorum` are up, `process` is one of them, all their oracles name it, messages between them are
-    timely, clients ask it to broadcast, and the trace goes on for long enough.
+    The members of `quorum` are up, `process` is one of them, all their oracles name it, and name it again as long as it
+    may not broadcast, messages between them are timely, clients ask it to broadcast, and the trace goes on for long
+    enough.
     """
 
     quorum: tuple[ProcessId, ...]

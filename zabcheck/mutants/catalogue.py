@@ -138,7 +138,8 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "chosen, integrity, total order, agreement, local primary order, global primary order, primary "
                 "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, "
-                "invariant 4, invariant 5, epoch uniqueness, zxid uniqueness, convergence, reliable delivery, state"
+                "invariant 4, invariant 5, epoch uniqueness, zxid uniqueness, convergence, reliable delivery, epoch "
+                "progress, state"
             ),
             "none",
             {},
@@ -152,7 +153,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "epoch uniqueness, total order, agreement, local primary order, po causal order, strict causality, "
                 "prefix, redelivery, invariant 4, invariant 5, chosen, zxid uniqueness, convergence, reliable "
-                "delivery, state"
+                "delivery, epoch progress, state"
             ),
             "a second candidate",
             {CEpoch: partial(on_cepoch, choose=highest_promise), NewEpoch: promise_again},
@@ -165,7 +166,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "invariant 3, total order, agreement, local primary order, primary integrity, po causal order, strict "
                 "causality, prefix, redelivery, invariant 4, chosen, epoch uniqueness, zxid uniqueness, reliable "
-                "delivery, state"
+                "delivery, epoch progress, state"
             ),
             "two candidates that share a follower; no crash",
             {NewEpoch: accept_equal_epoch},
@@ -189,7 +190,7 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "chosen, total order, agreement, primary integrity, po causal order, strict causality, redelivery, "
-                "reliable delivery, state"
+                "reliable delivery, epoch progress, state"
             ),
             "a follower that crashes after it acknowledged",
             {Propose: ack_before_disk},
@@ -201,7 +202,8 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "chosen, integrity, total order, agreement, local primary order, primary integrity, po causal order, "
-                "strict causality, prefix, redelivery, invariant 5, convergence, reliable delivery, state"
+                "strict causality, prefix, redelivery, invariant 5, convergence, reliable delivery, epoch progress, "
+                "state"
             ),
             "a leader that is cut off",
             {Ack: commit_on_own_ack},
@@ -213,7 +215,7 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "local primary order, integrity, total order, agreement, primary integrity, po causal order, strict "
-                "causality, prefix, redelivery, invariant 5, reliable delivery, state"
+                "causality, prefix, redelivery, invariant 5, reliable delivery, epoch progress, state"
             ),
             "a late joiner and two transactions",
             {CommitLd: deliver_named_on_commit_ld, Commit: deliver_named_on_commit},
@@ -223,7 +225,7 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "the leader broadcasts before a quorum has acknowledged NEWLEADER (steps l.2.2, f.3.1)",
             _DERIVED,
-            _named("primary integrity, strict causality"),
+            _named("primary integrity, strict causality, epoch progress"),
             "one change of leader",
             {Request: broadcast_early},
             {"can_broadcast": may_broadcast_early},
@@ -234,9 +236,9 @@ CATALOGUE: dict[str, Mutant] = {
             "a follower that goes to another leader still accepts proposals of the one before (steps f.1.1, f.3.2)",
             _DERIVED,
             _named(
-                "invariant 3, total order, agreement, local primary order, global primary order, primary integrity, po "
-                "causal order, strict causality, prefix, causal order, redelivery, invariant 1, invariant 4, invariant "
-                "5, chosen, convergence, reliable delivery, state"
+                "invariant 3, total order, agreement, local primary order, global primary order, primary integrity, "
+                "po causal order, strict causality, prefix, causal order, redelivery, invariant 1, invariant 4, "
+                "invariant 5, chosen, convergence, reliable delivery, epoch progress, state"
             ),
             "a change of leader that the old one does not notice",
             {Elected: keep_old_link, Propose: accept_from_any_leader},
@@ -249,7 +251,7 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "primary integrity, total order, agreement, local primary order, global primary order, po causal "
-                "order, strict causality, prefix, causal order, redelivery, reliable delivery, state"
+                "order, strict causality, prefix, causal order, redelivery, reliable delivery, epoch progress, state"
             ),
             "an epoch whose broadcasts only its leader has, and a longer old history elsewhere",
             {AckE: partial(on_ack_e, choose=follower_of_highest_zxid)},
@@ -262,7 +264,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "invariant 4, integrity, total order, agreement, local primary order, global primary order, primary "
                 "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, "
-                "invariant 5, convergence, reliable delivery, state"
+                "invariant 5, convergence, reliable delivery, epoch progress, state"
             ),
             "one change of leader",
             {AckE: keep_own_history},
@@ -275,7 +277,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "chosen, integrity, total order, agreement, local primary order, global primary order, primary "
                 "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, "
-                "invariant 4, invariant 5, reliable delivery, state"
+                "invariant 4, invariant 5, reliable delivery, epoch progress, state"
             ),
             "two changes of leader",
             {NewLeader: keep_longer_history},
@@ -288,7 +290,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "invariant 4, integrity, total order, agreement, local primary order, global primary order, primary "
                 "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, chosen, "
-                "convergence, reliable delivery, state"
+                "convergence, reliable delivery, epoch progress, state"
             ),
             "a leader that crashes and rejoins",
             {NewLeader: keep_private_transactions},
@@ -301,7 +303,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "invariant 1, total order, agreement, local primary order, primary integrity, po causal order, strict "
                 "causality, prefix, causal order, redelivery, invariant 3, invariant 4, invariant 5, chosen, reliable "
-                "delivery, state"
+                "delivery, epoch progress, state"
             ),
             "none but that one message overtakes another",
             {},
@@ -352,7 +354,7 @@ CATALOGUE: dict[str, Mutant] = {
             "Apache ZooKeeper, zookeeper-specifications/protocol-spec/issues.md, issue 3",
             _named(
                 "chosen, total order, agreement, primary integrity, po causal order, strict causality, redelivery, "
-                "reliable delivery, state"
+                "reliable delivery, epoch progress, state"
             ),
             "a late joiner and a change of leader",
             {AckLd: commit_what_was_acknowledged},
@@ -366,7 +368,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "epoch uniqueness, integrity, total order, agreement, local primary order, primary integrity, po "
                 "causal order, strict causality, prefix, redelivery, invariant 4, chosen, zxid uniqueness, "
-                "convergence, reliable delivery, state"
+                "convergence, reliable delivery, epoch progress, state"
             ),
             "an altered record and a recovery",
             {Started: start_from_altered_log},
@@ -378,7 +380,7 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "primary integrity, integrity, total order, global primary order, po causal order, strict causality, "
-                "causal order, redelivery, invariant 2, state"
+                "causal order, redelivery, invariant 2, epoch progress, state"
             ),
             "one change of leader",
             {CommitLd: ready_before_delivering, Commit: deliver_new_before_old},
@@ -390,7 +392,7 @@ CATALOGUE: dict[str, Mutant] = {
             "derived from LADIS 2008, 2",
             _named(
                 "primary integrity, integrity, total order, agreement, local primary order, po causal order, strict "
-                "causality, prefix, redelivery, reliable delivery, state"
+                "causality, prefix, redelivery, reliable delivery, epoch progress, state"
             ),
             "one crash",
             {Started: recover_past_a_gap},
@@ -403,7 +405,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "zxid uniqueness, total order, agreement, local primary order, primary integrity, po causal order, "
                 "strict causality, prefix, causal order, redelivery, invariant 2, invariant 4, invariant 5, chosen, "
-                "reliable delivery, state"
+                "reliable delivery, epoch progress, state"
             ),
             "an epoch with more transactions than counters",
             {Request: broadcast_with_wrapped_counter},
@@ -472,8 +474,8 @@ CATALOGUE: dict[str, Mutant] = {
             "a new leader that lacks what a follower of its quorum has does not fetch it",
             "derived from LADIS 2008, 4.2: the new leader has the highest zxid of a quorum",
             _named(
-                "primary integrity, integrity, total order, agreement, global primary order, po causal order, "
-                "strict causality, causal order, redelivery, reliable delivery, state"
+                "primary integrity, integrity, total order, agreement, global primary order, po causal order, strict "
+                "causality, causal order, redelivery, reliable delivery, epoch progress, state"
             ),
             "one change of leader",
             {ladis.Supply: keep_own_log},
@@ -485,7 +487,7 @@ CATALOGUE: dict[str, Mutant] = {
             "derived from LADIS 2008, 4.2: a skipped message must remain skipped",
             _named(
                 "chosen, total order, agreement, global primary order, primary integrity, po causal order, strict "
-                "causality, causal order, reliable delivery, state"
+                "causality, causal order, reliable delivery, epoch progress, state"
             ),
             "a leader that crashes and comes back",
             {ladis.Trunc: keep_what_was_skipped},
@@ -496,8 +498,8 @@ CATALOGUE: dict[str, Mutant] = {
             "a new leader begins its epoch without a record of it: the highest zxid is always that of a message",
             "derived from LADIS 2008, 4.2: the zxid with the new epoch and counter zero",
             _named(
-                "primary integrity, total order, agreement, global primary order, po causal order, strict "
-                "causality, causal order, redelivery, reliable delivery, state"
+                "primary integrity, total order, agreement, global primary order, po causal order, strict causality, "
+                "causal order, redelivery, reliable delivery, epoch progress, state"
             ),
             "two changes of leader",
             {ladis.NewLeader: forget_the_leaders_record},

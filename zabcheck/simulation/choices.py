@@ -141,7 +141,8 @@ class Stabilise(Choice, frozen=True):
     """From here on the environment keeps the conditions of claim 7 (DSN 2011, VI-D), and nothing else happens.
 
     Every link works, the processes of `quorum` are up and all choose `leader`, one of them; each handles what waits
-    for it and syncs, round by round; clients ask the leader to broadcast. `quorum` is one of which no follower can be
+    for it and syncs, round by round; if the leader may not broadcast then, all choose it again, within a bound; clients
+    ask it to broadcast. `quorum` is one of which no follower can be
     left out: of a larger one, a follower that has promised a later epoch than the one that the others agree on could
     be refused for ever.
 

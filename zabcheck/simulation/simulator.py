@@ -10,6 +10,7 @@ This module takes each fine choice to the part of the run that it moves: `proces
 into fine ones.
 """
 
+import operator
 from collections.abc import Callable, Iterable
 from copy import copy
 from functools import cache
@@ -200,6 +201,24 @@ class Simulator:
     def is_up(self, process: int) -> bool:
         return self.states[process] is not None
 
+    def may_broadcast(self, process: int) -> bool:
+        """Whether `process` is up and takes a client's request."""
+        state = self.states[process]
+        return state is not None and self.protocol.can_broadcast(state)
+
+    def highest_epoch(self, process: int) -> int:
+        """Return the highest epoch that `process` has promised or proposed; 0 if it is down, or nobody knows.
+
+        StepRaised if the protocol's code raised, or gives no number.
+        """
+        state, highest_epoch = self.states[process], self.protocol.highest_epoch
+        if state is None or highest_epoch is None:
+            return 0
+        try:
+            return operator.index(highest_epoch(state))
+        except Exception as error:
+            raise StepRaised(process, process, Elected(self.following[process]), error) from error
+
     @property
     def messages(self) -> int:
         """The number of messages sent so far."""
@@ -252,8 +271,7 @@ class Simulator:
         return True
 
     def _request(self, choice: choices.Request) -> bool:
-        state = self.states[choice.process]
-        if state is None or not self.protocol.can_broadcast(state):
+        if not self.may_broadcast(choice.process):
             return False
         value = choice.value
         if value is None:
@@ -354,7 +372,7 @@ class Simulator:
             self._execute_all(stabilise.calm(quorum))
             if all(self.is_up(process) for process in quorum):
                 self.show(Stabilised(leader, self.incarnations[leader], tuple(quorum)))
-                self._execute_all(stabilise.lead_and_deliver(leader, quorum, self.switches, self.waiting))
+                self._execute_all(stabilise.lead_and_deliver(leader, quorum, self.switches, self))
         finally:
             self.stable = True
             self.remember = remember
@@ -382,7 +400,7 @@ class Simulator:
 
     def _at_rest(self, process: int) -> Quiescent:
         """Return what the environment sees of a process that is up."""
-        primary = self.protocol.can_broadcast(self.states[process])
+        primary = self.may_broadcast(process)
         connection = self.channels.connection_of(process)
         leader = self.following[process] or None
         return Quiescent(process, self.incarnations[process], self.rests, leader, connection, primary)

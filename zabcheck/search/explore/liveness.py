@@ -219,8 +219,7 @@ class Continuations:
         return Continuation(stabilise, before, True, chosen + after, raised)
 
     def _undisturbed(self, run: "_QuorumRun", stabilise: choices.Stabilise) -> Iterator[Choice]:
-        limit = self._space.components.switches.counter_limit
-        return undisturbed(stabilise.leader, stabilise.quorum, limit, run.waiting)
+        return undisturbed(stabilise.leader, stabilise.quorum, self._space.components.switches, run)
 
     def _quorum_run(self, row: Row, environment: Environment) -> "_QuorumRun":
         made_of = self._space.local_states.made_of
@@ -365,6 +364,16 @@ class _QuorumRun:
             if to_leader and self.process(leader).leads and link.connection.leader_end is not End.CLOSED:
                 found.append((leader, follower, to_leader))
         return found
+
+    def may_broadcast(self, process: int) -> bool:
+        """Return what `Simulator.may_broadcast` does."""
+        state = self.process(process).state
+        return state is not None and self._steps.components.protocol.can_broadcast(state)
+
+    def highest_epoch(self, process: int) -> int:
+        """Return what `Simulator.highest_epoch` does."""
+        state, highest_epoch = self.process(process).state, self._steps.components.protocol.highest_epoch
+        return 0 if state is None or highest_epoch is None else highest_epoch(state)
 
     def settle(self) -> bool:
         """Take rounds until one would do nothing; False if that is never."""
