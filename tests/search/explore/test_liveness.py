@@ -14,7 +14,7 @@ from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import Effect, Persist, Protocol, Request, Send, Started, StepRaised, TimedOut
 from zabcheck.protocols.switches import Switches
-from zabcheck.protocols.zab.follower import on_newepoch
+from zabcheck.protocols.zab.follower import on_newepoch, promise
 from zabcheck.protocols.zab.leader import on_cepoch, on_request
 from zabcheck.protocols.zab.messages import CEpoch, NewEpoch
 from zabcheck.protocols.zab.process import Follower, Leader, on_started
@@ -26,7 +26,7 @@ from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.choices import AnyChoice, Stabilise
 from zabcheck.simulation.disk import Disk
 from zabcheck.simulation.simulator import Simulator
-from zabcheck.simulation.stabilise import a_round, choose
+from zabcheck.simulation.stabilise import a_round, choose, undisturbed
 
 SAFETY = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC = Switches(sync="atomic")
@@ -48,9 +48,9 @@ def much_later_than_all(promises: Collection[int]) -> int:
 
 
 def ask_again(f: Follower, sender: int, m: NewEpoch) -> list[Effect]:
-    """Step f.1.2, but a follower that has promised e' or a later epoch says so again, and a leader promises nothing."""
-    if sender == f.id:
-        return []
+    """Step f.1.2, but a follower that has promised e' or a later one says so again, and a leader promises it again."""
+    if sender == f.id and m.epoch == f.accepted_epoch:
+        return promise(f, sender, m)
     if sender == f.leader and m.epoch <= f.accepted_epoch:
         return [Send(sender, CEpoch(f.accepted_epoch))]
     return on_newepoch(f, sender, m)
@@ -297,11 +297,14 @@ def goes_on(case: Case, run: Collection[AnyChoice], stabilise: Stabilise) -> boo
     """Whether there is still something to do after very many rounds."""
     quorums = quorums_of(case.quorums, case.bounds.processes)
     simulator = Simulator(case.protocol, quorums.size, lambda _: None, quorums=quorums, switches=case.switches)
-    for choice in (*run, *choose(stabilise.leader, stabilise.quorum, together=False)):
+    leader, quorum = stabilise.leader, stabilise.quorum
+    for choice in (*run, *choose(leader, quorum, together=False)):
+        simulator.execute(choice)
+    for choice in undisturbed(leader, quorum, case.switches, simulator):
         simulator.execute(choice)
     steps = 0
     for _ in range(50):
-        round_ = a_round(stabilise.quorum, simulator.waiting())
+        round_ = a_round(quorum, simulator.waiting())
         steps = sum([simulator.execute(choice) for choice in round_])
     return steps > 0
 
