@@ -13,7 +13,7 @@ from zabcheck.simulation.choices import Choice
 
 
 class Running(Protocol):
-    """What a choice that stands for others can see of the run in which it is executed, at any moment."""
+    """What a coarse choice can see of the run in which it is executed, at any moment."""
 
     ids: range
     steps: int
@@ -23,9 +23,6 @@ class Running(Protocol):
 
     def unsynced(self) -> list[int]:
         """Return the processes that can sync something."""
-
-    def closed(self) -> list[tuple[int, int]]:
-        """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
 
 
 def fine(choice: Choice, running: Running) -> Iterator[Choice]:
