@@ -23,6 +23,7 @@ from invariants.clock import Clock
 from invariants.convergence import Convergence
 from invariants.diagnosis import like
 from invariants.durability import Durability
+from invariants.epoch_progress import EpochProgress
 from invariants.epoch_uniqueness import EpochUniqueness
 from invariants.events import (
     NO_ZXID,
@@ -52,6 +53,7 @@ from invariants.events import (
     Overtake,
     Pause,
     Promise,
+    Quiescent,
     Ready,
     Receive,
     Recover,
@@ -113,6 +115,7 @@ PROPERTIES: dict[str, type[Invariant]] = {
         ZxidAssignment,
         Convergence,
         ReliableDelivery,
+        EpochProgress,
         SameState,
         Durability,
         FinalAgreement,
@@ -182,6 +185,7 @@ __all__ = [
     "Durability",
     "Elect",
     "End",
+    "EpochProgress",
     "EpochUniqueness",
     "Establish",
     "Event",
@@ -210,6 +214,7 @@ __all__ = [
     "Prefix",
     "PrimaryIntegrity",
     "Promise",
+    "Quiescent",
     "Ready",
     "Receive",
     "Recover",

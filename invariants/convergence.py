@@ -9,6 +9,11 @@ keeps the conditions, and that clients ask ℓ to broadcast. So from there on in
 and when the trace ends, everything that it broadcast after it is delivered by every member of Q (see
 `invariants.stabilised` for what counts).
 
+The claim begins "if ℓ proposes", so it says nothing of an ℓ that never does. Here that is a violation: an ensemble that
+does nothing would satisfy the claim. How soon ℓ proposes is left open, as the claim does: the first time that Q chooses
+ℓ may come to nothing, and `Stabilised` promises that Q then chooses ℓ again, at least once, and once more for each
+epoch by which ℓ is behind the members of Q (of very many, ten times in all).
+
 Witness: the `Stabilised` and the `Broadcast` that a member lacks, least by (zxid, value, leader); if there is none, the
 `Stabilised` of the least leader that broadcast nothing. Exercised by: a `Stabilised` that counts, if a
 member of Q lacked something that had been broadcast or delivered when it came, so that there was something to recover

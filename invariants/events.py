@@ -5,8 +5,8 @@ A trace is a `Header`, then events, then an `End`. On disk it is JSON Lines (see
 Three groups of events:
 
 - what the properties of DSN 2011, III judge: `Broadcast` (abcast), `Deliver` (abdeliver), `Ready`, and the life of
-  a process (`Crash`, `Recover`, `Restore`, `Halt`); `State`, `ClientAck`, `FinalRead` and `Stabilised` where somebody
-  saw them;
+  a process (`Crash`, `Recover`, `Restore`, `Halt`); `State`, `ClientAck`, `FinalRead`, `Stabilised` and `Quiescent`
+  where somebody saw them;
 - protocol events, for the invariants of VI-B: `Promise`, `AckEpoch`, `Adopt`, `Accept`, `Truncate`, `Establish`,
   `CommitEpoch`;
 - environment events, for drawing only: `Send`, `Receive`, `Drop`, what happened to links and disks, `Elect`.
@@ -167,11 +167,29 @@ class State(Local, frozen=True):
 class Stabilised(Local, frozen=True):
     """From here to the end the environment keeps the conditions of claim 7 (DSN 2011, VI-D).
 
-    The members of `quorum` are up, `process` is one of them, all their oracles name it, messages between them are
-    timely, clients ask it to broadcast, and the trace goes on for long enough.
+    The members of `quorum` are up, `process` is one of them, all their oracles name it, and name it again as long as it
+    may not broadcast, messages between them are timely, clients ask it to broadcast, and the trace goes on for long
+    enough.
     """
 
     quorum: tuple[ProcessId, ...]
+
+
+class Quiescent(Local, frozen=True):
+    """Nothing is left to be done at `process`, nor anywhere else: the ensemble is at rest.
+
+    Everything that was sent has been handled, everything written is on the disks, and each process has noticed which
+    of its connections are closed. `rest` numbers the moments of rest of a trace from 1; all processes that are up then
+    have an event with this number. `leader` is the process that this one has connected to, or itself if it leads; None
+    if it follows nobody. `connection` is the one to that leader: "waiting" until the leader has accepted it, "closed"
+    where the leader has closed it and the process has done nothing about that; "none" for a leader, or without one.
+    `primary` tells whether the process takes a client's request: whether it may broadcast.
+    """
+
+    rest: Annotated[int, Meta(ge=1, le=2**31 - 1)]
+    leader: ProcessId | None = None
+    connection: Literal["none", "waiting", "open", "closed"] = "none"
+    primary: bool = False
 
 
 # Protocol events (DSN 2011, IV and VI-B).
@@ -360,6 +378,7 @@ PROPERTY_EVENTS = (
     ClientAck,
     FinalRead,
     Stabilised,
+    Quiescent,
 )
 PROTOCOL_EVENTS = (Promise, AckEpoch, Adopt, Accept, Truncate, Establish, CommitEpoch)
 ENVIRONMENT_EVENTS = (Send, Receive, Drop, Cut, Mend, Stall, Hold, Overtake, Heal, Pause, Wake, Corrupt, Elect)
@@ -377,6 +396,7 @@ AnyEvent = (
     | ClientAck
     | FinalRead
     | Stabilised
+    | Quiescent
     | Promise
     | AckEpoch
     | Adopt

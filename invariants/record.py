@@ -18,6 +18,8 @@ A transaction that is delivered again by one incarnation, and one that is broadc
 
 from bisect import insort
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from invariants.chain import EMPTY, Chain
 from invariants.events import Broadcast, Deliver, Restore, TraceError, Txn
@@ -84,6 +86,14 @@ class Waiting:
         self.restore = restore
         self.segment = segment
         self.done: dict[Txn | Sent, None] = {}  # in order, without repeats
+
+
+class Standing(NamedTuple):
+    """What an incarnation had delivered at some moment; or `waiting`, with how much it had `done` after a `Restore`."""
+
+    at: Chain
+    waiting: Waiting | None = None
+    done: int = 0
 
 
 class Record:
@@ -396,6 +406,27 @@ class Record:
         """Return the sequence that the current incarnation of `process` has delivered; None if it is not on record."""
         at = self._at.get(process)
         return at if isinstance(at, Chain) else None
+
+    def standing(self, process: int, incarnation: int) -> Standing:
+        """Return what this incarnation has delivered so far, to be `resolved` later. O(1)."""
+        at = self._at.get(process, EMPTY)
+        if self.incarnation(process) != incarnation:
+            return Standing(EMPTY)
+        return Standing(at) if isinstance(at, Chain) else Standing(EMPTY, at, len(at.done))
+
+    def resolved(self, standing: Standing) -> Chain | None:
+        """Return the sequence that was delivered then; None if it goes on from a prefix that is not on record.
+
+        O(1); O(deliveries since the `Restore`) if its prefix came to be on record only after that moment.
+        """
+        if standing.waiting is None:
+            return standing.at
+        at = self._restored(standing.waiting.restore)
+        if at is not None:
+            for done in islice(standing.waiting.done, standing.done):
+                if isinstance(done, Txn) and not self.contains(at, done):
+                    at = at.append(done)
+        return at
 
     def ends(self) -> list[tuple[Actor, Chain]]:
         """Return each link at which a sequence ends, with the least actor that is there; in no particular order."""

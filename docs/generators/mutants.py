@@ -32,12 +32,13 @@ def entry(mutant: Mutant) -> str:
     """Return the section about one bug."""
     first, *others = mutant.breaks
     also = ", ".join(f"{name} ({steps(mutant.name, name)})" for name in others)
+    found = f"First {first} ({steps(mutant.name, first)})" + (f"; also {also}." if also else ".")
     size = "" if mutant.processes == 3 else f" A search needs {mutant.processes} processes to find it soon."
     return f"""## {mutant.name}
 
 {sentence(mutant.wrong)} Source: {mutant.source}. Least faults: {mutant.faults}.{size}
 
-First {first} ({steps(mutant.name, first)}); also {also}.
+{found}
 """
 
 

@@ -24,6 +24,7 @@ from zabcheck.simulation.choices import (
     Overtake,
     Pause,
     PowerLoss,
+    Quiesce,
     Receive,
     Request,
     Ring,
@@ -122,7 +123,8 @@ def test_the_protocol_breaks_nothing(processes: int) -> None:
         run = walk(seed, 2000, processes, application="key-value")
         quorum = least(run.simulator.quorums, 1, run.simulator.ids)
         assert quorum is not None
-        run.execute(Stabilise(1, quorum))
+        for choice in (Quiesce(), Stabilise(1, quorum)):
+            run.execute(choice)
         assert broken(run) == []
         exercised |= {verdict.property for verdict in run.judge.finish() if verdict.status == "holds"}
     demanded = {kind.name for kind in select(WITHOUT_CLIENTS)}

@@ -1,13 +1,20 @@
 """Claim 7 (DSN 2011, VI-D): a quorum that is left in peace gets going, from whatever state a run has reached."""
 
+from collections.abc import Mapping
 from itertools import combinations
 
 import pytest
+from msgspec import structs
 
-from invariants import Broadcast, Deliver, Event, Halt, Ready, Stabilised
+from invariants import Broadcast, Deliver, Event, Halt, Ready, Stabilised, check
 from invariants.quorums import Quorums, quorums_of
+from tests.invariants.builders import whole
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.base import Effect, Message, Step, StepRaised
 from zabcheck.protocols.switches import LETTER, Switches
+from zabcheck.protocols.zab.leader import on_cepoch
+from zabcheck.protocols.zab.messages import CEpoch, NewEpoch
+from zabcheck.protocols.zab.process import Process
 from zabcheck.search.walk import Walk
 from zabcheck.simulation.choices import (
     Choice,
@@ -25,7 +32,7 @@ from zabcheck.simulation.choices import (
     Timeout,
 )
 from zabcheck.simulation.simulator import Simulator
-from zabcheck.simulation.stabilise import is_least, least
+from zabcheck.simulation.stabilise import MOST_TRIES, is_least, least
 
 LED: tuple[Choice, ...] = (Lead(1, (2, 3)), Settle(8))
 
@@ -171,3 +178,51 @@ def test_the_least_quorum_is_one(name: str) -> None:
                     assert set(found) <= set(members)
                     assert is_least(quorums, leader, found)
                 assert not is_least(quorums, leader, members) or found == members
+
+
+# More than one try.
+
+
+def own_next(leader: Process, sender: int, m: CEpoch) -> list[Effect]:
+    """Step l.1.1 in another way: e' is the epoch after the one that the leader itself has promised."""
+    return on_cepoch(leader, sender, m, choose=lambda _: leader.accepted_epoch + 1)
+
+
+def behind(epochs: int, steps: Mapping[type[Message], Step] = {}) -> tuple[Simulator, list[Event]]:
+    """A run in which p3 is so many epochs behind p1 and p2, and takes the one after its own."""
+    events: list[Event] = []
+    protocol = structs.replace(PROTOCOLS["zab"], steps={**PROTOCOLS["zab"].steps, CEpoch: own_next, **steps})
+    simulator = Simulator(protocol, 3, events.append)
+    for _ in range(epochs):
+        for choice in (Lead(1, (2,)), Settle(8)):
+            simulator.execute(choice)
+    return simulator, events
+
+
+@pytest.mark.parametrize("epochs", [0, 1, 2, 5])
+def test_a_leader_that_gets_on_in_a_later_try_converges(epochs: int) -> None:
+    simulator, events = behind(epochs)
+    simulator.execute(Stabilise(3, (2, 3)))
+    assert_delivered(events, 3, (2, 3))
+    [verdict] = check(whole(events, processes=3), ["convergence"])
+    assert verdict.status == "holds"
+
+
+@pytest.mark.parametrize(("epochs", "elections"), [(0, 2), (3, 5), (30, MOST_TRIES)])
+def test_a_leader_that_never_gets_on_is_chosen_within_a_bound(epochs: int, elections: int) -> None:
+    simulator, events = behind(epochs, {NewEpoch: lambda *_: []})
+    for process in (1, 2):
+        simulator.states[process].accepted_epoch = epochs
+    seen: list[Choice] = []
+    simulator.on_step = seen.append
+    simulator.execute(Stabilise(3, (2, 3)))
+    assert seen.count(Elect(3, 3)) == elections
+    [verdict] = check(whole(events, processes=3), ["convergence"])
+    assert verdict.status == "violated"
+
+
+def test_a_protocol_that_cannot_tell_its_epochs_has_raised() -> None:
+    protocol = structs.replace(PROTOCOLS["zab"], highest_epoch=lambda _: 1 // 0)
+    simulator = Simulator(protocol, 3, lambda _: None)
+    with pytest.raises(StepRaised, match="ZeroDivisionError"):
+        simulator.execute(Stabilise(1, (1, 2)))

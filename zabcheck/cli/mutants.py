@@ -204,7 +204,7 @@ def _record(
     more = also_broken(mutant, known.values())
     if more:
         console.print(f"these break as well, and `breaks` does not name them: {', '.join(more)}", style="yellow")
-    wrong = list(_shortcomings(mutant, known, lacking))
+    wrong = list(_shortcomings(mutant, known, lacking, folder))
     for sentence in wrong:
         console.print(sentence, style="bold red")
     return VIOLATED if wrong else OK
@@ -225,7 +225,7 @@ def _write_pages(mutant: Mutant, known: Mapping[str, Schedule], folder: Path, ga
     yield write(gallery / "index.html", index_of_bugs({name: each for name, each in first.items() if each is not None}))
 
 
-def _shortcomings(mutant: Mutant, known: Mapping[str, Schedule], lacking: Sequence[str]) -> Iterator[str]:
+def _shortcomings(mutant: Mutant, known: Mapping[str, Schedule], lacking: Sequence[str], folder: Path) -> Iterator[str]:
     """Say what is wrong with the entry of the catalogue, as far as its schedules tell."""
     schedules = list(known.values())
     if lacking:
@@ -236,6 +236,7 @@ def _shortcomings(mutant: Mutant, known: Mapping[str, Schedule], lacking: Sequen
     if first and mutant.breaks[0] not in first:
         which = "it" if len(first) == 1 else "one of them"
         yield f"what breaks first in the shortest run: {', '.join(first)}; name {which} first in `breaks`"
-    alike = not_told_apart(mutant, schedules)
+    alike = not_told_apart(mutant, schedules, lambda other: _read(folder, other).values())
     if alike:
-        yield f"not told apart from {', '.join(alike)}: they break all of these schedules; record with another --seed"
+        them = f"{', '.join(alike)}: they break all of these schedules, and it all of theirs"
+        yield f"not told apart from {them}; record with another --seed"

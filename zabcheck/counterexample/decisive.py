@@ -4,7 +4,8 @@ From a prefix of the run the violation is *avoidable* if one of some undisturbed
 property. In each of them every link works, who is down recovers, one process leads all the others, clients ask it, and
 everything arrives; each process is tried as leader. Nobody is left out: without the process that went astray nearly
 every violation could be avoided until the last step. Only for a property that asks for the promise of a `Stabilise`,
-its least quorums are tried.
+its least quorums are tried. And what a running epoch owes (epoch progress) is asked of that epoch: the ensemble is left
+alone, with no new leader, then all are asked to broadcast, and it is left alone again.
 
 A continuation counts only if the ensemble gets on in it: a quorum delivers something that the leader broadcast. Else a
 standstill would avoid everything.
@@ -21,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 from typing import NamedTuple
 
-from invariants import Broadcast, Deliver, Event, Invariant, Judge, Txn, select
+from invariants import Broadcast, Deliver, EpochProgress, Event, Invariant, Judge, Txn, select
 from invariants.quorums import Quorums
 from zabcheck.counterexample.story import Decisive
 from zabcheck.protocols.base import Elected, StepRaised
@@ -41,9 +42,9 @@ MOST_QUORUMS = 6
 
 
 class Continuation(NamedTuple):
-    """An undisturbed end of a run: `leader` leads `members`."""
+    """An undisturbed end of a run: `leader` leads `members`; None: whoever leads goes on."""
 
-    leader: int
+    leader: int | None
     members: tuple[int, ...]
     choices: tuple[Choice, ...]
 
@@ -58,6 +59,9 @@ class _Judged(NamedTuple):
 def continuations(quorums: Quorums, switches: Switches, property_: type[Invariant]) -> list[Continuation]:
     """Return the continuations to try from each prefix, by leader."""
     everyone = tuple(range(1, quorums.size + 1))
+    if property_ is EpochProgress:
+        requests = [choices.Request(process) for process in everyone]  # of which only a primary takes one
+        return [Continuation(None, everyone, (choices.Quiesce(), *requests, choices.Quiesce()))]
     if property_.group == "liveness":
         return [
             Continuation(leader, members, (choices.Stabilise(leader, members),))
@@ -149,7 +153,7 @@ def _judged(recording: Recording, kinds: Sequence[type[Invariant]]) -> list[_Jud
 def _leader_first(simulator: Simulator, tried: Sequence[Continuation]) -> list[Continuation]:
     """Sort the continuations: first those whose leader most processes follow now."""
     following = simulator.following[1:]
-    return sorted(tried, key=lambda each: -following.count(each.leader))
+    return sorted(tried, key=lambda each: -following.count(each.leader or 0))
 
 
 def _avoids(judged: _Judged, continuation: Continuation, kind: type[Invariant]) -> bool:
@@ -163,6 +167,8 @@ def _avoids(judged: _Judged, continuation: Continuation, kind: type[Invariant]) 
     except StepRaised:
         return False
     [verdict] = judge.finish()
+    if kind is EpochProgress:
+        return verdict.violation is None  # a new leader is no way out, so there may be none to get on
     if kind.group == "liveness":
         return verdict.status == "holds"
     return verdict.violation is None and progress.made(simulator.quorums)
@@ -171,7 +177,7 @@ def _avoids(judged: _Judged, continuation: Continuation, kind: type[Invariant]) 
 class _Progress:
     """Watches which processes delivered what the leader broadcast."""
 
-    def __init__(self, leader: int) -> None:
+    def __init__(self, leader: int | None) -> None:
         self.leader = leader
         self.delivered: dict[Txn, dict[int, None]] = {}  # by transaction, the processes
         self.observers: dict[type[Event], Observer] = {Broadcast: self.broadcast, Deliver: self.deliver}
@@ -200,7 +206,7 @@ def _unavoidable(tried: int) -> Decisive:
 
 
 def _avoidable(step: int, last: int, tried: int, by: Continuation) -> Decisive:
-    saved_by = f"{_leads(by)} undisturbed from there: nothing breaks"
+    saved_by = f"{_undisturbed(by)} from there: nothing breaks"
     if step == last:
         said = f"Only the last step, {last}, completes the violation; until then it could be avoided ({saved_by})"
     else:
@@ -220,11 +226,13 @@ def _mended(recording: Recording, property_: str, tried: int, by: Continuation) 
     others = [name for name in broken if name not in before]
     cost = f", but then {others[0]} is broken" if others else ""
     last = recording.replay.steps
-    mended = f"after the last step, {last}, {property_} is mended if {_leads(by)} undisturbed{cost}"
+    mended = f"after the last step, {last}, {property_} is mended if {_undisturbed(by)}{cost}"
     said = f"The violation is not final: {mended}."
-    return Decisive(None, tried, f"{_leads(by)} undisturbed from there", by.leader, by.members, said)
+    return Decisive(None, tried, f"{_undisturbed(by)} from there", by.leader, by.members, said)
 
 
-def _leads(by: Continuation) -> str:
+def _undisturbed(by: Continuation) -> str:
+    if by.leader is None:
+        return "the ensemble is left alone"
     others = [member for member in by.members if member != by.leader]
-    return f"p{by.leader} leads {names(others)}" if others else f"p{by.leader} leads alone"
+    return f"p{by.leader} leads {names(others) if others else 'alone'} undisturbed"

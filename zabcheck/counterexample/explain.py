@@ -218,5 +218,7 @@ def _action(choice: Choice, shown: Sequence[Event], flights: Mapping[int, Flight
             return "pause"
         case choices.Wake():
             return "wakes"
+        case choices.Quiesce():
+            return "left alone: nothing is left to be done"
         case _:
             raise TypeError(f"not a fine choice: {choice!r}")

@@ -95,7 +95,8 @@ class Decisive(Struct, frozen=True):
 
     `step` counts from 1; 0: it could not be avoided even from the start; None: even the end of the run can be mended.
     From each prefix of the run `tried` undisturbed continuations were tried. `saved_by` says which of them avoids the
-    violation from just before `step`: `leader` leads `members`. None if none does. `sentence` says it all.
+    violation from just before `step`: `leader` leads `members`, or with None whoever leads goes on. None if
+    none does. `sentence` says it all.
     """
 
     step: int | None

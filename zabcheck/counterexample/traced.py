@@ -36,6 +36,7 @@ from invariants import (
     Overtake,
     Pause,
     Promise,
+    Quiescent,
     Ready,
     Receive,
     Recover,
@@ -61,7 +62,9 @@ MOST_ROWS = 2000
 LONGEST_VALUE = 40
 
 _BEGINNING: Mapping[str, str] = {"": "up", "epoch": "⊥", DELIVERED: "0"}
-_STARTS = (Receive, Elect, Crash, Recover, Broadcast, Restore, Halt, Corrupt, Pause, Wake, Stabilised, FinalRead)
+_STARTS = (
+    *(Receive, Elect, Crash, Recover, Broadcast, Restore, Halt, Corrupt, Pause, Wake, Stabilised, Quiescent, FinalRead),
+)
 """The events that are never a consequence of the event before them."""
 _STIMULI = (Receive, Elect, Recover, Wake, Stabilised)
 """The events that a process reacts to. What it does of itself, as in a trace without messages, has its own row."""

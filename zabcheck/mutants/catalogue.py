@@ -11,6 +11,17 @@ from msgspec import Struct, structs
 
 from invariants.diagnosis import like
 from zabcheck.mutants.ladis_steps import forget_the_leaders_record, keep_own_log, keep_what_was_skipped
+from zabcheck.mutants.running_epoch_steps import (
+    SomebodyCameBack,
+    Stragglers,
+    answer_before_counting,
+    commit_initial_history_to_late_joiner,
+    count_no_acks_after_return,
+    ignore_closed_connection,
+    leave_newcomers_waiting,
+    leave_stragglers_waiting,
+    note_who_comes_back,
+)
 from zabcheck.mutants.steps import (
     AcksOfOldConnections,
     accept_again,
@@ -47,6 +58,7 @@ from zabcheck.protocols import PROTOCOLS, adapter
 from zabcheck.protocols.base import (
     AddedState,
     Elected,
+    Lost,
     Message,
     Protocol,
     Request,
@@ -126,7 +138,8 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "chosen, integrity, total order, agreement, local primary order, global primary order, primary "
                 "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, "
-                "invariant 4, invariant 5, epoch uniqueness, zxid uniqueness, convergence, reliable delivery, state"
+                "invariant 4, invariant 5, epoch uniqueness, zxid uniqueness, convergence, reliable delivery, epoch "
+                "progress, state"
             ),
             "none",
             {},
@@ -140,7 +153,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "epoch uniqueness, total order, agreement, local primary order, po causal order, strict causality, "
                 "prefix, redelivery, invariant 4, invariant 5, chosen, zxid uniqueness, zxid assignment, convergence, "
-                "reliable delivery, state"
+                "reliable delivery, epoch progress, state"
             ),
             "a second candidate",
             {CEpoch: partial(on_cepoch, choose=highest_promise), NewEpoch: promise_again},
@@ -153,7 +166,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "invariant 3, total order, agreement, local primary order, primary integrity, po causal order, strict "
                 "causality, prefix, redelivery, invariant 4, chosen, epoch uniqueness, zxid uniqueness, reliable "
-                "delivery, state"
+                "delivery, epoch progress, state"
             ),
             "two candidates that share a follower; no crash",
             {NewEpoch: accept_equal_epoch},
@@ -177,7 +190,7 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "chosen, total order, agreement, primary integrity, po causal order, strict causality, redelivery, "
-                "reliable delivery, state"
+                "reliable delivery, epoch progress, state"
             ),
             "a follower that crashes after it acknowledged",
             {Propose: ack_before_disk},
@@ -189,7 +202,8 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "chosen, integrity, total order, agreement, local primary order, primary integrity, po causal order, "
-                "strict causality, prefix, redelivery, invariant 5, convergence, reliable delivery, state"
+                "strict causality, prefix, redelivery, invariant 5, convergence, reliable delivery, epoch progress, "
+                "state"
             ),
             "a leader that is cut off",
             {Ack: commit_on_own_ack},
@@ -201,7 +215,7 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "local primary order, integrity, total order, agreement, primary integrity, po causal order, strict "
-                "causality, prefix, redelivery, invariant 5, reliable delivery, state"
+                "causality, prefix, redelivery, invariant 5, reliable delivery, epoch progress, state"
             ),
             "a late joiner and two transactions",
             {CommitLd: deliver_named_on_commit_ld, Commit: deliver_named_on_commit},
@@ -211,7 +225,7 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "the leader broadcasts before a quorum has acknowledged NEWLEADER (steps l.2.2, f.3.1)",
             _DERIVED,
-            _named("primary integrity, strict causality"),
+            _named("primary integrity, strict causality, epoch progress"),
             "one change of leader",
             {Request: broadcast_early},
             {"can_broadcast": may_broadcast_early},
@@ -222,9 +236,9 @@ CATALOGUE: dict[str, Mutant] = {
             "a follower that goes to another leader still accepts proposals of the one before (steps f.1.1, f.3.2)",
             _DERIVED,
             _named(
-                "invariant 3, total order, agreement, local primary order, global primary order, primary integrity, po "
-                "causal order, strict causality, prefix, causal order, redelivery, invariant 1, invariant 4, invariant "
-                "5, chosen, convergence, reliable delivery, state"
+                "invariant 3, total order, agreement, local primary order, global primary order, primary integrity, "
+                "po causal order, strict causality, prefix, causal order, redelivery, invariant 1, invariant 4, "
+                "invariant 5, chosen, convergence, reliable delivery, epoch progress, state"
             ),
             "a change of leader that the old one does not notice",
             {Elected: keep_old_link, Propose: accept_from_any_leader},
@@ -237,7 +251,7 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "primary integrity, total order, agreement, local primary order, global primary order, po causal "
-                "order, strict causality, prefix, causal order, redelivery, reliable delivery, state"
+                "order, strict causality, prefix, causal order, redelivery, reliable delivery, epoch progress, state"
             ),
             "an epoch whose broadcasts only its leader has, and a longer old history elsewhere",
             {AckE: partial(on_ack_e, choose=follower_of_highest_zxid)},
@@ -250,7 +264,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "invariant 4, integrity, total order, agreement, local primary order, global primary order, primary "
                 "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, "
-                "invariant 5, convergence, reliable delivery, state"
+                "invariant 5, convergence, reliable delivery, epoch progress, state"
             ),
             "one change of leader",
             {AckE: keep_own_history},
@@ -263,7 +277,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "chosen, integrity, total order, agreement, local primary order, global primary order, primary "
                 "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, "
-                "invariant 4, invariant 5, reliable delivery, state"
+                "invariant 4, invariant 5, reliable delivery, epoch progress, state"
             ),
             "two changes of leader",
             {NewLeader: keep_longer_history},
@@ -276,7 +290,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "invariant 4, integrity, total order, agreement, local primary order, global primary order, primary "
                 "integrity, po causal order, strict causality, prefix, causal order, redelivery, invariant 2, chosen, "
-                "convergence, reliable delivery, state"
+                "convergence, reliable delivery, epoch progress, state"
             ),
             "a leader that crashes and rejoins",
             {NewLeader: keep_private_transactions},
@@ -289,7 +303,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "invariant 1, total order, agreement, local primary order, primary integrity, po causal order, strict "
                 "causality, prefix, causal order, redelivery, invariant 3, invariant 4, invariant 5, chosen, reliable "
-                "delivery, state"
+                "delivery, epoch progress, state"
             ),
             "none but that one message overtakes another",
             {},
@@ -340,7 +354,7 @@ CATALOGUE: dict[str, Mutant] = {
             "Apache ZooKeeper, zookeeper-specifications/protocol-spec/issues.md, issue 3",
             _named(
                 "chosen, total order, agreement, primary integrity, po causal order, strict causality, redelivery, "
-                "reliable delivery, state"
+                "reliable delivery, epoch progress, state"
             ),
             "a late joiner and a change of leader",
             {AckLd: commit_what_was_acknowledged},
@@ -354,7 +368,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "epoch uniqueness, integrity, total order, agreement, local primary order, primary integrity, po "
                 "causal order, strict causality, prefix, redelivery, invariant 4, chosen, zxid uniqueness, "
-                "convergence, reliable delivery, state"
+                "convergence, reliable delivery, epoch progress, state"
             ),
             "an altered record and a recovery",
             {Started: start_from_altered_log},
@@ -366,7 +380,7 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "primary integrity, integrity, total order, global primary order, po causal order, strict causality, "
-                "causal order, redelivery, invariant 2, state"
+                "causal order, redelivery, invariant 2, epoch progress, state"
             ),
             "one change of leader",
             {CommitLd: ready_before_delivering, Commit: deliver_new_before_old},
@@ -378,7 +392,7 @@ CATALOGUE: dict[str, Mutant] = {
             "derived from LADIS 2008, 2",
             _named(
                 "primary integrity, integrity, total order, agreement, local primary order, po causal order, strict "
-                "causality, prefix, redelivery, reliable delivery, state"
+                "causality, prefix, redelivery, reliable delivery, epoch progress, state"
             ),
             "one crash",
             {Started: recover_past_a_gap},
@@ -391,10 +405,68 @@ CATALOGUE: dict[str, Mutant] = {
             _named(
                 "zxid uniqueness, total order, agreement, local primary order, primary integrity, po causal order, "
                 "strict causality, prefix, causal order, redelivery, invariant 2, invariant 4, invariant 5, chosen, "
-                "zxid assignment, reliable delivery, state"
+                "zxid assignment, reliable delivery, epoch progress, state"
             ),
             "an epoch with more transactions than counters",
             {Request: broadcast_with_wrapped_counter},
+        ),
+        Mutant(
+            "commit-ld-initial",
+            "zab",
+            "COMMIT-LD to a late joiner leaves out what was committed since the epoch began (step l.3.4)",
+            _DERIVED,
+            _named("epoch progress"),
+            "a late joiner",
+            {AckLd: commit_initial_history_to_late_joiner},
+        ),
+        Mutant(
+            "commit-ld-before-counting",
+            "zab",
+            "a late ACK-LD is answered before it is counted, so its sender is not told what it helps to commit "
+            "(step l.3.4)",
+            _DERIVED,
+            _named("epoch progress"),
+            "a late joiner",
+            {AckLd: answer_before_counting},
+        ),
+        Mutant(
+            "late-ack-ld-unanswered",
+            "zab",
+            "the ACK-LD of a follower that was sent NEWLEADER in phase 2 is never answered in phase 3 (step l.3.4)",
+            _DERIVED,
+            _named("epoch progress"),
+            "a slow follower",
+            {AckLd: leave_stragglers_waiting},
+            state=Stragglers,
+        ),
+        Mutant(
+            "late-cepoch-unanswered",
+            "zab",
+            "the CEPOCH of a follower that is new to an established leader is never answered (step l.3.3)",
+            _DERIVED,
+            _named("epoch progress"),
+            "a late joiner",
+            {CEpoch: leave_newcomers_waiting},
+        ),
+        Mutant(
+            "ignore-closed-connection",
+            "zab",
+            "a follower does not notice that its leader has closed their connection",
+            "derived from DSN 2011, V-C: a follower without its leader goes back to ELECTION",
+            _named("epoch progress"),
+            "a leader that gives up or crashes",
+            {Lost: ignore_closed_connection},
+            commutes=False,
+        ),
+        Mutant(
+            "no-acks-after-return",
+            "zab",
+            "an established leader counts no ACK any more once a follower has come back (steps l.3.2, l.3.3)",
+            _DERIVED,
+            _named("epoch progress"),
+            "a follower that connects again",
+            {CEpoch: note_who_comes_back, Ack: count_no_acks_after_return},
+            state=SomebodyCameBack,
         ),
         Mutant(
             "keep-own-log",
@@ -402,8 +474,8 @@ CATALOGUE: dict[str, Mutant] = {
             "a new leader that lacks what a follower of its quorum has does not fetch it",
             "derived from LADIS 2008, 4.2: the new leader has the highest zxid of a quorum",
             _named(
-                "primary integrity, integrity, total order, agreement, global primary order, po causal order, "
-                "strict causality, causal order, redelivery, reliable delivery, state"
+                "primary integrity, integrity, total order, agreement, global primary order, po causal order, strict "
+                "causality, causal order, redelivery, reliable delivery, epoch progress, state"
             ),
             "one change of leader",
             {ladis.Supply: keep_own_log},
@@ -415,7 +487,7 @@ CATALOGUE: dict[str, Mutant] = {
             "derived from LADIS 2008, 4.2: a skipped message must remain skipped",
             _named(
                 "chosen, total order, agreement, global primary order, primary integrity, po causal order, strict "
-                "causality, causal order, reliable delivery, state"
+                "causality, causal order, reliable delivery, epoch progress, state"
             ),
             "a leader that crashes and comes back",
             {ladis.Trunc: keep_what_was_skipped},
@@ -426,8 +498,8 @@ CATALOGUE: dict[str, Mutant] = {
             "a new leader begins its epoch without a record of it: the highest zxid is always that of a message",
             "derived from LADIS 2008, 4.2: the zxid with the new epoch and counter zero",
             _named(
-                "primary integrity, total order, agreement, global primary order, po causal order, strict "
-                "causality, causal order, redelivery, reliable delivery, state"
+                "primary integrity, total order, agreement, global primary order, po causal order, strict causality, "
+                "causal order, redelivery, reliable delivery, epoch progress, state"
             ),
             "two changes of leader",
             {ladis.NewLeader: forget_the_leaders_record},

@@ -122,6 +122,7 @@ def protocol_of(own: type[Process]) -> Protocol:
         properties=PROPERTIES,
         highest_epoch=_highest_epoch,
         step_seconds=own.step_seconds,
+        never=("quiesce",),  # nobody says that a follower of it has to look for another leader
     )
 
 

@@ -79,19 +79,27 @@ class _Candidate(NamedTuple):
         return self.schedule.quorums != MAJORITY, self.steps
 
 
-def not_told_apart(mutant: Mutant, schedules: Iterable[Schedule]) -> list[str]:
-    """Return the other mutants of the protocol that break the property of each of these schedules of `mutant`.
+def not_told_apart(
+    mutant: Mutant, schedules: Iterable[Schedule], of_other: Callable[[Mutant], Iterable[Schedule]]
+) -> list[str]:
+    """Return the other mutants of the protocol that no schedule tells from `mutant`.
 
-    As long as there is one, the schedules do not tell which of the two bugs is there.
+    They break the property of each of these `schedules` of `mutant`, and `mutant` breaks that of each schedule that is
+    kept `of_other`. One of these would do: a bug may break whatever another one does, and more.
     """
-    others = [each.name for each in CATALOGUE.values() if each.protocol == mutant.protocol and each.name != mutant.name]
-    alike = dict.fromkeys(others)
+    others = [each for each in CATALOGUE.values() if each.protocol == mutant.protocol and each.name != mutant.name]
+    alike = {each.name: each for each in others}
     for schedule in schedules:
-        assert schedule.violates is not None
         for other in list(alike):
-            if _breaks(structs.replace(schedule, mutant=other), schedule.violates) is None:
+            if not _breaks_as(other, schedule):
                 del alike[other]
-    return list(alike)
+    return [name for name, other in alike.items() if all(_breaks_as(mutant.name, each) for each in of_other(other))]
+
+
+def _breaks_as(mutant: str, schedule: Schedule) -> bool:
+    """Whether the property that a schedule names breaks with this mutant, too."""
+    assert schedule.violates is not None
+    return _breaks(structs.replace(schedule, mutant=mutant), schedule.violates) is not None
 
 
 def broken_without(schedules: Iterable[Schedule]) -> list[str]:

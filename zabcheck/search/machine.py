@@ -109,7 +109,7 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
         seldom = draw(_SELDOM), draw(_SELDOM)
         left_out += [name for name in SELDOM if name not in seldom]
         rules = {each.function.__name__: each for each in machine.rules}
-        machine.rest, machine.last = rules["rest"], rules["stabilise"]
+        machine.rest, machine.last = rules["rest"], rules["end"]
         weights = weights_for(machine.search.protocol)
         left = {name: weight for name, weight in weights.items() if name not in left_out}
         machine.ring = [rules[name] for name in left] * 2
@@ -137,11 +137,17 @@ _PICK = st.integers(0, 99)
 
 
 class Rules(Machine):
-    """The rules: one for each move, and one for what is left of a run that has had its steps."""
+    """The rules: one for each move, one for what is left of a run that has had its steps, and one for its end."""
 
     @rule(pick=_PICK)
     def rest(self, pick: int) -> None:
         """Do nothing."""
+
+    @rule(pick=_PICK)
+    def end(self, pick: int) -> None:
+        """End the run with calm."""
+        for choice in self.moves.end(pick):
+            self.choose(choice)
 
 
 def _rule(name: str) -> Any:
@@ -156,7 +162,7 @@ def _rule(name: str) -> Any:
     return rule(pick=_PICK)(move)
 
 
-for _name in (*MOVES, "stabilise"):
+for _name in MOVES:
     setattr(Rules, _name, _rule(_name))
 
 

@@ -4,7 +4,7 @@ A move decides by `pick`, any number from 0 on, of which it takes the remainders
 So an engine draws one number for each move: Hypothesis one below 100, the swarm one of 30 bits.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from zabcheck.protocols.base import Protocol
@@ -92,6 +92,10 @@ _ROUNDS = (1, 2, 3, 4, 4, 4)
 """How long to settle: never long enough to take a leader that was just named through two phases."""
 _KEPT = (0, 0, 0, 1, 2, 3, 5)
 """How many of its unsynced writes a crash leaves; there is seldom more than one."""
+_ENDS = ("quiesce", "stabilise", "stabilise")
+"""How a run ends: each as often as it stands here."""
+_ONE_END = 33
+"""How many numbers below 100 lead to each of these: so that who leads then is still drawn, from those that are left."""
 _PLAIN_BITS = 5
 _SPREAD = 2654435761
 """Spreads the few bits of a draw over many processes (Knuth's multiplicative hashing)."""
@@ -240,6 +244,21 @@ class Moves:
         return choices.Mend(*_one(obstructed, pick)) if obstructed else None
 
     # The end.
+
+    def end(self, pick: int) -> Iterator[Choice]:
+        """End the run with calm, most often with a new leader, else with the one that there is.
+
+        Each choice is asked for when the one before it is done.
+        """
+        if pick // _ONE_END % len(_ENDS) != _ENDS.index("quiesce") or "quiesce" in self.simulator.protocol.never:
+            last = self.stabilise(pick)
+            if last is not None:
+                yield last
+            return
+        yield choices.Quiesce()
+        for primary in self.primaries():
+            yield choices.Request(primary)
+        yield choices.Quiesce()
 
     def stabilise(self, pick: int) -> Choice | None:
         """End the run with calm: from whatever state it has reached, the protocol has to get going again."""

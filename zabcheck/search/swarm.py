@@ -91,7 +91,7 @@ def drive(
     seed: int,
     watchers: Callable[[Configuration], Sequence[Mapping[type[Event], Observer]]] = lambda _: (),
 ) -> Run:
-    """Make the run of this seed: until it breaks a property, or has had its steps and stabilised.
+    """Make the run of this seed: until it breaks a property, or has had its steps and come to its end.
 
     `watchers` is called with what the run drew, and returns who is shown its events. ProtocolRaised if the protocol's
     code raised.
@@ -136,8 +136,7 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
                 break
         if broken and run.broken is not None:
             return
-    last = moves.stabilise(int(random() * _PICKS))
-    if last is not None:
+    for last in moves.end(int(random() * _PICKS)):
         execute(last)
 
 

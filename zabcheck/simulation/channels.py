@@ -8,9 +8,10 @@ says when messages on it are lost, `obstacles` says what delays them.
 
 from collections import deque
 from collections.abc import Callable
+from typing import Literal
 
 from zabcheck.protocols.base import Message
-from zabcheck.simulation.network import Connection, End, Parcel
+from zabcheck.simulation.network import Connection, End, Parcel, state_of
 from zabcheck.simulation.obstacles import Obstacles
 
 NOBODY = 0
@@ -62,14 +63,16 @@ class Channels:
 
     def closed(self) -> list[tuple[int, int]]:
         """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
-        found = []
-        for (follower, leader), c in self.connections.items():
-            if c.follower_end is _OPEN and (c.leader_end is _CLOSED or c.broken):
-                found.append((follower, leader))
-            if c.supersedes or (c.leader_end is _OPEN and (c.follower_end is _CLOSED or c.broken)):
-                found.append((leader, follower))
+        found = [each for connection in self.connections.values() for each in connection.unnoticed()]
         paused = self.obstacles.paused
         return [each for each in found if each[0] not in paused] if paused else found
+
+    def connection_of(self, process: int) -> Literal["none", "waiting", "open", "closed"]:
+        """Return how the connection stands that `process` has opened to the process that it follows."""
+        leader = self.following[process]
+        if leader in (NOBODY, process):
+            return "none"
+        return state_of(self.connections.get((process, leader)))
 
     # Messages.
 

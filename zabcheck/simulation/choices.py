@@ -141,7 +141,8 @@ class Stabilise(Choice, frozen=True):
     """From here on the environment keeps the conditions of claim 7 (DSN 2011, VI-D), and nothing else happens.
 
     Every link works, the processes of `quorum` are up and all choose `leader`, one of them; each handles what waits
-    for it and syncs, round by round; clients ask the leader to broadcast. `quorum` is one of which no follower can be
+    for it and syncs, round by round; if the leader may not broadcast then, all choose it again, within a bound; clients
+    ask it to broadcast. `quorum` is one of which no follower can be
     left out: of a larger one, a follower that has promised a later epoch than the one that the others agree on could
     be refused for ever.
 
@@ -150,6 +151,18 @@ class Stabilise(Choice, frozen=True):
 
     leader: _Id
     quorum: tuple[_Id, ...]
+
+
+class Quiesce(Choice, frozen=True):
+    """The ensemble is left alone until nothing is left to be done: no election, no time-out, no request.
+
+    Every link works, and paused processes wake; a process that is down stays down. Whatever was sent is handled, what
+    was written is synced, and closed connections are noticed, round by round. Then the environment looks at each
+    process, once. If there is something left to do after `MOST_ROUNDS` rounds (see `zabcheck.simulation.quiesce`), the
+    environment does not look.
+
+    It is one choice, that cannot be taken apart, but each thing that happens in it is a step; so is the look.
+    """
 
 
 class Reset(Choice, frozen=True):
@@ -260,7 +273,9 @@ FineChoice = (
     | Pause
     | Wake
 )
-AnyChoice = FineChoice | Stabilise | Lead | Drain | Settle | Split | Sever | Mute | Bridge | Ring | Flap | PowerLoss
+AnyChoice = (
+    FineChoice | Stabilise | Quiesce | Lead | Drain | Settle | Split | Sever | Mute | Bridge | Ring | Flap | PowerLoss
+)
 NO_PROCESS = ("keep", "record", "rounds", "sync", "value", "cut", "kind", "times")
 """The fields of a choice that name no process."""
 

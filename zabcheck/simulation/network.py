@@ -15,6 +15,7 @@ A reset loses what is under way. A connection may also stall in one direction: w
 
 from collections import deque
 from enum import IntEnum
+from typing import Literal
 
 from zabcheck.protocols.base import Message, ProcessId
 
@@ -29,6 +30,13 @@ class End(IntEnum):
 
 Parcel = tuple[Message, int]
 """A message under way, and its number among all messages of the run."""
+
+
+def state_of(connection: "Connection | None") -> Literal["waiting", "open", "closed"]:
+    """Return how the connection stands that a process has opened to the one that it follows; None: it is gone."""
+    if connection is None or connection.broken or End.CLOSED in (connection.follower_end, connection.leader_end):
+        return "closed"
+    return "waiting" if connection.leader_end is End.WAITING else "open"
 
 
 class Connection:
@@ -71,6 +79,15 @@ class Connection:
         """Whether a message from `sender` on this connection may still arrive: the other end is not closed."""
         end = self.leader_end if sender == self.follower else self.follower_end
         return not self.broken and end is not End.CLOSED
+
+    def unnoticed(self) -> list[tuple[ProcessId, ProcessId]]:
+        """Return (process, peer) for each end that has yet to notice that the other is closed, or was replaced."""
+        found = []
+        if self.follower_end is End.OPEN and (self.leader_end is End.CLOSED or self.broken):
+            found.append((self.follower, self.leader))
+        if self.supersedes or (self.leader_end is End.OPEN and (self.follower_end is End.CLOSED or self.broken)):
+            found.append((self.leader, self.follower))
+        return found
 
     def is_stalled(self, sender: ProcessId) -> bool:
         """Whether messages from `sender` stay under way. A direction in which nothing can arrive is not stalled."""

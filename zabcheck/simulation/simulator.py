@@ -10,6 +10,7 @@ This module takes each fine choice to the part of the run that it moves: `proces
 into fine ones.
 """
 
+import operator
 from collections.abc import Callable, Iterable
 from copy import copy
 from functools import cache
@@ -26,6 +27,7 @@ from invariants import (
     Mend,
     Overtake,
     Pause,
+    Quiescent,
     Receive,
     Stabilised,
     Stall,
@@ -35,7 +37,7 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import Elected, Lost, Protocol, StepRaised, TakeSnapshot, TimedOut
 from zabcheck.protocols.base import Request as RequestStimulus
 from zabcheck.protocols.switches import LETTER, Switches
-from zabcheck.simulation import choices, coarse, stabilise
+from zabcheck.simulation import choices, coarse, quiesce, stabilise
 from zabcheck.simulation.application import Application
 from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.choices import Choice
@@ -119,6 +121,7 @@ class Simulator:
         self.requests = requests
         self.executed: list[Choice] = []
         self.stable = False  # the environment promised not to disturb any more
+        self.rests = 0  # how often the environment has looked at an ensemble at rest
         self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
         self._consist_of(processes.channels, processes)
         self._fine = _fine_table(self.switches.elections, self.protocol.never)
@@ -168,6 +171,8 @@ class Simulator:
         before = self.steps
         if isinstance(choice, choices.Stabilise):
             self._stabilise(choice)
+        elif isinstance(choice, choices.Quiesce):
+            self._quiesce(choice)
         else:
             self._execute_all(coarse.fine(choice, self))
         return self.steps - before
@@ -195,6 +200,24 @@ class Simulator:
 
     def is_up(self, process: int) -> bool:
         return self.states[process] is not None
+
+    def may_broadcast(self, process: int) -> bool:
+        """Whether `process` is up and takes a client's request."""
+        state = self.states[process]
+        return state is not None and self.protocol.can_broadcast(state)
+
+    def highest_epoch(self, process: int) -> int:
+        """Return the highest epoch that `process` has promised or proposed; 0 if it is down, or nobody knows.
+
+        StepRaised if the protocol's code raised, or gives no number.
+        """
+        state, highest_epoch = self.states[process], self.protocol.highest_epoch
+        if state is None or highest_epoch is None:
+            return 0
+        try:
+            return operator.index(highest_epoch(state))
+        except Exception as error:
+            raise StepRaised(process, process, Elected(self.following[process]), error) from error
 
     @property
     def messages(self) -> int:
@@ -248,8 +271,7 @@ class Simulator:
         return True
 
     def _request(self, choice: choices.Request) -> bool:
-        state = self.states[choice.process]
-        if state is None or not self.protocol.can_broadcast(state):
+        if not self.may_broadcast(choice.process):
             return False
         value = choice.value
         if value is None:
@@ -350,12 +372,38 @@ class Simulator:
             self._execute_all(stabilise.calm(quorum))
             if all(self.is_up(process) for process in quorum):
                 self.show(Stabilised(leader, self.incarnations[leader], tuple(quorum)))
-                self._execute_all(stabilise.lead_and_deliver(leader, quorum, self.switches, self.waiting))
+                self._execute_all(stabilise.lead_and_deliver(leader, quorum, self.switches, self))
         finally:
             self.stable = True
             self.remember = remember
             if remember:
                 self.executed.append(choice)
+
+    def _quiesce(self, choice: choices.Quiesce) -> None:
+        if self.stable or "quiesce" in self.protocol.never:
+            return
+        remember, self.remember = self.remember, False
+        try:
+            self._execute_all(quiesce.until_quiet(self))
+        finally:
+            self.remember = remember
+            if remember:
+                self.executed.append(choice)
+        if quiesce.is_quiet(self):
+            self.rests += 1
+            for process in self.ids:
+                if self.states[process] is not None:
+                    self.show(self._at_rest(process))
+            self.steps += 1
+            if self.on_step is not None:
+                self.on_step(choice)
+
+    def _at_rest(self, process: int) -> Quiescent:
+        """Return what the environment sees of a process that is up."""
+        primary = self.may_broadcast(process)
+        connection = self.channels.connection_of(process)
+        leader = self.following[process] or None
+        return Quiescent(process, self.incarnations[process], self.rests, leader, connection, primary)
 
     def _execute_all(self, choices: Iterable[Choice]) -> None:
         for choice in choices:

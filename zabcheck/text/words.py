@@ -22,6 +22,7 @@ from invariants import (
     Halt,
     Local,
     Promise,
+    Quiescent,
     Ready,
     Recover,
     Restore,
@@ -151,8 +152,19 @@ def phrase(event: Event) -> str:
             return f"learns that epoch {event.epoch} is committed"
         case Stabilised():
             return f"leads {names(event.quorum)} undisturbed from here on"
+        case Quiescent():
+            return f"is at rest, {_role(event)}"
         case _:
             return type(event).__name__.lower()
+
+
+def _role(event: Quiescent) -> str:
+    if event.leader is None:
+        return "following nobody"
+    if event.leader == event.process:
+        return "leading" if event.primary else "leading, but not yet established"
+    how = {"waiting": ", which has not accepted it", "closed": ", which has closed their connection"}
+    return f"following p{event.leader}{how.get(event.connection, '')}"
 
 
 def sentence(event: Event) -> str:

@@ -11,13 +11,16 @@ from invariants import (
     Broadcast,
     ClientAck,
     Convergence,
+    Crash,
     Deliver,
     Durability,
+    EpochProgress,
     FinalAgreement,
     FinalRead,
     Judge,
     Local,
     Promise,
+    Quiescent,
     Ready,
     ReliableDelivery,
     SameState,
@@ -153,6 +156,50 @@ def reliable_delivery(v: Violation, f: Facts) -> Iterator[str]:
         yield from why_lacking(v, f, member, deliver.txn, at_end=True)
     yield demands(v, "what one server delivers is in the end delivered by all that are up and connected")
     yield f"So {lacking} ended in a state without {it}, which {f.who(deliver)} had applied"
+
+
+def _not_done_at_rest(case: Case) -> Iterator[Mark]:
+    """Mark the delivery that was left out, or the search for a leader that never began."""
+    *about, last = case.witness
+    if about:
+        never = case.no(Deliver(*actor_of(last), about[0].txn))
+    else:
+        never = case.nothing(f"{name(*actor_of(last))} looks for another leader", "elect", last.process)
+    yield Mark(case.at(0), never, "missing", "it has to follow")
+
+
+@explains(EpochProgress, edges=_not_done_at_rest)
+def epoch_progress(v: Violation, f: Facts) -> Iterator[str]:
+    """What was left undone in a running epoch, although nothing was left to be done."""
+    *about, last = v.witness
+    assert isinstance(last, Quiescent)
+    p, leader = f.who(last), f"p{last.leader}"
+    rest = f"At {f.unit} {place.number}" if (place := f.find(last)) is not None else "In the end"
+    rest += ", left alone with every link healed, the ensemble had nothing left to do"
+    if not about:
+        yield f"{rest}, and {p} still followed {leader}, which had closed their connection"
+        for crash in [crash for crash in f.all(Crash) if crash.process == last.leader][-1:]:
+            yield f"{f.who(crash)} had crashed{f.at(crash)}"
+        yield demands(v, "a process that has lost its leader gives up, so that it can look for another")
+        yield f"So {p} waits for a leader that it has lost"
+        return
+    what = about[0]
+    assert isinstance(what, Broadcast | Deliver)
+    it = shown(what.txn)
+    if isinstance(what, Deliver):
+        yield taken_from(f, what)
+        yield f"{rest}, and {p}, which was connected to {leader}, had not delivered {it}"
+        yield from why_lacking(v, f, last, what.txn)
+        yield demands(v, "whoever is connected to an established leader ends up with all that the leader has delivered")
+        yield f"So {p} follows {leader} without {it}, and nothing that is under way would bring it"
+        return
+    yield sent(f, what)
+    accepted = [event for event in f.all(Accept) if event.txn == what.txn]
+    yield f"{rest}; a quorum was connected to {leader}, and {leader} itself had not delivered {it}"
+    if f.shows_histories:
+        yield f"It was accepted {by_whom(f, accepted) if accepted else 'by nobody'}"
+    yield demands(v, "what a leader broadcasts is committed if a quorum is connected to it")
+    yield f"So {leader} leads on, and what it is asked to broadcast is never done"
 
 
 @explains(SameState, edges=in_order("not the same state"))

@@ -104,7 +104,7 @@ DB19 = Protocol(
     properties=("core", "causality", "prefix", "causal order", "protocol"),
     identity=node.identity,
     mesh=True,
-    never=("crash", "stabilise"),
+    never=("crash", "stabilise", "quiesce"),
     moves={
         "timeout": 8,
         "drain": 12,

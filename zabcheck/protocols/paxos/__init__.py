@@ -119,6 +119,7 @@ PAXOS = Protocol(
     properties=("core", "causality", "ladis", "zxid uniqueness", "zxid assignment"),
     identity=process.identity,
     highest_epoch=process.highest_ballot,
+    never=("quiesce",),
 )
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct, field, structs
 
-from invariants import Invariant, select
+from invariants import EpochProgress, Invariant, select
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.adapter import register
@@ -29,6 +29,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.components import CannotTellApart, EpochUnknown
 from zabcheck.search.explore.liveness import LIVENESS, Followed, find_trap
+from zabcheck.search.explore.rests import LeftAlone, find_undone
 from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
 from zabcheck.search.explore.space import Progress, Space, judged_in_every_state
 from zabcheck.search.goals import GOALS
@@ -120,7 +121,7 @@ class _Question(Struct, frozen=True):
     """What is asked. `schedule` has no choices; those of `steps` are to be certified, if there are any.
 
     `protocol` is the one that `schedule` names, resolved. `liveness`: whether to follow what undisturbed leaders come
-    to.
+    to; `rests`: whether to follow what the ensemble comes to when it is left alone.
     """
 
     protocol: Protocol
@@ -129,6 +130,7 @@ class _Question(Struct, frozen=True):
     bounds: Bounds
     properties: tuple[type[Invariant], ...]
     liveness: bool
+    rests: bool
     symmetry: bool
     reduction: bool
     steps: tuple[AnyChoice, ...] = ()
@@ -163,6 +165,7 @@ class _Found(NamedTuple):
 
     shortest: Shortest
     followed: Followed | None
+    alone: LeftAlone | None
     broken: str | None
     choices: tuple[AnyChoice, ...]
     raised: bool
@@ -232,6 +235,7 @@ def explore(
         bounds,
         _judged(wanted),
         liveness=any(kind in LIVENESS for kind in wanted),
+        rests=EpochProgress in wanted and "quiesce" not in checked.never,
         symmetry=symmetry,
         reduction=reduction,
     )
@@ -290,6 +294,7 @@ def certify(
         structs.replace(least, **(limits or {})),
         _judged(select([broken[0]]) if properties is None else asked_for),
         liveness=False,
+        rests=False,
         symmetry=symmetry,
         reduction=False,
         steps=steps,
@@ -383,14 +388,14 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
             look_for_interrupt=look,
         )
     explored = shortest.found
-    followed, interrupted = None, explored.interrupted
+    followed, alone, interrupted = None, None, explored.interrupted
+
+    def told(done: int) -> None:
+        look()
+        if on_followed is not None:
+            on_followed(explored.states, done)
+
     if explored.whole and question.liveness:
-
-        def told(done: int) -> None:
-            look()
-            if on_followed is not None:
-                on_followed(explored.states, done)
-
         if checkpoint is not None:  # of the states alone: what follows them fills the tables, and in no journal
             shortest.space.checkpoint(checkpoint)
         try:
@@ -401,8 +406,18 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
             interrupted = True
         if followed is not None and followed.trap is not None:
             trap = followed.trap
-            return _Found(shortest, followed, trap.broken, trap.choices, trap.kind == "raised", False)
-    return _Found(shortest, followed, explored.broken, explored.choices, explored.raised, interrupted)
+            return _Found(shortest, followed, None, trap.broken, trap.choices, trap.kind == "raised", False)
+    if explored.whole and question.rests and not interrupted:
+        try:
+            alone = find_undone(shortest.space, told)
+        except ValueError as error:
+            raise Refused("properties", None, str(error)) from None
+        except KeyboardInterrupt:
+            interrupted = True
+        if alone is not None and alone.trap is not None:
+            trap = alone.trap
+            return _Found(shortest, followed, alone, trap.broken, trap.choices, trap.kind == "raised", False)
+    return _Found(shortest, followed, alone, explored.broken, explored.choices, explored.raised, interrupted)
 
 
 def _replayed(question: _Question, found: _Found) -> Replay | None:
@@ -428,6 +443,9 @@ def _exploration(question: _Question, found: _Found, replayed: Replay | None, se
     exercised = [name for name, was in explored.exercised.items() if was]
     if followed is not None and followed.checked:
         exercised += [kind.name for kind in LIVENESS]
+    unexercised = [name for name, was in explored.exercised.items() if not was]
+    if found.alone is not None:
+        (exercised if found.alone.exercised else unexercised).append(EpochProgress.name)
     values = msgspec.to_builtins(schedule.switches)  # those that are not as the letter of the paper has them
     system = [schedule.quorums] if schedule.quorums != MAJORITY else []
     return Exploration(
@@ -447,9 +465,9 @@ def _exploration(question: _Question, found: _Found, replayed: Replay | None, se
         tried=shortest.tried,
         certified=len(question.steps),
         followed=0 if followed is None else followed.checked,
-        trap=None if followed is None or followed.trap is None else followed.trap.kind,
+        trap=next((each.trap.kind for each in (followed, found.alone) if each is not None and each.trap), None),
         exercised=tuple(exercised),
-        unexercised=tuple(name for name, was in explored.exercised.items() if not was),
+        unexercised=tuple(unexercised),
         goals=explored.goals,
         unreached=tuple(goal for goal in GOALS if goal not in explored.goals),
         switched_off=explored.switched_off,

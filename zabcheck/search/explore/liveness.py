@@ -20,9 +20,9 @@ connection, with what is unread. A mutant may keep it open, and the simulator wo
 continuation is not followed.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,37 +30,31 @@ from msgspec.structs import replace
 from invariants import Judge, Local, Recover, Stabilised
 from invariants.convergence import Convergence
 from invariants.reliable_delivery import ReliableDelivery
-from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Components, Link, Outcome
+from zabcheck.search.explore.components import NO_CONNECTION
+from zabcheck.search.explore.quorum_run import Ending, OutcomeTable, Places, QuorumRun
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.successors import Row
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice, Choice
-from zabcheck.simulation.network import End
-from zabcheck.simulation.next_state import LocalProcess
-from zabcheck.simulation.stabilise import Waiting, a_round, ask, calm, choose, is_least, undisturbed
+from zabcheck.simulation.stabilise import ask, calm, choose, is_least, undisturbed
 
 LIVENESS = (Convergence, ReliableDelivery)
 
-_LOOK = 4096
+LOOK = 4096
 """The number of states after which progress is reported."""
-
-_MORE_ROUNDS = 100
-"""A continuation that is not quiet after this many more rounds is taken for one that never is."""
 
 _NONE = -1
 """Instead of the number of a continuation: there is none."""
 
-Kind = Literal["trap", "lasso", "late", "raised"]
-
-Places = tuple[tuple[int, ...], ...]
-"""By process: its number and that of its link to each process, as in `Components`; nothing outside the quorum."""
+Kind = Literal["trap", "lasso", "late", "rest", "raised"]
 
 
 class Trap(Struct, frozen=True):
-    """A state from which a leader that nobody disturbs does not get on. `choices` lead there and end with a Stabilise.
+    """A state from which an ensemble that nobody disturbs does not get on.
 
-    `kind` is "trap" if nothing is left to be done then, "lasso" if the rounds would go on for ever, and "late" if more
-    of them, and requests, would do. `broken` is the property that the run violates. If the protocol's code raised, that
+    `choices` lead there and end with a Stabilise. `kind` is "trap" if nothing is left to be done then, "lasso" if the
+    rounds would go on for ever, and "late" if more of them, and requests, would do. Or they end with a Quiesce, and
+    `kind` is "rest" (see `rests`). `broken` is the property that the run violates. If the protocol's code raised, that
     is the kind, and no property is judged.
     """
 
@@ -95,17 +89,6 @@ class Continuation(NamedTuple):
     raised: bool
 
 
-class Ending(NamedTuple):
-    """What comes of one continuation from one state: a property that is violated, code that raised, or neither."""
-
-    broken: str | None
-    raised: bool
-
-    @property
-    def is_trap(self) -> bool:
-        return self.raised or self.broken is not None
-
-
 class Environment:
     """A Stabilise, and the continuations that were followed with it."""
 
@@ -136,7 +119,7 @@ def find_trap(space: Space, on_progress: Callable[[int], None] | None = None) ->
             checked += 1
             if ending.is_trap:
                 return Followed(checked, len(continuations), continuations.trap(state, row, environment))
-        if on_progress is not None and not (state + 1) % _LOOK:
+        if on_progress is not None and not (state + 1) % LOOK:
             on_progress(state + 1)
     return Followed(checked, len(continuations), None)
 
@@ -146,7 +129,7 @@ class Continuations:
 
     def __init__(self, space: Space) -> None:
         self._space = space
-        self._steps = _OutcomeTable(space.components)
+        self._steps = OutcomeTable(space.components)
         components = space.components
         if space.monitors.sequences(0) is None:
             raise ValueError("no property of the search reads delivered sequences, so what was delivered is not known")
@@ -218,11 +201,10 @@ class Continuations:
         after, raised = known
         return Continuation(stabilise, before, True, chosen + after, raised)
 
-    def _undisturbed(self, run: "_QuorumRun", stabilise: choices.Stabilise) -> Iterator[Choice]:
-        limit = self._space.components.switches.counter_limit
-        return undisturbed(stabilise.leader, stabilise.quorum, limit, run.waiting)
+    def _undisturbed(self, run: "QuorumRun", stabilise: choices.Stabilise) -> Iterator[Choice]:
+        return undisturbed(stabilise.leader, stabilise.quorum, self._space.components.switches, run)
 
-    def _quorum_run(self, row: Row, environment: Environment) -> "_QuorumRun":
+    def _quorum_run(self, row: Row, environment: Environment) -> "QuorumRun":
         made_of = self._space.local_states.made_of
         quorum = environment.stabilise.quorum
         nothing = (NO_CONNECTION,) * (len(self._space.components.ids) + 1)
@@ -231,7 +213,7 @@ class Continuations:
             component, *links = made_of[row[member - 1]]
             inside = (link if p in quorum else NO_CONNECTION for p, link in enumerate(links, 1))
             places[member - 1] = (component, *inside)
-        return _QuorumRun(self._steps, quorum, tuple(places), self._space.bounds.txns)
+        return QuorumRun(self._steps, quorum, tuple(places), self._space.bounds.txns)
 
     def _number(self, continuation: Continuation | None) -> int:
         if continuation is None:
@@ -296,95 +278,3 @@ class Continuations:
         found = self._space.monitors.sequences(monitor)
         assert found is not None, "it was looked at first"
         return found
-
-
-class _OutcomeTable:
-    """The table of what the choices of continuations make of a process and its links."""
-
-    def __init__(self, components: Components) -> None:
-        self.components = components
-        self._outcomes: dict[Hashable, Outcome | None] = {}
-
-    def outcome(self, places: Places, process: int, choice: AnyChoice, requests: int) -> Outcome | None:
-        """Return what the choice makes of the process; None if it is not enabled. O(1) if it was asked before."""
-        component, *opened = places[process - 1]
-        links_to = [each[process] for each in places]
-        key = (choice, component, requests, *opened, *links_to)
-        if key not in self._outcomes:
-            self._outcomes[key] = self.components.execute(component, opened, links_to, choice, requests)
-        return self._outcomes[key]
-
-
-class _QuorumRun:
-    """A run of a quorum from `places` on, after `requests` requests. `events` has what it shows, by number."""
-
-    def __init__(self, steps: _OutcomeTable, quorum: tuple[int, ...], places: Places, requests: int) -> None:
-        self._steps = steps
-        self._quorum = quorum
-        self._requests = requests
-        self.places = places
-        self.events: list[int] = []
-        self.raised = False
-
-    def take(self, wanted: Iterable[Choice]) -> None:
-        """Take these choices, as far as they are enabled, until one raises. Each is asked for when the last is done."""
-        for choice in wanted:
-            if self.raised:
-                break
-            if not isinstance(choice, choices.Heal | choices.Wake):  # nothing stands in the way of anything in a search
-                self._take(choice)
-
-    def _take(self, choice: Any) -> None:
-        process: int = choice.process
-        outcome = self._steps.outcome(self.places, process, choice, self._requests)
-        self._requests += isinstance(choice, choices.Request)
-        if outcome is None:
-            return
-        places = list(self.places)
-        for index, link in enumerate(outcome.links_to):
-            component, *links = places[index]
-            links[process - 1] = link
-            places[index] = (component, *links)
-        places[process - 1] = (outcome.process, *outcome.opened)
-        self.places = tuple(places)
-        if outcome.events != NOTHING:
-            self.events.append(outcome.events)
-        self.raised = outcome.raised
-
-    def process(self, process: int) -> LocalProcess:
-        """Return a process as it is now."""
-        return self._steps.components.processes[self.places[process - 1][0]]
-
-    def waiting(self) -> Waiting:
-        """Return what `Simulator.waiting` tells, for the quorum."""
-        found = []
-        for follower, leader, link in self._links():
-            if link.connection.to_follower:
-                found.append((follower, leader, len(link.connection.to_follower)))
-            to_leader = len(link.connection.to_leader)
-            if to_leader and self.process(leader).leads and link.connection.leader_end is not End.CLOSED:
-                found.append((leader, follower, to_leader))
-        return found
-
-    def settle(self) -> bool:
-        """Take rounds until one would do nothing; False if that is never."""
-        seen: set[Places] = set()
-        while not self.raised and not self._is_quiet():
-            if self.places in seen or len(seen) == _MORE_ROUNDS:
-                return False
-            seen.add(self.places)
-            self.take(a_round(self._quorum, self.waiting()))
-        return True
-
-    def _is_quiet(self) -> bool:
-        return not self.waiting() and not any(self.process(member).disk.unsynced for member in self._quorum)
-
-    def has_unread_links(self) -> bool:
-        return any(link.is_unread for _, _, link in self._links())
-
-    def _links(self) -> Iterator[tuple[int, int, Link]]:
-        for follower in self._quorum:
-            for leader in self._quorum:
-                link = self._steps.components.links[self.places[follower - 1][leader]]
-                if link is not None:
-                    yield follower, leader, link

@@ -17,6 +17,7 @@ _TRAPS = {
     "trap": "from some state a leader that nobody disturbs does not get on, and nothing is left to be done",
     "lasso": "from some state a leader that nobody disturbs does not get on, and that goes on for ever",
     "late": "from some state a leader that nobody disturbs gets on only later than it should",
+    "rest": "left alone in some state, the ensemble comes to rest, and what its epoch owes is not done",
     "raised": "from some state the protocol's code raises, although nobody disturbs it",
 }
 """By the kind of trap (`zabcheck.search.explore.liveness`)."""

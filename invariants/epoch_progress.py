@@ -1,0 +1,164 @@
+"""Epoch progress (DSN 2011, IV, steps l.3.2 to l.3.4, f.2.2 and f.3.3; V-C): what a running epoch owes, once at rest.
+
+    When nothing is left to be done, each follower that is connected to an established leader has delivered what that
+    leader delivered; a leader that is connected to a quorum has delivered what it broadcast in its epoch; and no
+    process follows a leader that has closed their connection.
+
+The paper has no such sentence: claim 7 speaks of a leader that was just elected. This is what the claim's conditions
+come to without a new election, by the steps: a late CEPOCH is answered with NEWLEADER (l.3.3), its ACK-LD with a
+commit (l.3.4), which makes the follower deliver (f.2.2); what a quorum acknowledges is committed (l.3.2) and delivered
+(f.3.3). And V-C: a follower that has lost its leader goes back to election.
+
+"Nothing is left to be done" is what the `Quiescent` events of one `rest` tell. A leader is established if it follows
+itself and is `primary`. It is connected to itself, and to those whose connection to it is "open". Its epoch is the one
+of its last `Ready`, or of its last broadcast if that came later. Nothing is said of a process that took over a snapshot
+whose prefix is not on record. What comes after a rest does not change what it owes, so a trace that is cut off is
+judged by the rests that it has.
+
+Witness: what is lacking, then the `Quiescent` of the leader, then that of the follower that lacks it: the delivery of
+the leader, or the broadcast that a leader has not delivered, least by (zxid and value, process that lacks it, leader,
+rest). If nobody lacks anything, the `Quiescent` of the least process that follows a leader which has closed their
+connection. Exercised by: a follower connected to an established leader that has delivered something; an established
+leader that is connected to a quorum and has broadcast in its epoch; a process that follows a leader which is gone.
+Detection: with the last of the events that show it. Cost: O(1) an event; at a rest O(processes) for each of its events,
+and O(log n) for each transaction that a follower lacks or a leader has broadcast in its epoch.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from invariants.base import Invariant, Violation
+from invariants.events import Deliver, Event, Quiescent, Ready, Txn
+from invariants.record import Primary, Record, Sent, Standing
+
+
+class AtRest(NamedTuple):
+    """What is known of a process at a rest: what it had delivered, and the last that it had broadcast in its epoch."""
+
+    event: Quiescent
+    delivered: Standing
+    last: Sent | None
+
+
+class Lacking(NamedTuple):
+    """A transaction that a process lacks at a rest, though its leader has delivered or broadcast it."""
+
+    txn: Txn
+    process: int
+    leader: int
+    rest: int
+
+
+class EpochProgress(Invariant):
+    name = "epoch progress"
+    group = "liveness"
+    statement = (
+        "When nothing is left to be done, each follower that is connected to an established leader has delivered what "
+        "that leader delivered, a leader that is connected to a quorum has delivered what it broadcast in its epoch, "
+        "and no process follows a leader that has closed their connection."
+    )
+    source = "DSN 2011, IV (steps l.3.2 to l.3.4, f.2.2, f.3.3) and V-C"
+    looks_at = (Quiescent, Ready)
+    needs = ("the whole path",)
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.seen: dict[int, tuple[AtRest, ...]] = {}  # by rest
+        self.epochs: dict[tuple[int, int], int] = {}  # by actor: of its last `Ready` or broadcast
+        self.last: dict[Primary, Sent] = {}
+
+    def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
+        return {Quiescent: self._rests, Ready: self._ready}
+
+    def on_sent(self, sent: Sent) -> bool:
+        actor = sent.event.process, sent.event.incarnation
+        self.last[sent.primary] = sent
+        self.epochs[actor] = sent.epoch
+        return False
+
+    def _ready(self, event: Ready) -> bool:
+        self.epochs[event.process, event.incarnation] = event.epoch
+        return False
+
+    def _rests(self, event: Quiescent) -> bool:
+        actor = event.process, event.incarnation
+        delivered = self.record.standing(*actor)
+        seen = AtRest(event, delivered, self.last.get((self.epochs.get(actor, 0), *actor)))
+        self.seen[event.rest] = (*self.seen.get(event.rest, ()), seen)
+        return event.connection == "closed" or next(self._lacking(event.rest), None) is not None
+
+    def judged(self) -> int:
+        judged = 0
+        for rest in self.seen:
+            for leader, members in self._led(rest):
+                judged += (len(members) - 1) * bool(self.record.resolved(leader.delivered))
+                judged += self._is_quorum(members) and next(_broadcast(leader), None) is not None
+        return judged + len(self._left_behind())
+
+    def violation(self) -> Violation | None:
+        lacking = min((each for rest in self.seen for each in self._lacking(rest)), default=None)
+        if lacking is None:
+            left = self._left_behind()
+            return None if not left else self._alone(min(left, key=lambda event: (event.process, event.rest)))
+        txn, process, number, rest = lacking
+        leader, event = self._at(rest, number), self._at(rest, process).event
+        if process == number:
+            [broadcast] = [sent.event for sent in _broadcast(leader) if sent.txn == txn]
+            summary = f"p{number} never delivered {txn}, which it broadcast, although a quorum is connected to it"
+            return self._violation(f"{summary} and nothing is left to be done", broadcast, event)
+        summary = f"p{process} never delivered {txn}, which its leader p{number} has delivered"
+        return self._violation(
+            f"{summary}, and nothing is left to be done",
+            Deliver(number, leader.event.incarnation, txn),
+            leader.event,
+            event,
+        )
+
+    def _alone(self, event: Quiescent) -> Violation:
+        return self._violation(
+            f"p{event.process} still follows p{event.leader}, which has closed their connection, and nothing is left "
+            "to be done",
+            event,
+        )
+
+    def _at(self, rest: int, process: int) -> AtRest:
+        return next(each for each in self.seen[rest] if each.event.process == process)
+
+    def _led(self, rest: int) -> Iterator[tuple[AtRest, list[AtRest]]]:
+        """Yield each established leader at a rest with the processes that are connected to it, itself included."""
+        for leader in self.seen[rest]:
+            number = leader.event.process
+            if leader.event.primary and leader.event.leader == number:
+                followers = (e for e in self.seen[rest] if e.event.leader == number and e.event.connection == "open")
+                yield leader, [leader, *(each for each in followers if each is not leader)]
+
+    def _is_quorum(self, members: Sequence[AtRest]) -> bool:
+        quorums = self.record.quorums
+        return quorums is not None and quorums.contains([each.event.process for each in members])
+
+    def _left_behind(self) -> list[Quiescent]:
+        return [each.event for seen in self.seen.values() for each in seen if each.event.connection == "closed"]
+
+    def _lacking(self, rest: int) -> Iterator[Lacking]:
+        for leader, members in self._led(rest):
+            owed = self.record.resolved(leader.delivered)
+            for member in members:
+                has = self.record.resolved(member.delivered)
+                if has is None or owed is None:
+                    continue
+                txns: list[Txn] = []
+                if member is not leader and not has.starts_with(owed):
+                    txns = owed.after(owed.common_prefix(has).length)
+                elif member is leader and self._is_quorum(members):
+                    txns = [sent.txn for sent in _broadcast(leader)]
+                for txn in txns:
+                    if not self.record.contains(has, txn):
+                        yield Lacking(txn, member.event.process, leader.event.process, rest)
+
+
+def _broadcast(leader: AtRest) -> Iterator[Sent]:
+    """Yield what a leader had broadcast in its epoch until a rest, the last first."""
+    sent = leader.last
+    while sent is not None:
+        yield sent
+        sent = sent.previous
