@@ -395,27 +395,20 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
         if on_followed is not None:
             on_followed(explored.states, done)
 
-    if explored.whole and question.liveness:
-        if checkpoint is not None:  # of the states alone: what follows them fills the tables, and in no journal
-            shortest.space.checkpoint(checkpoint)
-        try:
+    if explored.whole and (question.liveness or question.rests) and checkpoint is not None:
+        shortest.space.checkpoint(checkpoint)  # of the states alone: what follows them fills the tables, in no journal
+    try:
+        if explored.whole and question.liveness:
             followed = find_trap(shortest.space, told)
-        except ValueError as error:
-            raise Refused("properties", None, str(error)) from None
-        except KeyboardInterrupt:
-            interrupted = True
-        if followed is not None and followed.trap is not None:
-            trap = followed.trap
-            return _Found(shortest, followed, None, trap.broken, trap.choices, trap.kind == "raised", False)
-    if explored.whole and question.rests and not interrupted:
-        try:
+        if explored.whole and question.rests and (followed is None or followed.trap is None):
             alone = find_undone(shortest.space, told)
-        except ValueError as error:
-            raise Refused("properties", None, str(error)) from None
-        except KeyboardInterrupt:
-            interrupted = True
-        if alone is not None and alone.trap is not None:
-            trap = alone.trap
+    except ValueError as error:
+        raise Refused("properties", None, str(error)) from None
+    except KeyboardInterrupt:
+        interrupted = True
+    for each in (followed, alone):
+        if each is not None and each.trap is not None:
+            trap = each.trap
             return _Found(shortest, followed, alone, trap.broken, trap.choices, trap.kind == "raised", False)
     return _Found(shortest, followed, alone, explored.broken, explored.choices, explored.raised, interrupted)
 
