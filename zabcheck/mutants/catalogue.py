@@ -329,8 +329,8 @@ CATALOGUE: dict[str, Mutant] = {
             "PROPOSE goes only to followers that have acknowledged NEWLEADER (step l.3.1)",
             "Apache ZooKeeper, zookeeper-specifications/protocol-spec/issues.md, issue 1",
             _named(
-                "chosen, total order, agreement, local primary order, primary integrity, po causal order, prefix, "
-                "causal order, redelivery, invariant 4, invariant 5, reliable delivery, state"
+                "epoch progress, chosen, total order, agreement, local primary order, primary integrity, po causal "
+                "order, prefix, causal order, redelivery, invariant 4, invariant 5, reliable delivery, state"
             ),
             "a late joiner",
             {Request: broadcast_to_synced},

@@ -21,6 +21,7 @@ from invariants import (
     Event,
     Local,
     Promise,
+    Quiescent,
     Ready,
     Recover,
     Restore,
@@ -182,6 +183,7 @@ VERBS: dict[str, tuple[type[Event], ...]] = {
     "delivered": (Deliver,),
     "broadcast": (Broadcast,),
     "From": (Stabilised,),
+    "At": (Quiescent,),
 }
 WITH_TXN = (Deliver, Broadcast, Accept)
 
@@ -203,7 +205,7 @@ def claimed(sentences: tuple[str, ...]) -> Iterator[tuple[tuple[type[Event], ...
             kinds = VERBS[max(places)[2]]
             who = [int(process) for process, _ in re.findall(ACTOR, before)]
             txns = re.findall(TXN, before)
-            if kinds == (Stabilised,):
+            if kinds in ((Stabilised,), (Quiescent,)):
                 who = [int(re.findall(r"p(\d+)", sentence)[0])]
             yield kinds, who[-1] if who else first, txns[-1] if txns else None, int(found[1])
             both = re.search(rf"({TXN}) [^.]*?({TXN}), both at $", before)
