@@ -50,6 +50,8 @@ class Lacking(NamedTuple):
 
 
 class EpochProgress(Invariant):
+    """What a running epoch owes, judged at each rest."""
+
     name = "epoch progress"
     group = "liveness"
     statement = (
