@@ -39,7 +39,7 @@ def test_with_every_seed_a_class_breaks_a_property_and_its_own_code_never_raises
     for module in ("naive", "careful"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     protocol = register(getattr(import_module(name.partition(":")[0]), name.partition(":")[2]))
-    for seed in range(15):
+    for seed in range(8):
         search = Search(protocol, 3, PROPERTIES, 500, 200, seed, lambda _: None)
         assert isinstance(find(search), PropertyBroken), seed
 
