@@ -1,4 +1,4 @@
-"""docs/your-own-protocol.md shows what pytest prints of the code in it."""
+"""docs/your-own-protocol.md and docs/view-changes.md show what pytest prints of the code in them."""
 
 import re
 import sys
@@ -8,24 +8,29 @@ from tempfile import TemporaryDirectory
 from docs.generators.output import DOCS, read, run
 
 PAGE = DOCS / "your-own-protocol.md"
+VIEW_CHANGES = DOCS / "view-changes.md"
 CODE = re.compile(r"`(\w+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 """A file of the page: its name, its content."""
-OUTPUT = re.compile(r"(^    pytest (\S+) (\w+\.py)\n\n```text\n)(.*?)(?=\n```)", re.DOTALL | re.MULTILINE)
+OUTPUT = re.compile(r"(^    pytest (\S+) (\w+\.py)\n\n```text\n)(.*?)(?=```)", re.DOTALL | re.MULTILINE)
 """An example: its head, the option of pytest, the file, what is shown."""
 PLUGIN = ("-p", "no:zabcheck", "-p", "zabcheck.pytest_plugin")
 """The plugin by its module, whether or not the package that is installed announces it."""
 
 
 def made() -> dict[Path, str]:
-    """Return the page with the output of its tests."""
+    """Return the pages with the output of their tests."""
+    return {page: _with_output(page) for page in (PAGE, VIEW_CHANGES)}
+
+
+def _with_output(page: Path) -> str:
     with TemporaryDirectory() as folder:
-        write_code(Path(folder))
-        return {PAGE: OUTPUT.sub(lambda each: each[1] + printed(Path(folder), each[2], each[3]), read(PAGE))}
+        write_code(Path(folder), page)
+        return OUTPUT.sub(lambda each: f"{each[1]}{printed(Path(folder), each[2], each[3])}\n", read(page))
 
 
-def write_code(folder: Path) -> None:
+def write_code(folder: Path, page: Path = PAGE) -> None:
     """Write each file of the page into `folder`."""
-    for name, code in CODE.findall(read(PAGE)):
+    for name, code in CODE.findall(read(page)):
         (folder / name).write_text(code, encoding="utf-8")
 
 

@@ -4,6 +4,7 @@ Only what changed is said, never what did not.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Literal
 
 from msgspec import Struct
@@ -81,8 +82,15 @@ def _tone_of(moment: Moment) -> Tone:
 
 def _changed(moment: Moment, changes: Iterable[Change]) -> Iterator[Piece]:
     """Yield the changes of one process; of its role and phase only what is new and not said by the step itself."""
+    changes = [change for change in changes if change.variable != DELIVERED]
+    whole = dict(_whole_records(changes))
     for change in changes:
-        if change.variable == DELIVERED:
+        record = _record(change)
+        if record in whole:
+            said = whole[record]
+            whole[record] = ""  # once for all its fields
+            if said:
+                yield Piece(said, "state")
             continue
         if change.variable:
             yield Piece(_change(change), "state")
@@ -95,6 +103,24 @@ def _changed(moment: Moment, changes: Iterable[Change]) -> Iterator[Piece]:
             news = []
         if news:
             yield Piece(f"[{', '.join(news)}]", "phase")
+
+
+def _record(change: Change) -> str:
+    """Return the record in a dictionary that a variable is a field of: "votes[2]" of "votes[2].epoch"; or ""."""
+    entry, bracket, _ = change.variable.rpartition("].")
+    return entry + bracket[:1]
+
+
+def _whole_records(changes: Iterable[Change]) -> Iterator[tuple[str, str]]:
+    """Yield each record that a dictionary got or lost as a whole, with what is said of that in one piece."""
+    nothing = ((), ("⊥",))
+    for record, group in groupby(changes, _record):
+        fields = list(group)
+        if record and all(change.removed in nothing for change in fields):
+            said = ", ".join(f"{change.variable[len(record) + 1 :]} {' '.join(change.added)}" for change in fields)
+            yield record, f"{record} +({cut(said, LONGEST_PIECE)})"
+        elif record and all(change.added in nothing for change in fields):
+            yield record, f"{record} −"
 
 
 def _change(change: Change) -> str:

@@ -29,6 +29,7 @@ class Changing(zabcheck.Process):
 
     votes: frozenset[int] = frozenset({2, 9})
     acks: dict[int, set[int]] = {}  # noqa: RUF012  # a variable of the protocol
+    heard: dict[int, Vote] = {}  # noqa: RUF012  # likewise
     vote = Vote(1, {3})
     ballot = Ballot(1, 1)
     entry = Entry("x", 1)
@@ -43,6 +44,12 @@ class Changing(zabcheck.Process):
         self.votes |= {1}
         self.acks[7] = self.acks.get(7, {5}) | {4}
         self.vote.voters.add(1)
+        if self.heard and self.heard[5].epoch == 3:
+            self.heard = {}
+        elif self.heard:
+            self.heard[5].epoch = 3
+        else:
+            self.heard = {5: Vote(2, {6, 7})}
         self.ballot = Ballot(2, 1)
         self.entry.value = 2
         self.log += (Entry("y", 2),)

@@ -14,7 +14,7 @@ from zabcheck.simulation.choices import Request
 
 @pytest.fixture(scope="module")
 def told() -> Story:
-    return explain(schedule_of(register(Changing).name, None, 1, [Request(1), Request(1)]))
+    return explain(schedule_of(register(Changing).name, None, 1, [Request(1)] * 3))
 
 
 def test_every_kind_of_value_is_shown_by_what_changed_in_it(told: Story) -> None:
@@ -30,7 +30,16 @@ def test_every_kind_of_value_is_shown_by_what_changed_in_it(told: Story) -> None
         "best +p +q",
         "text …aaaaaaaabcccccccc…→…aaaaaaaadcccccccc…",
         "acks[7] +4 +5",
+        "heard[5] +(epoch 2, voters 6 7)",
     ]
+
+
+def test_a_record_that_a_dictionary_gets_or_loses_is_one_change(told: Story) -> None:
+    said = [
+        [piece.text for entry in entries_of(moment, {}) for piece in entry.pieces if piece.text.startswith("heard")]
+        for moment in told.moments
+    ]
+    assert said == [["heard[5] +(epoch 2, voters 6 7)"], ["heard[5].epoch 2→3"], ["heard[5] −"]]
 
 
 def test_the_variables_after_a_step_are_those_that_the_process_has(told: Story) -> None:
