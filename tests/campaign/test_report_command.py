@@ -185,13 +185,14 @@ def assert_one_line(result: Result, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "arguments"), [("pyspark", ["--master", "local"]), ("pyarrow", []), ("matplotlib", [])]
+    ("missing", "arguments"),
+    [("pyspark", ["--master", "local"]), ("pyarrow", []), ("matplotlib", ["--html", "c.html"])],
 )
 def test_without_the_extra_it_is_told_what_to_install(missing: str, arguments: list[str], store: Store) -> None:
     """A module that is None cannot be imported, as if it was not installed."""
     command = f"import sys; sys.modules['{missing}'] = None; from zabcheck.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", command, "campaign", "report", store.root, "--html", f"{store.root}/c.html", *arguments],
+        [sys.executable, "-c", command, "campaign", "report", store.root, *arguments],
         env=environment(),
         cwd=ROOT,
         capture_output=True,
