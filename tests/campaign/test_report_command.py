@@ -16,11 +16,13 @@ from tests.campaign.campaigns import change, copied
 from tests.campaign.report.campaigns import FINDING
 from tests.cli.command import ROOT, Result, environment
 from tests.cli.conftest import Command
+from tests.tiers import sweep
 from zabcheck.campaign import session as sessions
 from zabcheck.campaign import tables
 from zabcheck.campaign.findings import Finding
 from zabcheck.campaign.results import Tables
 from zabcheck.campaign.store import Store
+from zabcheck.cli.campaign import report as command
 
 # In one group, as campaigns that are made once are made once a worker.
 pytestmark = pytest.mark.xdist_group("spark")
@@ -87,6 +89,7 @@ def test_as_json_it_has_the_documented_form(
     from tests.cli.test_documentation import EXAMPLES, shape
 
     monkeypatch.setattr(tables, "make", lambda *_: found)  # as they are; `store` is a copy of that campaign
+    monkeypatch.setattr(command, "load_page", lambda: lambda _: "a page")  # another test looks at a real one
     result = zabcheck("campaign", "report", "c/", "--format", "json", "--html", "c.html")
     assert result.code == 0
     told, example = result.json, EXAMPLES["campaign report"]
@@ -186,9 +189,12 @@ def assert_one_line(result: Result, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("missing", "arguments"),
-    [("pyspark", ["--master", "local"]), ("pyarrow", []), ("matplotlib", ["--html", "c.html"])],
+    sweep(
+        [("pyspark", ("--master", "local")), ("pyarrow", ()), ("matplotlib", ("--html", "c.html"))],
+        normal=[("pyspark", ("--master", "local"))],
+    ),
 )
-def test_without_the_extra_it_is_told_what_to_install(missing: str, arguments: list[str], store: Store) -> None:
+def test_without_the_extra_it_is_told_what_to_install(missing: str, arguments: tuple[str, ...], store: Store) -> None:
     """A module that is None cannot be imported, as if it was not installed."""
     command = f"import sys; sys.modules['{missing}'] = None; from zabcheck.cli import main; main()"
     done = subprocess.run(
@@ -204,6 +210,7 @@ def test_without_the_extra_it_is_told_what_to_install(missing: str, arguments: l
     )
 
 
+@pytest.mark.slow
 def test_where_spark_is_not_is_told_before_long(store: Store) -> None:
     """In a process that has no session yet. Nobody listens at port 1."""
     command = [sys.executable, "-m", "zabcheck", "campaign", "report", store.root, "--master", "spark://127.0.0.1:1"]
