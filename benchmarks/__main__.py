@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from benchmarks import campaign, causality, check, cost, db19, ensemble, explore, page, silence, spark_check
+from benchmarks import campaign, causality, check, cost, db19, ensemble, explore, page, silence, small, spark_check
 from zabcheck.search.run import collect_garbage_less_often
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
@@ -16,6 +16,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "explore": explore.main,
     "page": page.main,
     "silence": silence.main,
+    "small": small.main,
     "spark-check": spark_check.main,
 }
 

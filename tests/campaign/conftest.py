@@ -25,7 +25,10 @@ def spark() -> Iterator["SparkSession"]:
         patch.setenv("SPARK_DRIVER_MEMORY", "2g")
         patch.delenv("SPARK_REMOTE", raising=False)
         started = session("local[2,4]")
-        started.conf.set("spark.sql.shuffle.partitions", 4)
+        started.conf.set("spark.sql.shuffle.partitions", 2)
+        # Queries are interpreted: to compile each takes longer than it runs.
+        started.conf.set("spark.sql.codegen.wholeStage", False)
+        started.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         yield started
         started.stop()
 

@@ -9,7 +9,7 @@ import pytest
 from tests.campaign.judging.test_stored import GOOD, lines, parquet
 from tests.cli.conftest import Command
 from tests.invariants.builders import A, deliveries, whole
-from zabcheck.campaign.judging import checking
+from zabcheck.campaign.judging import checking, short
 from zabcheck.campaign.judging.checking import CheckedRuns, check_stored
 from zabcheck.campaign.judging.verdicts import SIX
 
@@ -38,10 +38,12 @@ def test_many_runs_are_counted_and_the_broken_ones_are_told(
     assert "some runs do not end with a complete `end`" in result.out
 
 
+@pytest.mark.parametrize("most", [short.SHORT, pytest.param(-1, marks=pytest.mark.slow)])
 def test_one_trace_and_json(
-    spark: "SparkSession", zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    most: int, spark: "SparkSession", zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The trace is judged once, and told twice."""
+    """The trace is judged once, by the incremental judge or by DataFrame code, and told twice."""
+    monkeypatch.setattr(short, "SHORT", most)
     checked: list[CheckedRuns] = []
 
     def once(*arguments: Any) -> CheckedRuns:
@@ -61,7 +63,7 @@ def test_one_trace_and_json(
     [broken] = result["broken"]
     assert (broken["trace"], broken["run"], broken["violated"]) == (str(tmp_path / "x.jsonl"), 0, ["integrity"])
     assert broken["violations"][0]["witness"] == [msgspec.to_builtins(BAD[1])]
-    assert broken["shown_at"] == [{"property": "integrity", "zxid": [1, 1]}]
+    assert broken["shown_at"] == ([{"property": "integrity", "zxid": [1, 1]}] if most < 0 else [])
     documented = (Path(__file__).parents[2] / "docs/spark.md").read_text(encoding="utf-8")
     assert all(f"`{field}`" in documented or f'"{field}"' in documented for field in [*result, *broken])
 

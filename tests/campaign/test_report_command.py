@@ -13,14 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.campaign.campaigns import change, copied
+from tests.campaign.plans import EVERY
 from tests.campaign.report.campaigns import FINDING
 from tests.cli.command import ROOT, Result, environment
 from tests.cli.conftest import Command
+from tests.tiers import sweep
 from zabcheck.campaign import session as sessions
 from zabcheck.campaign import tables
 from zabcheck.campaign.findings import Finding
 from zabcheck.campaign.results import Tables
 from zabcheck.campaign.store import Store
+from zabcheck.cli.campaign import report as command
 
 # In one group, as campaigns that are made once are made once a worker.
 pytestmark = pytest.mark.xdist_group("spark")
@@ -87,12 +90,13 @@ def test_as_json_it_has_the_documented_form(
     from tests.cli.test_documentation import EXAMPLES, shape
 
     monkeypatch.setattr(tables, "make", lambda *_: found)  # as they are; `store` is a copy of that campaign
+    monkeypatch.setattr(command, "load_page", lambda: lambda _: "a page")  # another test looks at a real one
     result = zabcheck("campaign", "report", "c/", "--format", "json", "--html", "c.html")
     assert result.code == 0
     told, example = result.json, EXAMPLES["campaign report"]
     assert {*shape({**told, "findings": example["findings"], "raised": example["raised"]})} == {*shape(example)}
     assert told["findings"] is None
-    assert [len(told[name]) for name in ("properties", "goals", "mutants")] == [23, 14, 3]
+    assert [len(told[name]) for name in ("properties", "goals", "mutants")] == [len(EVERY), 14, 3]
     assert told["files"] == [*(f"c/tables/{name}.parquet" for name in Tables.__struct_fields__), "c.html"]
 
 
@@ -185,13 +189,17 @@ def assert_one_line(result: Result, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "arguments"), [("pyspark", ["--master", "local"]), ("pyarrow", []), ("matplotlib", [])]
+    ("missing", "arguments"),
+    sweep(
+        [("pyspark", ("--master", "local")), ("pyarrow", ()), ("matplotlib", ("--html", "c.html"))],
+        normal=[("pyspark", ("--master", "local"))],
+    ),
 )
-def test_without_the_extra_it_is_told_what_to_install(missing: str, arguments: list[str], store: Store) -> None:
+def test_without_the_extra_it_is_told_what_to_install(missing: str, arguments: tuple[str, ...], store: Store) -> None:
     """A module that is None cannot be imported, as if it was not installed."""
     command = f"import sys; sys.modules['{missing}'] = None; from zabcheck.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", command, "campaign", "report", store.root, "--html", f"{store.root}/c.html", *arguments],
+        [sys.executable, "-c", command, "campaign", "report", store.root, *arguments],
         env=environment(),
         cwd=ROOT,
         capture_output=True,
@@ -203,6 +211,7 @@ def test_without_the_extra_it_is_told_what_to_install(missing: str, arguments: l
     )
 
 
+@pytest.mark.slow
 def test_where_spark_is_not_is_told_before_long(store: Store) -> None:
     """In a process that has no session yet. Nobody listens at port 1."""
     command = [sys.executable, "-m", "zabcheck", "campaign", "report", store.root, "--master", "spark://127.0.0.1:1"]

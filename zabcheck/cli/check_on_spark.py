@@ -10,7 +10,7 @@ from rich.text import Text
 from invariants import Status, TraceError, Verdict, select
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format
 from zabcheck.cli.files import STDIN
-from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.tables import STATUS_STYLES
 from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text, clean, counted
@@ -44,7 +44,8 @@ def check_on_spark(
     from zabcheck.campaign.judging.checking import check_stored
 
     try:
-        checked = check_stored(paths, names, master)
+        with doing("starting Spark") as say:
+            checked = check_stored(paths, names, master, say)
     except (NoSpark, NoJava, TraceError) as error:
         raise BadInput(str(error)) from None
     return _show(checked, format)

@@ -68,10 +68,10 @@ def progress(total: int, what: str, units: str = "runs") -> Iterator[Callable[[s
 
 
 @contextmanager
-def doing(what: str) -> Iterator[None]:
-    """Show a line on standard error, if that is a terminal, that says what takes its time."""
-    with Console(stderr=True).status(what):
-        yield
+def doing(what: str) -> Iterator[Callable[[str], None]]:
+    """Show a line on standard error, if that is a terminal, that says what takes its time; yield what changes it."""
+    with Console(stderr=True).status(what) as status:
+        yield status.update
 
 
 @contextmanager

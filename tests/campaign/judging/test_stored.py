@@ -1,5 +1,6 @@
 """Stored traces on Spark: JSON Lines in blocks, Parquet, and what is said of files that are no traces."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,12 +8,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec import to_builtins
 
 from invariants import Deliver, Event, TraceError, check, trace
 from invariants.columns import PARQUET, Rows
 from tests.invariants.builders import A, B, broadcasts, deliveries, restore, whole
 from tests.invariants.traces import random_trace
 from tests.tiers import sweep
+from zabcheck.campaign.judging import short
 from zabcheck.campaign.judging.checking import CheckedRuns, check_stored
 from zabcheck.campaign.judging.verdicts import SIX
 
@@ -34,7 +37,45 @@ def parquet(path: Path, *runs: Sequence[Event]) -> None:
     pq.write_table(pa.Table.from_batches([rows.take()]), path, **PARQUET)
 
 
+@pytest.fixture
+def by_dataframes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is short enough to be judged in a single job."""
+    monkeypatch.setattr(short, "SHORT", -1)
+
+
+def test_short_files_are_judged_as_by_the_incremental_judge(spark: "SparkSession", tmp_path: Path) -> None:
+    """Some runs are broken, one is incomplete; each file is named once."""
+    runs = {f"{seed} %20ü.jsonl": whole(random_trace(seed).events) for seed in range(5, 9)}
+    runs["incomplete.jsonl"] = runs["5 %20ü.jsonl"][:-1]
+    for name, events in runs.items():
+        (tmp_path / name).write_bytes(lines(events))
+    paths = [str(tmp_path / name) for name in runs]
+    assert short.are_short(paths)
+    checked = check_stored([*paths, paths[0]], ("integrity", "agreement", "total order"))
+    verdicts = {name: check(events, ("integrity", "total order", "agreement")) for name, events in runs.items()}
+    violations = {name: [each for each in found if each.violation] for name, found in verdicts.items()}
+    assert {each.trace: to_builtins(each.verdicts) for each in checked.broken} == {
+        f"{tmp_path}/{name}": to_builtins(found) for name, found in violations.items() if found
+    }
+    for name, counts in checked.counts.items():
+        assert counts == Counter(each.status for found in verdicts.values() for each in found if each.property == name)
+    assert (checked.runs, checked.events) == (5, sum(map(len, runs.values())))
+    assert checked.violated == len(checked.broken) > 0
+
+
+def test_what_is_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = tmp_path / "a.jsonl", tmp_path / "b[1].jsonl"
+    one.write_bytes(b"12345")
+    other.write_bytes(b"")
+    assert short.are_short([str(one)])
+    for path in (other, tmp_path, tmp_path / "*", tmp_path / "none", "s3a://bucket/a.jsonl", tmp_path / "a.parquet"):
+        assert not short.are_short([str(one), str(path)]), path
+    monkeypatch.setattr(short, "SHORT", 9)
+    assert not short.are_short([str(one)] * 2)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("by_dataframes")
 def test_json_lines_in_small_blocks_and_parquet_are_judged_alike(spark: "SparkSession", tmp_path: Path) -> None:
     runs = [whole(random_trace(seed).events) for seed in (5, 6, 8)]
     parquet(tmp_path / "x.parquet", *runs)
@@ -82,9 +123,25 @@ WRONG_LINES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", sweep(WRONG_LINES, normal=("no JSON", "wrong count")))
+@pytest.mark.parametrize("case", sweep(WRONG_LINES, normal=("wrong count",)))
+@pytest.mark.usefixtures("by_dataframes")
 def test_json_lines_that_are_no_trace_are_refused(spark: "SparkSession", tmp_path: Path, case: str) -> None:
     change, message = WRONG_LINES[case]
+    (tmp_path / "x.jsonl").write_bytes(change(lines(GOOD)))
+    refused([tmp_path / "x.jsonl"], message)
+
+
+IN_OTHER_WORDS = {
+    "no header": "line 1, field `event`: expected `header`, found `",
+    "second header": "line 2, field `event`: a second header",
+}
+"""What is said of short files, where it is not what is said of others: one reads lines in order, one counts them."""
+
+
+@pytest.mark.parametrize("case", sweep(WRONG_LINES, normal=("no JSON", "wrong count", "empty", "out of range")))
+def test_short_files_that_are_no_trace_are_refused(spark: "SparkSession", tmp_path: Path, case: str) -> None:
+    change, message = WRONG_LINES[case]
+    message = IN_OTHER_WORDS.get(case, message)
     (tmp_path / "x.jsonl").write_bytes(change(lines(GOOD)))
     refused([tmp_path / "x.jsonl"], message)
 

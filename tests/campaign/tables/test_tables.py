@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.campaign.campaigns import PART, change, copied, rows_of
+from tests.campaign.plans import EVERY
 from zabcheck.campaign import tables
 from zabcheck.campaign.results import ConfigurationRow, Tables
 from zabcheck.campaign.store import Store, StoreError
@@ -75,7 +76,7 @@ def test_the_overview_sums_the_rows_up(found: Tables, rows: Rows) -> None:
 
 
 def test_of_each_property_it_is_told_how_often_it_was_judged_and_broke(found: Tables, rows: Rows) -> None:
-    assert len(found.properties) == 23
+    assert [each.property for each in found.properties] == [*EVERY]
     for each in found.properties:
         judged = [row["judged"][each.property] for row in rows]
         assert (each.exercised, each.judged) == (sum(times > 0 for times in judged), sum(judged))

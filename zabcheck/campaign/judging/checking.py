@@ -1,6 +1,6 @@
 """Judges stored traces on Spark, and collects what a person wants to know: counts, and the runs that are broken."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812  # the usual name
 from invariants import Status, TraceError, Verdict
 from zabcheck.campaign.judging.facts import facts_of
 from zabcheck.campaign.judging.narrow_rows import unpacked
-from zabcheck.campaign.judging.properties import explain, judge
+from zabcheck.campaign.judging.properties import STREAMED, explain, judge
+from zabcheck.campaign.judging.short import are_short, judge_short
 from zabcheck.campaign.judging.stored import StoredTraces, one_line_about, read
 from zabcheck.campaign.judging.verdicts import SIX, VIOLATED, columns_of, status_of
 from zabcheck.campaign.session import session
@@ -58,20 +59,45 @@ class CheckedRuns:
     """The first `EXPLAINED` of the violated runs."""
 
 
-def check_stored(paths: Sequence[str], properties: Sequence[str] = SIX, master: str | None = None) -> CheckedRuns:
+def check_stored(
+    paths: Sequence[str],
+    properties: Sequence[str] = SIX,
+    master: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> CheckedRuns:
     """Judge all runs in the paths by the given ones of the six properties.
 
-    `zabcheck.campaign.judging.stored` says what a path may be. TraceError, in one line, for a file that is no trace or
-    cannot be read; NoSpark and NoJava as for `session`.
+    `zabcheck.campaign.judging.stored` says what a path may be, and `zabcheck.campaign.judging.short` which are judged
+    in a single job. `say` is told what is going on. TraceError, in one line, for a file that is no trace or cannot be
+    read; NoSpark and NoJava as for `session`.
     """
-    spark = session(master)
+    short = are_short(paths)
+    say("starting Spark, to judge")
+    spark = session(master, short=short)
+    say("Spark is judging")
     try:
-        return _checked(spark, paths, properties)
+        return _checked_short(spark, paths, properties) if short else _checked(spark, paths, properties)
     except Exception as error:
         # Where Spark has no error class of its own, an exception of Java arrives unchanged, through py4j.
         if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
             raise TraceError(one_line_about(error, paths)) from None
         raise
+
+
+def _checked_short(spark: "SparkSession", paths: Sequence[str], properties: Sequence[str]) -> CheckedRuns:
+    judged = judge_short(spark, paths)
+    counts: dict[str, dict[Status, int]] = {name: {} for name in properties}
+    broken = []
+    for name, _, verdicts in judged:
+        for verdict in verdicts:
+            if verdict.property in counts:
+                count = counts[verdict.property]
+                count[verdict.status] = count.get(verdict.status, 0) + 1
+        told = [each for each in verdicts if each.status == "violated" and each.property in counts]
+        if told:
+            broken.append(BrokenRun(name, 0, STREAMED, [each.property for each in told], told, {}))
+    lines = sum(count for _, count, _ in judged)
+    return CheckedRuns(len(judged), lines, counts, {STREAMED: len(judged)}, len(broken), broken[:EXPLAINED])
 
 
 def _checked(spark: "SparkSession", paths: Sequence[str], properties: Sequence[str]) -> CheckedRuns:

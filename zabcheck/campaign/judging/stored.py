@@ -124,13 +124,13 @@ def _json_lines(spark: "SparkSession", paths: list[str], files: list[str]) -> St
     )
     names = list(dict.fromkeys(file for file, _, _ in blocks))
     for file in files:
-        if _plain(file) not in {_plain(name) for name in names}:
-            raise TraceError(f"{_plain(file)}, line 1: expected a header, the file is empty")
+        if plain(file) not in {plain(name) for name in names}:
+            raise TraceError(f"{plain(file)}, line 1: expected a header, the file is empty")
     before: list[tuple[str, int, int, int, str]] = []
     last, count = "", 0
     for file, block, size in blocks:
         count = 0 if file != last else count
-        before.append((file, block, names.index(file) << _RUN_BITS, count, _plain(file)))
+        before.append((file, block, names.index(file) << _RUN_BITS, count, plain(file)))
         last, count = file, count + size
     offsets = spark.createDataFrame(before, "file string, block long, run long, before long, name string")
     decoded = (
@@ -139,10 +139,10 @@ def _json_lines(spark: "SparkSession", paths: list[str], files: list[str]) -> St
         .mapInArrow(_decoded, _DDL)
         .persist()
     )
-    return StoredTraces(decoded, [_plain(name) for name in names], numbered=False)
+    return StoredTraces(decoded, [plain(name) for name in names], numbered=False)
 
 
-def _plain(file: str) -> str:
+def plain(file: str) -> str:
     """Return a file's name as people write it: without the scheme, if the file is on this machine."""
     return "/" + file.removeprefix("file:").lstrip("/") if file.startswith("file:/") else file
 
