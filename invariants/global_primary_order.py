@@ -5,10 +5,11 @@
 
 ρ_e precedes ρ_e' if and only if e < e'.
 
-⟨v,z⟩ and ⟨v',z'⟩ are two transactions: strict causality (III-B) says in the same words, of what a process delivers, that
-one precedes the other, which nothing can do to itself. So a transaction that two primaries broadcast is in no order with
-itself, and alone exercises nothing. It is of both epochs when it is compared with any other transaction. That it has two
-primaries is what zxid uniqueness and zxid assignment report (III: the epoch of a zxid is that of its primary).
+⟨v,z⟩ and ⟨v',z'⟩ are two transactions: strict causality (III-B) says in the same words, of what a process delivers,
+that one precedes the other, which nothing can do to itself. So a transaction that two primaries broadcast is in no
+order with itself, and alone exercises nothing. It is of both epochs when it is compared with any other transaction.
+That it has two primaries is what zxid uniqueness and zxid assignment report (III: the epoch of a zxid is that of its
+primary).
 
 Detection: each link of the tree knows the lowest and the highest epoch broadcast among its transactions; a delivery
 after one of a higher epoch breaks the property. If a broadcast turns up after its delivery (merged logs), the tree is

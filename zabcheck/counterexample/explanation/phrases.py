@@ -62,6 +62,11 @@ def same_actor(one: Local, other: Local) -> bool:
     return (one.process, one.incarnation) == (other.process, other.incarnation)
 
 
+def same_primary(one: Broadcast, other: Broadcast) -> bool:
+    """Whether one primary broadcast both: one incarnation of one process, in one epoch."""
+    return same_actor(one, other) and one.epoch == other.epoch
+
+
 def deliveries(events: Iterable[Event]) -> list[Deliver]:
     """Return the deliveries among `events`."""
     return [event for event in events if isinstance(event, Deliver)]
@@ -115,7 +120,7 @@ def both_sent(f: Facts, one: Broadcast, other: Broadcast) -> str:
     """Say who broadcast these two, in the order of time if that is known."""
     if f.earlier(other, one):
         one, other = other, one
-    if (one.process, one.incarnation, one.epoch) == (other.process, other.incarnation, other.epoch):
+    if same_primary(one, other):
         return f"{sent(f, one)} and then {shown(other.txn)}{f.at(other)}"
     return f"{sent(f, one)}, and {sent(f, other)}"
 
