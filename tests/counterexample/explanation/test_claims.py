@@ -37,8 +37,8 @@ from tests.search.builders import RECORDED
 from tests.tiers import sweep
 from zabcheck.counterexample.explanation.sentences import explanation
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.protocols import adapter
-from zabcheck.search.run import Search
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.search.run import Search, replay
 from zabcheck.search.swarm import find
 
 
@@ -86,13 +86,13 @@ def assert_true(lines: Sequence[Event], ordered: bool, where: str) -> int:
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if CATALOGUE[name].protocol == "zab"])
 def test_of_runs_of_the_swarm_that_nobody_minimised(name: str) -> None:
     mutant = CATALOGUE[name]
-    protocol = mutant.apply(adapter(mutant.protocol))
+    protocol = mutant.apply(PROTOCOLS[mutant.protocol])
     explained = 0
     for property_ in mutant.breaks:
         for seed in range(1, 9):
             broken = find(Search(protocol, mutant.processes, (property_,), 150, 120, seed))
             if broken is not None:
-                explained += assert_true(broken.replay.events, True, f"{property_}, seed {seed}")
+                explained += assert_true(replay(broken.schedule).events, True, f"{property_}, seed {seed}")
     assert explained
 
 
