@@ -33,6 +33,7 @@ from typing import Any
 from invariants.base import Invariant, Violation
 from invariants.chain import EMPTY, Chain, chain_hash
 from invariants.events import Accept, Adopt, Deliver, Event, Txn, Zxid
+from invariants.quorums import Weighted
 from invariants.record import Primary, Record, Sent
 
 _Told = tuple[Zxid, int, int]
@@ -304,7 +305,16 @@ class Chosen(Invariant):
         epoch = max(sorted(_epochs(accepted)), key=lambda epoch: len(_processes(accepted, epoch)))
         best = sorted((event for event in accepted if event.epoch == epoch), key=lambda event: event.process)
         names = ", ".join(f"p{event.process}" for event in best)
-        return self._violation(f"{said}only {names} had accepted in epoch {epoch}: no quorum", *best, deliver)
+        weighed = self._weighed([event.process for event in best])
+        return self._violation(f"{said}only {names} had accepted in epoch {epoch}: no quorum{weighed}", *best, deliver)
+
+    def _weighed(self, processes: list[int]) -> str:
+        """Return how much weight these have, where processes have weights."""
+        quorums = self.record.quorums
+        if not isinstance(quorums, Weighted):
+            return ""
+        held = sum(quorums.weights[process - 1] for process in processes if process <= quorums.size)
+        return f", with {held} of the weight {sum(quorums.weights)}"
 
 
 def _told(history: Chain) -> _Told:

@@ -67,7 +67,7 @@ def _story(recording: Recording, violation: Violation | None, decisive: Decisive
         legend=protocol.legend + (("/path=value@version",) if schedule.switches.application == "key-value" else ()),
         settings=_settings(schedule),
         raised=None if replayed.raised is None else _raised(protocol, replayed.raised),
-        explanation=() if violation is None else explanation(violation, trace),
+        explanation=() if violation is None else explanation(violation, trace, quorums=schedule.quorums),
         decisive=decisive,
     )
 

@@ -116,7 +116,7 @@ def story_of_trace(
         settings=() if ordered else ("each process's own order only",),
         is_ordered=ordered,
         unit=unit,
-        explanation=() if violation is None else explanation(violation, trace, unit, ordered),
+        explanation=() if violation is None else explanation(violation, trace, unit, ordered, header.quorums),
     )
 
 

@@ -205,7 +205,10 @@ def primary_integrity(v: Violation, f: Facts) -> Iterator[str]:
     yield from why_lacking(v, f, newer, older.txn)
     yield demands(v, "a primary delivers all that is delivered of earlier epochs before it broadcasts")
     own = f.delivery(newer.process, newer.incarnation, older.txn)
-    later = f"delivered {a} only{f.at_place(own)}" if own is not None else f"never delivered {a}"
+    later = f"never delivered {a}"
+    if own is not None:
+        did = f"took over {a} with a snapshot" if isinstance(own.event, Restore) else f"delivered {a}"
+        later = f"{did} only{f.at_place(own)}"
     yield f"So {p} computed {b} from a state without {a}; it {later}"
 
 
@@ -340,7 +343,10 @@ def redelivery(v: Violation, f: Facts) -> Iterator[str]:
     yield demands(v, f"{b} is redelivered after {a}")
     acked = next((event for event in f.all(ClientAck) if event.txn == successor.txn), None)
     told = "" if acked is None else f"; a client had been told that it is done{f.at(acked)}"
-    if same_actor(successor, wrong):
+    done = f.delivered(wrong.process, wrong.incarnation, None if broke is None else broke.rank)
+    if successor.txn in done and not same_actor(successor, wrong):
+        yield f"So what follows {a} at p{wrong.process} has changed: it was {b} at first, then {c}{told}"
+    elif same_actor(successor, wrong):
         yield f"So what follows {a} at {f.who(wrong)} has changed: it was {b} at first, then {c}{told}"
     else:
         yield f"So {f.who(wrong)} applied {c} to a state without {b}, which {f.who(successor)} had applied{told}"

@@ -127,8 +127,10 @@ def _why_idle(f: Facts, stabilised: Stabilised) -> str:
         if isinstance(place.event, Ready):
             epoch = place.event.epoch
             used = [event for event in f.all(Broadcast) if event.epoch == epoch]
-            last = f", in which {shown(used[-1].txn)} had been broadcast{f.at(used[-1])}" if used else ""
-            return f"It became ready to broadcast{f.at_place(place)}, but in epoch {epoch}{last}"
+            if used:
+                last = f"in which {shown(used[-1].txn)} was broadcast{f.at(used[-1])}"
+                return f"It became ready to broadcast{f.at_place(place)}, but in epoch {epoch}, {last}"
+            return f"It became ready to broadcast in epoch {epoch}{f.at_place(place)}, and yet never did"
     promised = [place.event.epoch for place in after if isinstance(place.event, Promise)]
     if promised:
         return f"It promised epoch {promised[-1]} after that, but never became ready to broadcast in it"

@@ -7,7 +7,7 @@ A history is told by its hash only (`Adopt`, `AckEpoch`, `Restore`). Which trans
 together what processes delivered and accepted; one that cannot be put together is None, and nothing is said of it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from invariants import (
@@ -28,6 +28,7 @@ from invariants import (
     Txn,
     chain_hash,
 )
+from invariants.quorums import MAJORITY
 
 _MOST_GUESSES = 5000
 """How many sequences are tried, in all, to find those that have a certain hash."""
@@ -48,10 +49,13 @@ class Place(NamedTuple, Generic[_Kind]):
 class Facts:
     """Answers questions about a trace. O(events) to build, and for each question."""
 
-    def __init__(self, events: Iterable[tuple[int, Event]], unit: str = "step", ordered: bool = True) -> None:
+    def __init__(
+        self, events: Iterable[tuple[int, Event]], unit: str = "step", ordered: bool = True, quorums: str = MAJORITY
+    ) -> None:
         self.places = [Place(rank, number, event) for rank, (number, event) in enumerate(events)]
         self.unit = unit
         self.ordered = ordered
+        self.quorums = quorums
         self.first: dict[Event, Place[Event]] = {}
         self.own: dict[int, list[Place[Event]]] = {}
         for place in self.places:
@@ -92,6 +96,18 @@ class Facts:
         if not event.incarnation and all(p.event.incarnation == 0 for p in self.of(event.process, Local)):
             return f"p{event.process}"
         return f"p{event.process} (incarnation {event.incarnation})"
+
+    def weighed(self, processes: Sequence[int]) -> str:
+        """Return how much weight these processes have together, behind a colon; "" where a majority is a quorum."""
+        if self.quorums == MAJORITY:
+            return ""
+        kind, _, listed = self.quorums.partition(" ")
+        if kind != "weights":
+            return f" of {self.quorums}"
+        weights = [int(weight) for weight in listed.split(",")]
+        return (
+            f", with {sum(weights[process - 1] for process in dict.fromkeys(processes))} of the weight {sum(weights)}"
+        )
 
     def life(self, process: int, incarnation: int) -> str:
         """Return "up since step 9", or "down from step 9 on" for the first incarnation; "" if that is not known."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from invariants import Adopt, Broadcast, Chain, Corrupt, Crash, Deliver, Event, Local, Txn, Violation
+from invariants import Adopt, Broadcast, Chain, Corrupt, Crash, Deliver, Event, Local, Restore, Txn, Violation
 from zabcheck.counterexample.explanation.facts import Facts, Place
 from zabcheck.text.words import cut
 
@@ -62,6 +62,11 @@ def same_actor(one: Local, other: Local) -> bool:
     return (one.process, one.incarnation) == (other.process, other.incarnation)
 
 
+def same_primary(one: Broadcast, other: Broadcast) -> bool:
+    """Whether one primary broadcast both: one incarnation of one process, in one epoch."""
+    return same_actor(one, other) and one.epoch == other.epoch
+
+
 def deliveries(events: Iterable[Event]) -> list[Deliver]:
     """Return the deliveries among `events`."""
     return [event for event in events if isinstance(event, Deliver)]
@@ -89,6 +94,11 @@ def in_a_row(f: Facts, one: Deliver, other: Deliver, then: str = "and then") -> 
     first, second = f.find(one), f.find(other)
     if first is None or second is None:
         return f"{took(f, one)} and {took(f, other)}"
+    if second.rank < first.rank:  # in a sequence that began anew, or in one that a snapshot brought it
+        second = next((place for place in f.places if place.event == other and place.rank > first.rank), None)
+        if second is None:
+            return f"had {shown(one.txn)} when it delivered {shown(other.txn)}{f.at(other)}"
+        return f"delivered {shown(one.txn)}{f.at(one)} {then} {shown(other.txn)}{f.at_place(second)}"
     if first.number == second.number:
         return f"delivered {shown(one.txn)} {then} {shown(other.txn)}, both{f.at(one)}"
     return f"delivered {shown(one.txn)}{f.at(one)} {then} {shown(other.txn)}{f.at(other)}"
@@ -115,7 +125,7 @@ def both_sent(f: Facts, one: Broadcast, other: Broadcast) -> str:
     """Say who broadcast these two, in the order of time if that is known."""
     if f.earlier(other, one):
         one, other = other, one
-    if (one.process, one.incarnation, one.epoch) == (other.process, other.incarnation, other.epoch):
+    if same_primary(one, other):
         return f"{sent(f, one)} and then {shown(other.txn)}{f.at(other)}"
     return f"{sent(f, one)}, and {sent(f, other)}"
 
@@ -156,7 +166,9 @@ def why_lacking(
     elif loss:
         yield loss
     elif had is not None and had.event not in v.witness:
-        yield f"{f.who(had.event)} had delivered {it}{f.at_place(had)}"
+        did = "taken over" if isinstance(had.event, Restore) else "delivered"
+        with_it = " with a snapshot" if isinstance(had.event, Restore) else ""
+        yield f"{f.who(had.event)} had {did} {it}{with_it}{f.at_place(had)}"
     elif history is not None:
         yield _never_accepted(f, process, txn, before)
 

@@ -43,6 +43,7 @@ from zabcheck.counterexample.explanation.phrases import (
     demands,
     listed,
     same_actor,
+    same_primary,
     sent,
     shown,
     taken_from,
@@ -280,9 +281,9 @@ def _difference(right: Chain | None, told: Chain | None, whose: str) -> str:
     if besides and missing:
         return f"has {txns(besides)} in the place of {txns(missing)}"
     if besides:
-        return f"holds {txns(besides)}, which {whose} did not have"
+        return f"holds {txns(besides)}, which was not in the durable history of {whose}"
     if missing:
-        return f"lacks {txns(missing)}, which {whose} had"
+        return f"lacks {txns(missing)}, which was in the durable history of {whose}"
     return "holds its transactions in another order, or more than once"
 
 
@@ -306,7 +307,11 @@ def invariant_5(v: Violation, f: Facts) -> Iterator[str]:
     if expected is not None:
         yield built_on(f, expected, wrong)
     elif broadcast is not None and broadcast.epoch == epoch:
-        yield f"So {p} applied {txn} in another order than epoch {epoch} broadcast"
+        first = _skipped(f, begin, broadcast)
+        if first is None:
+            yield f"So what {p} delivered in that phase is no beginning of what epoch {epoch} broadcast"
+        else:
+            yield f"So that phase began at {p} behind {shown(first.txn)}, the first that epoch {epoch} broadcast"
     else:
         yield f"So {p} applied {txn} as if it were of epoch {epoch}"
 
@@ -316,7 +321,16 @@ def _of_another_epoch(f: Facts, begin: CommitEpoch, broadcast: Broadcast | None)
     if broadcast is None:
         yield "No process broadcast it in this run"
         return
-    yield sent(f, broadcast) + ("" if broadcast.epoch == begin.epoch else f", not in epoch {begin.epoch}")
+    if broadcast.epoch == begin.epoch:
+        first = _skipped(f, begin, broadcast)
+        own = None if first is None else f.delivery(begin.process, begin.incarnation, first.txn)
+        if first is None or own is None:
+            yield sent(f, broadcast)
+        else:
+            it = shown(first.txn)
+            yield f"{both_sent(f, first, broadcast)}; {it} was delivered{f.at_place(own)}, before that phase"
+        return
+    yield f"{sent(f, broadcast)}, not in epoch {begin.epoch}"
     adopts = [found for found in f.of(begin.process, Adopt) if found.event.epoch == begin.epoch]
     if adopts:
         adopt = adopts[-1]
@@ -338,6 +352,14 @@ def _expected(f: Facts, begin: CommitEpoch, wrong: Deliver, broke: Place[Event] 
         return None
     before = of_epoch[: of_epoch.index(by)]
     return next((event for event in before if same_actor(event, by) and event.txn not in done), None)
+
+
+def _skipped(f: Facts, begin: CommitEpoch, broadcast: Broadcast) -> Broadcast | None:
+    """Return what the primary broadcast first, if the follower delivered that before its broadcast phase began."""
+    first = next(event for event in f.all(Broadcast) if same_primary(event, broadcast))
+    start, own = f.find(begin), f.delivery(begin.process, begin.incarnation, first.txn)
+    before = start is not None and own is not None and own.rank < start.rank
+    return first if before and first != broadcast else None
 
 
 # What else is of the protocol.
@@ -362,7 +384,8 @@ def chosen(v: Violation, f: Facts) -> Iterator[str]:
     acceptances = [event for event in accepted if isinstance(event, Accept | Adopt)]
     if acceptances:
         accepted_by = by_whom(f, acceptances)
-        yield f"{until} it had been accepted only {accepted_by}, in epoch {acceptances[0].epoch}: by no quorum"
+        epoch, weighed = acceptances[0].epoch, f.weighed([event.process for event in acceptances])
+        yield f"{until} it had been accepted only {accepted_by}, in epoch {epoch}: by no quorum{weighed}"
     else:
         yield f"{until} no process had accepted it"
         yield from altered(f, deliver)

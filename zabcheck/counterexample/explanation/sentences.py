@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from invariants import Event, Violation
+from invariants.quorums import MAJORITY
 from zabcheck.counterexample.explanation import deliveries, end, protocol
 from zabcheck.counterexample.explanation.explained import Explained
 from zabcheck.counterexample.explanation.facts import Facts
@@ -30,15 +31,20 @@ EXPLAINED: dict[str, Explained] = {
 
 
 def explanation(
-    violation: Violation, events: Iterable[tuple[int, Event]], unit: str = "step", ordered: bool = True
+    violation: Violation,
+    events: Iterable[tuple[int, Event]],
+    unit: str = "step",
+    ordered: bool = True,
+    quorums: str = MAJORITY,
 ) -> tuple[str, ...]:
     """Explain `violation`, which these `events` show, in two to five sentences.
 
     Each event comes with its place, the number of its step or line (`unit` says which), in order; `ordered` says
-    whether that is the order of time. A property that is not in `EXPLAINED` gets its own words, and the places of its
-    witness. O(events), a few times over. Texts of users are in it as they are: clean it when it is drawn.
+    whether that is the order of time, `quorums` is the name of the quorum system. A property that is not in `EXPLAINED`
+    gets its own words, and the places of its witness. O(events), a few times over. Texts of users are in it as they
+    are: clean it when it is drawn.
     """
-    facts = Facts(events, unit, ordered)
+    facts = Facts(events, unit, ordered, quorums)
     explained = EXPLAINED.get(violation.property)
     said = (_general if explained is None else explained.sentences)(violation, facts)
     return tuple(f"{each}." for each in _with_lives(facts, said))
