@@ -10,13 +10,14 @@ VIRTUAL, SPECIAL, STATIC, INTERFACE = 0xB6, 0xB7, 0xB8, 0xB9
 
 
 class Made(NamedTuple):
-    """A method: its code, the line of each index, and its handlers (from, to, handler)."""
+    """A method: its code, the line of each index, its handlers (from, to, handler), and its access flags."""
 
     name: str
     code: bytes | None
     descriptor: str = "()V"
     lines: Sequence[tuple[int, int]] | None = ((0, 1),)
     handlers: Sequence[tuple[int, int, int]] = ()
+    flags: int = 1
 
 
 class Assembler:
@@ -58,22 +59,24 @@ class Assembler:
         number = self._constant(tag, struct.pack(">HH", self.klass(owner), named))
         return struct.pack(">BH", operation, number) + (b"\x01\x00" if operation == INTERFACE else b"")
 
-    def finished(self, name: str, methods: Sequence[Made], numbers: dict[str, int] | None = None) -> bytes:
-        """The class file."""
-        this = self.klass(name)
+    def finished(
+        self, name: str, methods: Sequence[Made], numbers: dict[str, int] | None = None, above: str = ""
+    ) -> bytes:
+        """The class file; `above` is the class's superclass."""
+        this, superclass = self.klass(name), self.klass(above) if above else 0
         fields = [
             struct.pack(">HHHH", 0x19, self.text(field), self.text("I"), 1)
             + self._attribute("ConstantValue", struct.pack(">H", self.integer(number)))
             for field, number in (numbers or {}).items()
         ]
         made = [self._method(method) for method in methods]
-        pool = struct.pack(">IHHH", 0xCAFEBABE, 0, 61, self._next) + self._bytes
-        body = struct.pack(">HHHH", 0x21, this, 0, 0)
+        pool = struct.pack(">IHHH", 0xCAFEBABE, 0, 52, self._next) + self._bytes
+        body = struct.pack(">HHHH", 0x21, this, superclass, 0)
         counted = [struct.pack(">H", len(each)) + b"".join(each) for each in (fields, made)]
         return pool + body + b"".join(counted) + struct.pack(">H", 0)
 
     def _method(self, method: Made) -> bytes:
-        names = struct.pack(">HHH", 1, self.text(method.name), self.text(method.descriptor))
+        names = struct.pack(">HHH", method.flags, self.text(method.name), self.text(method.descriptor))
         if method.code is None:
             return names + struct.pack(">H", 0)
         lines = b""
