@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.ensemble import fake_zookeeper
 from zabcheck.ensemble.debugger.catalogue import CATALOGUE
 
 POINTS = ("zookeeper", "points", "--classpath", "pyspark")
@@ -51,3 +52,15 @@ def test_jars_that_are_none(zabcheck: Command, tmp_path: Path) -> None:
         assert message in result.err
     result = zabcheck(*POINTS, "--zookeeper-home", ".")
     assert (result.code, result.err) == (2, "zabcheck: --zookeeper-home and --classpath: expected one of them\n")
+
+
+def test_a_schedule_with_a_point_that_the_version_lacks_is_not_begun(zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(
+        '{"version":2,"protocol":"zookeeper","servers":3,'
+        '"choices":[{"choice":"stop","server":"A","point":"learner-start-threads"}]}'
+    )
+    java = fake_zookeeper.java(tmp_path, "serves", "3.9.5")
+    result = zabcheck("replay", "s.json", "--java", str(java), "--classpath", "pyspark")
+    assert (result.code, result.out) == (2, "")
+    assert "s.json: ZooKeeper 3.9." in result.err
+    assert "has no point `learner-start-threads`: " in result.err

@@ -103,7 +103,7 @@ def test_a_call_throws_and_what_is_still_held_goes_on_when_the_debugger_dies(tmp
         def throw(held: Held) -> None:
             debugger.throw(held, "java/io/IOException", "No space left on device")
 
-        throwing = debugger.stop([BOTH], then=throw)
+        throwing = debugger.stop([BOTH], then=throw, hold=False)
         second = debugger.stop([Place("p/Two", "both", "()V", 3, 11)])
         debugger.begin()
         assert debugger.wait(throwing, PATIENCE) is None
@@ -121,7 +121,7 @@ def test_a_call_throws_and_what_is_still_held_goes_on_when_the_debugger_dies(tmp
 def test_a_jvm_that_is_killed_ends_every_wait(tmp_path: Path) -> None:
     with java(tmp_path) as (process, port):
         debugger = Debugger(port)
-        stop = debugger.stop([BOTH], then=lambda _: process.kill())
+        stop = debugger.stop([BOTH], then=lambda _: process.kill(), hold=False)
         debugger.begin()
         assert debugger.wait(stop, PATIENCE) is None
         assert process.wait(PATIENCE) == -9

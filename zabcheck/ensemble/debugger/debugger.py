@@ -16,6 +16,7 @@ from zabcheck.ensemble.debugger.jdwp import (
     SINGLE_STEP,
     SUSPEND_THREAD,
     VM_DEATH,
+    VM_START,
     Content,
     Event,
     Location,
@@ -63,10 +64,11 @@ class Blocked(NamedTuple):
 class Trap:
     """A wish to hold a thread: the `nth` that comes to one of `places`. Made by `Debugger.stop`."""
 
-    def __init__(self, places: Sequence[Place], nth: int, then: Callable[[Held], None] | None) -> None:
+    def __init__(self, places: Sequence[Place], nth: int, then: Callable[[Held], None], hold: bool) -> None:
         self.places = tuple(places)
         self.nth = nth
         self.then = then
+        self.hold = hold
         self.held: Held | None = None
         self.came = 0
         """How many threads have come by."""
@@ -74,6 +76,11 @@ class Trap:
         """Whether the thread that was held goes on, or none can be held any more."""
         self.requests: dict[int, Place] = {}
         """The breakpoints, by the numbers of their requests."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the thread has come: it is held, or what was to be done then is done."""
+        return self.held is not None or (not self.hold and self.over and self.came >= self.nth)
 
 
 class Debugger:
@@ -91,6 +98,8 @@ class Debugger:
         self._steps: dict[int, Trap] = {}
         self._methods: dict[int, dict[int, str]] = {}
         self._classes: dict[int, str] = {}
+        self._patience = patience
+        self._waits = False
         self._ended = False
         self.error: AgentError | None = None
         """Why events could not be handled."""
@@ -103,16 +112,25 @@ class Debugger:
             return self._ended
 
     def begin(self) -> None:
-        """Let a JVM go on that waits at its start for this."""
+        """Let a JVM go on that waits at its start for this.
+
+        A JVM that is resumed before it waits would wait for ever, so this waits for that.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._waits or self._ended, self._patience):
+                raise AgentError(f"the JVM did not wait at its start in {self._patience:g} s")
         self._agent.ask(_RESUME_VM)
 
-    def stop(self, places: Sequence[Place], nth: int = 1, then: Callable[[Held], None] | None = None) -> Trap:
+    def stop(
+        self, places: Sequence[Place], nth: int = 1, then: Callable[[Held], None] = lambda _: None, hold: bool = True
+    ) -> Trap:
         """Hold the `nth` thread from now on that comes to one of `places`; also in classes that are not there yet.
 
-        With `then` the thread is not held for longer than that takes, in a thread of the debugger's.
+        When it comes, `then` is called, in a thread of the debugger's. Unless it is to `hold`, the thread goes on after
+        that.
         """
         assert nth >= 1
-        stop = Trap(places, nth, then)
+        stop = Trap(places, nth, then, hold)
         with self._changed:
             self._stops.append(stop)
         for class_name in dict.fromkeys(place.class_name for place in places):
@@ -222,6 +240,8 @@ class Debugger:
             for event in events:
                 if event.kind == VM_DEATH:
                     self._end()
+                elif event.kind == VM_START:
+                    self._wait_at_start()
                 elif event.kind == CLASS_PREPARE:
                     self._prepare(event)
                 elif event.kind in (BREAKPOINT, SINGLE_STEP):
@@ -234,6 +254,11 @@ class Debugger:
             with self._changed:
                 self.error = self.error or error
             self._end()
+
+    def _wait_at_start(self) -> None:
+        with self._changed:
+            self._waits = True
+            self._changed.notify_all()
 
     def _end(self) -> None:
         with self._changed:
@@ -266,16 +291,15 @@ class Debugger:
         else:
             self._disarm(stop)
         held = Held(event.thread, self._name(event.thread), event.location)
-        if stop.then is not None:
+        if step is None:
             stop.then(held)
-            with self._changed:
-                stop.over = True
-                self._changed.notify_all()
-            return False
         with self._changed:
-            stop.held = held
+            if stop.hold:
+                stop.held = held
+            else:
+                stop.over = True
             self._changed.notify_all()
-        return True
+        return stop.hold
 
     # Requests.
 
