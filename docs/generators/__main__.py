@@ -25,6 +25,7 @@ from docs.generators import (
     start,
     zookeeper,
     zookeeper_logs,
+    zookeeper_points,
 )
 from docs.generators.output import ROOT
 
@@ -44,6 +45,7 @@ QUICK: dict[str, Made] = {
     "start": start.made,
     "zookeeper": zookeeper.made,
     "zookeeper-logs": zookeeper_logs.made,
+    "zookeeper-points": zookeeper_points.made,
 }
 """Some 30 CPU seconds together."""
 SLOW: dict[str, Made] = {

@@ -115,6 +115,11 @@ def test_the_form_of_zookeeper_logs_is_the_documented_one(zabcheck: Command, tmp
     assert {**server, "snapshots": server["snapshots"][1:], "txns": server["txns"][:1]} == example
 
 
+def test_the_form_of_zookeeper_points_is_the_documented_one(zabcheck: Command) -> None:
+    told = zabcheck("zookeeper", "points", "learner-epoch-written", "--classpath", "pyspark", "--format", "json").json
+    assert told == EXAMPLES["zookeeper points"]
+
+
 def lost_write(
     schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *names: object, stop: object = None
 ) -> Attempt:

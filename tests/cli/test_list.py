@@ -84,6 +84,7 @@ def test_help_names_the_commands(arguments: list[str], zabcheck: Command) -> Non
         ("list", "KIND --format"),
         ("scenario", "NAME --out --format"),
         ("zookeeper logs", "DIR --log-dir --txns --no-digests --format"),
+        ("zookeeper points", "POINT --zookeeper-home --classpath --format"),
     ],
 )
 def test_each_command_explains_its_options(name: str, words: str, zabcheck: Command) -> None:

@@ -57,6 +57,9 @@ def serve(behaviour: str, configuration: str) -> None:
     data = dict(re.findall(r"^(\w+)=(.*)$", configuration, re.MULTILINE))
     sys.stdout.buffer.write(b"\x00\xff nonsense\n" if behaviour == "nonsense" else f"{LINES}\n".encode())
     sys.stdout.flush()
+    if behaviour == "agentless":
+        print("Error occurred during initialization of VM\nCould not find agent library jdwp on the library path")
+        sys.exit(1)
     if behaviour == "exits":
         print(f"{ERROR}\njava.net.BindException: Address already in use", flush=True)
         sys.exit(1)

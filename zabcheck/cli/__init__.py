@@ -30,6 +30,7 @@ from zabcheck.cli.commands import app, guarded
 from zabcheck.cli.zookeeper import command as zookeeper
 from zabcheck.cli.zookeeper import judge as zookeeper_judge
 from zabcheck.cli.zookeeper import logs as zookeeper_logs
+from zabcheck.cli.zookeeper import points as zookeeper_points
 from zabcheck.search.run import collect_garbage_less_often
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "zookeeper",
     "zookeeper_judge",
     "zookeeper_logs",
+    "zookeeper_points",
 ]
 
 

@@ -40,6 +40,7 @@ EXAMPLES = {
     "zookeeper": "zabcheck zookeeper --runs 10 --keep",
     "zookeeper judge": "zabcheck zookeeper judge reports",
     "zookeeper logs": "zabcheck zookeeper logs /var/lib/zookeeper --txns",
+    "zookeeper points": "zabcheck zookeeper points --classpath pyspark",
     "evaluate": "zabcheck evaluate --servers 3,5 --disk none",
     "db19": "zabcheck db19 --seed 1 --nodes 3 --rounds 1000 --proposals 5",
     "schema": "zabcheck schema trace",

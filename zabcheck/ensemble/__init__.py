@@ -8,4 +8,5 @@ from proxies between them, what they stored from their disks, and what they answ
 
     wire/   the bytes between two servers, and the binary form that disks share with them
     disk/   transaction logs and snapshots; needs no ensemble
+    debugger/   named places in the servers' threads
 """

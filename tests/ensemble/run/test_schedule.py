@@ -11,13 +11,19 @@ from zabcheck.ensemble.run import schedule as schedules
 from zabcheck.ensemble.run.draw import draw
 from zabcheck.ensemble.run.schedule import (
     AnyChoice,
+    AwaitStop,
     Elected,
     EnsembleSchedule,
     EnsembleScheduleError,
+    Fail,
+    Go,
     Hold,
     Kill,
     KillAt,
+    KillAtPoint,
     Start,
+    Step,
+    Stop,
     Write,
     decode,
     encode,
@@ -26,6 +32,15 @@ from zabcheck.ensemble.run.schedule import (
 )
 
 SEEDS = range(300)
+AT_POINTS: tuple[AnyChoice, ...] = (
+    Stop("A", "ack"),
+    Stop("A", "ack", 3),
+    AwaitStop("A", "ack"),
+    Step("A", "ack"),
+    Go("A", "ack"),
+    KillAtPoint("A", "ack"),
+    Fail("A", "log-force", 2),
+)
 
 
 @pytest.mark.parametrize("servers", schedules.SIZES)
@@ -39,6 +54,7 @@ def test_what_is_drawn_survives_its_json_form(servers: int) -> None:
 def test_the_examples_of_the_documentation_are_schedules() -> None:
     files = sorted((Path(__file__).parents[3] / "docs/examples").glob("*.schedule.json"))
     assert [file.name for file in files] == [
+        "zookeeper-4643.schedule.json",
         "zookeeper-applied-again.schedule.json",
         "zookeeper-lost-write.schedule.json",
         "zookeeper-stale-log.schedule.json",
@@ -55,8 +71,8 @@ def test_a_seed_gives_the_same_schedule_and_another_seed_another() -> None:
 def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     drawn = {type(choice) for seed in SEEDS for choice in draw(seed, 5).choices}
     not_drawn = {kind.__name__ for kind in get_args(AnyChoice)} - {kind.__name__ for kind in drawn}
-    assert not_drawn == {"StartAll", "Mend"}
-    every = {choice for seed in SEEDS for choice in draw(seed, 5).choices} | {schedules.StartAll()}
+    assert not_drawn == {"StartAll", "Mend"} | {type(choice).__name__ for choice in AT_POINTS}
+    every = {choice for seed in SEEDS for choice in draw(seed, 5).choices} | {schedules.StartAll(), *AT_POINTS}
     assert len({in_words(choice) for choice in every}) == len(every)
 
 
@@ -97,8 +113,21 @@ def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
     [
         ("{", "x.json: Input data was truncated"),
         (
-            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[]}',
-            "x.json: Invalid enum value 2 - at `$.version`",
+            '{"version":3,"protocol":"zookeeper","servers":3,"choices":[]}',
+            "x.json: Invalid enum value 3 - at `$.version`",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ack"}]}',
+            "x.json: expected version 2 of a schedule with points, found 1",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ak"}]}',
+            "x.json: no point `ak`; did you mean `ack`?",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,'
+            '"choices":[{"choice":"stop","server":"A","point":"ack","nth":0}]}',
+            "x.json: Expected `int` >= 1 - at `$.choices[0].nth`",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":4,"choices":[]}',
@@ -127,6 +156,14 @@ def test_a_schedule_of_the_simulator_is_not_taken_for_one() -> None:
     assert not is_for_an_ensemble(b'{"version":1,"protocol":"zab","processes":3,"choices":[]}')
     assert not is_for_an_ensemble(b"[]")
     assert not is_for_an_ensemble(b"\xff")
+
+
+def test_stops_survive_their_json_form() -> None:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (*AT_POINTS, Kill("A")))
+    assert decode(encode(schedule), "x.json") == schedule
+    assert schedule.points == ("ack", "log-force")
+    assert draw(1, 3).points == ()
+    assert b'{"choice":"stop","server":"A","point":"ack","nth":3}' in encode(schedule)
 
 
 def test_a_saved_one_has_a_choice_a_line() -> None:

@@ -8,9 +8,12 @@ from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, Format
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.zookeeper.command import quick_to_start
+from zabcheck.ensemble.debugger.class_path import ClassPathError
+from zabcheck.ensemble.debugger.points import PointError
 from zabcheck.ensemble.run import schedule as schedules
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.schedule import EnsembleScheduleError
+from zabcheck.ensemble.run.stops import places_of
 from zabcheck.ensemble.trace.observe import write_trace
 from zabcheck.text.words import as_text
 
@@ -26,6 +29,8 @@ def replay_ensemble(
 
     with bad_input_for(EnsembleScheduleError):
         schedule = schedules.decode(data, str(file))
+    with bad_input_for((PointError, ClassPathError), f"{file}: "):
+        places_of(schedule, distribution)
     wrong: list[list[str]] = []
     errors: list[str] = []
     interrupted = False

@@ -170,6 +170,18 @@ class Fault(Timed, frozen=True):
     kind: str = ""
 
 
+class Reached(Timed, frozen=True):
+    """Thread `thread` of server `server` has come to `point`.
+
+    `what` says what it comes to: the thread is "held", the server is "killed", or the call has "failed".
+    """
+
+    server: int
+    point: str
+    thread: str
+    what: str
+
+
 class Cast(Timed, frozen=True):
     """Which server plays which role of the schedule, by role."""
 
@@ -259,6 +271,7 @@ AnyRecord = (
     | Lost
     | Undecoded
     | Fault
+    | Reached
     | Cast
     | Chose
     | Session

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zabcheck.ensemble.recording.folder import read
-from zabcheck.ensemble.recording.records import Cast, Chose, Exited, Killed, NotRead, Read, Timed
+from zabcheck.ensemble.recording.records import Cast, Chose, Exited, Killed, NotRead, Reached, Read, Timed
 from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.search.report.summary import STYLES
 from zabcheck.text.words import counted
@@ -117,6 +117,9 @@ def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
                     lines["end", time] = when, f"  p{server} is killed"
                 case Exited(time, server, code):
                     lines["end", time] = when, f"  p{server} ends by itself with exit code {code}"
+                case Reached(time, server, point, thread, what):
+                    became = {"held": "is held", "killed": "comes: the server is killed", "failed": "comes: it fails"}
+                    lines["reached", time] = when, f"  p{server}, {point}: {thread} {became[what]}"
                 case Read() | NotRead():
                     lines["read", 0] = when, "all is healed and up, and every server is read"
                     break

@@ -62,6 +62,15 @@ def find(java: Path | None = None, home: Path | None = None, classpath: str | No
         program = Path(shutil.which(java) or java) if java is not None else find_java(OLDEST_JAVA, "ZooKeeper")
     except NoJava as error:
         raise NoZooKeeper(str(error)) from None
+    classpath = classpath_of(home, classpath)
+    return Distribution(version(program, classpath), program.absolute(), classpath)
+
+
+def classpath_of(home: Path | None = None, classpath: str | None = None) -> str:
+    """Return the class path that is asked for, else Debian's, else PySpark's, with absolute names; starts nothing.
+
+    NoZooKeeper if there is none, or nothing where it points.
+    """
     if classpath == PYSPARK:
         classpath = os.pathsep.join(map(str, jars_of_pyspark()))
         if not classpath:
@@ -74,8 +83,7 @@ def find(java: Path | None = None, home: Path | None = None, classpath: str | No
     for entry in entries:
         if not os.path.exists(entry.removesuffix("*")):  # a name that is too long for the system is not there, either
             raise NoZooKeeper(f"{entry}: expected a jar or a folder of the class path, found nothing")
-    classpath = os.pathsep.join(entries)
-    return Distribution(version(program, classpath), program.absolute(), classpath)
+    return os.pathsep.join(entries)
 
 
 def of_home(home: Path) -> str:

@@ -55,7 +55,8 @@ class Ensemble:
 
     Everything that happens to servers and links is handed to `record`; logs and data directories are in `folder`.
     Without `proxied` the servers connect directly, and no link can be touched; without `deliveries` their logs do not
-    say what they deliver: both are for measuring costs. Once `stop` is set, all that waits here is interrupted as by
+    say what they deliver: both are for measuring costs. `patient` servers wait long for each other (see
+    `configuration`). Once `stop` is set, all that waits here is interrupted as by
     Ctrl-C, which reaches the main thread only.
     """
 
@@ -68,6 +69,7 @@ class Ensemble:
         proxied: bool = True,
         deliveries: bool = True,
         stop: Event | None = None,
+        patient: bool = False,
     ) -> None:
         """EnsembleError if the system has no ports, processes or files left for it."""
         numbers = range(1, size + 1)
@@ -84,7 +86,9 @@ class Ensemble:
         try:
             self._start_proxy()
             self.servers = {
-                number: Server(number, next(ports), self._members(number, real), distribution, options, folder, record)
+                number: Server(
+                    number, next(ports), self._members(number, real), distribution, options, folder, record, patient
+                )
                 for number in numbers
             }
             self._reaper = subprocess.Popen([sys.executable, "-c", _REAPER], stdin=subprocess.PIPE, process_group=0)

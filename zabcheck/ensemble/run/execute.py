@@ -21,18 +21,23 @@ from zabcheck.ensemble.run.proxy import ProxyError
 from zabcheck.ensemble.run.schedule import (
     LEADER,
     ROLES,
+    AtPoint,
     Await,
+    AwaitStop,
     Choice,
     Cut,
     Delay,
     Elected,
     EnsembleSchedule,
+    Fail,
+    Go,
     Heal,
     Hold,
     Isolate,
     Kill,
     KillAll,
     KillAt,
+    KillAtPoint,
     Mend,
     Pause,
     Release,
@@ -42,13 +47,16 @@ from zabcheck.ensemble.run.schedule import (
     Settle,
     Start,
     StartAll,
+    Step,
+    Stop,
     Wait,
     Write,
     in_words,
 )
+from zabcheck.ensemble.run.stops import Stops, found_places, with_agent
 from zabcheck.ensemble.trace.server_log import State, read_log
 
-DID_NOTHING = ("passed over", "no such packet came", "only 0 of them")
+DID_NOTHING = ("passed over", "no such packet came", "no thread came", "only 0 of them")
 """How notes of choices begin that did nothing but take time."""
 WINDOW_OPENS = 0.3
 """Seconds for which a client whose window is full waits for room."""
@@ -76,12 +84,18 @@ def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path
     `stop` is set (Ctrl-C reaches the main thread only). Whatever is raised, everything is stopped, and the recording
     says that it is partial.
     """
+    places = found_places(schedule, distribution) if schedule.points else {}
+    if places:
+        distribution = with_agent(distribution)
     recorder = Recorder(folder)
     recorder.record(Run(1, distribution.version, schedule.servers, msgspec.to_builtins(schedule)))
     error = "interrupted"
     try:
-        with Ensemble(schedule.servers, distribution, folder, recorder.record, stop=stop) as ensemble:
-            execution = Execution(ensemble, recorder.record)
+        with Ensemble(
+            schedule.servers, distribution, folder, recorder.record, stop=stop, patient=bool(places)
+        ) as ensemble:
+            stops = Stops(ensemble, places, recorder.record) if places else None
+            execution = Execution(ensemble, recorder.record, stops)
             try:
                 execution.begin()
                 for number, choice in enumerate(schedule.choices):
@@ -104,10 +118,12 @@ def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path
 class Execution:
     """One run: the clients, and which server plays which role."""
 
-    def __init__(self, ensemble: Ensemble, record: Callable[[Record], None]) -> None:
+    def __init__(self, ensemble: Ensemble, record: Callable[[Record], None], stops: Stops | None = None) -> None:
+        """`stops` are there if servers are started with the debug agent."""
         self.ensemble = ensemble
         self.clients: dict[int, Client] = {}
         self._record = record
+        self._stops = stops
         self._roles: dict[str, int] = {}
         self._isolated: set[int] = set()
 
@@ -150,6 +166,8 @@ class Execution:
     def choose(self, number: int, choice: Choice) -> None:
         """Execute a choice, or pass over it and record why."""
         self.ensemble.check()
+        if self._stops is not None:
+            self._stops.check()
         words = in_words(choice)
         roles = self._roles
         if LEADER in _roles_of(choice):
@@ -166,6 +184,8 @@ class Execution:
 
     def _apply(self, choice: Choice, roles: dict[str, int]) -> str:
         """Apply a choice; return why it did nothing, or "" if it did something."""
+        if isinstance(choice, AtPoint):
+            return self._apply_at_point(choice, roles[choice.server])
         servers, proxy = self.ensemble.servers, self.ensemble.proxy
         match choice:
             case Write(server, count, size):
@@ -234,6 +254,23 @@ class Execution:
                     return "nobody leads"
         return ""
 
+    def _apply_at_point(self, choice: AtPoint, number: int) -> str:
+        assert self._stops is not None
+        match choice:
+            case Stop(_, point, nth):
+                return self._stops.stop(number, point, nth)
+            case KillAtPoint(_, point, nth):
+                return self._stops.stop(number, point, nth, "killed")
+            case Fail(_, point, nth):
+                return self._stops.stop(number, point, nth, "failed")
+            case AwaitStop(_, point, seconds):
+                return self._stops.wait(number, point, seconds)
+            case Step(_, point):
+                return self._stops.step(number, point)
+            case Go(_, point):
+                return self._stops.go(number, point)
+        raise AssertionError(choice)
+
     def finish(self) -> None:
         """Heal everything, start the servers that are down, and read what every server has.
 
@@ -242,6 +279,8 @@ class Execution:
         self._heal()
         for server in self.ensemble.servers.values():
             server.resume()
+        if self._stops is not None:
+            self._stops.go_all()
         for _ in range(STARTS_AT_LAST):
             self._start_all()
             self.ensemble.await_all(UP_AT_LAST, self._all_serve_that_are_up)
@@ -266,6 +305,8 @@ class Execution:
         finally:
             for client in self.clients.values():
                 client.close()
+            if self._stops is not None:
+                self._stops.close()
         for number, server in self.ensemble.servers.items():
             if server.incarnation >= 0:
                 self._record(self._disk(number))
@@ -274,6 +315,8 @@ class Execution:
         if self.ensemble.servers[number].incarnation >= 0:
             self._record(self._disk(number))
         self.ensemble.start(number)
+        if self._stops is not None:
+            self._stops.attach(number)
 
     def _start_all(self) -> None:
         for number, server in self.ensemble.servers.items():

@@ -15,7 +15,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-SCHEDULE_VERSION = 1
+from zabcheck.ensemble.debugger.points import PointError, named
+
+SCHEDULE_VERSION = 2
+"""Version 2 has stops at points, which version 1 does not know."""
 MAX_BYTES = 1024 * 1024
 """The largest schedule that is read."""
 SIZES = (3, 5)
@@ -38,6 +41,7 @@ Kind = Literal[
     "COMMIT",
 ]
 _Seconds = Annotated[float, Meta(ge=0, le=30)]
+_Nth = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
 class Choice(Struct, frozen=True, tag_field="choice", tag=str.lower, omit_defaults=True, forbid_unknown_fields=True):
@@ -179,6 +183,48 @@ class Elected(Choice, frozen=True):
     seconds: _Seconds = 5.0
 
 
+class AtPoint(Choice, frozen=True):
+    """Base of the choices that name a point in a thread (docs/zookeeper-points.md)."""
+
+    server: Role
+    point: str
+
+
+class Stop(AtPoint, frozen=True):
+    """Hold the `nth` thread of `server` that comes to `point` from now on, or from the server's start if it is down.
+
+    Only that thread stands still. Until it comes the choices go on.
+    """
+
+    nth: _Nth = 1
+
+
+class AwaitStop(AtPoint, frozen=True):
+    """Wait until the thread of `server` has come to `point` that is held, killed or fails there; `seconds` at most."""
+
+    seconds: _Seconds = 10.0
+
+
+class Step(AtPoint, frozen=True):
+    """Let the thread of `server` that is held at `point` go on to the next line, over calls, where it is held again."""
+
+
+class Go(AtPoint, frozen=True):
+    """Let the thread of `server` that is held at `point` go on, and stop none there any more."""
+
+
+class KillAtPoint(AtPoint, frozen=True):
+    """kill -9 of `server` when its `nth` thread comes to `point`, before the next instruction."""
+
+    nth: _Nth = 1
+
+
+class Fail(AtPoint, frozen=True):
+    """The `nth` thread of `server` that comes to `point` throws an IOException there, as if the disk were full."""
+
+    nth: _Nth = 1
+
+
 AnyChoice = (
     Write
     | Settle
@@ -200,6 +246,12 @@ AnyChoice = (
     | Delay
     | Heal
     | Elected
+    | Stop
+    | AwaitStop
+    | Step
+    | Go
+    | KillAtPoint
+    | Fail
 )
 
 
@@ -210,13 +262,18 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     another version.
     """
 
-    version: Literal[1]
+    version: Literal[1, 2]
     protocol: Literal["zookeeper"]
     servers: Literal[3, 5]
     choices: tuple[AnyChoice, ...]
     seed: int | None = None
     zookeeper: str = ""
     finds: str = ""
+
+    @property
+    def points(self) -> tuple[str, ...]:
+        """The points that it names, each once; none if it needs no debug agent."""
+        return tuple(dict.fromkeys(choice.point for choice in self.choices if isinstance(choice, AtPoint)))
 
 
 class EnsembleScheduleError(ValueError):
@@ -239,6 +296,13 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
     try:
         schedule = _decoder.decode(data)
     except msgspec.DecodeError as error:
+        raise EnsembleScheduleError(f"{name}: {error}") from None
+    if schedule.version == 1 and schedule.points:
+        raise EnsembleScheduleError(f"{name}: expected version {SCHEDULE_VERSION} of a schedule with points, found 1")
+    try:
+        for point in schedule.points:
+            named(point)
+    except PointError as error:
         raise EnsembleScheduleError(f"{name}: {error}") from None
     there = {*ROLES[: schedule.servers], LEADER}
     for number, choice in enumerate(schedule.choices):
@@ -307,7 +371,23 @@ def in_words(choice: Choice) -> str:
             return "heal all links"
         case Elected(seconds):
             return f"wait for a leader, {seconds:g} s at most"
+        case Stop(server, point, nth):
+            return f"hold the {_ordinal(nth)}thread of {server} that comes to {point}"
+        case AwaitStop(server, point, seconds):
+            return f"wait until the thread of {server} has come to {point}, {seconds:g} s at most"
+        case Step(server, point):
+            return f"let the thread of {server} at {point} go on by a line"
+        case Go(server, point):
+            return f"let the thread of {server} at {point} go on"
+        case KillAtPoint(server, point, nth):
+            return f"kill -9 of {server} at the {_ordinal(nth)}{point}"
+        case Fail(server, point, nth):
+            return f"an IOException at the {_ordinal(nth)}{point} of {server}"
     raise AssertionError(choice)
+
+
+def _ordinal(number: int) -> str:
+    return "next " if number == 1 else f"{number}th "
 
 
 def replaced(schedule: EnsembleSchedule, **fields: str) -> EnsembleSchedule:

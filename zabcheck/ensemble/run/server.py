@@ -16,7 +16,11 @@ from zabcheck.ensemble.recording.records import Exited, Killed, Paused, Record, 
 from zabcheck.ensemble.run.distribution import Distribution
 
 TICK = 500
-"""Milliseconds. A leader gives a follower up after 3 ticks of silence; a synchronisation lasts 10 ticks at most."""
+"""Milliseconds."""
+LIMITS = (10, 3)
+"""Ticks: a synchronisation lasts 10 at most, and a leader gives a follower up after 3 of silence."""
+PATIENT_LIMITS = (240, 120)
+"""The same where threads are held: 2 minutes, and 1."""
 
 _DEBUG = ("FinalRequestProcessor", "quorum.Leader")
 """The classes, below org.apache.zookeeper.server, that say what is broadcast and delivered."""
@@ -92,6 +96,7 @@ class Server:
         options: list[str],
         folder: Path,
         record: Callable[[Record], None],
+        patient: bool = False,
     ) -> None:
         self.number = number
         self.client_port = client_port
@@ -105,7 +110,7 @@ class Server:
         self._command = command(distribution, options, f"./{self.data.name}/zoo.cfg")
         self.data.mkdir()
         (self.data / "myid").write_text(f"{number}\n")
-        (self.data / "zoo.cfg").write_text(configuration(f"./{self.data.name}", client_port, members))
+        (self.data / "zoo.cfg").write_text(configuration(f"./{self.data.name}", client_port, members, patient))
 
     @property
     def up(self) -> bool:
@@ -210,12 +215,13 @@ def command(distribution: Distribution, options: list[str], configuration_file: 
     ]
 
 
-def configuration(data: str, client_port: int, members: Mapping[int, tuple[int, int]]) -> str:
-    """Return the text of a server's zoo.cfg."""
+def configuration(data: str, client_port: int, members: Mapping[int, tuple[int, int]], patient: bool = False) -> str:
+    """Return the text of a server's zoo.cfg. A `patient` server waits long, so that threads of others can be held."""
+    init_limit, sync_limit = PATIENT_LIMITS if patient else LIMITS
     lines = [
         f"tickTime={TICK}",
-        "initLimit=10",
-        "syncLimit=3",
+        f"initLimit={init_limit}",
+        f"syncLimit={sync_limit}",
         f"dataDir={data}",
         f"clientPort={client_port}",
         "clientPortAddress=127.0.0.1",

@@ -1,0 +1,158 @@
+"""Stops at points: what a schedule with them needs, and runs of a real ensemble whose threads are held."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.ensemble import fake_zookeeper, real
+from zabcheck.ensemble.debugger.agent import port_told
+from zabcheck.ensemble.recording.folder import log_file, read
+from zabcheck.ensemble.recording.records import Acknowledged, Chose, Ended, Killed, Reached, Record
+from zabcheck.ensemble.report.runs import what_was_done
+from zabcheck.ensemble.run import stops
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.ensemble import EnsembleError
+from zabcheck.ensemble.run.execute import execute
+from zabcheck.ensemble.run.schedule import (
+    AnyChoice,
+    AwaitStop,
+    EnsembleSchedule,
+    Fail,
+    Go,
+    Pause,
+    Resume,
+    Settle,
+    Start,
+    Step,
+    Stop,
+    Write,
+    decode,
+)
+from zabcheck.ensemble.run.server import LIMITS, PATIENT_LIMITS, configuration
+from zabcheck.ensemble.verdict.judge import judge
+
+EXAMPLES = Path(__file__).parents[3] / "docs/examples"
+
+
+def schedule(*choices: AnyChoice) -> EnsembleSchedule:
+    return EnsembleSchedule(2, "zookeeper", 3, choices)
+
+
+def fake(folder: Path, behaviour: str) -> Distribution:
+    """A Java that is none, with the jars of PySpark."""
+    return Distribution("3.9.5", fake_zookeeper.java(folder, behaviour), real.classpath())
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of the recording."""
+    (tmp_path / "run").mkdir()
+    return tmp_path / "run"
+
+
+def notes(records: list[Record]) -> dict[int, str]:
+    """Why choices did nothing, by number."""
+    return {record.number: record.note for record in records if isinstance(record, Chose) and record.note}
+
+
+def test_a_point_that_this_version_lacks_is_told_before_anything_is_started(tmp_path: Path, run: Path) -> None:
+    with pytest.raises(EnsembleError, match=r"has no point `learner-start-threads`: .* near it: learner-"):
+        execute(schedule(Stop("A", "learner-start-threads")), fake(tmp_path, "serves"), run)
+    assert list(run.iterdir()) == []
+
+
+def test_a_java_without_the_agent_is_told(tmp_path: Path, run: Path) -> None:
+    with pytest.raises(EnsembleError, match="needs the JDK's debug agent, and this Java comes without it"):
+        execute(schedule(Stop("A", "ack")), fake(tmp_path, "agentless"), run)
+
+
+def test_an_agent_that_does_not_come_up_is_told(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stops, "AGENT_UP", 0.01)
+    with pytest.raises(EnsembleError, match=r"the debug agent of server 1 was not there in 0\.01 s"):
+        execute(schedule(Stop("A", "ack")), fake(tmp_path, "silent"), run)
+
+
+def test_servers_whose_threads_are_held_wait_long() -> None:
+    for patient, (init, sync) in ((False, LIMITS), (True, PATIENT_LIMITS)):
+        text = configuration("d", 1, {1: (2, 3)}, patient)
+        assert f"initLimit={init}\nsyncLimit={sync}\n" in text
+
+
+HELD = schedule(
+    Stop("B", "sync-force"),
+    Stop("C", "sync-force"),
+    Stop("C", "sync-force"),
+    Write("A"),
+    AwaitStop("B", "sync-force"),
+    AwaitStop("C", "sync-force"),
+    Settle(0.3),
+    Step("B", "sync-force"),
+    AwaitStop("B", "sync-force"),
+    Stop("B", "leader-propose"),
+    AwaitStop("B", "leader-propose", 0.1),
+    Pause("C"),
+    Go("C", "sync-force"),
+    Resume("C"),
+    Go("B", "sync-force"),
+    Settle(10.0),
+    Go("B", "log-roll"),
+    Step("B", "log-roll"),
+    AwaitStop("B", "log-roll"),
+)
+"""Neither follower forces its log, until one may."""
+
+
+@pytest.mark.xdist_group("ensemble")
+def test_a_write_is_acknowledged_when_the_thread_that_logs_it_may_go_on(run: Path) -> None:
+    execute(HELD, real.distribution(), run)
+    records = list(read(run))
+    assert notes(records) == {
+        2: "passed over: something is to be stopped there already",
+        6: "some writes have no answer",
+        10: "no thread came",
+        12: "passed over: it stands still",
+        16: "passed over: nothing is to be stopped there",
+        17: "passed over: no thread is held there",
+        18: "passed over: nothing is to be stopped there",
+    }
+    reached = [record for record in records if isinstance(record, Reached)]
+    assert [(each.point, each.what) for each in reached] == [("sync-force", "held")] * 2
+    assert all(each.thread == f"SyncThread:{each.server}" for each in reached)
+    acknowledged = [record for record in records if isinstance(record, Acknowledged)]
+    released = next(record for record in records if isinstance(record, Chose) and record.number == 14)
+    assert len(acknowledged) == 1
+    assert acknowledged[0].time > released.time
+    assert any("SyncThread" in words and "is held" in words for _, words in what_was_done(run))
+    assert isinstance(records[-1], Ended)
+    assert records[-1].complete
+    assert judge(run).wrong == []
+    for server in (1, 2, 3):
+        port = port_told(log_file(run, server, 0).read_text())
+        assert port is not None
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+def test_a_full_disk_ends_the_server_that_logs(run: Path) -> None:
+    choices = (Fail("C", "log-force"), Write("A"), AwaitStop("C", "log-force"), Settle(5.0), Start("C"))
+    execute(schedule(*choices), real.distribution(), run)
+    records = list(read(run))
+    assert [record.what for record in records if isinstance(record, Reached)] == ["failed"]
+    logs = [log_file(run, server, 0).read_text() for server in (1, 2, 3)]
+    assert sum("java.io.IOException: No space left on device" in log for log in logs) == 1
+    assert judge(run).wrong == []
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+def test_a_follower_that_is_killed_behind_its_epoch_loses_nothing_in_a_version_that_logs_first(run: Path) -> None:
+    """ZOOKEEPER-4643; 3.8.0 loses a write with this schedule."""
+    name = "zookeeper-4643.schedule.json"
+    execute(decode((EXAMPLES / name).read_bytes(), name), real.distribution(), run)
+    [reached] = [record for record in read(run) if isinstance(record, Reached)]
+    assert (reached.point, reached.what) == ("learner-epoch-written", "killed")
+    assert reached.server in [record.server for record in read(run) if isinstance(record, Killed)]
+    assert judge(run).wrong == []

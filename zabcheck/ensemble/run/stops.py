@@ -1,0 +1,188 @@
+"""Threads of the servers that a schedule stops at named points, by the debug agent of each server's JVM.
+
+The agent is started only for a schedule that has stops. While a JVM waits for zabcheck at its start, what is to be
+stopped in it is set, so that nothing happens before. When a server ends, its stops end with it.
+"""
+
+from collections.abc import Callable
+from time import monotonic, sleep
+from typing import Literal
+
+from zabcheck.ensemble.debugger.agent import OPTION, AgentError, AgentGone, port_told
+from zabcheck.ensemble.debugger.class_path import ClassPath, ClassPathError
+from zabcheck.ensemble.debugger.debugger import Blocked, Debugger, Held, Trap
+from zabcheck.ensemble.debugger.points import Place, PointError, located
+from zabcheck.ensemble.recording.folder import now
+from zabcheck.ensemble.recording.records import Reached, Record
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
+from zabcheck.ensemble.run.schedule import EnsembleSchedule
+
+AGENT_UP = 60.0
+"""Seconds that a JVM gets to say where its agent listens; it takes a tenth of one."""
+_NO_AGENT = "agent library jdwp"
+"""What a Java says that comes without the agent."""
+_POLL = 0.01
+FAILURE = ("java/io/IOException", "No space left on device")
+"""What a call throws that fails."""
+
+Act = Literal["held", "killed", "failed"]
+"""What becomes of a thread that comes to a point, of its server, or of the call there."""
+
+
+def places_of(schedule: EnsembleSchedule, distribution: Distribution) -> dict[str, tuple[Place, ...]]:
+    """Find the points that a schedule names in the jars. PointError, or ClassPathError, if one is not there."""
+    classes = ClassPath(distribution.classpath)
+    return {name: located(name, classes).places for name in schedule.points}
+
+
+def with_agent(distribution: Distribution) -> Distribution:
+    """Return the same build, whose servers wait for a debugger."""
+    return distribution._replace(options=(*distribution.options, OPTION))
+
+
+def found_places(schedule: EnsembleSchedule, distribution: Distribution) -> dict[str, tuple[Place, ...]]:
+    """Find them as `places_of` does. EnsembleError if one is not there."""
+    try:
+        return places_of(schedule, distribution)
+    except (PointError, ClassPathError) as error:
+        raise EnsembleError(str(error)) from None
+
+
+class Stops:
+    """What is to be stopped, and what is held, in each server of an ensemble. Points are those of `places`."""
+
+    def __init__(
+        self, ensemble: Ensemble, places: dict[str, tuple[Place, ...]], record: Callable[[Record], None]
+    ) -> None:
+        self._ensemble = ensemble
+        self._places = places
+        self._record = record
+        self._debuggers: dict[int, Debugger] = {}
+        self._wanted: dict[tuple[int, str], tuple[int, Act]] = {}
+        """What is to be set when a server that is down starts."""
+        self._traps: dict[tuple[int, str], Trap] = {}
+
+    def attach(self, number: int) -> None:
+        """Set what is wanted in a server that was just started, and let it begin. EnsembleError if it has no agent."""
+        server = self._ensemble.servers[number]
+        self._forget(number)
+        until = monotonic() + AGENT_UP
+        while (port := port_told(server.log())) is None:
+            self._ensemble.check()
+            up = server.up
+            if not up and _NO_AGENT in server.log():
+                raise EnsembleError("a schedule with stops needs the JDK's debug agent, and this Java comes without it")
+            if not up:
+                return  # it ended by itself, as servers may
+            if monotonic() > until:
+                raise EnsembleError(f"the debug agent of server {number} was not there in {AGENT_UP:g} s")
+            sleep(_POLL)
+        try:
+            self._debuggers[number] = Debugger(port)
+            for (of, point), (nth, act) in [*self._wanted.items()]:
+                if of == number:
+                    del self._wanted[of, point]
+                    self._set(number, point, nth, act)
+            self._debuggers[number].begin()
+        except AgentGone:
+            return  # it was killed, or ended by itself
+        except AgentError as error:
+            raise EnsembleError(f"server {number}: {error}") from None
+
+    def stop(self, number: int, point: str, nth: int, act: Act = "held") -> str:
+        """Act on the nth thread of a server that comes to a point; return why that cannot be, or "".
+
+        A server that is down gets its stop when it starts.
+        """
+        server = self._ensemble.servers[number]
+        trap = self._traps.get((number, point))
+        if (number, point) in self._wanted or (trap is not None and not trap.over):
+            return "passed over: something is to be stopped there already"
+        if not server.up:
+            self._wanted[number, point] = nth, act
+            return ""
+        return self._asked(number, lambda _: self._set(number, point, nth, act))
+
+    def wait(self, number: int, point: str, seconds: float) -> str:
+        """Wait until a thread has come to a point; return why none has, or ""."""
+        trap = self._traps.get((number, point))
+        if trap is None:
+            return "passed over: nothing is to be stopped there"
+        if self._ensemble.await_all(seconds, lambda: trap.done or trap.over or self._down(number)):
+            return "" if trap.done else "no thread came: the server has ended"
+        return f"no thread came{self._waiting()}"
+
+    def step(self, number: int, point: str) -> str:
+        """Let a held thread go on by a line; return why not, or ""."""
+        trap = self._traps.get((number, point))
+        if trap is None or trap.held is None:
+            return "passed over: no thread is held there"
+        return self._asked(number, lambda debugger: debugger.step(trap))
+
+    def go(self, number: int, point: str) -> str:
+        """Let a held thread go on, and stop none there any more; return why not, or ""."""
+        trap = self._traps.pop((number, point), None)
+        if trap is None:
+            return "passed over: nothing is to be stopped there"
+        return self._asked(number, lambda debugger: debugger.go(trap))
+
+    def go_all(self) -> None:
+        """Let every thread go on, and stop none any more."""
+        self._wanted.clear()
+        for number, point in [*self._traps]:
+            self.go(number, point)
+
+    def check(self) -> None:
+        """EnsembleError if a debug agent did not do what it was asked."""
+        for number, each in self._debuggers.items():
+            if each.error is not None and self._ensemble.servers[number].up:
+                raise EnsembleError(f"server {number}: {each.error}")
+
+    def close(self) -> None:
+        """End all connections, once the servers have ended."""
+        for number in [*self._debuggers]:
+            self._forget(number)
+
+    def _set(self, number: int, point: str, nth: int, act: Act) -> None:
+        debugger = self._debuggers[number]
+
+        def come(held: Held) -> None:
+            self._record(Reached(now(), number, point, held.name, act))
+            if act == "killed":
+                self._ensemble.servers[number].kill()
+            elif act == "failed":
+                debugger.throw(held, *FAILURE)
+
+        self._traps[number, point] = debugger.stop(self._places[point], nth, come, hold=act == "held")
+
+    def _asked(self, number: int, ask: Callable[[Debugger], object]) -> str:
+        """Ask a server's debugger for something; return why that cannot be, or "". EnsembleError if it refuses."""
+        if self._ensemble.servers[number].paused:
+            return "passed over: it stands still"
+        try:
+            ask(self._debuggers[number])
+        except (AgentGone, KeyError):
+            return "passed over: it is down"
+        except AgentError as error:
+            raise EnsembleError(f"server {number}: {error}") from None
+        return ""
+
+    def _down(self, number: int) -> bool:
+        self.check()
+        return not self._ensemble.servers[number].up
+
+    def _waiting(self) -> str:
+        """Say who waits for whom, in servers in which a thread is held."""
+        found: list[Blocked] = []
+        for number in dict.fromkeys(number for (number, _), trap in self._traps.items() if trap.held is not None):
+            self._asked(number, lambda each: found.extend(each.blocked()))
+        return "".join(f"; {each.thread} waits for a monitor that {each.owner} has" for each in found)
+
+    def _forget(self, number: int) -> None:
+        old = self._debuggers.pop(number, None)
+        if old is not None:
+            old.close()
+        for of, point in [*self._traps]:
+            if of == number:
+                del self._traps[of, point]
