@@ -20,7 +20,7 @@ from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.counterexample.forms.gallery import index_of_bugs, pages
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
-from zabcheck.search.engines import Engine
+from zabcheck.search.engines import DEFAULT, Engine
 from zabcheck.search.hunt import Budget, Hunt, MutantSummary, hunt, row_of
 from zabcheck.search.kept_schedules import (
     also_broken,
@@ -58,7 +58,7 @@ def mutants(
             metavar="M", autocompletion=known_bugs, help="Only this known bug (may be repeated); see `zabcheck list`."
         ),
     ] = None,
-    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = Engine.swarm,
+    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = DEFAULT,
     seeds: Annotated[int, typer.Option(min=1, max=MOST_SEEDS, help="How many searches for each bug.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the first search; the others follow it.")] = 1,
     runs: Annotated[int, typer.Option(min=1, help="At most how many runs a search.")] = 20_000,

@@ -35,10 +35,11 @@ from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import switches_of
-from zabcheck.search.engines import Engine, find
+from zabcheck.search.engines import DEFAULT, Engine, find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.report import summary as summaries
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
+from zabcheck.search.swarm import SIZES
 from zabcheck.search.tally import PropertySummary, Summary, Tally
 from zabcheck.text.words import as_text
 
@@ -49,16 +50,25 @@ def run(
     mutant: Annotated[
         str | None, typer.Option(autocompletion=known_bugs, help="Plant this known bug; see `zabcheck list`.")
     ] = None,
-    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = Engine.hypothesis,
+    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = DEFAULT,
     processes: Annotated[
-        int | None, typer.Option(min=1, max=MAX_PROCESSES, help="How many; 3, or for the swarm each run draws it.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_PROCESSES,
+            help=f"The number of processes; by default each run of the swarm draws {min(SIZES)} to {max(SIZES)}, and "
+            f"Hypothesis takes {DEFAULT_PROCESSES}.",
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="At least how many runs.")] = 5000,
     steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
     quorums: Annotated[
         str | None,
-        typer.Option(help="`majority`, `weights 3,1,1` or `sets 1+2,2+3`; the swarm draws one of the first two."),
+        typer.Option(
+            help="`majority`, `weights 3,1,1` or `sets 1+2,2+3`; by default each run of the swarm draws one of the "
+            "first two, and Hypothesis takes the first."
+        ),
     ] = None,
     switch: Annotated[
         list[str] | None,
@@ -116,6 +126,9 @@ def run(
         quorums=quorums,
         switches=fixed,
         found_by=None if found is None else found.seed,
+        sizes=tally.sizes,
+        weighted=tally.weighted,
+        faults=tally.faults,
     )
     if found is None:
         return finish_run(summary, format)
