@@ -31,11 +31,13 @@ from zabcheck.cli.commands import (
 from zabcheck.cli.files import bad_input_for, bad_path, check_out, read
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
+from zabcheck.cli.verdict import conclude
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.saving import save
 from zabcheck.protocols.switches import switches_of
 from zabcheck.search.explore import UNLIMITED, Exploration, Refused, exploration, report
+from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
 from zabcheck.search.explore.exploration import COARSE, MOST_PROCESSES, SMALL
 from zabcheck.search.explore.space import Progress
@@ -129,6 +131,7 @@ def explore(
         "cuts": None if cuts is None else number_of("--cuts", cuts),
     }
     known = {name: value for name, value in limits.items() if value is not None}
+    bounds = structs.replace(SMALL, processes=processes or SMALL.processes, **known)
     said = {
         "--protocol": protocol,
         "--mutant": mutant,
@@ -149,7 +152,7 @@ def explore(
             found = exploration.explore(
                 "zab" if protocol is None else protocol,
                 mutant=mutant,
-                bounds=structs.replace(SMALL, processes=processes or SMALL.processes, **known),
+                bounds=bounds,
                 quorums=MAJORITY if quorums is None else quorums,
                 switches=switches,
                 properties=property,
@@ -179,10 +182,7 @@ def explore(
                 on_progress=show.states,
                 look_for_interrupt=look_for_interrupt,
             )
-    code = _finish(found, out, format)
-    if found.interrupted and checkpoint is not None and format is Format.text:
-        print_path(make_console(), f"wrote {checkpoint}; the same command with --resume goes on")
-    return code
+    return _finish(found, bounds if certify is None else None, checkpoint, out, format)
 
 
 def _check_files(out: Path, checkpoint: Path | None, resume: bool) -> None:
@@ -267,8 +267,13 @@ def progress(start: float, resumed: bool) -> Iterator[_Shown]:
         yield _Shown(states, followed)
 
 
-def _finish(found: Exploration, out: Path, format: Format) -> int:
-    """Print what was found, and write the counterexample; return the exit code."""
+def _finish(
+    found: Exploration, bounds: Bounds | None, checkpoint: Path | None, out: Path, format: Format
+) -> int:
+    """Print what was found, and write the counterexample; return the exit code.
+
+    `bounds` are those of the search; None if a run was to be certified.
+    """
     replayed = found.counterexample
     counterexample, story, files = None, None, []
     if replayed is not None:
@@ -278,6 +283,7 @@ def _finish(found: Exploration, out: Path, format: Format) -> int:
         if found.raised:
             raise ProtocolFailed(story, files[0], files)
         counterexample = {"violation": story.violation, "steps": replayed.steps, "schedule": replayed.schedule}
+    code = code_of(found)
     if format is Format.json:
         told = msgspec.to_builtins(structs.replace(found, counterexample=None))
         print_json("explore", **{**told, "counterexample": counterexample}, files=[as_text(file) for file in files])
@@ -289,6 +295,17 @@ def _finish(found: Exploration, out: Path, format: Format) -> int:
             console.print(terminal.render(story, quote(str(files[0]))), crop=False)
         for file in files:
             print_path(console, f"wrote {file}")
+        then = f"zabcheck explain {quote(str(files[0]))} --step" if files else report.next_step(found, bounds)
+        if found.interrupted and checkpoint is not None:
+            print_path(console, f"wrote {checkpoint}")
+            then = "the same command with --resume, which goes on"
+        interrupted = "interrupted; " if found.interrupted and found.broken is None else ""
+        conclude(console, code, interrupted + report.result(found), then)
+    return code
+
+
+def code_of(found: Exploration) -> int:
+    """Return the exit code of a search."""
     if found.broken is not None:
         return VIOLATED
     if found.interrupted:

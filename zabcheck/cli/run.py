@@ -29,6 +29,7 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
+from zabcheck.cli.verdict import conclude, named, to_exercise
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
@@ -41,7 +42,7 @@ from zabcheck.search.report import summary as summaries
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
 from zabcheck.search.swarm import SIZES
 from zabcheck.search.tally import PropertySummary, Summary, Tally
-from zabcheck.text.words import as_text
+from zabcheck.text.words import as_text, counted
 
 
 @command
@@ -190,19 +191,44 @@ class Counterexample(NamedTuple):
 
 def finish_run(summary: Summary, format: Format, found: Counterexample | None = None) -> int:
     """Print what a search found; return the exit code."""
+    code = code_of(summary, found)
     if format is Format.json:
         print_json("run", **msgspec.to_builtins(summary), counterexample=found and found.as_json())
-    else:
-        console = make_console()
-        console.print(summaries.render(summary, GOALS))
-        if found is not None:
-            console.print()
-            saved = quote(str(found.files[0])) if found.files else "FILE"
-            console.print(terminal.render(found.story, saved), crop=False)
-            for file in found.files:
-                print_path(console, f"wrote {file}")
+        return code
+    console = make_console()
+    console.print(summaries.render(summary, GOALS))
+    if found is not None:
+        console.print()
+        saved = quote(str(found.files[0])) if found.files else "FILE"
+        console.print(terminal.render(found.story, saved), crop=False)
+        for file in found.files:
+            print_path(console, f"wrote {file}")
+    return conclude(console, code, *reason(summary, found))
+
+
+def code_of(summary: Summary, found: Counterexample | None) -> int:
+    """Return the exit code of a search."""
     if found is not None:
         return VIOLATED
     if summary.interrupted or any(each.status != "holds" for each in summary.properties):
         return INCONCLUSIVE
     return OK
+
+
+def reason(summary: Summary, found: Counterexample | None) -> tuple[str, str]:
+    """Return why a search ends with its exit code, and what to do next."""
+    what = summary.protocol + (f" with mutant {summary.mutant}" if summary.mutant else "")
+    runs = counted(summary.runs, "run", "runs")
+    if found is not None:
+        broken = "a property" if found.story.violation is None else found.story.violation.property
+        then = f"zabcheck explain {quote(str(found.files[0]))} --step" if found.files else ""
+        return f"{broken} is violated by {what}, in run {summary.runs:,}", then
+    if summary.interrupted:
+        return f"interrupted after {runs}, in which {what} broke nothing", f"the same with --seed {summary.seed}"
+    unexercised = [each.property for each in summary.properties if each.status != "holds"]
+    if unexercised:
+        return f"no run of {runs} exercised {named(unexercised)}", to_exercise(unexercised)
+    judged = counted(len(summary.properties), "property", "properties")
+    weights = ", some with weights" if summary.weighted and summary.quorums is None else ""
+    covered = f"{runs} of {summaries.sizes_in(summary)}{weights}, with {summaries.faults_in(summary)}"
+    return f"{what} broke none of {judged} in {covered}", "zabcheck explore, for every state within bounds"

@@ -54,7 +54,7 @@ def _totals(summary: Summary) -> Text:
     if summary.interrupted:
         text.append("\ninterrupted: this is what was done so far", "yellow")
     if missing:
-        text.append(f"\nnot reached: {', '.join(missing)}", "yellow")
+        text.append(f"\ngoals that no run reached: {', '.join(missing)}", "yellow")
     return text
 
 
@@ -73,14 +73,12 @@ def faults_in(summary: Summary) -> str:
 
 def _covered(summary: Summary) -> str:
     """Return in how many runs there was each number of processes, quorums by weights, and each fault."""
-    sizes = [
-        f"{counted(size, 'process', 'processes')} in {_share(n, summary.runs)}" for size, n in summary.sizes.items()
-    ]
-    weighted = (
-        [f"quorums that are no majorities in {_share(summary.weighted, summary.runs)}"] if summary.weighted else []
-    )
-    faults = [f"{fault} in {_share(n, summary.runs)}" for fault, n in summary.faults.items()]
-    return ", ".join([*sizes, *weighted, *faults, *([] if faults else ["no faults"])])
+    told = {counted(size, "process", "processes"): runs for size, runs in summary.sizes.items()}
+    if summary.weighted:
+        told["quorums that are no majorities"] = summary.weighted
+    told |= summary.faults
+    covered = [f"{what} in {_share(runs, summary.runs)}" for what, runs in told.items()]
+    return ", ".join(covered if summary.faults else [*covered, "no faults"])
 
 
 def _share(count: int, runs: int) -> str:
