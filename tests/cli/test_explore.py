@@ -1,18 +1,19 @@
 """`zabcheck explore`: what it says it proved, what it found, and what it does not take."""
 
 import json
+import re
 from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import process
+from tests.cli.command import ROOT, process
 from tests.cli.conftest import Command
 from zabcheck.cli import explore as command
 from zabcheck.search.explore import liveness, space
 
-PROVED = ("explore", "--processes", "1", "--epochs", "2", "--txns", "2", "--crashes", "2")
+PROVED = ("explore", "--processes", "1", "--epochs", "2", "--txns", "2", "--timeouts", "1", "--crashes", "2")
 
 
 def words(text: str) -> str:
@@ -90,6 +91,47 @@ def test_a_protocol_of_ones_own_can_be_explored(tmp_path: Path) -> None:
     result = process("explore", "--protocol", "bad:Mine", "--processes", "2", cwd=tmp_path)
     assert (result.code, result.out) == (2, "")
     assert "KeyError: 7" in result.err
+
+
+NAIVE = re.findall(r"```python\n(.*?)```", (ROOT / "docs/your-own-protocol.md").read_text(encoding="utf-8"), re.DOTALL)[
+    0
+]
+"""The first attempt of docs/your-own-protocol.md."""
+
+
+def test_what_is_wrong_with_a_first_attempt_is_found_without_an_option(tmp_path: Path) -> None:
+    (tmp_path / "naive.py").write_text(NAIVE)
+    result = process("explore", "--protocol", "naive:Naive", "--workers", "1", cwd=tmp_path)
+    assert result.code == 1
+    assert result.out.startswith("total order is violated, and no shorter run within the bounds violates any ")
+
+
+def test_nothing_is_called_proved_that_nothing_exercised(tmp_path: Path) -> None:
+    (tmp_path / "naive.py").write_text(NAIVE)
+    few = ("--processes", "2", "--txns", "1", "--crashes", "0", "--workers", "1")
+    result = process("explore", "--protocol", "naive:Naive", *few, cwd=tmp_path)
+    assert result.code == 3
+    first, _, rest = words(result.out).partition("; ")
+    assert re.fullmatch(
+        r"proved for \d of 10 properties, which naive:Naive violates in no state within the bounds", first
+    )
+    assert rest.startswith("not exercised, and so not proved: total order, local primary order, ")
+    last = result.out.splitlines()[-1]
+    assert last.startswith("INCONCLUSIVE: proved for ")
+    assert "; next: --txns 2, --crashes 1; " in last
+
+
+@pytest.mark.slow
+def test_the_default_bounds_exercise_all_that_can_be_exercised(zabcheck: Command) -> None:
+    """In less than 10 CPU seconds, which is 40,000 states here: what can be counted does not depend on the machine."""
+    told = zabcheck("explore", "--workers", "1", "--format", "json")
+    assert told.code == 0
+    assert (told.json["unexercised"], told.json["whole"], told.json["broken"]) == ([], True, None)
+    assert told.json["states"] < 40_000
+
+
+def test_the_help_says_whose_transactions_are_counted(zabcheck: Command) -> None:
+    assert "by all primaries together" in words(zabcheck("explore", "--help").out.replace("│", " "))
 
 
 def test_any_number_of_faults_can_be_proved_harmless(zabcheck: Command) -> None:
@@ -178,7 +220,7 @@ def test_what_is_found_is_real(zabcheck: Command) -> None:
     """The property is judged more strictly first, and a run that breaks it as it is follows."""
     told = zabcheck(
         *("explore", "--mutant", "reuse-highest-epoch", "--property", "epoch uniqueness", "--processes", "2"),
-        *("--format", "json"),
+        *("--timeouts", "1", "--crashes", "0", "--format", "json"),
     ).json
     assert (told["broken"], told["steps"], told["tried"]) == ("epoch uniqueness", 15, 14)
     assert zabcheck("replay", told["files"][0]).code == 1

@@ -67,7 +67,11 @@ def explore(
     ] = None,
     txns: Annotated[
         int | None,
-        typer.Option(min=0, max=99, help=f"The number of client requests that are taken; default: {SMALL.txns}."),
+        typer.Option(
+            min=0,
+            max=99,
+            help=f"The number of client requests that are taken, by all primaries together; default: {SMALL.txns}.",
+        ),
     ] = None,
     timeouts: Annotated[
         str | None,
@@ -295,7 +299,9 @@ def _finish(
             console.print(terminal.render(story, quote(str(files[0]))), crop=False)
         for file in files:
             print_path(console, f"wrote {file}")
-        then = f"zabcheck explain {quote(str(files[0]))} --step" if files else report.next_step(found, bounds)
+        then = "" if code == OK else report.next_step(found, bounds)
+        if files:
+            then = f"zabcheck explain {quote(str(files[0]))} --step"
         if found.interrupted and checkpoint is not None:
             print_path(console, f"wrote {checkpoint}")
             then = "the same command with --resume, which goes on"
