@@ -339,3 +339,10 @@ def test_channels_that_do_not_keep_the_order_are_not_explored(which: tuple[str, 
         f"zabcheck: {which[0]} {which[1]}: expected channels that keep the order, as nothing overtakes in an "
         "exhaustive search; `zabcheck run` knows others\n"
     )
+
+
+def test_one_of_a_thing_is_said_in_the_singular(zabcheck: Command) -> None:
+    few = ("--processes", "1", "--epochs", "0", "--txns", "0", "--crashes", "0", "--property", "redelivery")
+    said = words(zabcheck("explore", *few).out)
+    for wrong in ("1 states", "1 levels", "1 components", "1 pairs", "1 properties", "1 transitions"):
+        assert f" {wrong}" not in said

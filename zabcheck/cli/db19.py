@@ -21,7 +21,7 @@ from zabcheck.cli.verdict import line, on_verdicts
 from zabcheck.counterexample.forms import terminal
 from zabcheck.protocols.db19 import DB19
 from zabcheck.protocols.db19.cluster import Cluster, Setting
-from zabcheck.text.words import as_text, clean
+from zabcheck.text.words import as_text, clean, counted
 
 _BELOW_64 = 2**64
 _BELOW_32 = 2**32
@@ -126,7 +126,7 @@ def run_all(setting: Setting, show: Show, messages: bool) -> Cluster:
         cluster = Cluster(setting, show, network=messages)
         for count, tick in enumerate(cluster.ticks()):
             if count % _TICKS_A_NOTE == 0:
-                advance(f"{cluster.messages:,} messages", tick)
+                advance(counted(cluster.messages, "message", "messages"), tick)
     return cluster
 
 

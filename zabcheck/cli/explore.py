@@ -27,6 +27,9 @@ from zabcheck.cli.commands import (
     Properties,
     ProtocolFailed,
     command,
+    known_bugs,
+    protocols,
+    switches,
 )
 from zabcheck.cli.files import bad_input_for, bad_path, check_out, read
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
@@ -42,7 +45,7 @@ from zabcheck.search.explore.checkpoint import CheckpointError
 from zabcheck.search.explore.exploration import COARSE, MOST_PROCESSES, SMALL
 from zabcheck.search.explore.space import Progress
 from zabcheck.simulation import schedule as schedules
-from zabcheck.text.words import as_text
+from zabcheck.text.words import as_text, counted
 
 GIB = 2**30
 
@@ -54,9 +57,14 @@ _OPTIONS = {"properties": "property", "switches": "switch", "bounds": "processes
 def explore(
     protocol: Annotated[
         str | None,
-        typer.Option(help="The protocol to check, as `zabcheck list` names it, or `module:Class`; default: zab."),
+        typer.Option(
+            autocompletion=protocols,
+            help="The protocol to check, as `zabcheck list` names it, or `module:Class`; default: zab.",
+        ),
     ] = None,
-    mutant: Annotated[str | None, typer.Option(metavar="M", help="Plant this known bug.")] = None,
+    mutant: Annotated[
+        str | None, typer.Option(metavar="M", autocompletion=known_bugs, help="Plant this known bug.")
+    ] = None,
     processes: Annotated[
         int | None,
         typer.Option(min=1, max=MOST_PROCESSES, help=f"The number of processes; default: {SMALL.processes}."),
@@ -95,7 +103,11 @@ def explore(
     quorums: Annotated[str | None, typer.Option(metavar="Q", help="The quorum system; default: majority.")] = None,
     switch: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Set a switch; defaults here: sync=atomic, closing=abrupt."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            autocompletion=switches,
+            help="Set a switch; defaults here: sync=atomic, closing=abrupt.",
+        ),
     ] = None,
     property: Properties = None,
     symmetry: Annotated[
@@ -152,13 +164,13 @@ def explore(
     ):
         if certify is None:
             with bad_input_for(ValueError, "--switch: "):
-                switches = structs.replace(COARSE, **switches_of(switch or ()))
+                chosen = structs.replace(COARSE, **switches_of(switch or ()))
             found = exploration.explore(
                 "zab" if protocol is None else protocol,
                 mutant=mutant,
                 bounds=bounds,
                 quorums=MAJORITY if quorums is None else quorums,
-                switches=switches,
+                switches=chosen,
                 properties=property,
                 symmetry=symmetry,
                 reduction=por,
@@ -261,12 +273,14 @@ def progress(start: float, resumed: bool) -> Iterator[_Shown]:
             rate = (at.transitions - before[0]) / max(0.001, process_time() - start)
             bar.update(
                 task,
-                description=f"{at.states:,} of ? states, {at.states - at.expanded:,} waiting, level {at.depth}, "
-                f"{rate:,.0f} a second, {used:.1f} GiB",
+                description=f"{counted(at.states, 'state', 'states')} so far, "
+                f"{at.states - at.expanded:,} waiting, level {at.depth}, {rate:,.0f} a second, {used:.1f} GiB",
             )
 
         def followed(states: int, done: int) -> None:
-            bar.update(task, description=f"what a leader comes to, from {done:,} of {states:,} states")
+            bar.update(
+                task, description=f"what a leader comes to, from {done:,} of {counted(states, 'state', 'states')}"
+            )
 
         yield _Shown(states, followed)
 

@@ -26,6 +26,7 @@ from zabcheck.cli.commands import (
     Protocols,
     command,
     known_bugs,
+    switches,
 )
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
@@ -73,7 +74,11 @@ def run(
     ] = None,
     switch: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Fix a switch that each run would draw (may be repeated)."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            autocompletion=switches,
+            help="Fix a switch that each run would draw (may be repeated).",
+        ),
     ] = None,
     property: Properties = None,
     out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
@@ -99,7 +104,7 @@ def run(
 
         def on_run(each: Any) -> None:
             tally.add(each)
-            advance(f"{tally.steps:,} steps", tally.runs)
+            advance(counted(tally.steps, "step", "steps"), tally.runs)
             if tally.violated is None:  # or else this run was the last one anyway
                 look_for_interrupt()
 

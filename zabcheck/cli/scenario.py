@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from invariants.diagnosis import like
-from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command
+from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command, scenarios
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
@@ -25,7 +25,10 @@ from zabcheck.text.words import as_text, clean
 
 @command
 def scenario(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which one: see `zabcheck list scenarios`.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", autocompletion=scenarios, help="Which one: see `zabcheck list scenarios`."),
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write its schedule, trace, text and page there.")
     ] = None,

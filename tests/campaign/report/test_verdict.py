@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from tests.campaign.report.campaigns import REPORT
+from zabcheck.campaign.report import plots, sheets
 from zabcheck.cli.campaign.report import outcome
 
 [TOTAL] = REPORT.tables.overview
@@ -34,3 +35,13 @@ def test_it_is_that_of_a_search(changes: dict[str, int], code: int, said: str) -
     found = outcome_with(**changes)
     assert found[0] == code
     assert said in found[1]
+
+
+def test_one_of_a_thing_is_said_in_the_singular() -> None:
+    """In a campaign of one run a part, of which one run was made."""
+    [end] = REPORT.tables.saturation
+    few = structs.replace(REPORT.tables, saturation=[structs.replace(end, part_runs=1)])
+    said = sheets.saturation(structs.replace(REPORT, tables=few))
+    assert "new in 1 more run (Good, Turing)" in {row[0].text for row in said.rows}
+    drawn = plots.growth([structs.replace(REPORT.tables.growth[0], runs=1, states=1, goals=1)])
+    assert "After 1 run 1 abstract state and 1 goal were reached." in drawn

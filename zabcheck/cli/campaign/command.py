@@ -19,6 +19,7 @@ from zabcheck.cli.campaign.report import report as campaign_report
 from zabcheck.cli.commands import (
     INCONCLUSIVE,
     BadInput,
+    Commands,
     Format,
     Formats,
     Properties,
@@ -28,6 +29,7 @@ from zabcheck.cli.commands import (
     guarded,
     known_bugs,
     protocols,
+    switches,
 )
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import conclude
@@ -43,6 +45,7 @@ FEW = 100_000
 
 campaigns = typer.Typer(
     name="campaign",
+    cls=Commands,
     invoke_without_command=True,
     epilog=example_of("campaign"),
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -94,7 +97,11 @@ def campaign(
     ] = None,
     switch: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Fix a switch that each run would draw otherwise (may be repeated)."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            autocompletion=switches,
+            help="Fix a switch that each run would draw otherwise (may be repeated).",
+        ),
     ] = None,
     property: Properties = None,
     minimise: Annotated[

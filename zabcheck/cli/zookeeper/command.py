@@ -20,6 +20,7 @@ from zabcheck.cli.commands import (
     OK,
     VIOLATED,
     BadInput,
+    Commands,
     Format,
     Formats,
     Properties,
@@ -68,6 +69,7 @@ Classpath = Annotated[
 
 zookeeper = typer.Typer(
     name="zookeeper",
+    cls=Commands,
     invoke_without_command=True,
     epilog=example_of("zookeeper"),
     help="Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does.",

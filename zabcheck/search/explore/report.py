@@ -35,21 +35,23 @@ def _lines(pen: Pen, found: Exploration) -> Sequence[Text]:
 
 def sentences(found: Exploration) -> list[str]:
     """Return what was shown, then within which bounds and how."""
+    components = counted(found.components, "component", "components")
     within = ", ".join([found.bounds, *found.settings])
     rate = f"{found.transitions / found.seconds:,.0f} transitions a CPU second" if found.seconds else ""
     size = (
         f"{counted(found.states, 'state', 'states')}"
         + (" (up to the names of processes)" if found.symmetry else "")
         + f", {counted(found.transitions, 'transition', 'transitions')}, {counted(found.depth, 'level', 'levels')}, "
-        f"made of {counted(found.components, 'component', 'components')}; "
+        f"made of {components}; "
         f"{found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
     )
     said = [result(found), f"{'the bounds' if found.whole else _what(found) + ', within'}: {within}", size]
+    pairs = counted(found.followed, "pair", "pairs")
     if found.followed:
         said.append(
-            f"from every state each leader with each least quorum was followed, undisturbed: {found.followed:,} pairs"
+            f"from every state each leader with each least quorum was followed, undisturbed: {pairs}"
             if found.trap is None
-            else f"it is the first of the states in which a leader does not get on; {found.followed:,} pairs were tried"
+            else f"it is the first of the states in which a leader does not get on; {pairs} tried"
         )
     if found.whole:
         said.append(
@@ -60,7 +62,7 @@ def sentences(found: Exploration) -> list[str]:
         )
         said.append(
             f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
-            f"{found.components:,} components that has a chance of less than {_chance(found.components):.0e}"
+            f"{components} that has a chance of less than {_chance(found.components):.0e}"
         )
         if found.unreached and not found.certified:
             said.append(f"not seen in any run: {', '.join(found.unreached)}")
@@ -91,7 +93,8 @@ def result(found: Exploration) -> str:
     if not found.whole:
         return "not finished: nothing was found in what was explored, and nothing is proved of the rest"
     if not found.unexercised:
-        return f"proved: {what} violates none of {len(found.exercised)} properties in any state within the bounds"
+        proved = counted(len(found.exercised), "property", "properties")
+        return f"proved: {what} violates none of {proved} in any state within the bounds"
     idle = ", ".join(found.unexercised)
     if not found.exercised:
         return f"nothing is proved: no state of {what} within the bounds exercised {idle}"
