@@ -3,7 +3,20 @@
 import sys
 from collections.abc import Callable
 
-from benchmarks import campaign, causality, check, cost, db19, ensemble, explore, page, silence, small, spark_check
+from benchmarks import (
+    campaign,
+    causality,
+    check,
+    cost,
+    db19,
+    defaults,
+    ensemble,
+    explore,
+    page,
+    silence,
+    small,
+    spark_check,
+)
 from zabcheck.search.run import collect_garbage_less_often
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
@@ -12,6 +25,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "check": check.main,
     "cost": cost.main,
     "db19": db19.main,
+    "defaults": defaults.main,
     "ensemble": ensemble.main,
     "explore": explore.main,
     "page": page.main,

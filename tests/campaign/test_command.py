@@ -68,6 +68,10 @@ def test_a_planted_bug_is_exit_code_1_and_a_report(spark: "SparkSession", zabche
     result = zabcheck(*SMALL, "--mutant", "none", "--mutant", "commit-on-own-ack", "--minimise", "2")
     assert (result.code, result.err) == (1, "")
     assert "commit-on-own-ack" in result.out
+    last = result.out.splitlines()[-1]
+    assert last.startswith("FAIL: ")
+    assert "violate a property, each of them with a planted bug; first chosen" in last
+    assert last.endswith("; next: zabcheck campaign report reports/campaign-1, which tells more")
     folder = tmp_path / "reports/campaign-1"
     assert {row["mutant"] for row in rows(Store(str(folder)))} == {None, "commit-on-own-ack"}
     schedule = next((folder / "findings").glob("*.schedule.json"))

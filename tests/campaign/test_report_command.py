@@ -51,7 +51,7 @@ def test_it_prints_the_report_and_writes_all_the_files(store: Store, zabcheck: C
     (root / "findings").mkdir()
     (root / "findings/findings.json").write_bytes(msgspec.json.encode([Finding(**FINDING)]))
     result = zabcheck("campaign", "report", "c", "--html", "c.html")
-    assert (result.code, result.err) == (0, "")
+    assert (result.code, result.err) == (1, "")
     words = " ".join(result.out.split())
     for said in (
         "c: a campaign on zab, seed 1, 100 steps a run 250 runs",
@@ -60,6 +60,8 @@ def test_it_prints_the_report_and_writes_all_the_files(store: Store, zabcheck: C
         f"wrote {len(Tables.__struct_fields__)} tables to c/tables wrote c.html",
     ):
         assert said in words, said
+    assert result.out.splitlines()[-1].startswith("FAIL: ")
+    assert f"; next: zabcheck explain c/findings/{FINDING['schedule']}" in result.out.splitlines()[-1]
     assert {path.stem for path in (root / "tables").iterdir()} == {*Tables.__struct_fields__}
     text = Path("c.html").read_text(encoding="utf-8")
     page = "".join(ElementTree.fromstring(text.partition("\n")[2]).itertext())
@@ -92,7 +94,7 @@ def test_as_json_it_has_the_documented_form(
     monkeypatch.setattr(tables, "make", lambda *_: found)  # as they are; `store` is a copy of that campaign
     monkeypatch.setattr(command, "load_page", lambda: lambda _: "a page")  # another test looks at a real one
     result = zabcheck("campaign", "report", "c/", "--format", "json", "--html", "c.html")
-    assert result.code == 0
+    assert result.code == 1
     told, example = result.json, EXAMPLES["campaign report"]
     assert {*shape({**told, "findings": example["findings"], "raised": example["raised"]})} == {*shape(example)}
     assert told["findings"] is None

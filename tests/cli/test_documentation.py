@@ -32,7 +32,7 @@ EXAMPLES: dict[str, Any] = {
     example["command"] + (" of an ensemble" if "finds" in example else ""): example
     for example in map(msgspec.json.decode, re.findall(r"```json\n(.*?)```", OUTPUT, re.S))
 }
-ELSEWHERE = ("witness", "choices", "switches", "first")
+ELSEWHERE = ("witness", "choices", "switches", "first", "sizes", "faults")
 """Described by a table, or by their names: what is in them is of many kinds."""
 ABOUT_FILES = ("version", "command", "files", "wrote")
 """What a story has not that was not asked for by a file's name."""

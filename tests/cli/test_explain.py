@@ -37,7 +37,7 @@ def test_a_schedule_is_executed_again_and_told(files: Path, zabcheck: Command) -
     assert result.code == 1
     assert result.out.startswith("total order is violated\n")
     assert "\nSteps" in result.out
-    assert result.out.endswith("replay: zabcheck replay broken.json\n")
+    assert "\nreplay: zabcheck replay broken.json\n\nFAIL: " in result.out
 
 
 def test_a_trace_that_its_schedule_gives_is_told_like_the_schedule(files: Path, zabcheck: Command) -> None:
@@ -78,7 +78,7 @@ def test_standard_input_can_be_either(files: Path) -> None:
         result = process("explain", "-", cwd=files, stdin=data)
         assert (result.code, result.err) == (1, "")
         assert result.out.startswith("total order is violated\n")
-        assert result.out.endswith("replay: zabcheck replay FILE\n")
+        assert "\nreplay: zabcheck replay FILE\n\nFAIL: " in result.out
 
 
 def test_what_breaks_nothing_is_told_with_its_verdicts(files: Path, zabcheck: Command) -> None:

@@ -1,18 +1,19 @@
 """`zabcheck explore`: what it says it proved, what it found, and what it does not take."""
 
 import json
+import re
 from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import process
+from tests.cli.command import ROOT, process
 from tests.cli.conftest import Command
 from zabcheck.cli import explore as command
 from zabcheck.search.explore import liveness, space
 
-PROVED = ("explore", "--processes", "1", "--epochs", "2", "--txns", "2", "--crashes", "2")
+PROVED = ("explore", "--processes", "1", "--epochs", "2", "--txns", "2", "--timeouts", "1", "--crashes", "2")
 
 
 def words(text: str) -> str:
@@ -33,7 +34,10 @@ def test_what_is_proved_is_said_with_the_bounds(zabcheck: Command) -> None:
 def test_a_space_in_which_nothing_happens_proves_nothing(zabcheck: Command) -> None:
     result = zabcheck("explore", "--processes", "2", "--epochs", "1", "--txns", "0")
     assert result.code == 3
-    assert "no state exercised: integrity, total order" in words(result.out)
+    assert words(result.out).startswith(
+        "proved for 5 of 22 properties, which zab violates in no state within the bounds"
+    )
+    assert "not exercised, and so not proved: integrity, total order" in words(result.out)
 
 
 def test_the_shortest_run_is_explained_and_saved(zabcheck: Command, tmp_path: Path) -> None:
@@ -89,6 +93,47 @@ def test_a_protocol_of_ones_own_can_be_explored(tmp_path: Path) -> None:
     assert "KeyError: 7" in result.err
 
 
+NAIVE = re.findall(r"```python\n(.*?)```", (ROOT / "docs/your-own-protocol.md").read_text(encoding="utf-8"), re.DOTALL)[
+    0
+]
+"""The first attempt of docs/your-own-protocol.md."""
+
+
+def test_what_is_wrong_with_a_first_attempt_is_found_without_an_option(tmp_path: Path) -> None:
+    (tmp_path / "naive.py").write_text(NAIVE)
+    result = process("explore", "--protocol", "naive:Naive", "--workers", "1", cwd=tmp_path)
+    assert result.code == 1
+    assert result.out.startswith("total order is violated, and no shorter run within the bounds violates any ")
+
+
+def test_nothing_is_called_proved_that_nothing_exercised(tmp_path: Path) -> None:
+    (tmp_path / "naive.py").write_text(NAIVE)
+    few = ("--processes", "2", "--txns", "1", "--crashes", "0", "--workers", "1")
+    result = process("explore", "--protocol", "naive:Naive", *few, cwd=tmp_path)
+    assert result.code == 3
+    first, _, rest = words(result.out).partition("; ")
+    assert re.fullmatch(
+        r"proved for \d of 10 properties, which naive:Naive violates in no state within the bounds", first
+    )
+    assert rest.startswith("not exercised, and so not proved: total order, local primary order, ")
+    last = result.out.splitlines()[-1]
+    assert last.startswith("INCONCLUSIVE: proved for ")
+    assert "; next: --txns 2, --crashes 1; " in last
+
+
+@pytest.mark.slow
+def test_the_default_bounds_exercise_all_that_can_be_exercised(zabcheck: Command) -> None:
+    """In less than 10 CPU seconds, which is 40,000 states here: what can be counted does not depend on the machine."""
+    told = zabcheck("explore", "--workers", "1", "--format", "json")
+    assert told.code == 0
+    assert (told.json["unexercised"], told.json["whole"], told.json["broken"]) == ([], True, None)
+    assert told.json["states"] < 40_000
+
+
+def test_the_help_says_whose_transactions_are_counted(zabcheck: Command) -> None:
+    assert "by all primaries together" in words(zabcheck("explore", "--help").out.replace("│", " "))
+
+
 def test_any_number_of_faults_can_be_proved_harmless(zabcheck: Command) -> None:
     faults = ("--timeouts", "unlimited", "--crashes", "unlimited", "--cuts", "1")
     result = zabcheck("explore", "--processes", "2", "--epochs", "1", "--txns", "2", *faults)
@@ -96,7 +141,10 @@ def test_any_number_of_faults_can_be_proved_harmless(zabcheck: Command) -> None:
         result.out
     )
     assert result.code == 3  # there is one primary only
-    assert "no state exercised: global primary order, primary integrity" in words(result.out)
+    assert "not exercised, and so not proved: global primary order, primary integrity" in words(result.out)
+    assert words(result.out).endswith(
+        "; next: --epochs 2; if nothing helps, `zabcheck run` tells whether any run exercises them"
+    )
 
 
 def test_without_reductions_the_same_is_proved(zabcheck: Command) -> None:
@@ -172,7 +220,7 @@ def test_what_is_found_is_real(zabcheck: Command) -> None:
     """The property is judged more strictly first, and a run that breaks it as it is follows."""
     told = zabcheck(
         *("explore", "--mutant", "reuse-highest-epoch", "--property", "epoch uniqueness", "--processes", "2"),
-        *("--format", "json"),
+        *("--timeouts", "1", "--crashes", "0", "--format", "json"),
     ).json
     assert (told["broken"], told["steps"], told["tried"]) == ("epoch uniqueness", 15, 14)
     assert zabcheck("replay", told["files"][0]).code == 1
@@ -291,3 +339,10 @@ def test_channels_that_do_not_keep_the_order_are_not_explored(which: tuple[str, 
         f"zabcheck: {which[0]} {which[1]}: expected channels that keep the order, as nothing overtakes in an "
         "exhaustive search; `zabcheck run` knows others\n"
     )
+
+
+def test_one_of_a_thing_is_said_in_the_singular(zabcheck: Command) -> None:
+    few = ("--processes", "1", "--epochs", "0", "--txns", "0", "--crashes", "0", "--property", "redelivery")
+    said = words(zabcheck("explore", *few).out)
+    for wrong in ("1 states", "1 levels", "1 components", "1 pairs", "1 properties", "1 transitions"):
+        assert f" {wrong}" not in said

@@ -110,7 +110,7 @@ def test_a_protocol_without_a_bug_passes(gate: Gate, tmp_path: Path) -> None:
     of_zab = len(["the search", *OF_THE_BROADCAST, "the goal"])
     lines = result.out.splitlines()
     assert lines[:2] == [f"zab: {of_zab} of {of_zab} passed", "known bugs: 1 of 1 passed"]
-    assert lines[-1].startswith(f"gate passed: {of_zab + 1} of {of_zab + 1} passed, ")
+    assert lines[-1].startswith(f"PASS: gate passed: {of_zab + 1} of {of_zab + 1} passed, ")
     assert names_of(tmp_path) == []
 
 
@@ -367,7 +367,7 @@ def test_a_counterexample_that_two_seeds_lead_to_is_named_once(gate: Gate) -> No
 def test_junit_and_markdown_are_written_and_named(gate: Gate, tmp_path: Path) -> None:
     result = gate('protocols = ["mine_here:Mine"]', "--junit", "j.xml", "--summary", "s.md")
     assert result.code == 1
-    assert result.out.endswith("wrote j.xml\nwrote s.md\n")
+    assert "\nwrote j.xml\nwrote s.md\n\nFAIL: gate failed: " in result.out
     [failure] = ElementTree.parse(tmp_path / "j.xml").getroot().iter("failure")
     assert failure.attrib["message"].startswith("zxid uniqueness is violated: ")
     assert "◀W1" in str(failure.text)

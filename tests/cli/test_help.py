@@ -62,6 +62,12 @@ def test_the_help_of_gate_shows_every_key_of_the_table(zabcheck: Command) -> Non
         ("zabcheck mutants --mutant no-trunc", {"no-truncation"}),
         ("zabcheck campaign --protocol lad", {"ladis", "ladis-2008"}),
         ("zabcheck check --property total", {"total-order"}),
+        ("zabcheck explore --mutant no-trunc", {"no-truncation"}),
+        ("zabcheck explore --protocol lad", {"ladis", "ladis-2008"}),
+        ("zabcheck run --switch histories", {"histories=full", "histories=missing"}),
+        ("zabcheck explore --switch sync=a", {"sync=atomic"}),
+        ("zabcheck campaign --switch clos", {"closing=graceful", "closing=abrupt"}),
+        ("zabcheck scenario dsn-figure-", {"dsn-figure-3", "dsn-figure-4"}),
         ("zabcheck zoo", {"zookeeper"}),
     ],
 )

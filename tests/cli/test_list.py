@@ -53,7 +53,7 @@ def test_a_kind_that_there_is_not_is_bad_input(zabcheck: Command) -> None:
 def test_a_mutant_is_listed_with_the_processes_that_it_takes_if_that_is_not_the_default(zabcheck: Command) -> None:
     summaries = {each["name"]: each["summary"] for each in zabcheck("list", "--format", "json").json["mutants"]}
     for name, mutant in CATALOGUE.items():
-        assert summaries[name].endswith(f", with --processes {mutant.processes}") == (mutant.processes != 3)
+        assert summaries[name].endswith(f"; takes {mutant.processes} processes") == (mutant.processes != 3)
 
 
 def test_a_group_is_listed_with_its_properties(zabcheck: Command) -> None:

@@ -145,7 +145,7 @@ def test_ctrl_c_ends_it_with_what_is_known_so_far(
     ctrl_c_in_run(3)
     result = zabcheck(*SOON, "--out", "out")
     assert (result.code, result.err) == (3, "")
-    assert "\ninterrupted: this is what was done so far\n" in result.out
+    assert "\nINCONCLUSIVE: interrupted after 2 searches; " in result.out
     assert lines_with("promise-not-durable", result.out)[0][1:4] == ["2", "of", "2"]
     assert lines_with("commit-on-own-ack", result.out) == []
     assert (tmp_path / "out/promise-not-durable.schedule.json").is_file()

@@ -28,14 +28,14 @@ def test_the_verdict_and_the_hash_are_those_of_the_search(found: Found, hash_see
 
 def test_the_hash_is_that_of_the_saved_trace(found: Found, zabcheck: Command) -> None:
     result = zabcheck("replay", found.file(".schedule.json"))
-    assert result.out.endswith(f"trace SHA-256 {sha256(found.file('.trace.jsonl').read_bytes()).hexdigest()}\n")
+    assert f"trace SHA-256 {sha256(found.file('.trace.jsonl').read_bytes()).hexdigest()}\n" in result.out
 
 
 def test_the_trace_can_be_written(found: Found, zabcheck: Command, tmp_path: Path) -> None:
     saved = found.file(".trace.jsonl").read_bytes()
     for _ in range(2):  # the second time it is replaced
         result = zabcheck("replay", found.file(".schedule.json"), "--trace", "t.jsonl")
-        assert result.out.endswith("\nwrote t.jsonl\n")
+        assert "\nwrote t.jsonl\n\nFAIL: " in result.out
         assert (tmp_path / "t.jsonl").read_bytes() == saved
         assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
     result = zabcheck("replay", found.file(".schedule.json"), "--trace", "t.jsonl", "--format", "json")
@@ -64,7 +64,7 @@ def test_a_run_that_breaks_nothing(zabcheck: Command, tmp_path: Path) -> None:
     result = zabcheck("replay", "calm.json")
     assert (result.code, result.err) == (0, "")
     assert "holds" in result.out
-    assert "is violated" not in result.out
+    assert "is violated" not in result.out.replace("nothing is violated", "")
 
 
 def test_a_run_that_exercises_nothing(zabcheck: Command, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_it_tells_what_it_is_about_then_the_run_then_whether_the_outcome_came_ab
             "What has to come of it",
             "strict causality is violated",
             "what broke it",
-            "All of it came about.",
+            "PASS: all that has to come of dsn-figure-4 came about",
         )
     ]
     assert places == sorted(places)

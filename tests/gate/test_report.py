@@ -64,9 +64,12 @@ def test_what_did_not_pass_has_a_line_and_what_did_is_counted() -> None:
     assert [line.rstrip() for line in text(of_status("passed", "inconclusive", "passed")).splitlines()] == [
         "zab: 2 of 3 passed",
         "  inconclusive  inconclusive 1: it is inconclusive",
-        "",
-        "gate inconclusive: 2 of 3 passed, 1,200 runs, 34,000 steps, 5.7 CPU seconds",
     ]
+
+
+def test_all_of_it_is_summed_up_in_a_line() -> None:
+    said = totals(of_status("passed", "inconclusive", "passed"))
+    assert said == "gate inconclusive: 2 of 3 passed, 1,200 runs, 34,000 steps, 5.7 CPU seconds"
 
 
 def test_on_a_terminal_nothing_moves_the_cursor_or_is_cut_off() -> None:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from enum import StrEnum
+from shlex import quote
 from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -17,11 +18,12 @@ from rich.console import Console
 from invariants import Event, Header, Local, TraceError, Verdict, check, select
 from invariants import trace as trace_format
 from zabcheck.cli.check_on_spark import check_on_spark
-from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, Properties, command
+from zabcheck.cli.commands import INCONCLUSIVE, VIOLATED, BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, opened
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.runs import JudgedRuns, is_parquet, judge_parquet
 from zabcheck.cli.tables import render_verdicts
+from zabcheck.cli.verdict import conclude, on_verdicts
 from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text
 
@@ -70,17 +72,36 @@ def check_(
             raise BadInput(f"{name}: named more than once, expected at most once")
     groups = [traces] if merge else [[name] for name in traces]
     results = [judge_files(names, property, merge, run) for names in groups]
+    outcomes = [each.outcome if isinstance(each, JudgedRuns) else on_verdicts(each.verdicts) for each in results]
+    codes = [code for code, _ in outcomes]
+    code = VIOLATED if VIOLATED in codes else max(codes)
     if format is Format.json:
         print_json("check", traces=[judged.as_json() for judged in results])
-    else:
-        console = make_console()
-        for judged in results:
-            if isinstance(judged, JudgedRuns):
-                judged.print(console)
-            else:
-                print_judged(console, judged)
-    codes = [judged.exit_code if isinstance(judged, JudgedRuns) else exit_code(judged.verdicts) for judged in results]
-    return VIOLATED if VIOLATED in codes else max(codes)
+        return code
+    console = make_console()
+    for judged in results:
+        if isinstance(judged, JudgedRuns):
+            judged.print(console)
+        else:
+            print_judged(console, judged)
+    first = codes.index(code)
+    why = outcomes[first][1]
+    if len(results) > 1:
+        why = f"{codes.count(code):,} of {len(results):,} traces, the first of them {groups[first][0]}: {why}"
+    return conclude(console, code, why, next_step(results[first], groups[first], code))
+
+
+def next_step(judged: "Judged | JudgedRuns", names: list[str], code: int) -> str:
+    """Return what to do next about a trace, or the traces of a file, that has this exit code."""
+    if isinstance(judged, Judged) and judged.misses_others:
+        return "zabcheck check --merge FILE..., with the files of the other processes"
+    if code == VIOLATED and STDIN not in names:
+        merged = "--merge " if len(names) > 1 else ""
+        run = f" --run {judged.run}" if isinstance(judged, Judged) and judged.run is not None else ""
+        return f"zabcheck explain {merged}{' '.join(map(quote, names))}{run}"
+    if code == INCONCLUSIVE:
+        return "record it to its end, through what the properties judge (docs/traces.md)"
+    return ""
 
 
 class Place(NamedTuple):
@@ -145,14 +166,6 @@ def print_judged(console: Console, judged: Judged) -> None:
     if any(verdict.status == "inconclusive" for verdict in judged.verdicts):
         which = "the trace does" if len(judged.files) == 1 else "one of the files does"
         console.print(f"{which} not end with a complete `end`: what could yet change is left open")
-
-
-def exit_code(verdicts: list[Verdict]) -> int:
-    """Return the exit code for one trace: at least one property has to hold, the others may be not exercised."""
-    statuses = {verdict.status for verdict in verdicts}
-    if "violated" in statuses:
-        return VIOLATED
-    return OK if "holds" in statuses and "inconclusive" not in statuses else INCONCLUSIVE
 
 
 def judge_files(names: list[str], properties: list[str] | None, merge: bool, run: int | None) -> Judged | JudgedRuns:

@@ -1,5 +1,6 @@
 """`zabcheck check --engine spark`: any number of stored runs, or one trace of any length."""
 
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,6 +13,7 @@ from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format
 from zabcheck.cli.files import STDIN
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.tables import STATUS_STYLES
+from zabcheck.cli.verdict import conclude, named
 from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text, clean, counted
 
@@ -52,14 +54,28 @@ def check_on_spark(
 
 
 def _show(checked: "CheckedRuns", format: Format) -> int:
+    code, why = _outcome(checked)
     if format is Format.json:
         print_json("check", **_as_json(checked))
-    else:
-        _print(make_console(), checked)
+        return code
+    console = make_console()
+    _print(console, checked)
+    first = checked.broken[0].trace if code == VIOLATED and checked.broken else None
+    return conclude(console, code, why, "" if first is None else f"zabcheck check {quote(str(first))}, or explain")
+
+
+def _outcome(checked: "CheckedRuns") -> tuple[int, str]:
+    """Return the exit code, and why."""
+    runs = counted(checked.runs, "run", "runs")
     if checked.violated:
-        return VIOLATED
+        broken = [name for name, counts in checked.counts.items() if counts.get("violated")]
+        return VIOLATED, f"{checked.violated:,} of {runs} violate {named(broken)}"
     found = {status for counts in checked.counts.values() for status in counts}
-    return OK if "holds" in found and "inconclusive" not in found else INCONCLUSIVE
+    if "inconclusive" in found:
+        return INCONCLUSIVE, "some runs have no complete `end`, so what could yet change is left open"
+    if "holds" in found:
+        return OK, f"nothing is violated in {runs}"
+    return INCONCLUSIVE, f"nothing in {runs} exercised any property"
 
 
 def _as_json(checked: "CheckedRuns") -> dict[str, Any]:

@@ -48,8 +48,23 @@ EXAMPLES = {
 """The commands in the order in which one meets them, each with an example."""
 
 
+def refuse_repeated(parser: Any, args: list[str], names: Sequence[str] | None) -> None:
+    """BadInput if one of these options, or any for None, is given twice: typer would drop the first without a word."""
+    _, _, given = parser.parse_args(args=list(args))
+    for option in dict.fromkeys(given):
+        once = (names is None or option.name in names) and not getattr(option, "multiple", False)
+        if once and given.count(option) > 1:
+            several = "; `zabcheck mutants` and `zabcheck campaign` take several" if option.name == "mutant" else ""
+            raise BadInput(f"{option.opts[0]}: named more than once, expected at most once{several}")
+
+
 class Commands(typer.core.TyperGroup):
-    """Commands, listed in the order of EXAMPLES."""
+    """Commands, listed in the order of EXAMPLES. None of the group's own options is taken twice."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments. BadInput if an option is given twice that is taken once."""
+        refuse_repeated(self.make_parser(ctx), args, None)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands; one that has no example comes last."""
@@ -67,11 +82,7 @@ class Command(typer.core.TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments. BadInput if what is checked is named twice."""
-        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
-        for option in dict.fromkeys(given):
-            if option.name in NAMED_ONCE and given.count(option) > 1 and not getattr(option, "multiple", False):
-                several = "; `zabcheck mutants` and `zabcheck campaign` take several" if option.name == "mutant" else ""
-                raise BadInput(f"{option.opts[0]}: named more than once, expected at most once{several}")
+        refuse_repeated(self.make_parser(ctx), args, NAMED_ONCE)
         return super().parse_args(ctx, args)
 
 
@@ -114,6 +125,20 @@ def known_bugs(incomplete: str) -> list[str]:
     from zabcheck.mutants.catalogue import CATALOGUE
 
     return [name for name in CATALOGUE if name.startswith(incomplete)]
+
+
+def switches(incomplete: str) -> list[str]:
+    """Return the settings of switches that begin so, as in `sync=atomic`, for the completion of a shell."""
+    from zabcheck.protocols.switches import SETTINGS
+
+    return [setting for setting in SETTINGS if setting.startswith(incomplete)]
+
+
+def scenarios(incomplete: str) -> list[str]:
+    """Return the scenarios whose names begin so, for the completion of a shell."""
+    from zabcheck.scenarios import SCENARIOS
+
+    return [name for name in SCENARIOS if name.startswith(incomplete)]
 
 
 def properties(incomplete: str) -> list[str]:

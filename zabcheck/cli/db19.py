@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
+from rich.console import Console
 
 from invariants import End, Event, Header, Invariant, Judge, Verdict, select
 from invariants import trace as trace_format
 from invariants.quorums import Quorums
-from zabcheck.cli.check import exit_code
-from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command
+from zabcheck.cli.commands import VIOLATED, BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, whole_file
 from zabcheck.cli.output import print_json, progress
+from zabcheck.cli.verdict import line, on_verdicts
 from zabcheck.counterexample.forms import terminal
 from zabcheck.protocols.db19 import DB19
 from zabcheck.protocols.db19.cluster import Cluster, Setting
-from zabcheck.text.words import as_text, clean
+from zabcheck.text.words import as_text, clean, counted
 
 _BELOW_64 = 2**64
 _BELOW_32 = 2**32
@@ -72,6 +73,7 @@ def db19(
         if dump is not None:
             files.enter_context(whole_file("--dump", dump)).writelines(cluster.dump())
     verdicts = judging.finish()
+    code, why = on_verdicts(verdicts)
     if format is Format.json:
         print_json(
             "db19",
@@ -89,7 +91,11 @@ def db19(
     else:
         tell(verdicts)
         print(cluster.digest(), flush=True)
-    return exit_code(verdicts)
+        # The lab has only the digest on standard output.
+        errors = Console(stderr=True, highlight=False)
+        then = "the same with --trace FILE, and zabcheck explain FILE" if code == VIOLATED else ""
+        errors.print(line(errors, code, why, then), soft_wrap=True)
+    return code
 
 
 class Judging:
@@ -120,7 +126,7 @@ def run_all(setting: Setting, show: Show, messages: bool) -> Cluster:
         cluster = Cluster(setting, show, network=messages)
         for count, tick in enumerate(cluster.ticks()):
             if count % _TICKS_A_NOTE == 0:
-                advance(f"{cluster.messages:,} messages", tick)
+                advance(counted(cluster.messages, "message", "messages"), tick)
     return cluster
 
 
@@ -135,13 +141,11 @@ def recorded(observe: Show, out: BinaryIO) -> Show:
 
 
 def tell(verdicts: Sequence[Verdict]) -> None:
-    """Print a line for each violation, or that there was nothing to judge, to standard error."""
+    """Print a line for each violation to standard error."""
     ascii_only = not (sys.stderr.encoding or "").lower().startswith("utf")
     said = [f"{v.property} is violated: {v.violation.summary}" for v in verdicts if v.violation is not None]
-    if all(verdict.status == "not exercised" for verdict in verdicts):
-        said = ["no property had anything to judge in this run"]
-    for line in said:
-        print(f"zabcheck: {clean(line, ascii_only, terminal.LONGEST_PATH)}", file=sys.stderr)
+    for each in said:
+        print(f"zabcheck: {clean(each, ascii_only, terminal.LONGEST_PATH)}", file=sys.stderr)
 
 
 # What is asked for.

@@ -1,6 +1,6 @@
 """`zabcheck evaluate`: throughput, latency and recovery of Zab in simulated time (DSN 2011, VII)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +10,14 @@ import typer
 from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.cli.verdict import conclude, named
 from zabcheck.evaluation import plan as plans
 from zabcheck.evaluation import report as evaluation
 from zabcheck.evaluation.costs import MICROSECOND, MILLISECOND, Costs
 from zabcheck.evaluation.line_plot import svg
 from zabcheck.evaluation.plan import DISKS, Plan
 from zabcheck.evaluation.results import Evaluation
-from zabcheck.text.words import as_text
+from zabcheck.text.words import as_text, counted
 
 FEWEST_SERVERS, MOST_SERVERS = 2, 25
 MOST_TRANSACTIONS = 1_000_000
@@ -96,6 +97,7 @@ def evaluate(
     with progress(plan.runs, "evaluating") as show:
         found = plans.evaluate(plan, lambda runs: show("in simulated time", runs))
     files = [] if out is None else written(out, found)
+    broken = [each.property for each in found.properties if each.status == "violated"]
     if format is Format.json:
         print_json("evaluate", **_fields(found), files=[as_text(file) for file in files])
     else:
@@ -103,7 +105,17 @@ def evaluate(
         console.print(evaluation.render(found))
         for file in files:
             print_path(console, f"wrote {file}")
-    return VIOLATED if any(each.status == "violated" for each in found.properties) else OK
+        conclude(console, VIOLATED if broken else OK, _reason(found, broken))
+    return VIOLATED if broken else OK
+
+
+def _reason(found: Evaluation, broken: Sequence[str]) -> str:
+    """Return why the evaluation ends with its exit code."""
+    runs = counted(found.runs, "run was", "runs were")
+    if broken:
+        return f"{runs} measured, but {named(broken)} was violated, so the figures are those of a broken protocol"
+    holds = sum(each.status == "holds" for each in found.properties)
+    return f"{runs} measured, and {counted(holds, 'property', 'properties')} held in all of them"
 
 
 def _fields(found: Evaluation) -> Mapping[str, object]:

@@ -14,13 +14,14 @@ from msgspec import structs
 
 from invariants import End, Event, Header, TraceError, check, select
 from invariants import trace as trace_format
-from zabcheck.cli.check import exit_code, places_of
+from zabcheck.cli.check import places_of
 from zabcheck.cli.commands import BadInput, Format, Formats, Properties, ProtocolFailed, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.runs import is_parquet, open_parquet
 from zabcheck.cli.tables import render_verdicts
+from zabcheck.cli.verdict import conclude, on_verdicts
 from zabcheck.cli.walk import walk
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import exports, terminal
@@ -83,6 +84,7 @@ def explain_(
             write_file(path, content)
     if story.raised is not None:
         raise ProtocolFailed(story, Path(files[0]), out)
+    code, why = on_verdicts(story.verdicts)
     if format is Format.json:
         print_json(
             "explain",
@@ -90,17 +92,19 @@ def explain_(
             **fields(story),
             wrote=[as_text(p) for p in out],
         )
-    elif step:
-        walk(story, make_console(), sys.stdin.buffer)
+        return code
+    console = make_console()
+    if step:
+        walk(story, console, sys.stdin.buffer)
     else:
-        console = make_console()
         console.print(terminal.render(story, quote(schedule)), crop=False)
         if story.violation is None:
             console.print()
             console.print(render_verdicts(story.verdicts))
         for path in out:
             print_path(console, f"wrote {path}")
-    return exit_code(list(story.verdicts))
+    then = "the same with --write run.html, to step through it" if not out and STDIN not in files else ""
+    return conclude(console, code, why, then)
 
 
 def suffix_of(path: Path) -> str:

@@ -27,20 +27,25 @@ from zabcheck.cli.commands import (
     Properties,
     ProtocolFailed,
     command,
+    known_bugs,
+    protocols,
+    switches,
 )
 from zabcheck.cli.files import bad_input_for, bad_path, check_out, read
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
+from zabcheck.cli.verdict import conclude
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.saving import save
 from zabcheck.protocols.switches import switches_of
 from zabcheck.search.explore import UNLIMITED, Exploration, Refused, exploration, report
+from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
 from zabcheck.search.explore.exploration import COARSE, MOST_PROCESSES, SMALL
 from zabcheck.search.explore.space import Progress
 from zabcheck.simulation import schedule as schedules
-from zabcheck.text.words import as_text
+from zabcheck.text.words import as_text, counted
 
 GIB = 2**30
 
@@ -52,9 +57,14 @@ _OPTIONS = {"properties": "property", "switches": "switch", "bounds": "processes
 def explore(
     protocol: Annotated[
         str | None,
-        typer.Option(help="The protocol to check, as `zabcheck list` names it, or `module:Class`; default: zab."),
+        typer.Option(
+            autocompletion=protocols,
+            help="The protocol to check, as `zabcheck list` names it, or `module:Class`; default: zab.",
+        ),
     ] = None,
-    mutant: Annotated[str | None, typer.Option(metavar="M", help="Plant this known bug.")] = None,
+    mutant: Annotated[
+        str | None, typer.Option(metavar="M", autocompletion=known_bugs, help="Plant this known bug.")
+    ] = None,
     processes: Annotated[
         int | None,
         typer.Option(min=1, max=MOST_PROCESSES, help=f"The number of processes; default: {SMALL.processes}."),
@@ -65,7 +75,11 @@ def explore(
     ] = None,
     txns: Annotated[
         int | None,
-        typer.Option(min=0, max=99, help=f"The number of client requests that are taken; default: {SMALL.txns}."),
+        typer.Option(
+            min=0,
+            max=99,
+            help=f"The number of client requests that are taken, by all primaries together; default: {SMALL.txns}.",
+        ),
     ] = None,
     timeouts: Annotated[
         str | None,
@@ -89,7 +103,11 @@ def explore(
     quorums: Annotated[str | None, typer.Option(metavar="Q", help="The quorum system; default: majority.")] = None,
     switch: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Set a switch; defaults here: sync=atomic, closing=abrupt."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            autocompletion=switches,
+            help="Set a switch; defaults here: sync=atomic, closing=abrupt.",
+        ),
     ] = None,
     property: Properties = None,
     symmetry: Annotated[
@@ -129,6 +147,7 @@ def explore(
         "cuts": None if cuts is None else number_of("--cuts", cuts),
     }
     known = {name: value for name, value in limits.items() if value is not None}
+    bounds = structs.replace(SMALL, processes=processes or SMALL.processes, **known)
     said = {
         "--protocol": protocol,
         "--mutant": mutant,
@@ -145,13 +164,13 @@ def explore(
     ):
         if certify is None:
             with bad_input_for(ValueError, "--switch: "):
-                switches = structs.replace(COARSE, **switches_of(switch or ()))
+                chosen = structs.replace(COARSE, **switches_of(switch or ()))
             found = exploration.explore(
                 "zab" if protocol is None else protocol,
                 mutant=mutant,
-                bounds=structs.replace(SMALL, processes=processes or SMALL.processes, **known),
+                bounds=bounds,
                 quorums=MAJORITY if quorums is None else quorums,
-                switches=switches,
+                switches=chosen,
                 properties=property,
                 symmetry=symmetry,
                 reduction=por,
@@ -179,10 +198,7 @@ def explore(
                 on_progress=show.states,
                 look_for_interrupt=look_for_interrupt,
             )
-    code = _finish(found, out, format)
-    if found.interrupted and checkpoint is not None and format is Format.text:
-        print_path(make_console(), f"wrote {checkpoint}; the same command with --resume goes on")
-    return code
+    return _finish(found, bounds if certify is None else None, checkpoint, out, format)
 
 
 def _check_files(out: Path, checkpoint: Path | None, resume: bool) -> None:
@@ -257,18 +273,23 @@ def progress(start: float, resumed: bool) -> Iterator[_Shown]:
             rate = (at.transitions - before[0]) / max(0.001, process_time() - start)
             bar.update(
                 task,
-                description=f"{at.states:,} of ? states, {at.states - at.expanded:,} waiting, level {at.depth}, "
-                f"{rate:,.0f} a second, {used:.1f} GiB",
+                description=f"{counted(at.states, 'state', 'states')} so far, "
+                f"{at.states - at.expanded:,} waiting, level {at.depth}, {rate:,.0f} a second, {used:.1f} GiB",
             )
 
         def followed(states: int, done: int) -> None:
-            bar.update(task, description=f"what a leader comes to, from {done:,} of {states:,} states")
+            bar.update(
+                task, description=f"what a leader comes to, from {done:,} of {counted(states, 'state', 'states')}"
+            )
 
         yield _Shown(states, followed)
 
 
-def _finish(found: Exploration, out: Path, format: Format) -> int:
-    """Print what was found, and write the counterexample; return the exit code."""
+def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, out: Path, format: Format) -> int:
+    """Print what was found, and write the counterexample; return the exit code.
+
+    `bounds` are those of the search; None if a run was to be certified.
+    """
     replayed = found.counterexample
     counterexample, story, files = None, None, []
     if replayed is not None:
@@ -278,6 +299,7 @@ def _finish(found: Exploration, out: Path, format: Format) -> int:
         if found.raised:
             raise ProtocolFailed(story, files[0], files)
         counterexample = {"violation": story.violation, "steps": replayed.steps, "schedule": replayed.schedule}
+    code = code_of(found)
     if format is Format.json:
         told = msgspec.to_builtins(structs.replace(found, counterexample=None))
         print_json("explore", **{**told, "counterexample": counterexample}, files=[as_text(file) for file in files])
@@ -289,6 +311,19 @@ def _finish(found: Exploration, out: Path, format: Format) -> int:
             console.print(terminal.render(story, quote(str(files[0]))), crop=False)
         for file in files:
             print_path(console, f"wrote {file}")
+        then = "" if code == OK else report.next_step(found, bounds)
+        if files:
+            then = f"zabcheck explain {quote(str(files[0]))} --step"
+        if found.interrupted and checkpoint is not None:
+            print_path(console, f"wrote {checkpoint}")
+            then = "the same command with --resume, which goes on"
+        interrupted = "interrupted; " if found.interrupted and found.broken is None else ""
+        conclude(console, code, interrupted + report.result(found), then)
+    return code
+
+
+def code_of(found: Exploration) -> int:
+    """Return the exit code of a search."""
     if found.broken is not None:
         return VIOLATED
     if found.interrupted:

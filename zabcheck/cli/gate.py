@@ -2,15 +2,17 @@
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, NamedTuple
 
 import msgspec
 import typer
 
 from invariants import PROPERTIES
-from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, Format, Formats, command
+from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
+from zabcheck.cli.verdict import conclude
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Story
 from zabcheck.gate import report
@@ -78,18 +80,36 @@ def gate(
         console.print(report.render(found), crop=False)
         for name in dict.fromkeys(name for outcome in found.outcomes for name in outcome.files):
             print_path(console, f"wrote {name}")
-    # These files are written last, so that a full disk does not hide what was found.
+    # What cannot be written is told last, so that a full disk does not hide what was found.
+    unwritten: BadInput | None = None
     for option, path, content in (
         ("--junit", junit, report.junit(found)),
         ("--summary", summary, report.markdown(found, list(PROPERTIES)).encode()),
     ):
         if path is not None:
-            with bad_path(option, path):
-                write(path, content)
+            try:
+                with bad_path(option, path):
+                    write(path, content)
+            except BadInput as error:
+                unwritten = unwritten or error
+                continue
             if format is Format.text:
                 print_path(console, f"wrote {path}")
+    if format is Format.text:
+        conclude(console, CODES[status], report.totals(found), _next_step(found, status))
+    if unwritten is not None:
+        raise unwritten
     tell_github(found)
     return CODES[status]
+
+
+def _next_step(found: GateReport, status: Status) -> str:
+    """Return what to do about the first outcome that did not pass."""
+    if status == "passed":
+        return ""
+    first = found.of(status)[0]
+    saved = next((name for name in first.files if name.endswith(".json")), None)
+    return f"{first.suite}, {first.name}: " + (f"zabcheck explain {quote(saved)}" if saved else first.message)
 
 
 class Pass(NamedTuple):

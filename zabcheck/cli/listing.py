@@ -67,7 +67,7 @@ def list_(
 
 def summary_of(mutant: Mutant) -> str:
     """Say in one line what is wrong, and what it breaks."""
-    processes = "" if mutant.processes == DEFAULT_PROCESSES else f", with --processes {mutant.processes}"
+    processes = "" if mutant.processes == DEFAULT_PROCESSES else f"; takes {mutant.processes} processes"
     return f"{mutant.wrong}; breaks {', '.join(mutant.breaks)}{processes}"
 
 

@@ -18,9 +18,10 @@ from invariants.diagnosis import like
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Properties, command, known_bugs
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
+from zabcheck.cli.verdict import conclude, named
 from zabcheck.counterexample.forms.gallery import index_of_bugs, pages
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
-from zabcheck.search.engines import Engine
+from zabcheck.search.engines import DEFAULT, Engine
 from zabcheck.search.hunt import Budget, Hunt, MutantSummary, hunt, row_of
 from zabcheck.search.kept_schedules import (
     also_broken,
@@ -35,7 +36,7 @@ from zabcheck.search.report import matrix
 from zabcheck.search.run import MAX_STEPS, ProtocolRaised
 from zabcheck.simulation.schedule import Schedule, ScheduleError, dump
 from zabcheck.text.files import write
-from zabcheck.text.words import clean
+from zabcheck.text.words import clean, counted
 
 MOST_SEEDS = 10_000
 SCHEDULES, GALLERY = Path("tests/schedules"), Path("reports/gallery")
@@ -58,7 +59,7 @@ def mutants(
             metavar="M", autocompletion=known_bugs, help="Only this known bug (may be repeated); see `zabcheck list`."
         ),
     ] = None,
-    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = Engine.swarm,
+    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = DEFAULT,
     seeds: Annotated[int, typer.Option(min=1, max=MOST_SEEDS, help="How many searches for each bug.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the first search; the others follow it.")] = 1,
     runs: Annotated[int, typer.Option(min=1, help="At most how many runs a search.")] = 20_000,
@@ -103,6 +104,7 @@ def mutants(
     if out is not None:
         with bad_path("--out", out):
             files = _save(out, rows, hunts)
+    code = VIOLATED if survived else INCONCLUSIVE if interrupted else OK
     if format is Forms.json:
         print_json(
             "mutants",
@@ -121,14 +123,23 @@ def mutants(
         console.print(matrix.render(rows, PROPERTIES, console.width), crop=False)
         if survived:
             console.print(f"\nnot found: {', '.join(survived)}", style="bold red")
-        if interrupted:
-            console.print("\ninterrupted: this is what was done so far", style="yellow")
         if out is not None:
             for file in files:
                 print_path(console, f"wrote {file}")
+        conclude(console, code, *_reason(rows, survived, interrupted, seeds))
+    return code
+
+
+def _reason(rows: Sequence[MutantSummary], survived: Sequence[str], interrupted: bool, seeds: int) -> tuple[str, str]:
+    """Return why the hunts end with their exit code, and what to do next."""
+    searches = counted(seeds, "search", "searches")
     if survived:
-        return VIOLATED
-    return INCONCLUSIVE if interrupted else OK
+        return f"{named(survived)} not found, in {searches} each", "more --runs and --seconds, or another --engine"
+    if interrupted:
+        return f"interrupted after {counted(sum(row.hunts for row in rows), 'search', 'searches')}", "fewer --seeds"
+    bugs = counted(len(rows), "known bug is", "known bugs are")
+    missed = [row.mutant for row in rows if row.found < row.hunts]
+    return f"{bugs} found, in {searches} each" + (f", though not in every one: {named(missed)}" if missed else ""), ""
 
 
 def _hunt_all(
@@ -187,14 +198,13 @@ def _record(
                     continue
                 known[each.property] = each.schedule
                 said = "new" if each.is_new else "as it was"
-                console.print(f"{each.property}: {each.steps} step{'' if each.steps == 1 else 's'}, {said}")
+                console.print(f"{each.property}: {counted(each.steps, 'step', 'steps')}, {said}")
                 if each.is_new:
                     file = folder / file_name(mutant.name, each.property)
                     with bad_path("--schedules", folder):
                         print_path(console, f"wrote {write(file, dump(each.schedule))}")
         except KeyboardInterrupt:
-            console.print("interrupted: this is what was done so far", style="yellow")
-            return INCONCLUSIVE
+            return conclude(console, INCONCLUSIVE, "interrupted: not every property was searched for", "the same again")
         except ProtocolRaised as failed:
             _, source, line = failed.raised.place
             raise BadInput(f"a step of {mutant.name} raised {failed.raised.said} ({source}, line {line})") from None
@@ -207,7 +217,10 @@ def _record(
     wrong = list(_shortcomings(mutant, known, lacking, folder))
     for sentence in wrong:
         console.print(sentence, style="bold red")
-    return VIOLATED if wrong else OK
+    if wrong:
+        return conclude(console, VIOLATED, f"the entry of {mutant.name} is not complete", "mend it, and record again")
+    shown = counted(len(known), "schedule shows", "schedules show")
+    return conclude(console, OK, f"the entry of {mutant.name} says what its {shown}")
 
 
 def _read(folder: Path, mutant: Mutant) -> dict[str, Schedule]:

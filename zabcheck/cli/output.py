@@ -63,7 +63,7 @@ def progress(total: int, what: str, units: str = "runs") -> Iterator[Callable[[s
         disable=not console.is_terminal,
     )
     with bar:
-        task = bar.add_task(what, total=total, note="", units=units)
+        task = bar.add_task(what, total=total, note="", units=units.removesuffix("s") if total == 1 else units)
         yield lambda note, done: bar.update(task, completed=done, note=note)
 
 

@@ -8,11 +8,11 @@ import typer
 
 from invariants import PROPERTIES
 from invariants.diagnosis import like
-from zabcheck.cli.check import exit_code
-from zabcheck.cli.commands import BadInput, Format, Formats, ProtocolFailed, command
+from zabcheck.cli.commands import VIOLATED, BadInput, Format, Formats, ProtocolFailed, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
+from zabcheck.cli.verdict import conclude, on_verdicts
 from zabcheck.cli.zookeeper.command import Classpath, Home, Java, found_distribution
 from zabcheck.cli.zookeeper.replay import replay_ensemble
 from zabcheck.counterexample.explain import explain_replay
@@ -58,6 +58,7 @@ def replay_(
     if trace is not None:
         with bad_path("--trace", trace):
             write(trace, replayed.trace)
+    code, why = on_verdicts(replayed.verdicts)
     if format is Format.json:
         print_json(
             "replay",
@@ -69,20 +70,20 @@ def replay_(
             goals=replayed.goals,
             verdicts=replayed.verdicts,
         )
-    else:
-        console = make_console()
-        if any(verdict.violation is not None for verdict in replayed.verdicts):
-            console.print(terminal.render(explained(replayed, file), quote(str(file))), crop=False)
-            console.print()
-        console.print(render_verdicts(replayed.verdicts))
-        console.print(f"\n{counted(replayed.steps, 'step', 'steps')}, trace SHA-256 {replayed.sha256}")
-        if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
-            console.print(f"the schedule is said to violate {schedule.violates}; it does not")
-        if replayed.skipped:
-            console.print(f"choices that were not possible when their turn came: {replayed.skipped}")
-        if trace is not None:
-            print_path(console, f"wrote {trace}")
-    return exit_code(replayed.verdicts)
+        return code
+    console = make_console()
+    if code == VIOLATED:
+        console.print(terminal.render(explained(replayed, file), quote(str(file))), crop=False)
+        console.print()
+    console.print(render_verdicts(replayed.verdicts))
+    console.print(f"\n{counted(replayed.steps, 'step', 'steps')}, trace SHA-256 {replayed.sha256}")
+    if replayed.skipped:
+        console.print(f"choices that were not possible when their turn came: {replayed.skipped}")
+    if trace is not None:
+        print_path(console, f"wrote {trace}")
+    if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
+        why += f"; the schedule is said to violate {schedule.violates}, and does not"
+    return conclude(console, code, why, f"zabcheck explain {quote(str(file))} --step")
 
 
 def load_schedule(data: bytes, file: str) -> tuple[Protocol, Schedule]:

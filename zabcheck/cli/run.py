@@ -26,21 +26,24 @@ from zabcheck.cli.commands import (
     Protocols,
     command,
     known_bugs,
+    switches,
 )
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
+from zabcheck.cli.verdict import conclude, named, to_exercise
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import switches_of
-from zabcheck.search.engines import Engine, find
+from zabcheck.search.engines import DEFAULT, Engine, find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.report import summary as summaries
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
+from zabcheck.search.swarm import SIZES
 from zabcheck.search.tally import PropertySummary, Summary, Tally
-from zabcheck.text.words import as_text
+from zabcheck.text.words import as_text, counted
 
 
 @command
@@ -49,20 +52,33 @@ def run(
     mutant: Annotated[
         str | None, typer.Option(autocompletion=known_bugs, help="Plant this known bug; see `zabcheck list`.")
     ] = None,
-    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = Engine.hypothesis,
+    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = DEFAULT,
     processes: Annotated[
-        int | None, typer.Option(min=1, max=MAX_PROCESSES, help="How many; 3, or for the swarm each run draws it.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_PROCESSES,
+            help=f"The number of processes; by default each run of the swarm draws {min(SIZES)} to {max(SIZES)}, and "
+            f"Hypothesis takes {DEFAULT_PROCESSES}.",
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="At least how many runs.")] = 5000,
     steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
     quorums: Annotated[
         str | None,
-        typer.Option(help="`majority`, `weights 3,1,1` or `sets 1+2,2+3`; the swarm draws one of the first two."),
+        typer.Option(
+            help="`majority`, `weights 3,1,1` or `sets 1+2,2+3`; by default each run of the swarm draws one of the "
+            "first two, and Hypothesis takes the first."
+        ),
     ] = None,
     switch: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Fix a switch that each run would draw (may be repeated)."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            autocompletion=switches,
+            help="Fix a switch that each run would draw (may be repeated).",
+        ),
     ] = None,
     property: Properties = None,
     out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
@@ -88,7 +104,7 @@ def run(
 
         def on_run(each: Any) -> None:
             tally.add(each)
-            advance(f"{tally.steps:,} steps", tally.runs)
+            advance(counted(tally.steps, "step", "steps"), tally.runs)
             if tally.violated is None:  # or else this run was the last one anyway
                 look_for_interrupt()
 
@@ -116,6 +132,9 @@ def run(
         quorums=quorums,
         switches=fixed,
         found_by=None if found is None else found.seed,
+        sizes=tally.sizes,
+        weighted=tally.weighted,
+        faults=tally.faults,
     )
     if found is None:
         return finish_run(summary, format)
@@ -177,19 +196,44 @@ class Counterexample(NamedTuple):
 
 def finish_run(summary: Summary, format: Format, found: Counterexample | None = None) -> int:
     """Print what a search found; return the exit code."""
+    code = code_of(summary, found)
     if format is Format.json:
         print_json("run", **msgspec.to_builtins(summary), counterexample=found and found.as_json())
-    else:
-        console = make_console()
-        console.print(summaries.render(summary, GOALS))
-        if found is not None:
-            console.print()
-            saved = quote(str(found.files[0])) if found.files else "FILE"
-            console.print(terminal.render(found.story, saved), crop=False)
-            for file in found.files:
-                print_path(console, f"wrote {file}")
+        return code
+    console = make_console()
+    console.print(summaries.render(summary, GOALS))
+    if found is not None:
+        console.print()
+        saved = quote(str(found.files[0])) if found.files else "FILE"
+        console.print(terminal.render(found.story, saved), crop=False)
+        for file in found.files:
+            print_path(console, f"wrote {file}")
+    return conclude(console, code, *reason(summary, found))
+
+
+def code_of(summary: Summary, found: Counterexample | None) -> int:
+    """Return the exit code of a search."""
     if found is not None:
         return VIOLATED
     if summary.interrupted or any(each.status != "holds" for each in summary.properties):
         return INCONCLUSIVE
     return OK
+
+
+def reason(summary: Summary, found: Counterexample | None) -> tuple[str, str]:
+    """Return why a search ends with its exit code, and what to do next."""
+    what = summary.protocol + (f" with mutant {summary.mutant}" if summary.mutant else "")
+    runs = counted(summary.runs, "run", "runs")
+    if found is not None:
+        broken = "a property" if found.story.violation is None else found.story.violation.property
+        then = f"zabcheck explain {quote(str(found.files[0]))} --step" if found.files else ""
+        return f"{broken} is violated by {what}, in run {summary.runs:,}", then
+    if summary.interrupted:
+        return f"interrupted after {runs}, in which {what} broke nothing", f"the same with --seed {summary.seed}"
+    unexercised = [each.property for each in summary.properties if each.status != "holds"]
+    if unexercised:
+        return f"no run of {runs} exercised {named(unexercised)}", to_exercise(unexercised)
+    judged = counted(len(summary.properties), "property", "properties")
+    weights = ", some with weights" if summary.weighted and summary.quorums is None else ""
+    covered = f"{runs} of {summaries.sizes_in(summary)}{weights}, with {summaries.faults_in(summary)}"
+    return f"{what} broke none of {judged} in {covered}", "zabcheck explore, for every state within bounds"

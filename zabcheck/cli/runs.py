@@ -9,6 +9,7 @@ from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput
 from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import print_path
 from zabcheck.cli.tables import render_counts, render_runs
+from zabcheck.cli.verdict import named
 from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:
@@ -65,14 +66,19 @@ class JudgedRuns(NamedTuple):
             console.print("some runs do not end with a complete `end`: what could yet change is left open")
 
     @property
-    def exit_code(self) -> int:
-        """The exit code: one property has to hold in one run at least; a run need not exercise the others."""
+    def outcome(self) -> tuple[int, str]:
+        """The exit code, and why: one property has to hold in one run at least; a run need not exercise the others."""
         found = self.statuses.values()
+        runs = counted(self.runs, "run", "runs")
         if self.violations:
-            return VIOLATED
+            broken = len(dict.fromkeys(run for run, _ in self.violations))
+            names = named(dict.fromkeys(violation.property for _, violation in self.violations))
+            return VIOLATED, f"{broken:,} of {runs} violate {names}"
         if any(each["inconclusive"] for each in found):
-            return INCONCLUSIVE
-        return OK if any(each["holds"] for each in found) else INCONCLUSIVE
+            return INCONCLUSIVE, "some runs have no complete `end`, so what could yet change is left open"
+        if any(each["holds"] for each in found):
+            return OK, f"nothing is violated in {runs}"
+        return INCONCLUSIVE, f"nothing in {runs} exercised any of {counted(len(found), 'property', 'properties')}"
 
 
 def is_parquet(source: BinaryIO) -> bool:

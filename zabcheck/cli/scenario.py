@@ -7,24 +7,28 @@ from typing import Annotated
 import typer
 
 from invariants.diagnosis import like
-from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command
+from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command, scenarios
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
+from zabcheck.cli.verdict import conclude
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.forms.story_json import fields
 from zabcheck.counterexample.saving import TOLD
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.scenarios.play import Played, play
-from zabcheck.scenarios.report import render_about, render_outcome
+from zabcheck.scenarios.report import render_about, render_unmet
 from zabcheck.text.files import write
 from zabcheck.text.words import as_text, clean
 
 
 @command
 def scenario(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which one: see `zabcheck list scenarios`.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", autocompletion=scenarios, help="Which one: see `zabcheck list scenarios`."),
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write its schedule, trace, text and page there.")
     ] = None,
@@ -61,10 +65,16 @@ def scenario(
         console.print(terminal.render(played.story, quote(str(files[0])) if files else ""), crop=False)
         console.print()
         console.print(render_verdicts(played.story.verdicts))
-        console.print()
-        console.print(render_outcome(played.unmet))
+        if played.unmet:
+            console.print()
+            console.print(render_unmet(played.unmet))
         for file in files:
             print_path(console, f"wrote {file}")
+        why = f"all that has to come of {about.name} came about ({about.source})"
+        if played.unmet:
+            more = f" and {len(played.unmet) - 1:,} more" if len(played.unmet) > 1 else ""
+            why = f"something else came of {about.name}: {played.unmet[0]}{more}"
+        conclude(console, VIOLATED if played.unmet else OK, why)
     return VIOLATED if played.unmet else OK
 
 

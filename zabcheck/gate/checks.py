@@ -171,7 +171,7 @@ class Gate:
             found = find(wanted.engine, search)
         except KeyboardInterrupt as error:
             self.interrupted |= not isinstance(error, OutOfTime)  # a second Ctrl-C does not wait for the end of a run
-            message = f"{tally.runs - before:,} of {wanted.runs:,} runs: {self._why_over}"
+            message = f"{tally.runs - before:,} of {counted(wanted.runs, 'run', 'runs')}: {self._why_over}"
             return Outcome(protocol.name, name, "inconclusive", message, seconds=round(process_time() - start, 3))
         except ProtocolRaised as failed:
             outcome = Outcome(protocol.name, name, "error", f"the protocol's own code raised {failed.raised.said}")

@@ -20,7 +20,7 @@ from invariants import select
 from invariants.diagnosis import like
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.search.engines import Engine
+from zabcheck.search.engines import DEFAULT, Engine
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
 from zabcheck.text.words import cut
@@ -63,7 +63,7 @@ class Configuration(Struct, frozen=True, forbid_unknown_fields=True, rename=lamb
     """
 
     protocols: Annotated[tuple[str, ...], Meta(min_length=1)]
-    engine: Engine = Engine.swarm
+    engine: Engine = DEFAULT
     seeds: Annotated[tuple[_Seed, ...], Meta(min_length=1)] = (1,)
     runs: Annotated[int, Meta(ge=1, le=MAX_RUNS)] = 2000
     steps: Annotated[int, Meta(ge=1, le=MAX_STEPS)] = 200

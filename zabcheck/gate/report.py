@@ -42,11 +42,11 @@ def render(report: GateReport) -> RenderableType:
                 table.add_row("", Text(each.status, STYLES[each.status]), line)
         if table.row_count:
             parts.append(table)
-    return Group(*parts, "", Text(totals(report), STYLES[verdict(report)]))
+    return Group(*parts)
 
 
 def totals(report: GateReport) -> str:
-    """Return the last line."""
+    """Return in one line what the gate comes to."""
     passed, runs, steps = len(report.of("passed")), report.runs, report.steps
     done = f"{counted(runs, 'run', 'runs')}, {counted(steps, 'step', 'steps')}, {report.seconds:.1f} CPU seconds"
     return f"gate {verdict(report)}: {passed} of {len(report.outcomes)} passed, {done}"

@@ -68,11 +68,20 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
         try:
             msgspec.convert({name: value}, Switches)
         except msgspec.ValidationError:
-            raise ValueError(f"{name}: expected {_expected(name)}, found `{value}`") from None
+            raise ValueError(f"{name}: {_refused(name, str(value))}") from None
     return dict(values)
 
 
-def _expected(name: str) -> str:
-    if name == "counter_limit":
-        return f"a number from 1 to {COUNTER_LIMIT}"
-    return " or ".join(get_args(get_type_hints(Switches)[name]))
+def _refused(name: str, value: str) -> str:
+    """Return what is wrong with a value of the switch `name`: what was probably meant, or else what is expected."""
+    values = _VALUES.get(name, ())
+    said = like(value, values)
+    if values and said.startswith("did you mean"):
+        return f"no `{value}`; {said}"
+    return f"expected {' or '.join(values) or f'a number from 1 to {COUNTER_LIMIT}'}, found `{value}`"
+
+
+_VALUES = {name: values for name, hint in get_type_hints(Switches).items() if (values := get_args(hint))}
+"""The values of each switch that has only a few."""
+SETTINGS = (*(f"{name}={value}" for name, values in _VALUES.items() for value in values), "counter_limit=")
+"""The settings of switches that can be written, as `switches_of` takes them."""

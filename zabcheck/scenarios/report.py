@@ -1,4 +1,4 @@
-"""The text before and after the report of a scenario: what it is about, and whether its outcome came about."""
+"""The text around the report of a scenario: what it is about, and what else came of it than what had to."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,13 +25,10 @@ def render_about(
     return Drawing(draw, ascii_only)
 
 
-def render_outcome(unmet: Sequence[str], ascii_only: bool | None = None) -> RenderableType:
-    """Render whether the outcome came about; if not, what happened instead."""
+def render_unmet(unmet: Sequence[str], ascii_only: bool | None = None) -> RenderableType:
+    """Render what happened instead of what has to come of a scenario."""
 
     def draw(pen: Pen) -> Iterator[RenderableType]:
-        if not unmet:
-            yield pen.write("All of it came about.", BOLD)
-            return
         yield pen.write("Something else came of it:", RED)
         yield from (pen.write(f"- {each}") for each in unmet)
 

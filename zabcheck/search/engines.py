@@ -13,6 +13,11 @@ class Engine(StrEnum):
     swarm = "swarm"
 
 
+DEFAULT = Engine.swarm
+"""The engine of every command unless another is named. Each run of it draws its number of processes and its quorums, so
+that it also finds what takes five processes, or weights."""
+
+
 def find(engine: Engine, search: Search) -> PropertyBroken | None:
     """Let `engine` search; return the first run that broke a property, or None.
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from invariants import PROPERTIES, select
 from zabcheck.mutants.catalogue import Mutant, mutated
 from zabcheck.protocols.base import Protocol
-from zabcheck.search.engines import Engine, find
+from zabcheck.search.engines import DEFAULT, Engine, find
 from zabcheck.search.run import Run, Search, replay_on
 from zabcheck.search.shorten import shortest
 from zabcheck.search.tally import Tally
@@ -81,7 +81,7 @@ class OutOfTime(KeyboardInterrupt):
 def hunt(
     mutant: Mutant,
     seed: int,
-    engine: Engine = Engine.swarm,
+    engine: Engine = DEFAULT,
     budget: Budget = Budget(),  # noqa: B008  # it is immutable
     properties: tuple[str, ...] | None = None,
     on_run: Callable[[Run], None] = lambda _: None,

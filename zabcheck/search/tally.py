@@ -9,6 +9,21 @@ from invariants import Invariant
 from invariants.quorums import MAJORITY
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Run
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
+
+FAULTS: Mapping[type[Choice], str] = {
+    choices.Crash: "crashes",
+    choices.Timeout: "time-outs",
+    choices.Cut: "cut links",
+    choices.Reset: "resets",
+    choices.Stall: "stalled connections",
+    choices.Hold: "held messages",
+    choices.Pause: "pauses",
+    choices.Corrupt: "altered records",
+    choices.Overtake: "overtaken messages",
+}
+"""The fine choices that are faults, each with its name in the plural."""
 
 
 class PropertySummary(Struct, frozen=True):
@@ -44,6 +59,12 @@ class Summary(Struct, frozen=True):
     switches: Mapping[str, Any] = {}
     """Those that were fixed; the others were drawn for each run."""
     found_by: int | None = None
+    sizes: Mapping[int, int] = {}
+    """By number of processes: how many runs had it."""
+    weighted: int = 0
+    """In how many runs quorums were something else than majorities."""
+    faults: Mapping[str, int] = {}
+    """By the name of a fault: in how many runs it happened. Those that never happened are left out."""
 
 
 class Tally:
@@ -56,11 +77,21 @@ class Tally:
         self.judged = {kind.name: 0 for kind in properties}  # how often, in all runs together
         self.violated: str | None = None
         self.goals = dict.fromkeys(GOALS, 0)  # in how many runs
+        self._sizes: dict[int, int] = {}
+        self.weighted = 0
+        self._faults = dict.fromkeys(FAULTS, 0)
 
     def add(self, run: Run) -> None:
         """Count a run that is over."""
+        simulator = run.simulator
         self.runs += 1
-        self.steps += run.simulator.steps
+        self.steps += simulator.steps
+        size = simulator.quorums.size
+        self._sizes[size] = self._sizes.get(size, 0) + 1
+        self.weighted += simulator.quorums.name != MAJORITY
+        kinds = {type(choice) for choice in simulator.executed}
+        for fault in self._faults:
+            self._faults[fault] += fault in kinds
         self.violated = self.violated or run.broken
         for verdict in run.judge.finish():
             if verdict.status == "violated":
@@ -70,3 +101,13 @@ class Tally:
                 self.exercised[verdict.property] += 1
         for goal in run.goals.reached:
             self.goals[goal] += 1
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """By number of processes, ascending: how many runs had it."""
+        return dict(sorted(self._sizes.items()))
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """By the name of a fault that happened: in how many runs it did."""
+        return {FAULTS[fault]: runs for fault, runs in self._faults.items() if runs}

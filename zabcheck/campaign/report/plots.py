@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from zabcheck.campaign.report.wording import by_influence, drawn, figures_name, named, stands_out
 from zabcheck.campaign.results import ConfigurationRow, GoalRow, GrowthRow, HistogramRow, MutantRow
-from zabcheck.text.words import clean
+from zabcheck.text.words import clean, counted
 
 WIDTH = 4.6
 """The width of a plot in inches of 72 units: narrow enough for a phone, where a plot is as wide as the page."""
@@ -66,7 +66,9 @@ def growth(rows: Sequence[GrowthRow]) -> str:
         other.set(ylabel="goals (dashed)", ylim=(0, max(row.goals for row in rows) + 1))
         other.spines["right"].set_visible(True)
         last = rows[-1]
-        said = f"After {last.runs:,} runs {last.states:,} abstract states and {last.goals} goals were reached."
+        reached = counted(last.states, "abstract state", "abstract states")
+        goals = counted(last.goals, "goal", "goals")
+        said = f"After {counted(last.runs, 'run', 'runs')} {reached} and {goals} were reached."
         return _svg(figure, "growth", "Abstract states and goals, over the number of runs", said)
 
 

@@ -225,7 +225,7 @@ def saturation(report: CampaignReport) -> Sheet:
             f"{end.last_discovering:,}: {percent(end.chance)} ({percent(end.low)} to {percent(end.high)})",
         ),
         ("states that only one part reached", f"{end.only_once:,}"),
-        (f"new in {end.part_runs:,} more runs (Good, Turing)", _estimate(end.next_part)),
+        (f"new in {counted(end.part_runs, 'more run', 'more runs')} (Good, Turing)", _estimate(end.next_part)),
         ("that can be reached at all, at least (Chao)", _estimate(end.reachable)),
     ]
     note = "What the last runs found, and what the next ones would."

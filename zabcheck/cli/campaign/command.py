@@ -13,16 +13,13 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from zabcheck.campaign.report.terminal import render_short
-from zabcheck.campaign.results import CampaignReport
 from zabcheck.cli.campaign.plan import MINIMISE, RUNS, STEPS, Kept, new_plan, resumed_plan
-from zabcheck.cli.campaign.report import fields, make, needed
+from zabcheck.cli.campaign.report import fields, make, needed, outcome
 from zabcheck.cli.campaign.report import report as campaign_report
 from zabcheck.cli.commands import (
-    BAD_INPUT,
     INCONCLUSIVE,
-    OK,
-    VIOLATED,
     BadInput,
+    Commands,
     Format,
     Formats,
     Properties,
@@ -32,8 +29,10 @@ from zabcheck.cli.commands import (
     guarded,
     known_bugs,
     protocols,
+    switches,
 )
 from zabcheck.cli.output import doing, make_console, print_json, print_path
+from zabcheck.cli.verdict import conclude
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
 
 if TYPE_CHECKING:
@@ -46,6 +45,7 @@ FEW = 100_000
 
 campaigns = typer.Typer(
     name="campaign",
+    cls=Commands,
     invoke_without_command=True,
     epilog=example_of("campaign"),
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -97,7 +97,11 @@ def campaign(
     ] = None,
     switch: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Fix a switch that each run would draw otherwise (may be repeated)."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            autocompletion=switches,
+            help="Fix a switch that each run would draw otherwise (may be repeated).",
+        ),
     ] = None,
     property: Properties = None,
     minimise: Annotated[
@@ -161,14 +165,15 @@ def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: 
             again = f"zabcheck campaign --resume --out {quote(store.place)}"
             return complain(f"interrupted: {made:,} of {plan.runs:,} runs are kept; {again} goes on", INCONCLUSIVE)
     report, tables = make(store.place, None)
+    code, why = outcome(report)
     if format is Format.json:
         print_json("campaign", **fields(report, tables))
-    else:
-        console = make_console()
-        console.print(render_short(report), crop=False)
-        console.print()
-        print_path(console, f"wrote {store.place}; zabcheck campaign report {quote(store.place)} tells more")
-    return _exit_code(report)
+        return code
+    console = make_console()
+    console.print(render_short(report), crop=False)
+    console.print()
+    print_path(console, f"wrote {store.place}")
+    return conclude(console, code, why, f"zabcheck campaign report {quote(store.place)}, which tells more")
 
 
 def _plan_from_the_beginning(store: "Store", wishes: Mapping[str, Any]) -> "Plan":
@@ -177,16 +182,6 @@ def _plan_from_the_beginning(store: "Store", wishes: Mapping[str, Any]) -> "Plan
         raise BadInput(f"--resume: {store.place} holds no campaign")
     complain(f"--resume: nothing was written to {store.place} yet, so this begins at the beginning")
     return new_plan(wishes)
-
-
-def _exit_code(report: CampaignReport) -> int:
-    """Return the exit code, as for a search: violations first, then code that raised, then what was not exercised."""
-    [overview] = report.tables.overview
-    if overview.violating:
-        return VIOLATED
-    if overview.raised:
-        return BAD_INPUT
-    return OK if all(row.exercised for row in report.tables.properties) else INCONCLUSIVE
 
 
 @contextmanager

@@ -6,15 +6,18 @@ What needs the extra `spark` is imported only when it is used.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 
+from zabcheck.campaign.findings import FINDINGS
 from zabcheck.campaign.report import terminal as campaign
-from zabcheck.cli.commands import OK, BadInput, Format, Formats
+from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path, check_file
 from zabcheck.cli.output import doing, make_console, print_json, print_path
+from zabcheck.cli.verdict import conclude, named
 from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
 
@@ -41,13 +44,14 @@ def report(
 ) -> int:
     """Report what a campaign has found and covered, and write the tables to DIR/tables.
 
-    The exit code is 0 once the report is made, whatever it says: this is no gate.
+    The exit code is the campaign's own, and 3 if runs of it are missing.
     """
     draw = None
     if html is not None:
         check_file("--html", html)
         draw = load_page()
     made, tables = make(directory, master)
+    code, why = outcome(made)
     if format is Format.json:
         print_json("campaign report", **fields(made, [*tables, *([] if html is None else [as_text(html)])]))
     else:
@@ -62,7 +66,39 @@ def report(
             write(html, content)
         if format is Format.text:
             print_path(console, f"wrote {html}")
-    return OK
+    if format is Format.text:
+        conclude(console, code, why, _next_step(made, code))
+    return code
+
+
+def outcome(made: "CampaignReport") -> tuple[int, str]:
+    """Return the exit code of a campaign, and why: violations first, then code that raised, then what is missing."""
+    [total] = made.tables.overview
+    runs = counted(total.runs, "run", "runs")
+    if total.violating:
+        first = named([row.property for row in sorted(made.tables.properties, key=lambda row: -row.first) if row.first])
+        planted = "" if total.broken_as_it_is else ", each of them with a planted bug"
+        return VIOLATED, f"{total.violating:,} of {runs} violate a property{planted}; first {first}"
+    if total.raised:
+        return BAD_INPUT, f"the protocol's own code raised in {total.raised:,} of {runs}; nothing is judged there"
+    if total.parts < total.planned_parts:
+        return INCONCLUSIVE, f"only {total.runs:,} of {counted(total.planned_runs, 'run', 'runs')} were made so far"
+    idle = [row.property for row in made.tables.properties if not row.exercised]
+    if idle:
+        return INCONCLUSIVE, f"no run of {runs} exercised {named(idle)}"
+    return OK, f"none of {runs} violates any of {counted(len(made.tables.properties), 'property', 'properties')}"
+
+
+def _next_step(made: "CampaignReport", code: int) -> str:
+    """Return what to do about a campaign that has this exit code."""
+    place = quote(made.name)
+    if code == VIOLATED and made.findings:
+        return f"zabcheck explain {quote('/'.join((made.name, FINDINGS, made.findings[0]['schedule'])))}"
+    [total] = made.tables.overview
+    if code == INCONCLUSIVE:
+        unfinished = total.parts < total.planned_parts
+        return f"zabcheck campaign --resume --out {place}" if unfinished else "a campaign of more --runs"
+    return ""
 
 
 @contextmanager

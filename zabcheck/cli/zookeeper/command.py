@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from secrets import randbelow
+from shlex import quote
 from tempfile import gettempdir
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from zabcheck.cli.commands import (
     OK,
     VIOLATED,
     BadInput,
+    Commands,
     Format,
     Formats,
     Properties,
@@ -28,6 +30,7 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
+from zabcheck.cli.verdict import conclude, named
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.saving import TOLD
@@ -66,6 +69,7 @@ Classpath = Annotated[
 
 zookeeper = typer.Typer(
     name="zookeeper",
+    cls=Commands,
     invoke_without_command=True,
     epilog=example_of("zookeeper"),
     help="Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does.",
@@ -194,13 +198,8 @@ class Searching:
                 and {"violation": story.violation, "schedule": schedule, "files": [as_text(file) for file in files]},
                 kept=[as_text(folder) for folder in self.kept],
             )
-        else:
-            self._print(story, files)
-        if self.summary.wrong:
-            return VIOLATED
-        exercised = any(self.summary.exercised.values())
-        unsure = self.summary.interrupted or self.summary.partial
-        return INCONCLUSIVE if unsure or not exercised else OK
+            return outcome(self.summary)[0]
+        return self._print(story, files)
 
     def _folder(self, name: str) -> Path:
         return self.out / f"zookeeper-{self.distribution.version}-{self.servers}-{name}"
@@ -273,7 +272,7 @@ class Searching:
         finally:
             shutil.rmtree(trial, ignore_errors=True)
 
-    def _print(self, story: Story | None, files: Sequence[Path]) -> None:
+    def _print(self, story: Story | None, files: Sequence[Path]) -> int:
         console = make_console()
         console.print(reports.render(self.summary))
         if story is not None:
@@ -286,6 +285,31 @@ class Searching:
             print_path(console, f"wrote {file}")
         for folder in self.kept:
             print_path(console, f"kept {folder}")
+        code, why = outcome(self.summary)
+        schedule = next((file for file in files if file.name == SCHEDULE), None)
+        then = "" if code == OK else f"more --runs than {self.summary.runs:,}"
+        return conclude(console, code, why, then if schedule is None else f"zabcheck replay {quote(str(schedule))}")
+
+
+def outcome(summary: EnsembleSummary) -> tuple[int, str]:
+    """Return the exit code for runs of an ensemble, and why."""
+    runs, what = counted(summary.runs, "run", "runs"), f"ZooKeeper {summary.zookeeper}"
+    if summary.wrong:
+        wrong = [f"{seen.name} in {seen.runs:,}" for seen in summary.wrong.values()]
+        return VIOLATED, f"of {runs} of {what} something is wrong: {named(wrong)}"
+    if summary.interrupted:
+        return INCONCLUSIVE, f"interrupted after {runs}, in which nothing was wrong with {what}"
+    if summary.failed:
+        return INCONCLUSIVE, f"the ensemble itself failed in {summary.failed:,} of {runs}: {summary.error}"
+    if summary.partial:
+        return (
+            INCONCLUSIVE,
+            f"{summary.partial:,} of {runs} not recorded to the end: what could change is left open",
+        )
+    if not any(summary.exercised.values()):
+        return INCONCLUSIVE, f"nothing in {runs} exercised any property"
+    exercised = counted(sum(map(bool, summary.exercised.values())), "property", "properties")
+    return OK, f"{what} broke none of the {exercised} that {runs} exercised"
 
 
 def keep(folder: Path, schedule: EnsembleSchedule | None, judged: Judged) -> list[Path]:

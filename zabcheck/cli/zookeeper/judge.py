@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from invariants import select
-from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, Properties, command_of
+from zabcheck.cli.commands import VIOLATED, BadInput, Format, Formats, Properties, command_of
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.cli.zookeeper.command import save_report, story_of, zookeeper
+from zabcheck.cli.verdict import conclude
+from zabcheck.cli.zookeeper.command import outcome, save_report, story_of, zookeeper
 from zabcheck.counterexample.forms import terminal
 from zabcheck.ensemble.recording.folder import RECORDING, RecordingError
 from zabcheck.ensemble.report import runs as reports
@@ -47,6 +48,7 @@ def judge(
         if write:
             with bad_path("DIR", each.folder):
                 files += save_report(schedule_of(each), each)[1]
+    code, why = outcome(summary)
     if format is Format.json:
         print_json("zookeeper judge", **summary.as_json(), files=[as_text(file) for file in files])
     else:
@@ -63,9 +65,9 @@ def judge(
         console.print(reports.render(summary))
         for file in files:
             print_path(console, f"wrote {file}")
-    if summary.wrong:
-        return VIOLATED
-    return INCONCLUSIVE if summary.partial or not any(summary.exercised.values()) else OK
+        then = "the same with --write, for pages to step through" if code == VIOLATED and not write else ""
+        conclude(console, code, why, then)
+    return code
 
 
 def recordings_in(folder: Path) -> list[Path]:

@@ -9,11 +9,13 @@ import typer
 from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.verdict import conclude, named
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.ensemble.disk.comparison import compare
 from zabcheck.ensemble.disk.contents import DiskContents, DiskError, scan, version_directory
 from zabcheck.ensemble.disk.transaction_log import LogRecord, read_log
 from zabcheck.ensemble.report import logs as zookeeper_logs
+from zabcheck.text.words import counted
 
 DEEPEST = 3
 """How many levels below the given directory data directories are looked for."""
@@ -48,6 +50,7 @@ def logs(
             found = [each for directory in directories for each in servers_below(directory)]
             disks = [scan(data, digests=digests) for data in found]
     comparison = compare(disks) if len(disks) > 1 else None
+    code = VIOLATED if zookeeper_logs.wrong_kinds(disks, comparison) else OK
     with bad_path("DIR", directories[0]):
         if format is Format.json:
             fields = zookeeper_logs.as_json(disks, comparison)
@@ -62,7 +65,11 @@ def logs(
                 for path, record in records_of(disk):
                     print_path(console, zookeeper_logs.line(path, record))
             console.print(zookeeper_logs.render(disks, comparison))
-    return VIOLATED if zookeeper_logs.is_wrong(disks, comparison) else OK
+            wrong = zookeeper_logs.wrong_kinds(disks, comparison)
+            where = f"on the disks of {counted(len(disks), 'server', 'servers')}"
+            why = f"something is wrong {where}: {named(wrong)}" if wrong else f"nothing is wrong {where}"
+            conclude(console, code, why, "the same with --txns, for each transaction" if wrong and not txns else "")
+    return code
 
 
 def servers_below(directory: Path) -> Sequence[Path]:

@@ -7,6 +7,7 @@ from shutil import copyfile
 from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, Format
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.cli.verdict import conclude
 from zabcheck.cli.zookeeper.command import quick_to_start
 from zabcheck.ensemble.debugger.class_path import ClassPathError
 from zabcheck.ensemble.debugger.points import PointError
@@ -15,7 +16,7 @@ from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.schedule import EnsembleScheduleError
 from zabcheck.ensemble.run.stops import places_of
 from zabcheck.ensemble.trace.observe import write_trace
-from zabcheck.text.words import as_text
+from zabcheck.text.words import as_text, counted
 
 
 def replay_ensemble(
@@ -56,6 +57,7 @@ def replay_ensemble(
                 interrupted = True
                 break
     what = schedule.finds or "something wrong"
+    code = VIOLATED if any(wrong) else INCONCLUSIVE if partial else OK
     if format is Format.json:
         print_json(
             "replay",
@@ -75,11 +77,13 @@ def replay_ensemble(
         for number, (names, error) in enumerate(zip(wrong, errors, strict=True), start=1):
             told = ", ".join([*names, *([f"not complete: {error}"] if error else [])])
             print_path(console, f"run {number}: {told or 'nothing is wrong'}")
-        console.print(f"\n{shown} of {len(wrong)} replays with ZooKeeper {distribution.version} show {what}")
         if schedule.zookeeper and schedule.zookeeper != distribution.version:
             console.print(f"it was saved with ZooKeeper {schedule.zookeeper}")
         if trace is not None:
             print_path(console, f"wrote {trace}")
-    if any(wrong):
-        return VIOLATED
-    return INCONCLUSIVE if partial else OK
+        why = f"{shown} of {counted(len(wrong), 'replay', 'replays')} with ZooKeeper {distribution.version} show {what}"
+        others = sum(map(bool, wrong)) - shown
+        why += f"; in {others:,} something else is wrong" if others > 0 else ""
+        why += f"; {partial:,} not recorded to the end" if partial else ""
+        conclude(console, code, why, "" if shown else f"more --times than {len(wrong):,}, as timing differs")
+    return code

@@ -91,12 +91,12 @@ def ranges(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
     return joined
 
 
-def is_wrong(disks: Sequence[DiskContents], comparison: Comparison | None) -> bool:
-    """Whether anything is wrong."""
+def wrong_kinds(disks: Sequence[DiskContents], comparison: Comparison | None) -> list[str]:
+    """Return the kinds of what is wrong, each once; none if nothing is."""
     differences = comparison.differences if comparison is not None else ()
-    return any(finding.wrong for disk in disks for finding in disk.findings) or any(
-        difference.kind != "tail" for difference in differences
-    )
+    kinds: list[str] = [finding.kind for disk in disks for finding in disk.findings if finding.wrong]
+    kinds += [difference.kind for difference in differences if difference.kind != "tail"]
+    return list(dict.fromkeys(kinds))
 
 
 def render(disks: Sequence[DiskContents], comparison: Comparison | None) -> RenderableType:
@@ -106,8 +106,6 @@ def render(disks: Sequence[DiskContents], comparison: Comparison | None) -> Rend
         parts += (_server(disk), "")
     if comparison is not None:
         parts += _compared(disks, comparison)
-    if not is_wrong(disks, comparison):
-        parts.append(Text("nothing is wrong", "green"))
     return Group(*parts)
 
 

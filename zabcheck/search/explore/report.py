@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.exploration import Exploration
 from zabcheck.text.pen import BOLD, Drawing, Pen
 from zabcheck.text.words import counted
@@ -34,21 +35,23 @@ def _lines(pen: Pen, found: Exploration) -> Sequence[Text]:
 
 def sentences(found: Exploration) -> list[str]:
     """Return what was shown, then within which bounds and how."""
-    what = found.protocol + (f" with mutant {found.mutant}" if found.mutant else "")
+    components = counted(found.components, "component", "components")
     within = ", ".join([found.bounds, *found.settings])
     rate = f"{found.transitions / found.seconds:,.0f} transitions a CPU second" if found.seconds else ""
     size = (
         f"{counted(found.states, 'state', 'states')}"
         + (" (up to the names of processes)" if found.symmetry else "")
         + f", {counted(found.transitions, 'transition', 'transitions')}, {counted(found.depth, 'level', 'levels')}, "
-        f"made of {found.components:,} different parts; {found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
+        f"made of {components}; "
+        f"{found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
     )
-    said = [_result(found, what), f"{'the bounds' if found.whole else what + ', within'}: {within}", size]
+    said = [result(found), f"{'the bounds' if found.whole else _what(found) + ', within'}: {within}", size]
+    pairs = counted(found.followed, "pair", "pairs")
     if found.followed:
         said.append(
-            f"from every state each leader with each least quorum was followed, undisturbed: {found.followed:,} pairs"
+            f"from every state each leader with each least quorum was followed, undisturbed: {pairs}"
             if found.trap is None
-            else f"it is the first of the states in which a leader does not get on; {found.followed:,} pairs were tried"
+            else f"it is the first of the states in which a leader does not get on; {pairs} tried"
         )
     if found.whole:
         said.append(
@@ -59,20 +62,23 @@ def sentences(found: Exploration) -> list[str]:
         )
         said.append(
             f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
-            f"{found.components:,} parts that has a chance of less than {_chance(found.components):.0e}"
+            f"{components} that has a chance of less than {_chance(found.components):.0e}"
         )
         if found.unreached and not found.certified:
             said.append(f"not seen in any run: {', '.join(found.unreached)}")
-    if found.unexercised and found.broken is None and not found.certified:
-        said.append(f"no state exercised: {', '.join(found.unexercised)}; of these nothing is proved")
     if found.interrupted:
         rest = "; what leaders come to was not followed to its end, and nothing is proved of it" if found.whole else ""
         said.append(f"interrupted: this is what was done so far{rest}")
     return said
 
 
-def _result(found: Exploration, what: str) -> str:
+def _what(found: Exploration) -> str:
+    return found.protocol + (f" with mutant {found.mutant}" if found.mutant else "")
+
+
+def result(found: Exploration) -> str:
     """Return the result in one sentence."""
+    what = _what(found)
     fewer = f"every run of up to {counted(found.tried, 'step', 'steps')} was tried"
     if found.certified and found.broken is not None:
         return f"{found.broken} is violated in {found.steps} steps instead of {found.certified}, and {_least(found)}"
@@ -86,7 +92,44 @@ def _result(found: Exploration, what: str) -> str:
         return f"{found.broken} is violated, and {_least(found)}"
     if not found.whole:
         return "not finished: nothing was found in what was explored, and nothing is proved of the rest"
-    return f"proved: {what} violates none of {len(found.exercised)} properties in any state within the bounds"
+    if not found.unexercised:
+        proved = counted(len(found.exercised), "property", "properties")
+        return f"proved: {what} violates none of {proved} in any state within the bounds"
+    idle = ", ".join(found.unexercised)
+    if not found.exercised:
+        return f"nothing is proved: no state of {what} within the bounds exercised {idle}"
+    judged = len(found.exercised) + len(found.unexercised)
+    return (
+        f"proved for {len(found.exercised)} of {judged} properties, which {what} violates in no state within the "
+        f"bounds; not exercised, and so not proved: {idle}"
+    )
+
+
+def next_step(found: Exploration, bounds: Bounds | None) -> str:
+    """Return what to do after a search that proves less than it was asked to; nothing if it proves all.
+
+    `bounds` are those of the search; None if a run was to be certified.
+    """
+    if not found.whole:
+        return "more --memory, or smaller bounds"
+    if not found.unexercised or bounds is None:
+        return ""
+    raised = [f"{option} {enough}" for option, now, enough in _enough(bounds) if 0 <= now < enough]
+    more = "wider bounds yet: --txns, --epochs, --timeouts, --crashes" if not raised else ", ".join(raised)
+    return f"{more}; if nothing helps, `zabcheck run` tells whether any run exercises them"
+
+
+def _enough(bounds: Bounds) -> Sequence[tuple[str, int, int]]:
+    """Return options with their values, and those with which the protocols of zabcheck exercise every property.
+
+    Two transactions have an order, two epochs a leader before, and what is delivered again is so after a crash.
+    """
+    return (
+        ("--processes", bounds.processes, 2),
+        ("--txns", bounds.txns, 2),
+        ("--epochs", bounds.epochs, 2),
+        ("--crashes", bounds.crashes, 1),
+    )
 
 
 def _least(found: Exploration) -> str:

@@ -37,8 +37,8 @@ def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
 
 def _totals(summary: Summary) -> Text:
     what = summary.protocol + (f" with mutant {summary.mutant}" if summary.mutant else "")
-    size = ["processes drawn" if summary.processes is None else counted(summary.processes, "process", "processes")]
-    size += ["quorums drawn"] if summary.quorums is None else [] if summary.quorums == MAJORITY else [summary.quorums]
+    size = [sizes_in(summary)]
+    size += [] if summary.quorums in (None, MAJORITY) else [str(summary.quorums)]
     size += [f"{switch} {value}" for switch, value in summary.switches.items()]
     broken = any(each.status == "violated" for each in summary.properties)
     missing = [goal for goal, count in summary.goals.items() if not count and not broken]
@@ -47,13 +47,38 @@ def _totals(summary: Summary) -> Text:
         f"{counted(summary.runs, 'run', 'runs')}, "
         f"{counted(summary.steps, 'step', 'steps')}, {summary.seconds:.1f} CPU seconds"
     )
+    if not broken:
+        text.append(f"\ncovered: {_covered(summary)}")
     if summary.found_by is not None:
         text.append(f"\nthe last run has the seed {summary.found_by} of its own: with it, --runs 1 is enough")
     if summary.interrupted:
         text.append("\ninterrupted: this is what was done so far", "yellow")
     if missing:
-        text.append(f"\nnot reached: {', '.join(missing)}", "yellow")
+        text.append(f"\ngoals that no run reached: {', '.join(missing)}", "yellow")
     return text
+
+
+def sizes_in(summary: Summary) -> str:
+    """Return of how many processes the runs were: "3 processes", "2 to 7 processes"."""
+    least, most = min(summary.sizes, default=summary.processes), max(summary.sizes, default=summary.processes)
+    if least is None or most is None:
+        return "processes drawn"
+    return counted(most, "process", "processes") if least == most else f"{least} to {most} processes"
+
+
+def faults_in(summary: Summary) -> str:
+    """Return which faults happened in the runs: "crashes, time-outs", "no faults"."""
+    return ", ".join(summary.faults) or "no faults"
+
+
+def _covered(summary: Summary) -> str:
+    """Return in how many runs there was each number of processes, quorums by weights, and each fault."""
+    told = {counted(size, "process", "processes"): runs for size, runs in summary.sizes.items()}
+    if summary.weighted:
+        told["quorums that are no majorities"] = summary.weighted
+    told |= summary.faults
+    covered = [f"{what} in {_share(runs, summary.runs)}" for what, runs in told.items()]
+    return ", ".join(covered if summary.faults else [*covered, "no faults"])
 
 
 def _share(count: int, runs: int) -> str:

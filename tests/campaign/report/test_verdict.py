@@ -1,0 +1,47 @@
+"""The verdict on a campaign: its exit code, and why."""
+
+import pytest
+from msgspec import structs
+
+from tests.campaign.report.campaigns import REPORT
+from zabcheck.campaign.report import plots, sheets
+from zabcheck.cli.campaign.report import outcome
+
+[TOTAL] = REPORT.tables.overview
+
+
+def outcome_with(exercised: int = 1, **changes: int) -> tuple[int, str]:
+    """Return the outcome of the campaign with these figures, and all of its properties exercised so often."""
+    total = structs.replace(TOTAL, **{"violating": 0, "broken_as_it_is": 0, "raised": 0, **changes})
+    rows = [structs.replace(row, exercised=exercised) for row in REPORT.tables.properties]
+    whole = (
+        structs.replace(total, planned_runs=total.runs, planned_parts=total.parts) if "parts" not in changes else total
+    )
+    return outcome(structs.replace(REPORT, tables=structs.replace(REPORT.tables, overview=[whole], properties=rows)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "said"),
+    [
+        ({}, 0, "violates any of"),
+        ({"violating": 2}, 1, "violate a property, each of them with a planted bug; first "),
+        ({"violating": 2, "broken_as_it_is": 1}, 1, "violate a property; first "),
+        ({"raised": 3}, 2, "the protocol's own code raised in 3 of "),
+        ({"parts": 1, "planned_parts": 2}, 3, "were made so far"),
+        ({"exercised": 0}, 3, " exercised "),
+    ],
+)
+def test_it_is_that_of_a_search(changes: dict[str, int], code: int, said: str) -> None:
+    found = outcome_with(**changes)
+    assert found[0] == code
+    assert said in found[1]
+
+
+def test_one_of_a_thing_is_said_in_the_singular() -> None:
+    """In a campaign of one run a part, of which one run was made."""
+    [end] = REPORT.tables.saturation
+    few = structs.replace(REPORT.tables, saturation=[structs.replace(end, part_runs=1)])
+    said = sheets.saturation(structs.replace(REPORT, tables=few))
+    assert "new in 1 more run (Good, Turing)" in {row[0].text for row in said.rows}
+    drawn = plots.growth([structs.replace(REPORT.tables.growth[0], runs=1, states=1, goals=1)])
+    assert "After 1 run 1 abstract state and 1 goal were reached." in drawn

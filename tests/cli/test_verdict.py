@@ -1,0 +1,143 @@
+"""Every command ends with one line that is the verdict: a word that fits the exit code, why, and what to do next."""
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from docs.generators.zookeeper_logs import servers
+from invariants import trace as traces
+from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, DELIVERED, MUTANT_RUN, ROOT, SENT, process, trace_of
+from tests.cli.conftest import Command
+from tests.invariants.columns import parquet_of, table_of
+from zabcheck.cli.commands import EXAMPLES
+from zabcheck.cli.verdict import WORDS, conclude, named
+
+LOST_WRITE = str(ROOT / "tests/ensemble/lost-write-3.8.0")
+EVALUATE = ("evaluate", "--servers", "3", "--disk", "none", "--operations", "9", "--outstanding", "5", "--history", "9")
+GATE = '[tool.zabcheck]\nprotocols = ["zab"]\nruns = {}\nsteps = 200\nkills = ["{}"]\n'
+TWO = ("explore", "--processes", "2", "--epochs", "1", "--workers", "1")
+
+CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
+    "run, nothing found": (("run", "--runs", "120", "--seed", "1"), 0, "broke none of"),
+    "run, a bug": ((*MUTANT_RUN, "--out", "r"), 1, "chosen is violated by zab with mutant commit-on-own-ack"),
+    "run, nothing to judge": (
+        ("run", "--runs", "3", "--seed", "1", "--property", "durability"),
+        3,
+        "no run of 3 runs exercised durability; next: judge a trace with `client_ack` and `final_read`",
+    ),
+    "replay": (("replay", "calm"), 0, "nothing is violated"),
+    "replay, a violation": (("replay", "broken"), 1, "total order"),
+    "explain": (("explain", "calm"), 0, "nothing is violated"),
+    "explain, a violation": (("explain", "broken", "--property", "total order"), 1, "total order is violated"),
+    "check": (("check", "good.jsonl"), 0, "nothing is violated"),
+    "check, a violation": (("check", "bad.jsonl"), 1, "integrity"),
+    "check, no end": (("check", "cut.jsonl"), 3, "no complete `end`"),
+    "check, nothing in it": (
+        ("check", "empty.jsonl", "--property", "integrity"),
+        3,
+        "nothing in it exercised integrity",
+    ),
+    "check, several": (("check", "good.jsonl", "bad.jsonl"), 1, "1 of 2 traces, the first of them bad.jsonl: "),
+    "check, one process of several": (("check", "one.jsonl"), 1, "next: zabcheck check --merge FILE..."),
+    "check, many runs": (("check", "runs.parquet"), 1, "1 of 2 runs violate"),
+    "scenario": (("scenario", "dsn-figure-3"), 0, "all that has to come of dsn-figure-3 came about"),
+    "explore, a proof": ((*TWO, "--txns", "1", "--property", "integrity"), 0, "proved"),
+    "explore, a bug": ((*TWO, "--mutant", "commit-on-own-ack"), 1, "is violated"),
+    "explore, nothing to judge": (
+        (*TWO, "--txns", "0", "--property", "integrity"),
+        3,
+        "nothing is proved: no state of zab within the bounds exercised integrity; next: --txns 2, ",
+    ),
+    "mutants": (("mutants", "--mutant", "commit-on-own-ack", "--seeds", "1"), 0, "1 known bug is found"),
+    "mutants, one not found": (
+        ("mutants", "--mutant", "counter-wraps", "--seeds", "1", "--runs", "1", "--steps", "1"),
+        1,
+        "counter-wraps not found",
+    ),
+    "gate": (("gate", "--config", "gate.toml"), 0, "gate passed: "),
+    "gate, a bug not found": (("gate", "--config", "short.toml"), 1, "gate failed: "),
+    "evaluate": (EVALUATE, 0, "measured, and "),
+    "zookeeper judge": (("zookeeper", "judge", LOST_WRITE), 1, "durability in 1"),
+    "zookeeper logs": (("zookeeper", "logs", "servers"), 1, "something is wrong on the disks of"),
+    "zookeeper logs, nothing wrong": (
+        ("zookeeper", "logs", "servers/ensemble/s1"),
+        0,
+        "nothing is wrong on the disks of",
+    ),
+}
+"""The arguments of a command, the exit code, and what the verdict says."""
+
+ELSEWHERE = {"db19", "zookeeper", "campaign", "campaign report"}
+"""Tested below, or where an ensemble or Spark is at hand: `tests/cli/zookeeper/test_runs.py`, `tests/campaign`."""
+NONE_TO_GIVE = {"list", "schema"}
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path) -> None:
+    good = trace_of([*SENT, *DELIVERED])
+    (tmp_path / "calm").write_bytes(CALM_SCHEDULE)
+    (tmp_path / "broken").write_bytes(BROKEN_SCHEDULE)
+    (tmp_path / "good.jsonl").write_bytes(good)
+    (tmp_path / "bad.jsonl").write_bytes(trace_of(DELIVERED))
+    (tmp_path / "cut.jsonl").write_bytes(good.rpartition(b'{"event":"end"')[0])
+    (tmp_path / "empty.jsonl").write_bytes(trace_of([]))
+    (tmp_path / "one.jsonl").write_bytes(trace_of([each for each in DELIVERED if each.process == 2]))
+    runs = table_of([list(traces.loads(good)), list(traces.loads(trace_of(DELIVERED)))])
+    (tmp_path / "runs.parquet").write_bytes(parquet_of(runs).getvalue())
+    (tmp_path / "gate.toml").write_text(GATE.format(200, "commit-on-own-ack"))
+    (tmp_path / "short.toml").write_text(GATE.format(1, "counter-wraps").replace("200", "1"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_last_line_is_the_verdict_and_fits_the_exit_code(case: str, zabcheck: Command, tmp_path: Path) -> None:
+    arguments, code, said = CASES[case]
+    if arguments[:2] == ("zookeeper", "logs"):
+        servers(tmp_path / "servers")
+    result = zabcheck(*arguments)
+    last = result.out.splitlines()[-1]
+    assert result.code == code, result
+    assert last.startswith(f"{WORDS[code][0]}: ")
+    assert said in last
+    assert (
+        sum(line.startswith(tuple(f"{word}: " for word, _ in WORDS.values())) for line in result.out.splitlines()) == 1
+    )
+
+
+def test_no_command_is_left_out() -> None:
+    given = [" ".join(arguments) + " " for arguments, _, _ in CASES.values()]
+    tried = {name for name in EXAMPLES if any(each.startswith(f"{name} ") for each in given)}
+    assert tried | ELSEWHERE | NONE_TO_GIVE == set(EXAMPLES)
+
+
+def test_a_walk_ends_with_the_verdict_too(tmp_path: Path) -> None:
+    result = process("explain", "broken", "--property", "total order", "--step", cwd=tmp_path, stdin=b"q\n")
+    assert result.out.splitlines()[-1].startswith("FAIL: total order is violated")
+
+
+def test_db19_has_the_verdict_on_standard_error(zabcheck: Command) -> None:
+    """Standard output is the digest and nothing else, as the lab has it."""
+    for seed, nodes, word in (("19", "2", "FAIL"), ("1", "1", "PASS")):
+        result = zabcheck("db19", "--seed", seed, "--nodes", nodes, "--rounds", "15", "--proposals", "2")
+        assert WORDS[result.code][0] == word
+        assert result.err.splitlines()[-1].startswith(f"{word}: ")
+        assert len(result.out.splitlines()) == 1
+
+
+def test_the_verdict_is_one_line_however_narrow_the_terminal_is(
+    zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert zabcheck("check", "bad.jsonl").out.splitlines()[-1].startswith("FAIL: ")
+
+
+def test_the_word_has_a_colour_of_its_own_and_the_rest_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    console = Console(force_terminal=True, color_system="standard", width=80)
+    for code, colour in ((0, "32"), (1, "31"), (2, "31"), (3, "33")):
+        assert conclude(console, code, "a\x1b[2J", "b") == code
+        assert capsys.readouterr().out == f"\n\x1b[1;{colour}m{WORDS[code][0]}\x1b[0m: a\\x1b[2J; next: b\n"
+
+
+def test_of_many_names_the_first_few_are_told() -> None:
+    assert named(["a", "b"]) == "a, b"
+    assert named([*"abcdefg"]) == "a, b, c, d and 3 more"

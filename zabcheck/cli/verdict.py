@@ -1,0 +1,67 @@
+"""The verdict: the one line that every command ends with, in a word that fits its exit code, and why.
+
+It is a line of its own however long it is, so that `| tail -1` shows it whole; a terminal breaks it where it has to.
+"""
+
+from collections.abc import Collection, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from invariants import GROUPS, Verdict
+from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED
+from zabcheck.counterexample.forms.terminal import LONGEST_PATH
+from zabcheck.text.words import clean, counted
+
+WORDS = {
+    OK: ("PASS", "bold green"),
+    VIOLATED: ("FAIL", "bold red"),
+    BAD_INPUT: ("ERROR", "bold red"),
+    INCONCLUSIVE: ("INCONCLUSIVE", "bold yellow"),
+}
+"""For each exit code the word of the verdict, and its style."""
+MOST_NAMES = 4
+"""How many names a verdict has of one kind; the others are counted."""
+
+
+def conclude(console: Console, code: int, why: str, then: str = "") -> int:
+    """Print the verdict: the word for this exit code, why, and what to do next. Return the exit code."""
+    console.print()
+    console.print(line(console, code, why, then), soft_wrap=True)
+    return code
+
+
+def line(console: Console, code: int, why: str, then: str = "") -> Text:
+    """Return the verdict as a line for this console."""
+    word, style = WORDS[code]
+    said = f": {why}" + (f"; next: {then}" if then else "")
+    return Text.assemble((word, style), clean(said, console.options.ascii_only, LONGEST_PATH))
+
+
+def named(names: Collection[str], most: int = MOST_NAMES) -> str:
+    """Return names as a list, of which only the first few are told: "a, b and 3 more"."""
+    first = list(names)[:most]
+    return ", ".join(first) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def on_verdicts(verdicts: Sequence[Verdict]) -> tuple[int, str]:
+    """Return the exit code for one trace, and why: one property has to hold, the others may be not exercised."""
+    of = {status: [v.property for v in verdicts if v.status == status] for status in ("holds", "violated")}
+    idle = [verdict.property for verdict in verdicts if verdict.status == "not exercised"]
+    if of["violated"]:
+        return VIOLATED, f"{named(of['violated'])} {'is' if len(of['violated']) == 1 else 'are'} violated"
+    if any(verdict.status == "inconclusive" for verdict in verdicts):
+        return INCONCLUSIVE, "the trace has no complete `end`, so what could yet change is left open"
+    if not of["holds"]:
+        return INCONCLUSIVE, f"nothing in it exercised {named(idle)}"
+    said = f"nothing is violated, {counted(len(of['holds']), 'property holds', 'properties hold')}"
+    return OK, said + (f"; not exercised: {named(idle)}" if idle else "")
+
+
+def to_exercise(names: Collection[str]) -> str:
+    """Return what makes a search exercise these properties, which no run of it did."""
+    if any(name in GROUPS["clients"] for name in names):
+        return "judge a trace with `client_ack` and `final_read`, or a real ensemble: zabcheck zookeeper"
+    if any(name in GROUPS["application"] for name in names):
+        return "more --runs, with --switch application=key-value"
+    return "more --runs, or longer ones with --steps"
