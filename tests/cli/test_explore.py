@@ -181,7 +181,7 @@ def test_ctrl_c_writes_the_checkpoint_and_says_how_to_go_on(
         if next(looks) >= look:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(liveness, "_LOOK", 1)
+    monkeypatch.setattr(liveness, "LOOK", 1)
     monkeypatch.setattr(command, "interrupts", lambda: nullcontext(came))
     few = ("--processes", "2", "--txns", "1", "--epochs", "1", "--property", "integrity", "--property", "convergence")
     ended = zabcheck("explore", *few, "--checkpoint", "at")
