@@ -55,6 +55,7 @@ def test_the_examples_of_the_documentation_are_schedules() -> None:
     files = sorted((Path(__file__).parents[3] / "docs/examples").glob("*.schedule.json"))
     assert [file.name for file in files] == [
         "zookeeper-4643.schedule.json",
+        "zookeeper-ack-before-trunc.schedule.json",
         "zookeeper-applied-again.schedule.json",
         "zookeeper-lost-write.schedule.json",
         "zookeeper-stale-log.schedule.json",

@@ -156,3 +156,13 @@ def test_a_follower_that_is_killed_behind_its_epoch_loses_nothing_in_a_version_t
     assert (reached.point, reached.what) == ("learner-epoch-written", "killed")
     assert reached.server in [record.server for record in read(run) if isinstance(record, Killed)]
     assert judge(run).wrong == []
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+def test_an_ack_of_before_a_trunc_still_counts(run: Path) -> None:
+    """A write is acknowledged of which only one server has a record; no version that was run does better."""
+    name = "zookeeper-ack-before-trunc.schedule.json"
+    execute(decode((EXAMPLES / name).read_bytes(), name), real.distribution(), run)
+    assert notes(list(read(run))) == {}
+    assert "durability" in judge(run).wrong

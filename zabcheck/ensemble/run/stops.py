@@ -160,9 +160,12 @@ class Stops:
         """Ask a server's debugger for something; return why that cannot be, or "". EnsembleError if it refuses."""
         if self._ensemble.servers[number].paused:
             return "passed over: it stands still"
+        debugger = self._debuggers.get(number)
+        if debugger is None:  # it ended before it could be attached to
+            return "passed over: it is down"
         try:
-            ask(self._debuggers[number])
-        except (AgentGone, KeyError):
+            ask(debugger)
+        except AgentGone:
             return "passed over: it is down"
         except AgentError as error:
             raise EnsembleError(f"server {number}: {error}") from None
