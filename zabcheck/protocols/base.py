@@ -114,6 +114,27 @@ class Persist:
     __hash__ = None  # type: ignore[assignment]  # the fields are a dict
 
 
+class Write:
+    """Write these durable variables at once: they are synced when the step goes on with the next effect.
+
+    For a protocol whose steps say themselves when the disk is waited for. None of its writes may be a `Persist`: there
+    is no order between the two.
+    """
+
+    __slots__ = ("fields",)
+
+    def __init__(self, **fields: object) -> None:
+        self.fields = fields
+
+    def __repr__(self) -> str:
+        return f"Write({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Write) and self.fields == other.fields
+
+    __hash__ = None  # type: ignore[assignment]  # the fields are a dict
+
+
 class Connect(Struct, frozen=True, gc=False):
     """Close every connection and open a new one to `to`; to oneself: be a leader, and accept followers.
 
@@ -151,7 +172,7 @@ class Members(tuple[str, ...]):
 Variables = Mapping[str, str | tuple[str, ...]]
 """The variables of a process as text, a sequence as its entries, a set as `Members`; "" is what the process does."""
 
-Effect = Send | Persist | Connect | GiveUp | Changed | ResetTimer | Event
+Effect = Send | Persist | Write | Connect | GiveUp | Changed | ResetTimer | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
 """A step: (the process, the sender or the process itself, the message or stimulus) -> effects.
 
@@ -237,12 +258,15 @@ class Protocol(Struct, frozen=True):
     `mesh` tells whether every process has a channel to every other from the start, so that none opens connections.
     `never` names the kinds of choices, as in a schedule, that the environment of this protocol does not make.
     `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
+    `switches` has the switches that runs of this protocol draw otherwise than those of Zab: of a hundred runs how many
+    have each value, as in `zabcheck.search.moves.SWITCHES`.
+    `vote(process)` returns what an election compares, where the switch `elections` is "oracle"; None: nobody votes.
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
     `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
 
-    The table has grown by a field for each thing that one protocol does otherwise: `mesh`, `never`, `moves` and `fifo`
-    describe the environment rather than the protocol, and would be better off in a type of their own.
+    The table has grown by a field for each thing that one protocol does otherwise: `mesh`, `never`, `moves`, `switches`
+    and `fifo` describe the environment rather than the protocol, and would be better off in a type of their own.
     """
 
     name: str
@@ -265,6 +289,8 @@ class Protocol(Struct, frozen=True):
     mesh: bool = False
     never: tuple[str, ...] = ()
     moves: Mapping[str, int] = {}
+    switches: Mapping[str, Sequence[tuple[int, object]]] = {}
+    vote: Callable[[Any], Any] | None = None
     mutant: str | None = None
     step_seconds: float = STEP_SECONDS
 

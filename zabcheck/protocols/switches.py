@@ -15,6 +15,12 @@ from invariants.diagnosis import like
 COUNTER_LIMIT = 2**32 - 1
 """The highest counter of an epoch: ZooKeeper packs it into 32 bits."""
 
+Release = Literal["3.4.10", "3.5.5", "3.6.3", "3.8.0", "3.9.2", "3.9.3", "3.9.5"]
+"""The versions of ZooKeeper that the protocol `zookeeper` can be."""
+
+Defects = Literal["all", "none", "2355", "2832", "2845", "2846", "3642", "3911", "4837", "4925", "5094", "n1", "n2"]
+"""Which of its known defects a version has: all, none, or one alone, by the number of its ZOOKEEPER issue."""
+
 _LONGEST_NUMBER = 20
 
 
@@ -25,18 +31,24 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     optimisation at the end of IV).
     `sync`: writing and syncing are separate choices, or one ("atomic").
     `elections`: each oracle changes its mind by itself ("apart"), or an election is one choice that tells a leader and
-    its followers ("together").
+    its followers ("together"), or that names the one with the greatest vote of a quorum ("oracle": where processes
+    vote).
     `application`: none, or a replicated key-value state whose digest every process shows ("key-value").
     `counter_limit`: the highest counter of an epoch.
     `closing`: what a process has sent arrives although it closes the connection ("graceful"), or is lost ("abrupt").
+    `version`, `defects`, `window`: only of the protocol `zookeeper`: the release; which of its known defects it has;
+    how many transactions a server keeps in memory for synchronising others (committedLog).
     """
 
     histories: Literal["full", "missing"] = "full"
     sync: Literal["separate", "atomic"] = "separate"
-    elections: Literal["apart", "together"] = "apart"
+    elections: Literal["apart", "together", "oracle"] = "apart"
     application: Literal["none", "key-value"] = "none"
     counter_limit: Annotated[int, Meta(ge=1, le=COUNTER_LIMIT)] = COUNTER_LIMIT
     closing: Literal["graceful", "abrupt"] = "graceful"
+    version: Release = "3.9.5"
+    defects: Defects = "all"
+    window: Annotated[int, Meta(ge=1, le=COUNTER_LIMIT)] = 500
 
 
 LETTER = Switches()
@@ -83,5 +95,5 @@ def _refused(name: str, value: str) -> str:
 
 _VALUES = {name: values for name, hint in get_type_hints(Switches).items() if (values := get_args(hint))}
 """The values of each switch that has only a few."""
-SETTINGS = (*(f"{name}={value}" for name, values in _VALUES.items() for value in values), "counter_limit=")
+SETTINGS = (*(f"{name}={value}" for name, values in _VALUES.items() for value in values), "counter_limit=", "window=")
 """The settings of switches that can be written, as `switches_of` takes them."""

@@ -103,7 +103,7 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     varies, by copying a part of it elsewhere, stays meaningful from there on.
     """
     if not machine.ring:
-        drawn = draw_switches(lambda: draw(_PICK))
+        drawn = draw_switches(lambda: draw(_PICK), machine.search.protocol)
         machine.begin(msgspec.convert({**drawn, **machine.search.fixed}, Switches))
         left_out = [name for name in OPTIONAL if draw(st.booleans())]
         seldom = draw(_SELDOM), draw(_SELDOM)

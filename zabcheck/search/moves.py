@@ -76,10 +76,10 @@ None closes abruptly: what happens in such a run can happen in another, too, if 
 """
 
 
-def draw_switches(number: Callable[[], int]) -> dict[str, object]:
+def draw_switches(number: Callable[[], int], protocol: Protocol | None = None) -> dict[str, object]:
     """What a run sets, by numbers from 0 to 99: one for each switch, so that none moves the draw of another."""
     drawn = {}
-    for switch, shares in SWITCHES.items():
+    for switch, shares in {**SWITCHES, **(protocol.switches if protocol else {})}.items():
         left = number() if shares else 0
         for share, value in shares:
             if 0 <= left < share:
@@ -104,12 +104,13 @@ _SPREAD = 2654435761
 class Moves:
     """The moves that there are in the run of `simulator`, as it is at the moment."""
 
-    __slots__ = ("ids", "simulator", "together")
+    __slots__ = ("by_vote", "ids", "simulator", "together")
 
     def __init__(self, simulator: Simulator) -> None:
         self.simulator = simulator
         self.ids = simulator.ids
         self.together = simulator.switches.elections == "together"  # an election is one choice
+        self.by_vote = simulator.switches.elections == "oracle" and simulator.protocol.vote is not None
 
     # The protocol goes on.
 
@@ -155,8 +156,25 @@ class Moves:
         return choices.Elect(follower, _one(others or leaders, pick // len(self.ids)))
 
     def lead(self, pick: int) -> Choice | None:
+        if self.by_vote:
+            return self.elected(pick)
         leader = _one(self.ids, pick)
         return choices.Lead(leader, self.some_but(leader, pick // len(self.ids)))
+
+    def elected(self, pick: int) -> Choice | None:
+        """An election by vote among some processes that are a quorum; the leader is who has the greatest vote now."""
+        awake, simulator = self.awake(), self.simulator
+        vote, quorums = simulator.protocol.vote, simulator.quorums
+        if vote is None or not quorums.contains(awake):
+            return None
+        first = _one(awake, pick)
+        some = (first, *self.some_but(first, pick // len(awake)))
+        chosen = [process for process in awake if process in some]
+        for process in awake:
+            if not quorums.contains(chosen) and process not in chosen:
+                chosen.append(process)
+        leader = max(chosen, key=lambda process: vote(simulator.states[process]))
+        return choices.Lead(leader, tuple(sorted(process for process in chosen if process != leader)))
 
     def elect(self, pick: int) -> Choice | None:
         return None if self.together else choices.Elect(*self.two(pick))

@@ -167,7 +167,7 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
 
 def _switches(random: Callable[[], float], search: Search) -> Switches:
     """Draw the switches that are not fixed; but no application if no property looks at it, as that only costs time."""
-    drawn = draw_switches(lambda: int(random() * 100))
+    drawn = draw_switches(lambda: int(random() * 100), search.protocol)
     if SameState not in select(search.properties):
         drawn.pop("application", None)
     return msgspec.convert({**drawn, **search.fixed}, Switches)

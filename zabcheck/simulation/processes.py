@@ -27,14 +27,16 @@ from zabcheck.protocols.base import (
     Started,
     StepRaised,
     Stimulus,
+    Write,
 )
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.application import Application
 from zabcheck.simulation.channels import Channels
-from zabcheck.simulation.disk import Disk, Write
+from zabcheck.simulation.disk import Disk
+from zabcheck.simulation.disk import Write as Unsynced
 
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
-_TO_BE_DONE = frozenset((Send, Persist, Connect, GiveUp, Changed, ResetTimer, Halt))
+_TO_BE_DONE = frozenset((Send, Persist, Write, Connect, GiveUp, Changed, ResetTimer, Halt))
 """The kinds of effects that are more than an event to show."""
 _MOST_OWN_MESSAGES = 2000
 """A process that sends itself more messages than this within one choice is assumed never to stop."""
@@ -195,8 +197,10 @@ class Processes:
                     self.disks[process].write(effect.fields)
                     continue
                 # What follows waits for the disk.
-                self.disks[process].unsynced.append(Write(effect.fields, effects[index + 1 :]))
+                self.disks[process].unsynced.append(Unsynced(effect.fields, effects[index + 1 :]))
                 break
+            elif isinstance(effect, Write):
+                self.disks[process].write(effect.fields)
             elif isinstance(effect, Connect):
                 assert effect.closes or effect.to != process, "a leader keeps no connection that it has opened"
                 self._disconnect(process, keep_followed=not effect.closes)

@@ -361,6 +361,29 @@ class Simulator:
         elected = [self._elect(choices.Elect(p, choice.leader)) for p in chosen if p not in self.paused]
         return any(elected)
 
+    def _lead_by_vote(self, choice: choices.Lead) -> bool:
+        """Execute an election among the leader and its followers as one step; who is in an iteration leaves it first.
+
+        The leader is named only if they are a quorum and its vote is the greatest (`Protocol.vote`).
+        """
+        chosen = [p for p in dict.fromkeys((choice.leader, *choice.followers)) if p not in self.paused]
+        left = [self._timeout(choices.Timeout(p)) for p in chosen]
+        votes = {p: self.protocol.vote(self.states[p]) for p in chosen if self.protocol.vote and self.is_up(p)}
+        greatest = max(votes, key=votes.__getitem__, default=None)
+        if greatest != choice.leader or not self.quorums.contains(votes):
+            return any(left)
+        for process in votes:
+            self._elect(choices.Elect(process, choice.leader))
+        return True
+
+    def _join(self, choice: choices.Elect) -> bool:
+        """Let a process that follows nobody join the leader that a quorum, with that leader, has."""
+        leader, following = choice.leader, self.following
+        led = [process for process in self.ids if following[process] == leader]
+        if following[choice.process] or leader not in led or not self.quorums.contains(led):
+            return False
+        return self._elect(choice)
+
     def _stabilise(self, choice: choices.Stabilise) -> None:
         leader, quorum = choice.leader, sorted(set(choice.quorum))
         if "stabilise" in self.protocol.never:
@@ -424,6 +447,8 @@ def _fine_table(elections: str, never: tuple[str, ...]) -> dict[type[Choice], Ca
     table: dict[type[Choice], Callable[[Simulator, Any], bool]] = {choices.Elect: Simulator._elect}
     if elections == "together":  # each oracle by itself is never enabled
         table = {choices.Elect: _not_enabled, choices.Lead: Simulator._lead_at_once}
+    if elections == "oracle":
+        table = {choices.Elect: Simulator._join, choices.Lead: Simulator._lead_by_vote}
     table |= {
         choices.Receive: Simulator._receive,
         choices.Sync: Simulator._sync,

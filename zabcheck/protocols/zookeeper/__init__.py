@@ -1,0 +1,167 @@
+"""Zab as Apache ZooKeeper implements it (3.4.10 to 3.9.5): each step is a function that names its Java method.
+
+ZooKeeper does not run DSN 2011 to the letter. A leader keeps its own history, as an election has picked the server with
+the greatest (currentEpoch, zxid, id). It synchronises followers by DIFF, TRUNC or SNAP, from a window of what it has
+applied or from its log. The epochs, the log and the snapshots are files of their own. The database in memory outlives a
+leader. `versions` has what differs from release to release.
+
+How fine the model is: a packet is one step, and what it writes is durable at once. No queue between threads is
+separate, so whatever needs a crash or a packet within a step is not in it: `docs/zookeeper-model.md` lists that.
+
+What ZooKeeper does otherwise than the paper without harm is no finding: a leader is not the follower whose history was
+chosen; an answer to LEADERINFO with -1 does not count; a follower applies what it has not yet logged; the whole log,
+uncommitted too, is applied at load, but nothing of that is delivered before UPTODATE. Two groups of properties do not
+apply: `liveness`, as claim 7 counts rounds of the paper's phases, and `application`, as snapshots are of trees here.
+Invariant 4 does not apply either: it takes a history for what was adopted and accepted since, while a TRUNC cuts a log
+some steps before NEWLEADER, so a server that leaves in between answers the next LEADERINFO with less.
+"""
+
+from functools import wraps
+
+from invariants import Halt
+from zabcheck.protocols.base import (
+    Effect,
+    Elected,
+    Lost,
+    Message,
+    ProcessId,
+    Protocol,
+    Request,
+    Started,
+    Step,
+    Stimulus,
+    TakeSnapshot,
+    TimedOut,
+)
+from zabcheck.protocols.zookeeper import leader, learner, messages, server
+from zabcheck.protocols.zookeeper.database import Exit
+from zabcheck.protocols.zookeeper.server import Server
+
+KINDS: dict[type[Message], str] = {
+    messages.FollowerInfo: "FOLLOWERINFO",
+    messages.LeaderInfo: "LEADERINFO",
+    messages.AckEpoch: "ACKEPOCH",
+    messages.Diff: "DIFF",
+    messages.Trunc: "TRUNC",
+    messages.Snap: "SNAP",
+    messages.Proposal: "PROPOSAL",
+    messages.Commit: "COMMIT",
+    messages.NewLeader: "NEWLEADER",
+    messages.Ack: "ACK",
+    messages.UpToDate: "UPTODATE",
+}
+
+
+def show(message: Message) -> tuple[str, str]:
+    """Return the name of a packet and what it carries."""
+    match message:
+        case messages.FollowerInfo():
+            carries = f"{message.accepted_epoch}"
+        case messages.LeaderInfo() | messages.NewLeader():
+            carries = f"{message.epoch}"
+        case messages.AckEpoch():
+            carries = f"{-1 if message.current_epoch is None else message.current_epoch}, {message.zxid}"
+        case messages.Proposal():
+            carries = f"{message.txn}"
+        case messages.Diff() | messages.Trunc() | messages.Snap() | messages.Commit() | messages.Ack():
+            carries = f"{message.zxid}"
+        case messages.UpToDate():
+            carries = ""
+        case _:
+            raise TypeError(f"not a packet of ZooKeeper: {message!r}")
+    return KINDS[type(message)], carries
+
+
+def describe(f: Server) -> dict[str, str | tuple[str, ...]]:
+    """Return the variables of a server that a report shows."""
+    role = "leads" if f.leads else f"follows p{f.leader}"
+    return {
+        "": f.phase.value if f.leader is None else f"{role}, {f.phase.value}",
+        "accepted": str(f.accepted_epoch),
+        "current": str(f.current_epoch),
+        "log": tuple(map(str, f.log)),
+        "snapshots": tuple(str(each.label) for each in f.snapshots),
+        "tree": tuple(map(str, f.database.tree)),
+        "lpz": str(f.database.lpz),
+        "cache": tuple(str(txn.zxid) for txn in f.database.cache),
+    }
+
+
+def or_exit(step: Step) -> Step:
+    """Return the step as the process takes it: what ends the process stops it for good."""
+
+    @wraps(step)
+    def taken(f: Server, sender: ProcessId, m: object) -> list[Effect]:
+        try:
+            return step(f, sender, m)
+        except Exit as reason:
+            return [Halt(f.id, f.incarnation, str(reason))]
+
+    return taken
+
+
+_STEPS: dict[type[Message] | type[Stimulus], Step] = {
+    Started: server.on_started,
+    TakeSnapshot: server.on_take_snapshot,
+    TimedOut: server.on_timed_out,
+    Elected: leader.on_elected,
+    Lost: leader.on_lost,
+    Request: leader.on_request,
+    messages.FollowerInfo: leader.on_follower_info,
+    messages.LeaderInfo: learner.on_leader_info,
+    messages.AckEpoch: leader.on_ack_epoch,
+    messages.Diff: learner.on_diff,
+    messages.Trunc: learner.on_trunc,
+    messages.Snap: learner.on_snap,
+    messages.Proposal: learner.on_proposal,
+    messages.Commit: learner.on_commit,
+    messages.NewLeader: learner.on_new_leader,
+    messages.Ack: leader.on_ack,
+    messages.UpToDate: learner.on_up_to_date,
+}
+
+ZOOKEEPER = Protocol(
+    name="zookeeper",
+    summary="Zab as Apache ZooKeeper implements it; the switch `version` says which release",
+    source="ZooKeeper 3.4.10 to 3.9.5",
+    steps={kind: or_exit(step) for kind, step in _STEPS.items()},
+    start=server.start,
+    abandon=server.abandon,
+    can_broadcast=leader.can_broadcast,
+    describe=describe,
+    show=show,
+    legend=(
+        "accepted, current: the two epoch files",
+        "log: records as appended",
+        "snapshots by label",
+        "tree: what is applied, in memory",
+        "lpz: lastProcessedZxid",
+        "cache: committedLog",
+        "⟨epoch,counter⟩",
+    ),
+    kinds=KINDS,
+    properties=(
+        "core",
+        "causality",
+        "ladis",
+        "invariant 1",
+        "invariant 2",
+        "invariant 3",
+        "invariant 5",
+        "chosen",
+        "epoch uniqueness",
+        "zxid uniqueness",
+    ),
+    highest_epoch=server.highest_epoch,
+    never=("sync", "corrupt", "stabilise"),
+    moves={"sync": 0, "corrupt": 0, "elect": 0, "lead": 7, "timeout": 2},
+    switches={
+        "histories": (),
+        "sync": ((100, "atomic"),),
+        "elections": ((100, "oracle"),),
+        "application": (),
+        "closing": (),
+        "window": ((25, 1), (25, 2)),
+    },
+    vote=server.vote,
+)

@@ -1,0 +1,214 @@
+"""The steps of a leader (`Leader`, `LearnerHandler`), with the steps of DSN 2011 that they stand for."""
+
+from collections.abc import Collection
+
+from invariants import Broadcast, CommitEpoch, Establish, Ready, Txn, Zxid
+from zabcheck.protocols.base import Connect, Effect, Elected, Lost, Message, ProcessId, Request, Send
+from zabcheck.protocols.zookeeper import learner, messages
+from zabcheck.protocols.zookeeper.database import at
+from zabcheck.protocols.zookeeper.server import (
+    Leader,
+    Link,
+    Outstanding,
+    Phase,
+    abandon,
+    accept,
+    apply,
+    deliver_tree,
+    give_up,
+    set_current_epoch,
+    take_snapshot,
+)
+from zabcheck.protocols.zookeeper.synchronisation import synchronise
+
+# Discovery.
+
+
+def on_elected(l: Leader, sender: ProcessId, m: Elected) -> list[Effect]:
+    """`QuorumPeer.run`, LEADING or FOLLOWING: what the election has named."""
+    if m.leader != l.id:
+        return learner.on_elected(l, sender, m)
+    abandon(l)
+    return lead(l)
+
+
+def lead(l: Leader) -> list[Effect]:
+    """`Leader.lead`: write a snapshot, whatever it holds (4837), accept followers, and ask oneself for an epoch."""
+    l.leader = l.id
+    l.phase = Phase.DISCOVERY
+    effects: list[Effect] = [Connect(l.id)]
+    if l.version.snapshot_on_lead:
+        effects += take_snapshot(l)
+    l.summary = l.current_epoch, l.database.lpz
+    l.connecting = {l.id: l.accepted_epoch}
+    return effects + choose_epoch(l)
+
+
+def on_follower_info(l: Leader, sender: ProcessId, m: messages.FollowerInfo) -> list[Effect]:
+    """`LearnerHandler.run`, FOLLOWERINFO: the follower's connection is new, whatever came before (l.1.1, l.3.3)."""
+    if not l.leads:
+        return []
+    handler_ends(l, sender)
+    l.links = {**l.links, sender: Link.ASKED}
+    if l.epoch:
+        return [Send(sender, messages.LeaderInfo(l.epoch))]
+    l.connecting = {**l.connecting, sender: m.accepted_epoch}
+    return choose_epoch(l)
+
+
+def choose_epoch(l: Leader) -> list[Effect]:
+    """`Leader.getEpochToPropose`: with a quorum, accept e' greater than any accepted epoch, and propose it (l.1.1)."""
+    if not l.quorums.contains(l.connecting):
+        return []
+    l.epoch = max(l.connecting.values()) + 1
+    effects = learner.accept_epoch(l, l.epoch)
+    effects += [Send(follower, messages.LeaderInfo(l.epoch)) for follower in l.links]
+    l.electing = (l.id,)
+    return effects + finish_election(l)
+
+
+def on_ack_epoch(l: Leader, sender: ProcessId, m: messages.AckEpoch) -> list[Effect]:
+    """`Leader.waitForEpochAck`: a quorum that is not newer than the leader settles the initial history (l.1.2).
+
+    A follower that is newer is refused. Later ones are not compared any more.
+    """
+    if not l.leads or l.links.get(sender) is not Link.ASKED or not l.epoch:
+        return []
+    if not l.finished and m.current_epoch is not None:
+        if (m.current_epoch, m.zxid) > l.summary:
+            l.links = {**l.links, sender: Link.REFUSED}
+            return []
+        l.electing = (*(each for each in l.electing if each != sender), sender)
+    l.links = {**l.links, sender: Link.DISCOVERED}
+    l.peers = {**l.peers, sender: m.zxid}
+    return synchronise_with(l, sender) if l.finished else finish_election(l)
+
+
+def finish_election(l: Leader) -> list[Effect]:
+    """`Leader.lead` after `waitForEpochAck`: the leader's own currentEpoch (its f.2.1), then its followers' turn."""
+    if l.finished or not l.quorums.contains(l.electing):
+        return []
+    l.finished = True
+    effects = set_current_epoch(l, l.epoch)
+    l.new_leader_acks = (l.id,)
+    for follower, link in l.links.items():
+        if link is Link.DISCOVERED:
+            effects += synchronise_with(l, follower)
+    return effects + start_server(l)
+
+
+# Synchronisation.
+
+
+def synchronise_with(l: Leader, follower: ProcessId) -> list[Effect]:
+    """`LearnerHandler.run`: what the follower lacks, what is outstanding, then NEWLEADER (l.2.1, l.3.3)."""
+    sent: list[Message] = [*synchronise(l, l.peers[follower]), messages.NewLeader(l.epoch)]
+    l.links = {**l.links, follower: Link.SYNCING}
+    return [Send(follower, message) for message in sent]
+
+
+def on_ack(l: Leader, sender: ProcessId, m: messages.Ack) -> list[Effect]:
+    """`LearnerHandler.run`: the first ACK is taken for that of NEWLEADER (l.2.2, l.3.4), others go to `processAck`."""
+    if not l.leads:
+        return []
+    link = l.links.get(sender)
+    if link is Link.SYNCING:
+        l.links = {**l.links, sender: Link.SYNCED}
+        if l.running:
+            return [Send(sender, messages.UpToDate())]
+        if m.zxid == Zxid(l.epoch, 0):
+            l.new_leader_acks = (*(each for each in l.new_leader_acks if each != sender), sender)
+        return start_server(l)
+    return process_ack(l, sender, m.zxid) if link is Link.SYNCED else []
+
+
+def start_server(l: Leader) -> list[Effect]:
+    """`Leader.waitForNewLeaderAck`, `startZkServer`: with a quorum the leader is established, and serves (l.2.2).
+
+    lastProcessedZxid becomes ⟨e',0⟩, a zxid that no transaction has.
+    """
+    if l.running or not l.quorums.contains(l.new_leader_acks):
+        return []
+    l.phase = Phase.BROADCAST
+    l.database = at(l.database, Zxid(l.epoch, 0))
+    effects: list[Effect] = [Establish(l.id, l.incarnation, l.epoch), CommitEpoch(l.id, l.incarnation, l.epoch)]
+    effects += deliver_tree(l)
+    effects.append(Ready(l.id, l.incarnation, l.epoch))
+    effects += [Send(each, messages.UpToDate()) for each, link in l.links.items() if link is Link.SYNCED]
+    return effects
+
+
+# Broadcast.
+
+
+def can_broadcast(l: Leader) -> bool:
+    """Whether the server leads, and is running."""
+    return l.leads and l.running
+
+
+def forwarding(l: Leader) -> Collection[ProcessId]:
+    """`Leader.forwardingFollowers`: those that are sent PROPOSAL and COMMIT."""
+    return [follower for follower, link in l.links.items() if link is Link.SYNCING or link is Link.SYNCED]
+
+
+def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
+    """`PrepRequestProcessor`, `Leader.propose`: number the transaction, send it, then log it oneself (l.3.1).
+
+    It leaves before the leader has logged it, and the leader acknowledges for itself once it has (not always is it one
+    of the quorum). A counter that would overflow ends the iteration (1277).
+    """
+    if not can_broadcast(l):
+        return []
+    if l.counter >= l.switches.counter_limit:
+        return give_up(l, "the counter would overflow")
+    l.counter += 1
+    txn = Txn(Zxid(l.epoch, l.counter), m.value)
+    l.outstanding = (*l.outstanding, Outstanding(txn))
+    effects: list[Effect] = [Broadcast(l.id, l.incarnation, l.epoch, txn)]
+    effects += [Send(follower, messages.Proposal(txn)) for follower in forwarding(l)]
+    return effects + accept(l, l.epoch, txn) + process_ack(l, l.id, txn.zxid)
+
+
+def process_ack(l: Leader, sender: ProcessId, zxid: Zxid) -> list[Effect]:
+    """`Leader.processAck`: count it if the proposal is outstanding. An ACK with counter 0 is ignored."""
+    for index, each in enumerate(l.outstanding):
+        if each.txn.zxid == zxid:
+            acks = each.acks if sender in each.acks else (*each.acks, sender)
+            proposal = Outstanding(each.txn, acks)
+            l.outstanding = (*l.outstanding[:index], proposal, *l.outstanding[index + 1 :])
+            return try_to_commit(l, proposal)
+    return []
+
+
+def try_to_commit(l: Leader, proposal: Outstanding) -> list[Effect]:
+    """`Leader.tryToCommit`: with a quorum, and since 3.5 with none before it outstanding, COMMIT and apply (l.3.2)."""
+    if not l.quorums.contains(proposal.acks):
+        return []
+    if l.version.commits_in_order and l.outstanding[0] is not proposal:
+        return []
+    l.outstanding = tuple(each for each in l.outstanding if each is not proposal)
+    effects: list[Effect] = [Send(each, messages.Commit(proposal.txn.zxid)) for each in forwarding(l)]
+    return effects + apply(l, proposal.txn)
+
+
+# The end of a connection.
+
+
+def on_lost(l: Leader, sender: ProcessId, m: Lost) -> list[Effect]:
+    """`LearnerHandler.shutdown`: the follower is no longer sent anything. The leader goes on until a tick finds no
+    quorum, which is a time-out here.
+    """
+    if not l.leads:
+        return learner.on_lost_leader(l, m)
+    handler_ends(l, m.peer)
+    return []
+
+
+def handler_ends(l: Leader, follower: ProcessId) -> None:
+    """`Leader.removeLearnerHandler`: what the follower has acknowledged still counts (N1), and it may be cut off."""
+    l.links = {each: link for each, link in l.links.items() if each != follower}
+    l.peers = {each: zxid for each, zxid in l.peers.items() if each != follower}
+    if l.version.forgets_acks:
+        l.outstanding = tuple(
+            Outstanding(each.txn, tuple(ack for ack in each.acks if ack != follower)) for each in l.outstanding
+        )

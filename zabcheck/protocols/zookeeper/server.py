@@ -1,0 +1,308 @@
+"""One server (`QuorumPeer`): its variables, how it starts, leaves an iteration, and votes.
+
+`f` and `l` in the steps are a server that follows or leads. Unlike in the paper, a leader is no follower of its own: it
+writes its own epochs and log within its steps.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct
+
+from invariants import EMPTY, NO_ZXID, Accept, Adopt, Chain, Deliver, Restore, Txn, Zxid
+from invariants.quorums import Quorums
+from zabcheck.protocols.base import Effect, GiveUp, ProcessId, Started, TakeSnapshot, TimedOut, Write
+from zabcheck.protocols.switches import LETTER, Switches
+from zabcheck.protocols.zookeeper.database import (
+    FIRST,
+    Database,
+    Exit,
+    Snapshot,
+    applied,
+    fast_forwarded,
+    loaded,
+    with_snapshot,
+)
+from zabcheck.protocols.zookeeper.versions import Version, version_of
+
+
+class Phase(Enum):
+    """Where a server is in its iteration; `BROADCAST` is when its `ZooKeeperServer` is RUNNING."""
+
+    LOOKING = "looking"
+    DISCOVERY = "discovery"
+    SYNCHRONIZATION = "synchronization"
+    BROADCAST = "broadcast"
+
+
+class Mode(Enum):
+    """How a follower is being synchronised (`QuorumPeer.syncMode`); NONE from NEWLEADER on."""
+
+    NONE = "none"
+    DIFF = "DIFF"
+    SNAP = "SNAP"
+    TRUNC = "TRUNC"
+
+
+class Link(Enum):
+    """What a `LearnerHandler` has heard of its follower."""
+
+    ASKED = "FOLLOWERINFO came"
+    REFUSED = "its history is newer than the leader's"
+    DISCOVERED = "ACKEPOCH came"
+    SYNCING = "NEWLEADER was sent"
+    SYNCED = "ACK came"
+
+
+class Outstanding(Struct, frozen=True, gc=False):
+    """A proposal that is not committed yet (`Leader.outstandingProposals`), and who has acknowledged it."""
+
+    txn: Txn
+    acks: tuple[ProcessId, ...] = ()
+
+
+class Server(Struct, gc=False):
+    """The variables of one server. The values are immutable: steps rebind fields."""
+
+    id: ProcessId
+    incarnation: int
+    quorums: Quorums
+    switches: Switches = LETTER
+
+    # Durable: two files, the log, the snapshots by label.
+    accepted_epoch: int = 0
+    """f.p of DSN 2011."""
+    current_epoch: int = 0
+    """f.a."""
+    log: tuple[Txn, ...] = ()
+    snapshots: tuple[Snapshot, ...] = (FIRST,)
+
+    # Of the incarnation. The database outlives iterations.
+    database: Database = Database()
+    delivered: Chain = EMPTY
+    """What this incarnation has delivered, or restored: the tree when it last served."""
+
+    # Of the iteration.
+    phase: Phase = Phase.LOOKING
+    leader: ProcessId | None = None
+
+    # Of the iteration, as a follower.
+    mode: Mode = Mode.NONE
+    received: Chain = EMPTY
+    """The tree that came with SNAP."""
+    kept: tuple[Txn, ...] = ()
+    """Proposals of the synchronisation (`packetsNotCommitted`, later `packetsNotLogged`)."""
+    committed: tuple[Zxid, ...] = ()
+    """Commits of the synchronisation (`packetsCommitted`)."""
+    queued: Zxid | None = None
+    """The last proposal of the synchronisation (`lastQueued`)."""
+    acknowledged: bool = False
+    """NEWLEADER came, and was acknowledged (`writeToTxnLog`)."""
+    pending: tuple[Txn, ...] = ()
+    """Logged, and not committed (`FollowerZooKeeperServer.pendingTxns`)."""
+
+    # Of the iteration, as a leader.
+    epoch: int = 0
+    """e', once it is chosen (`Leader.epoch`)."""
+    connecting: Mapping[ProcessId, int] = {}
+    """acceptedEpoch of each server, until e' is chosen (`connectingFollowers`)."""
+    summary: tuple[int, Zxid] = (0, NO_ZXID)
+    """What followers are compared with (`leaderStateSummary`)."""
+    electing: tuple[ProcessId, ...] = ()
+    """Whose ACKEPOCH counts (`electingFollowers`)."""
+    finished: bool = False
+    """The initial history of e' is settled (`electionFinished`)."""
+    links: Mapping[ProcessId, Link] = {}
+    peers: Mapping[ProcessId, Zxid] = {}
+    """lastProcessedZxid of each follower, from ACKEPOCH."""
+    new_leader_acks: tuple[ProcessId, ...] = ()
+    """Who has acknowledged NEWLEADER (`newLeaderProposal`)."""
+    counter: int = 0
+    """The counter of the last proposal (`ZooKeeperServer.hzxid`)."""
+    outstanding: tuple[Outstanding, ...] = ()
+
+    @property
+    def leads(self) -> bool:
+        return self.leader == self.id
+
+    @property
+    def running(self) -> bool:
+        return self.phase is Phase.BROADCAST
+
+    @property
+    def version(self) -> Version:
+        return version_of(self.switches.version, self.switches.defects)
+
+    @property
+    def window(self) -> int:
+        return self.switches.window
+
+
+Follower = Server
+Leader = Server
+
+
+def start(
+    process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
+) -> Server:
+    """Return a server as it starts, with what its disk has; `on_started` loads the database."""
+    return Server(process, incarnation, quorums, switches, **durable)
+
+
+def on_started(f: Server, sender: ProcessId, m: Started) -> list[Effect]:
+    """`QuorumPeer.loadDataBase`: load, and refuse to start with files that contradict each other.
+
+    Nothing of it is delivered: the log may hold what was never committed. No client is served before UPTODATE.
+    """
+    if not m.intact:
+        raise Exit("the checksum of a record does not match")
+    f.database = load(f)
+    if f.database.lpz.epoch > f.current_epoch:
+        raise Exit(f"currentEpoch {f.current_epoch} is older than the last record {f.database.lpz}")
+    if f.accepted_epoch < f.current_epoch:
+        raise Exit(f"acceptedEpoch {f.accepted_epoch} is older than currentEpoch {f.current_epoch}")
+    return []
+
+
+def load(f: Server) -> Database:
+    """`ZKDatabase.loadDataBase`: what a load makes of the disk as it is now."""
+    return loaded(f.snapshots, f.log, f.version, f.window)
+
+
+def vote(f: Server) -> tuple[int, Zxid, ProcessId]:
+    """`FastLeaderElection.totalOrderPredicate`: an election takes the greatest (currentEpoch, zxid, id) of its quorum.
+
+    The zxid is that of memory (`getLastLoggedZxid`), never that of the log.
+    """
+    return f.current_epoch, f.database.lpz, f.id
+
+
+def highest_epoch(f: Server) -> int:
+    """The higher one of acceptedEpoch and, at a leader, e'."""
+    return max(f.accepted_epoch, f.epoch)
+
+
+# The end of an iteration.
+
+
+def on_timed_out(f: Server, sender: ProcessId, m: TimedOut) -> list[Effect]:
+    """`Follower.followLeader`, `Leader.lead`: a read times out, or a tick finds no quorum of synced learners."""
+    return [] if f.phase is Phase.LOOKING else give_up(f, "time-out")
+
+
+def give_up(f: Server, reason: str) -> list[Effect]:
+    """`QuorumPeer.run`, back to LOOKING: leave the iteration. (Here, as an error of the database ends the process.)"""
+    abandon(f)
+    return [GiveUp(reason)]
+
+
+def abandon(f: Server) -> None:
+    """`Learner.shutdown` and `Leader.shutdown`, then `ZooKeeperServer.shutdown`: leave an iteration.
+
+    A server that was running brings its memory up to its log, what is not committed included, or keeps it as it is
+    (2845). One that was not keeps its memory: what a synchronisation that was cut off has left in it, too, unless the
+    version clears that (3642, 5094). What waits to be logged is not modelled: in this grain nothing ever waits.
+    """
+    if f.phase is Phase.LOOKING:
+        return
+    if f.running:
+        if f.version.leave == "fast-forward":
+            f.database = fast_forwarded(f.database, f.log, f.version, f.window)
+    elif (f.mode is Mode.SNAP and f.version.clears_snap) or (f.mode is Mode.TRUNC and f.version.clears_trunc):
+        f.database = load(f)
+    f.phase = Phase.LOOKING
+    f.leader = None
+    f.mode = Mode.NONE
+    f.received = EMPTY
+    f.kept = ()
+    f.committed = ()
+    f.queued = None
+    f.acknowledged = False
+    f.pending = ()
+    f.epoch = 0
+    f.connecting = {}
+    f.summary = (0, NO_ZXID)
+    f.electing = ()
+    f.finished = False
+    f.links = {}
+    f.peers = {}
+    f.new_leader_acks = ()
+    f.counter = 0
+    f.outstanding = ()
+
+
+# What both roles do with disk and tree.
+
+
+def on_take_snapshot(f: Server, sender: ProcessId, m: TakeSnapshot) -> list[Effect]:
+    """`SyncRequestProcessor.run` starts a snapshot, which is written at once here. Only a running server does.
+
+    With `cut` everything older is purged (`PurgeTxnLog`): earlier snapshots, and the records up to the label.
+    """
+    if not f.running:
+        return []
+    before = f.snapshots, f.log
+    effects = take_snapshot(f)
+    if m.cut:
+        effects = purge(f, tuple(txn for txn in f.log if txn.zxid > f.database.lpz))
+    return effects if (f.snapshots, f.log) != before else []
+
+
+def take_snapshot(f: Server) -> list[Effect]:
+    """`ZooKeeperServer.takeSnapshot`: the tree, under lastProcessedZxid."""
+    f.snapshots = with_snapshot(f.snapshots, f.database)
+    return [Write(snapshots=f.snapshots)]
+
+
+def purge(f: Server, left: tuple[Txn, ...]) -> list[Effect]:
+    """Remove all but the newest snapshot, and what is not `left` of the log."""
+    f.snapshots, f.log = f.snapshots[-1:], left
+    return [Write(snapshots=f.snapshots, log=f.log)]
+
+
+def append(f: Server, txn: Txn) -> list[Effect]:
+    """`SyncRequestProcessor`: append to the log and flush."""
+    f.log = (*f.log, txn)
+    return [Write(log=f.log)]
+
+
+def accept(f: Server, epoch: int, txn: Txn) -> list[Effect]:
+    """Append a proposal of `epoch`, and show that it is accepted (step f.3.2)."""
+    return [*append(f, txn), Accept(f.id, f.incarnation, epoch, txn)]
+
+
+def set_current_epoch(f: Server, epoch: int) -> list[Effect]:
+    """`QuorumPeer.setCurrentEpoch`, and what the server has on its disk then: what it adopts (step f.2.1)."""
+    f.current_epoch = epoch
+    history = load(f).tree
+    return [
+        Write(current_epoch=epoch),
+        Adopt(f.id, f.incarnation, epoch, history.zxid, history.length, history.hash),
+    ]
+
+
+def apply(f: Server, txn: Txn, *, cached: bool = True) -> list[Effect]:
+    """`FinalRequestProcessor` and `ZooKeeperServer.processTxn`: apply; a server that runs thereby delivers (f.3.3)."""
+    before = f.database.tree
+    f.database = applied(f.database, txn, f.version, f.window, cached=cached)
+    if not f.running or f.database.tree is before:
+        return []
+    f.delivered = f.database.tree
+    return [Deliver(f.id, f.incarnation, txn)]
+
+
+def deliver_tree(f: Server) -> list[Effect]:
+    """Deliver what the tree has when the server begins to serve (steps f.2.2 and l.2.2).
+
+    A tree that came by SNAP is taken over as it is. One that does not continue what was delivered is delivered anew.
+    """
+    tree, effects = f.database.tree, list[Effect]()
+    if not tree.starts_with(f.delivered):
+        f.delivered = EMPTY
+    if f.received.length > f.delivered.length and tree.starts_with(f.received):
+        f.delivered = f.received
+        effects.append(Restore(f.id, f.incarnation, f.received.zxid, f.received.length, f.received.hash))
+    effects += [Deliver(f.id, f.incarnation, txn) for txn in tree.after(f.delivered.length)]
+    f.delivered = tree
+    return effects
