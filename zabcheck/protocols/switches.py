@@ -21,6 +21,7 @@ Release = Literal["3.4.10", "3.5.5", "3.6.3", "3.8.0", "3.9.2", "3.9.3", "3.9.5"
 Defects = Literal["all", "none", "2355", "2832", "2845", "2846", "3642", "3911", "4837", "4925", "5094", "n1", "n2"]
 """Which of its known defects a version has: all, none, or one alone, by the number of its ZOOKEEPER issue."""
 
+_NUMBERS = ("counter_limit", "window")
 _LONGEST_NUMBER = 20
 
 
@@ -67,7 +68,11 @@ def switches_of(settings: Iterable[str]) -> dict[str, Any]:
             raise ValueError(f"expected NAME=VALUE, found `{setting}`")
         if name in values:
             raise ValueError(f"{name}: named more than once")
-        value = int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER else text
+        value = (
+            int(text)
+            if name in _NUMBERS and text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER
+            else text
+        )
         values |= checked({name: value})
     return values
 

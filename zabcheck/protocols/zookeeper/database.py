@@ -128,8 +128,6 @@ def truncated(log: tuple[Txn, ...], zxid: Zxid, version: Version) -> tuple[Txn, 
     for index, txn in enumerate(log):
         if txn.zxid >= zxid:
             return log[:index] if version.truncates_exactly and txn.zxid > zxid else log[: index + 1]
-    if version.truncates_exactly:
-        return log
     raise Exit(f"TRUNC({zxid}): the log has no record as high")
 
 

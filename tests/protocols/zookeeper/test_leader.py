@@ -1,0 +1,150 @@
+"""`Leader` and `LearnerHandler`."""
+
+from invariants import Accept, Adopt, Broadcast, Chain, CommitEpoch, Deliver, Establish, Ready, Zxid
+from tests.protocols.zookeeper.builders import (
+    A,
+    B,
+    D,
+    leading,
+    memory,
+    sent,
+    server,
+    shown,
+    snapshot,
+    switches,
+    written,
+)
+from zabcheck.protocols.base import Elected, GiveUp, Lost, Request
+from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.zookeeper import messages
+from zabcheck.protocols.zookeeper.database import FIRST
+from zabcheck.protocols.zookeeper.leader import (
+    can_broadcast,
+    forwarding,
+    on_ack,
+    on_ack_epoch,
+    on_elected,
+    on_follower_info,
+    on_lost,
+    on_request,
+)
+from zabcheck.protocols.zookeeper.server import Link, Outstanding, Phase, Server
+
+D_VALUE = D.value
+
+
+def elected(*log: object, **fields: object) -> Server:
+    """Server 1, which an election has just named."""
+    leader = server(1, *log, **fields)  # type: ignore[arg-type]
+    on_elected(leader, 1, Elected(1))
+    return leader
+
+
+def test_lead_writes_a_snapshot_of_whatever_it_has() -> None:
+    assert elected(A, B).snapshots == (FIRST, snapshot(B.zxid, A, B))
+    assert elected(A, B, switches=switches("3.4.10")).snapshots == (FIRST,)
+
+
+def test_get_epoch_to_propose_takes_the_next_of_a_quorum() -> None:
+    leader = elected(A)
+    effects = on_follower_info(leader, 2, messages.FollowerInfo(4))
+    assert leader.accepted_epoch == 5
+    assert written(effects) == ["accepted_epoch"]
+    assert sent(effects) == [(2, messages.LeaderInfo(5))]
+    assert sent(on_follower_info(leader, 3, messages.FollowerInfo(9))) == [(3, messages.LeaderInfo(5))]
+
+
+def test_wait_for_epoch_ack_refuses_who_is_newer() -> None:
+    leader = elected(A)
+    on_follower_info(leader, 2, messages.FollowerInfo(1))
+    assert on_ack_epoch(leader, 2, messages.AckEpoch(1, B.zxid)) == []
+    assert leader.links == {2: Link.REFUSED}
+
+
+def test_wait_for_epoch_ack_does_not_count_an_old_promise() -> None:
+    leader = elected(A)
+    on_follower_info(leader, 2, messages.FollowerInfo(1))
+    assert on_ack_epoch(leader, 2, messages.AckEpoch(None, A.zxid)) == []
+    assert not leader.finished
+
+
+def test_wait_for_epoch_ack_settles_the_history_of_the_leader() -> None:
+    leader = elected(A, B)
+    on_follower_info(leader, 2, messages.FollowerInfo(1))
+    effects = on_ack_epoch(leader, 2, messages.AckEpoch(1, A.zxid))
+    chain = Chain.of([A, B])
+    assert shown(effects) == [Adopt(1, 0, 2, B.zxid, 2, chain.hash)]
+    assert [type(message).__name__ for _, message in sent(effects)] == ["Diff", "Proposal", "Commit", "NewLeader"]
+    assert leader.links == {2: Link.SYNCING}
+
+
+def test_wait_for_new_leader_ack_starts_the_server() -> None:
+    leader = leading(
+        A, phase=Phase.SYNCHRONIZATION, links={2: Link.SYNCING}, new_leader_acks=(1,), delivered=Chain.of([])
+    )
+    effects = on_ack(leader, 2, messages.Ack(Zxid(2, 0)))
+    assert shown(effects) == [Establish(1, 0, 2), CommitEpoch(1, 0, 2), Deliver(1, 0, A), Ready(1, 0, 2)]
+    assert sent(effects) == [(2, messages.UpToDate())]
+    assert leader.database.lpz == Zxid(2, 0)
+    assert can_broadcast(leader)
+
+
+def test_wait_for_new_leader_ack_does_not_count_another_zxid() -> None:
+    """4685: what comes first is taken for it."""
+    leader = leading(A, phase=Phase.SYNCHRONIZATION, links={2: Link.SYNCING}, new_leader_acks=(1,))
+    assert on_ack(leader, 2, messages.Ack(A.zxid)) == []
+    assert not leader.running
+
+
+def test_a_late_joiner_is_sent_uptodate_at_once() -> None:
+    leader = leading(A, links={2: Link.SYNCED, 3: Link.SYNCING})
+    assert sent(on_ack(leader, 3, messages.Ack(Zxid(2, 0)))) == [(3, messages.UpToDate())]
+
+
+def test_propose_sends_before_it_logs() -> None:
+    leader = leading(A, links={2: Link.SYNCED, 3: Link.SYNCING})
+    effects = on_request(leader, 1, Request(D_VALUE))
+    assert sent(effects) == [(2, messages.Proposal(D)), (3, messages.Proposal(D))]
+    assert shown(effects) == [Broadcast(1, 0, 2, D), Accept(1, 0, 2, D)]
+    assert leader.outstanding == (Outstanding(D, (1,)),)
+    assert forwarding(leader) == [2, 3]
+
+
+def test_propose_ends_with_the_counters() -> None:
+    leader = leading(A, counter=7, switches=Switches(counter_limit=7))
+    assert isinstance(on_request(leader, 1, Request("x"))[0], GiveUp)
+
+
+def test_process_ack_commits_with_a_quorum() -> None:
+    leader = leading(A, outstanding=(Outstanding(D, (1,)),))
+    effects = on_ack(leader, 2, messages.Ack(D.zxid))
+    assert sent(effects) == [(2, messages.Commit(D.zxid))]
+    assert shown(effects) == [Deliver(1, 0, D)]
+    assert leader.outstanding == ()
+
+
+def test_process_ack_ignores_counter_0_and_what_is_not_outstanding() -> None:
+    leader = leading(A)
+    assert on_ack(leader, 2, messages.Ack(Zxid(2, 0))) == []
+    assert on_ack(leader, 2, messages.Ack(A.zxid)) == []
+
+
+def test_try_to_commit_waits_for_the_one_before_since_3_5() -> None:
+    first, second = Outstanding(D, (1,)), Outstanding(B, (1,))
+    assert on_ack(leading(A, outstanding=(first, second)), 2, messages.Ack(B.zxid)) == []
+    old = leading(A, outstanding=(first, second), switches=switches("3.4.10"))
+    assert sent(on_ack(old, 2, messages.Ack(B.zxid))) == [(2, messages.Commit(B.zxid))]
+
+
+def test_remove_learner_handler_leaves_acknowledgements() -> None:
+    """N1."""
+    leader = leading(A, outstanding=(Outstanding(D, (2,)),))
+    assert on_lost(leader, 1, Lost(2)) == []
+    assert (leader.links, leader.outstanding) == ({}, (Outstanding(D, (2,)),))
+    leader = leading(A, outstanding=(Outstanding(D, (2,)),), switches=switches(defects="none"))
+    on_lost(leader, 1, Lost(2))
+    assert leader.outstanding == (Outstanding(D, ()),)
+
+
+def test_memory_is_that_of_the_log() -> None:
+    assert leading(A).database == memory(A, lpz=Zxid(2, 0))

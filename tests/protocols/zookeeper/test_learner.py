@@ -1,0 +1,204 @@
+"""`Learner` and `Follower`."""
+
+import pytest
+
+from invariants import Accept, AckEpoch, Adopt, Chain, CommitEpoch, Deliver, Promise, Restore, Truncate, Zxid
+from tests.protocols.zookeeper.builders import (
+    A,
+    B,
+    C,
+    D,
+    following,
+    memory,
+    sent,
+    server,
+    shown,
+    snapshot,
+    switches,
+    syncing,
+    txn,
+    written,
+)
+from zabcheck.protocols.base import Connect, GiveUp, Lost
+from zabcheck.protocols.zookeeper import messages
+from zabcheck.protocols.zookeeper.database import FIRST, Exit
+from zabcheck.protocols.zookeeper.learner import (
+    follow,
+    on_commit,
+    on_diff,
+    on_leader_info,
+    on_lost_leader,
+    on_new_leader,
+    on_proposal,
+    on_snap,
+    on_trunc,
+    on_up_to_date,
+)
+from zabcheck.protocols.zookeeper.server import Mode, Phase
+
+ACK = messages.Ack(Zxid(2, 0))
+
+
+def test_connect_to_leader() -> None:
+    assert follow(server(2, A), 1) == [Connect(1), follow(server(2, A), 1)[1]]
+    assert sent(follow(server(2, A), 1)) == [(1, messages.FollowerInfo(1))]
+
+
+def test_register_with_leader_promises_and_tells_currentepoch_and_zxid() -> None:
+    f = server(2, A, phase=Phase.DISCOVERY, leader=1)
+    effects = on_leader_info(f, 1, messages.LeaderInfo(2))
+    assert written(effects) == ["accepted_epoch"]
+    chain = Chain.of([A])
+    assert shown(effects) == [Promise(2, 0, 2), AckEpoch(2, 0, 2, 1, A.zxid, 1, chain.hash)]
+    assert sent(effects) == [(1, messages.AckEpoch(1, A.zxid))]
+
+
+def test_register_with_leader_of_an_epoch_accepted_before_does_not_count() -> None:
+    f = server(2, A, phase=Phase.DISCOVERY, leader=1, accepted_epoch=2)
+    assert sent(on_leader_info(f, 1, messages.LeaderInfo(2))) == [(1, messages.AckEpoch(None, A.zxid))]
+    f = server(2, A, phase=Phase.DISCOVERY, leader=1, accepted_epoch=3)
+    assert isinstance(on_leader_info(f, 1, messages.LeaderInfo(2))[0], GiveUp)
+
+
+def test_sync_with_leader_diff_sets_the_zxid_too_early_in_3_4_10() -> None:
+    new, old = syncing(Mode.NONE, A), syncing(Mode.NONE, A, switches=switches("3.4.10"))
+    for f in (new, old):
+        on_diff(f, 1, messages.Diff(C.zxid))
+    assert (new.database.lpz, old.database.lpz) == (A.zxid, C.zxid)
+
+
+def test_sync_with_leader_trunc_cuts_and_reloads() -> None:
+    f = syncing(Mode.NONE, A, B, C)
+    effects = on_trunc(f, 1, messages.Trunc(A.zxid))
+    assert f.log == (A,)
+    assert f.database == memory(A)
+    assert shown(effects) == [Truncate(2, 0, A.zxid, 1)]
+
+
+def test_sync_with_leader_trunc_reloads_a_snapshot_of_what_was_cut() -> None:
+    """4837: the snapshot that `Leader.lead` wrote is still the newest."""
+    snapshots = (FIRST, snapshot(B.zxid, A, B))
+    f = syncing(Mode.NONE, A, B, snapshots=snapshots)
+    assert not shown(on_trunc(f, 1, messages.Trunc(A.zxid)))
+    assert [*f.database.tree] == [A, B]
+    assert f.database.lpz == A.zxid
+    f = syncing(Mode.NONE, A, B, snapshots=snapshots, switches=switches(defects="none"))
+    on_trunc(f, 1, messages.Trunc(A.zxid))
+    assert [*f.database.tree] == [A]
+
+
+def test_sync_with_leader_snap_replaces_memory_only() -> None:
+    f = syncing(Mode.NONE, A)
+    assert on_snap(f, 1, messages.Snap(C.zxid, Chain.of([B, C]))) == []
+    assert f.database == memory(B, C, cache=())
+    assert f.log == (A,)
+
+
+def test_sync_with_leader_keeps_proposals_and_commits_of_a_diff() -> None:
+    f = syncing(Mode.DIFF, A)
+    assert on_proposal(f, 1, messages.Proposal(B)) == []
+    assert on_commit(f, 1, messages.Commit(B.zxid)) == []
+    assert (f.kept, f.committed) == ((B,), (B.zxid,))
+    assert f.database == memory(A)
+
+
+def test_sync_with_leader_applies_commits_behind_a_snap() -> None:
+    cached, missing = syncing(Mode.SNAP, A), syncing(Mode.SNAP, A, switches=switches("3.9.3"))
+    for f in (cached, missing):
+        on_proposal(f, 1, messages.Proposal(B))
+        assert on_commit(f, 1, messages.Commit(B.zxid)) == []
+        assert [*f.database.tree] == [A, B]
+        assert f.kept == ()
+    assert cached.database.cache == (A, B)
+    assert missing.database.cache == (A,)
+
+
+def test_enforce_continuous_proposal_since_3_9_4() -> None:
+    old, new = syncing(Mode.DIFF, A, switches=switches("3.9.3")), syncing(Mode.DIFF, A)
+    for f in (old, new):
+        on_proposal(f, 1, messages.Proposal(A))
+    assert on_proposal(old, 1, messages.Proposal(C)) == []
+    assert isinstance(on_proposal(new, 1, messages.Proposal(C))[0], GiveUp)
+
+
+@pytest.mark.parametrize(
+    ("version", "log", "tree", "cache", "order"),
+    [
+        ("3.5.5", (A,), (A,), (A,), ["current_epoch"]),
+        ("3.8.0", (A, B, D), (A,), (A,), ["log", "log", "current_epoch"]),
+        ("3.9.3", (A, B), (A, B), (A,), ["log", "current_epoch"]),
+        ("3.9.5", (A, B), (A, B), (A, B), ["log", "current_epoch"]),
+    ],
+)
+def test_sync_with_leader_newleader_by_version(
+    version: object, log: object, tree: object, cache: object, order: object
+) -> None:
+    """After a DIFF: B is committed, D is outstanding."""
+    f = syncing(Mode.DIFF, A, kept=(B, D), committed=(B.zxid,), switches=switches(version))  # type: ignore[arg-type]
+    effects = on_new_leader(f, 1, messages.NewLeader(2))
+    assert f.log == log
+    assert tuple(f.database.tree) == tree
+    assert f.database.cache == cache
+    assert written(effects) == order
+    assert sent(effects)[0] == (1, ACK)
+    [adopt] = [each for each in shown(effects) if isinstance(each, Adopt)]
+    assert adopt.length == len(f.log), "what is adopted is what the disk has"
+
+
+def test_sync_with_leader_newleader_behind_snap_writes_a_snapshot_first() -> None:
+    f = syncing(Mode.SNAP, A, database=memory(A, B, cache=()))
+    effects = on_new_leader(f, 1, messages.NewLeader(2))
+    assert written(effects) == ["snapshots", "current_epoch"]
+    assert f.snapshots == (FIRST, snapshot(B.zxid, A, B))
+    assert f.mode is Mode.NONE
+
+
+def test_sync_with_leader_newleader_behind_snap_may_clear_the_disk() -> None:
+    """2832, as it ought to be."""
+    f = syncing(Mode.SNAP, A, database=memory(A, B, cache=()), switches=switches(defects="none"))
+    on_new_leader(f, 1, messages.NewLeader(2))
+    assert (f.log, f.snapshots) == ((), (snapshot(B.zxid, A, B),))
+
+
+def test_sync_with_leader_uptodate_delivers_and_logs_what_is_outstanding() -> None:
+    f = syncing(Mode.NONE, A, B, kept=(D,), acknowledged=True, current_epoch=2)
+    effects = on_up_to_date(f, 1, messages.UpToDate())
+    assert shown(effects) == [CommitEpoch(2, 0, 2), Accept(2, 0, 2, D), Deliver(2, 0, A), Deliver(2, 0, B)]
+    assert sent(effects) == [(1, ACK), (1, messages.Ack(D.zxid))]
+    assert f.pending == (D,)
+    assert f.phase is Phase.BROADCAST
+
+
+def test_sync_with_leader_uptodate_takes_over_a_tree() -> None:
+    f = syncing(Mode.NONE, A, acknowledged=True, received=Chain.of([A, B]), database=memory(A, B))
+    [_, restore] = shown(on_up_to_date(f, 1, messages.UpToDate()))
+    assert restore == Restore(2, 0, B.zxid, 2, Chain.of([A, B]).hash)
+
+
+def test_process_packet_proposal() -> None:
+    f = following(A)
+    effects = on_proposal(f, 1, messages.Proposal(D))
+    assert shown(effects) == [Accept(2, 0, 2, D)]
+    assert sent(effects) == [(1, messages.Ack(D.zxid))]
+    assert (f.log, f.pending) == ((A, D), (D,))
+
+
+def test_process_packet_commit_has_to_be_the_first_that_is_pending() -> None:
+    f = following(A, pending=(D, txn(2, 2)))
+    assert shown(on_commit(f, 1, messages.Commit(D.zxid))) == [Deliver(2, 0, D)]
+    with pytest.raises(Exit, match="⟨2,2⟩ is next"):
+        on_commit(f, 1, messages.Commit(Zxid(2, 3)))
+
+
+def test_process_packet_commit_between_newleader_and_uptodate_is_a_null_pointer() -> None:
+    """4394."""
+    f = syncing(Mode.NONE, A, acknowledged=True, pending=(D,), switches=switches("3.8.0"))
+    assert isinstance(on_commit(f, 1, messages.Commit(D.zxid))[0], GiveUp)
+    f = syncing(Mode.NONE, A, acknowledged=True, kept=(D,))
+    assert on_commit(f, 1, messages.Commit(D.zxid)) == []
+    assert f.committed == (D.zxid,)
+
+
+def test_follow_leader_ends_with_its_connection() -> None:
+    assert isinstance(on_lost_leader(following(A), Lost(1))[0], GiveUp)
+    assert on_lost_leader(following(A), Lost(3)) == []

@@ -1,0 +1,162 @@
+"""What searches find: each bug in the versions that have it, nothing in the one without known defects."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from invariants import Chain, select
+from tests.protocols.zookeeper.builders import D
+from zabcheck.counterexample.explain import explain
+from zabcheck.counterexample.forms.terminal import to_text
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.switches import Release, Switches
+from zabcheck.protocols.zookeeper import KINDS, messages, show
+from zabcheck.protocols.zookeeper.versions import REPAIRS, VERSIONS
+from zabcheck.search import machine, swarm
+from zabcheck.search.run import Replay, Search, replay
+from zabcheck.search.tally import Tally
+from zabcheck.simulation.choices import Elect, Lead
+from zabcheck.simulation.schedule import Schedule, load
+from zabcheck.simulation.simulator import Simulator
+
+ZOOKEEPER = PROTOCOLS["zookeeper"]
+SCHEDULES = Path(__file__).parent / "schedules"
+SINCE_3_5 = ("3.5.5", "3.6.3", "3.8.0", "3.9.2", "3.9.3", "3.9.5")
+KEPT: dict[str, tuple[str, ...]] = {
+    "2846-gap": SINCE_3_5,
+    "2846-abandoned": SINCE_3_5,
+    "3642": ("3.5.5",),
+    "4837": SINCE_3_5,
+    "4925": ("3.9.3",),
+    "n2": SINCE_3_5,
+}
+"""Each minimal schedule with the releases in which it breaks a property, all of their defects included."""
+FOUND: dict[str, Release] = {"2846": "3.9.5", "3642": "3.5.5", "4837": "3.9.5", "4925": "3.9.3", "n2": "3.9.5"}
+"""A release that has each bug."""
+REPAIRED: dict[str, Release] = {"3642": "3.6.3", "4925": "3.9.5"}
+"""A release that has it no more; of the others there is none yet."""
+
+
+def kept(name: str) -> Schedule:
+    file = SCHEDULES / f"{name}.schedule.json"
+    return load(file.read_bytes(), file.name)
+
+
+def with_switches(name: str, **values: Any) -> Replay:
+    schedule = kept(name)
+    return replay(
+        structs.replace(schedule, switches=structs.replace(schedule.switches, **values)), ZOOKEEPER.properties
+    )
+
+
+def broken(run: Replay) -> list[str]:
+    return [each.property for each in run.verdicts if each.status == "violated"]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_minimal_schedule_breaks_a_property_by_its_bug_alone(name: str) -> None:
+    run = with_switches(name)
+    assert run.skipped == 0
+    assert run.schedule.violates in broken(run)
+    assert run.schedule.switches.defects == name.partition("-")[0]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_minimal_schedule_breaks_exactly_the_versions_that_have_the_bug(name: str) -> None:
+    violates = kept(name).violates
+    runs = {version: with_switches(name, version=version, defects="all") for version in VERSIONS}
+    violated = [version for version, run in runs.items() if violates in broken(run)]
+    assert violated == [version for version in VERSIONS if version in KEPT[name]]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_minimal_schedule_breaks_nothing_where_the_bug_is_repaired(name: str) -> None:
+    for version in VERSIONS:
+        assert broken(with_switches(name, version=version, defects="none")) == []
+
+
+def search(version: Release, defects: str, runs: int, seed: int, engine: Any = swarm) -> tuple[Any, Tally]:
+    names = tuple(kind.name for kind in select(ZOOKEEPER.properties))
+    tally = Tally(select(names))
+    fixed = {"version": version, "defects": defects}
+    processes = 3 if engine is machine else None
+    return engine.find(Search(ZOOKEEPER, processes, names, runs, 200, seed, tally.add, fixed=fixed)), tally
+
+
+@pytest.mark.parametrize(("defects", "runs"), [("2846", 200), ("4925", 200), ("4837", 200), ("n2", 200)])
+def test_the_swarm_finds(defects: str, runs: int) -> None:
+    assert search(FOUND[defects], defects, runs, 1)[0] is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("defects", FOUND)
+def test_the_swarm_finds_by_any_seed(defects: str, seed: int) -> None:
+    assert search(FOUND[defects], defects, 10_000, seed)[0] is not None
+
+
+def test_hypothesis_finds() -> None:
+    assert search("3.9.5", "n2", 300, 1, machine)[0] is not None
+
+
+def test_without_known_defects_nothing_is_found() -> None:
+    found, tally = search("3.9.5", "none", 60, 1)
+    assert found is None
+    assert [name for name, runs in tally.exercised.items() if not runs] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_known_defects_nothing_is_found_in_thousands_of_runs(version: Release) -> None:
+    assert search(version, "none", 3000, 1)[0] is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defects", REPAIRED)
+def test_the_release_with_the_repair_survives(defects: str) -> None:
+    assert search(REPAIRED[defects], defects, 3000, 1)[0] is None
+
+
+def test_an_explanation_shows_the_files_and_the_packets() -> None:
+    """4837: the snapshot survives a TRUNC."""
+    text = to_text(explain(kept("4837")), 200)
+    for shown in ("TRUNC(⟨0,0⟩)", "snapshots +⟨1,1⟩", "log −v1⟨1,1⟩", "oracles: p3 leads p2", "ACKEPOCH(1, ⟨1,1⟩)"):
+        assert shown in text
+
+
+def test_every_packet_has_a_name() -> None:
+    zxid, chain = D.zxid, Chain.of([D])
+    packets = (
+        messages.FollowerInfo(2),
+        messages.LeaderInfo(2),
+        messages.AckEpoch(None, zxid),
+        messages.Diff(zxid),
+        messages.Trunc(zxid),
+        messages.Snap(zxid, chain),
+        messages.Proposal(D),
+        messages.Commit(zxid),
+        messages.NewLeader(2),
+        messages.Ack(zxid),
+        messages.UpToDate(),
+    )
+    assert [show(packet)[0] for packet in packets] == list(KINDS.values())
+    assert show(packets[2]) == ("ACKEPOCH", "-1, ⟨2,1⟩")
+
+
+def test_an_election_names_the_greatest_vote_of_a_quorum() -> None:
+    run = Simulator(ZOOKEEPER, 3, lambda _: None, switches=Switches(sync="atomic", elections="oracle"))
+    assert run.execute(Lead(1, (2,))) == 0, "2 has the greater vote"
+    assert run.execute(Lead(3, ())) == 0, "no quorum"
+    assert run.execute(Elect(1, 3)) == 0, "3 leads nobody"
+    assert run.execute(Lead(2, (1,))) == 1
+    assert run.following[1:] == [2, 2, 0]
+    assert run.execute(Elect(3, 2)) == 1, "a quorum has 2"
+    assert run.execute(Elect(1, 2)) == 0, "it is in an iteration"
+
+
+def test_every_defect_is_a_value_of_a_version() -> None:
+    for name, repair in REPAIRS.items():
+        for field, repaired in repair.items():
+            assert any(getattr(version, field) != repaired for version in VERSIONS.values()), (name, field)

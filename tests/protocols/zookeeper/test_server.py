@@ -1,0 +1,89 @@
+"""`QuorumPeer`: starting, voting, leaving an iteration, snapshots."""
+
+import pytest
+
+from invariants import Chain, Halt, Zxid
+from tests.protocols.zookeeper.builders import A, B, D, following, memory, server, snapshot, switches, syncing
+from zabcheck.protocols.base import GiveUp, Started, TakeSnapshot, TimedOut
+from zabcheck.protocols.zookeeper import ZOOKEEPER
+from zabcheck.protocols.zookeeper.database import FIRST, Database
+from zabcheck.protocols.zookeeper.server import (
+    Mode,
+    Phase,
+    abandon,
+    deliver_tree,
+    on_started,
+    on_take_snapshot,
+    on_timed_out,
+    vote,
+)
+
+
+def test_load_data_base() -> None:
+    f = server(2, A, B, database=Database())
+    assert on_started(f, 2, Started()) == []
+    assert f.database == memory(A, B)
+
+
+def test_load_data_base_refuses_files_that_contradict_each_other() -> None:
+    """1653: the log is of a later epoch than currentEpoch."""
+    f = server(2, D, database=Database())
+    [halt] = ZOOKEEPER.steps[Started](f, 2, Started())
+    assert isinstance(halt, Halt)
+    assert halt.reason == "currentEpoch 1 is older than the last record ⟨2,1⟩"
+
+
+def test_total_order_predicate() -> None:
+    assert vote(server(1, A)) < vote(server(2, A)) < vote(server(1, A, B)) < vote(server(1, A, current_epoch=2))
+
+
+def test_shutdown_fast_forwards_what_is_logged() -> None:
+    """2845: 3.4.10 keeps memory behind the log."""
+    new = following(A, D, database=memory(A))
+    old = following(A, D, database=memory(A), switches=switches("3.4.10"))
+    for f in (new, old):
+        abandon(f)
+        assert f.phase is Phase.LOOKING
+    assert [*new.database.tree] == [A, D]
+    assert [*old.database.tree] == [A]
+
+
+def test_shutdown_after_an_interrupted_snap_clears_memory_since_3642() -> None:
+    new = syncing(Mode.SNAP, A, database=memory(A, B))
+    old = syncing(Mode.SNAP, A, database=memory(A, B), switches=switches("3.5.5"))
+    for f in (new, old):
+        abandon(f)
+    assert [*new.database.tree] == [A]
+    assert [*old.database.tree] == [A, B]
+
+
+def test_shutdown_after_an_interrupted_trunc_keeps_memory() -> None:
+    """5094."""
+    new = syncing(Mode.TRUNC, A, database=memory(A, B), switches=switches(defects="none"))
+    old = syncing(Mode.TRUNC, A, database=memory(A, B))
+    for f in (new, old):
+        abandon(f)
+    assert [*new.database.tree] == [A]
+    assert [*old.database.tree] == [A, B]
+
+
+def test_a_time_out_ends_an_iteration() -> None:
+    assert on_timed_out(server(2, A), 2, TimedOut()) == []
+    assert on_timed_out(following(A), 2, TimedOut()) == [GiveUp("time-out")]
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_take_snapshot_while_running(cut: bool) -> None:
+    f = following(A, D, database=memory(A, D))
+    on_take_snapshot(f, 2, TakeSnapshot(cut))
+    taken = snapshot(D.zxid, A, D)
+    assert f.snapshots == ((taken,) if cut else (FIRST, taken))
+    assert f.log == (() if cut else (A, D))
+    assert on_take_snapshot(f, 2, TakeSnapshot(cut)) == []
+    assert on_take_snapshot(server(2, A), 2, TakeSnapshot(cut)) == []
+
+
+def test_a_tree_that_does_not_continue_what_was_delivered_is_delivered_anew() -> None:
+    f = syncing(Mode.NONE, A, acknowledged=True, delivered=Chain.of([B]), database=memory(A, lpz=Zxid(2, 0)))
+    assert len(deliver_tree(f)) == 1
+    assert f.delivered == Chain.of([A])

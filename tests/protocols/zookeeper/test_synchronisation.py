@@ -1,0 +1,82 @@
+"""`LearnerHandler.syncFollower`, row by row (zookeeper-model, 3.2), and `Leader.startForwarding`."""
+
+from invariants import NO_ZXID, Zxid
+from tests.protocols.zookeeper.builders import A, B, C, D, leading, memory, snapshot, switches, txn
+from zabcheck.protocols.base import Message
+from zabcheck.protocols.zookeeper.messages import Commit, Diff, Proposal, Snap, Trunc
+from zabcheck.protocols.zookeeper.server import Outstanding
+from zabcheck.protocols.zookeeper.synchronisation import synchronise
+
+E = txn(3, 1)
+
+
+def both(*txns: object) -> list[Message]:
+    return [packet for each in txns for packet in (Proposal(each), Commit(each.zxid))]  # type: ignore[attr-defined,arg-type]
+
+
+def test_sync_follower_who_has_the_same() -> None:
+    leader = leading(A, B, database=memory(A, B))
+    assert synchronise(leader, B.zxid) == [Diff(B.zxid)]
+
+
+def test_sync_follower_who_has_more() -> None:
+    assert synchronise(leading(A, B), C.zxid) == [Trunc(B.zxid)]
+
+
+def test_sync_follower_by_committed_log() -> None:
+    assert synchronise(leading(A, B, C), A.zxid) == [Diff(C.zxid), *both(B, C)]
+
+
+def test_sync_follower_who_has_a_proposal_that_the_leader_lacks() -> None:
+    leader = leading(A, C, D)
+    assert synchronise(leader, B.zxid) == [Trunc(A.zxid), *both(C, D)]
+
+
+def test_sync_follower_does_not_truncate_across_epochs() -> None:
+    leader = leading(A, E)
+    assert synchronise(leader, B.zxid) == [Snap(Zxid(2, 0), leader.database.tree)]
+
+
+def test_sync_follower_by_log() -> None:
+    leader = leading(A, B, C, database=memory(A, B, C, lpz=Zxid(2, 0), cache=(C,)))
+    assert synchronise(leader, A.zxid) == [Diff(C.zxid), *both(B, C)]
+
+
+def test_sync_follower_by_log_overlooks_a_gap_in_it() -> None:
+    """2846: the leader got B and C by SNAP, so its log has neither."""
+    database = memory(A, B, C, D, lpz=Zxid(2, 1), cache=(D,))
+    leader = leading(A, D, database=database, snapshots=(snapshot(C.zxid, A, B, C),))
+    assert synchronise(leader, A.zxid) == [Diff(D.zxid), *both(D)]
+    leader.switches = switches(defects="none")
+    assert synchronise(leader, A.zxid) == [Snap(D.zxid, database.tree)]
+
+
+def test_sync_follower_by_log_sends_a_snapshot_over_a_gap_before_committed_log() -> None:
+    """2418: 3.5 sends the gap."""
+    database = memory(A, B, C, D, lpz=Zxid(2, 1), cache=(D,))
+    leader = leading(A, database=database)
+    assert synchronise(leader, A.zxid) == [Snap(D.zxid, database.tree)]
+    leader.switches = switches("3.5.5")
+    assert synchronise(leader, A.zxid) == [Diff(D.zxid), *both(D)]
+
+
+def test_sync_follower_who_is_behind_the_log() -> None:
+    leader = leading(C, database=memory(A, B, C, cache=(C,)))
+    assert synchronise(leader, A.zxid) == [Snap(C.zxid, leader.database.tree)]
+
+
+def test_sync_follower_of_a_new_epoch_gets_a_diff() -> None:
+    leader = leading(A, D, database=memory(A, D))
+    assert synchronise(leader, Zxid(2, 0)) == [Diff(D.zxid), *both(D)]
+
+
+def test_sync_follower_of_3_4_has_no_log() -> None:
+    leader = leading(A, B, C, database=memory(A, B, C, cache=(B, C)), switches=switches("3.4.10"))
+    assert synchronise(leader, NO_ZXID) == [Snap(C.zxid, leader.database.tree)]
+    assert synchronise(leader, B.zxid) == [Diff(C.zxid), *both(C)]
+    assert synchronise(leader, D.zxid) == [Trunc(C.zxid)]
+
+
+def test_start_forwarding_sends_what_is_outstanding() -> None:
+    leader = leading(A, outstanding=(Outstanding(D),))
+    assert synchronise(leader, A.zxid) == [Diff(A.zxid), Proposal(D)]
