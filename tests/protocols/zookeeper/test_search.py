@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from invariants import Chain, select
+from invariants import Chain, Deliver, Send, select
 from tests.protocols.zookeeper.builders import D
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.forms.terminal import to_text
@@ -15,9 +15,9 @@ from zabcheck.protocols.switches import Release, Switches
 from zabcheck.protocols.zookeeper import KINDS, messages, show
 from zabcheck.protocols.zookeeper.versions import REPAIRS, VERSIONS
 from zabcheck.search import machine, swarm
-from zabcheck.search.run import Replay, Search, replay
+from zabcheck.search.run import Replay, Search, replay, schedule_of
 from zabcheck.search.tally import Tally
-from zabcheck.simulation.choices import Elect, Lead
+from zabcheck.simulation.choices import Elect, Heal, Lead, Request, Settle, Sever, Timeout
 from zabcheck.simulation.schedule import Schedule, load
 from zabcheck.simulation.simulator import Simulator
 
@@ -75,6 +75,27 @@ def test_a_minimal_schedule_breaks_exactly_the_versions_that_have_the_bug(name: 
 def test_a_minimal_schedule_breaks_nothing_where_the_bug_is_repaired(name: str) -> None:
     for version in VERSIONS:
         assert broken(with_switches(name, version=version, defects="none")) == []
+
+
+BEHIND_A_SNAP = (
+    *(Lead(2, (1,)), Settle(6), Request(2), Settle(3)),
+    *(Elect(3, 2), Settle(6)),  # 3 gets SNAP(⟨1,1⟩), so it has no record ⟨1,1⟩
+    *(Lead(3, (1,)), Settle(6), Sever(3, 1), Request(3)),  # ⟨2,1⟩ is at 3 alone
+    *(Lead(1, (2,)), Settle(6), Heal(), Timeout(3), Elect(3, 1), Settle(6)),  # 3 gets TRUNC(⟨1,1⟩)
+    *(Request(1), Settle(4)),
+)
+"""The scenario in which N2 was seen on real servers."""
+
+
+@pytest.mark.parametrize(("defects", "kept"), [("n2", True), ("all", True), ("none", False)])
+def test_trunc_behind_a_snap_keeps_one_record_too_many(defects: Any, kept: bool) -> None:
+    switches = Switches(sync="atomic", elections="oracle", defects=defects)
+    run = replay(schedule_of("zookeeper", None, 3, BEHIND_A_SNAP, switches=switches), ZOOKEEPER.properties)
+    packets = [event.text for event in run.events if isinstance(event, Send) and event.kind in ("SNAP", "TRUNC")]
+    assert packets == ["⟨1,1⟩", "⟨1,1⟩"]
+    delivered = [event.txn.value for event in run.events if isinstance(event, Deliver) and event.process == 3]
+    assert delivered == (["v2", "v3"] if kept else ["v3"]), "v1 came with the snapshot"
+    assert ("total order" in broken(run)) is kept
 
 
 def search(version: Release, defects: str, runs: int, seed: int, engine: Any = swarm) -> tuple[Any, Tally]:
