@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import get_args
 
+import msgspec
 import pytest
 
 from invariants import PROPERTIES, select
@@ -35,7 +36,8 @@ def run(seed: int, **search: object) -> Run:
 
 def digest(seed: int) -> str:
     made = run(seed)
-    return sha256(repr((made.simulator.ids, made.simulator.switches, made.simulator.executed)).encode()).hexdigest()
+    switches = msgspec.to_builtins(made.simulator.switches)  # without those that are at their defaults
+    return sha256(repr((made.simulator.ids, switches, made.simulator.executed)).encode()).hexdigest()
 
 
 # Seeds.
@@ -48,7 +50,7 @@ def test_one_seed_gives_one_run() -> None:
 
 def test_a_seed_means_the_same_run_on_every_machine() -> None:
     """This one was made on another. A change of what the swarm draws, or of the steps of Zab, changes it too."""
-    assert digest(2**63 + 5)[:16] == "7131216d1d549c99"
+    assert digest(2**63 + 5)[:16] == "4df5ce9da306b5b0"
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "1"])
