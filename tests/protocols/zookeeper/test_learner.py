@@ -49,7 +49,7 @@ def test_register_with_leader_promises_and_tells_currentepoch_and_zxid() -> None
     effects = on_leader_info(f, 1, messages.LeaderInfo(2))
     assert written(effects) == ["accepted_epoch"]
     chain = Chain.of([A])
-    assert shown(effects) == [Promise(2, 0, 2), AckEpoch(2, 0, 2, 1, A.zxid, 1, chain.hash)]
+    assert shown(effects) == [Promise(2, 0, 2, 1), AckEpoch(2, 0, 2, 1, A.zxid, 1, chain.hash)]
     assert sent(effects) == [(1, messages.AckEpoch(1, A.zxid))]
 
 

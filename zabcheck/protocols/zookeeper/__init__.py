@@ -153,7 +153,7 @@ ZOOKEEPER = Protocol(
         "zxid uniqueness",
     ),
     highest_epoch=server.highest_epoch,
-    never=("sync", "corrupt", "stabilise"),
+    never=("sync", "corrupt", "stabilise", "quiesce"),
     moves={"sync": 0, "corrupt": 0, "elect": 0, "lead": 7, "timeout": 2},
     switches={
         "histories": (),

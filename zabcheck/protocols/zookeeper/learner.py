@@ -55,7 +55,7 @@ def accept_epoch(f: Follower, epoch: int) -> list[Effect]:
     history = load(f).tree
     return [
         Write(accepted_epoch=epoch),
-        Promise(f.id, f.incarnation, epoch),
+        Promise(f.id, f.incarnation, epoch, f.leader),
         AckEpoch(f.id, f.incarnation, epoch, f.current_epoch, history.zxid, history.length, history.hash),
     ]
 
