@@ -155,6 +155,7 @@ def test_what_is_no_schedule_is_told_in_one_line(text: str, complaint: str) -> N
 
 def test_a_schedule_of_the_simulator_is_not_taken_for_one() -> None:
     assert not is_for_an_ensemble(b'{"version":1,"protocol":"zab","processes":3,"choices":[]}')
+    assert not is_for_an_ensemble(b'{"version":1,"protocol":"zookeeper","processes":3,"choices":[]}')
     assert not is_for_an_ensemble(b"[]")
     assert not is_for_an_ensemble(b"\xff")
 

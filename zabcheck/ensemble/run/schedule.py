@@ -315,15 +315,20 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
 
 
 def is_for_an_ensemble(data: bytes) -> bool:
-    """Whether a saved schedule is meant for a real ensemble, rather than for the simulator."""
+    """Whether a saved schedule is meant for a real ensemble, rather than for the simulator.
+
+    The simulator has a protocol `zookeeper`, too: the number of its servers is called `processes`.
+    """
     try:
-        return bool(msgspec.json.decode(data, type=_Head).protocol == "zookeeper")
+        head = msgspec.json.decode(data, type=_Head)
+        return head.protocol == "zookeeper" and head.processes is None
     except (msgspec.DecodeError, RecursionError):  # the simulator, which reads it then, says what is wrong
         return False
 
 
 class _Head(Struct):
     protocol: str = ""
+    processes: object = None
 
 
 def in_words(choice: Choice) -> str:
