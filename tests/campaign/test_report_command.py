@@ -82,7 +82,7 @@ def test_spark_is_started_for_a_large_campaign_and_where_it_is_asked_for(
     monkeypatch.setattr(tables, "SMALL", small)
     monkeypatch.setattr(sessions, "session", lambda master: asked.append(master) or "a session")
     monkeypatch.setattr(tables, "make", lambda spark, *_: asked.append(spark) or found)
-    assert zabcheck("campaign", "report", "c", *arguments).code == 0
+    assert zabcheck("campaign", "report", "c", *arguments).code == 1
     assert asked == [arguments[1] if arguments else None, "a session"]
 
 

@@ -36,6 +36,8 @@ from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice
 
+SAID = ("zabcheck: ", "PASS: ", "FAIL: ", "INCONCLUSIVE: ")
+"""How a line on standard error begins."""
 SECONDS = 20
 """CPU time that a case may take; the slowest take a tenth of it."""
 
@@ -119,7 +121,7 @@ def answers(arguments: Sequence[str], starts: Sequence[str] = ("",), stdin: byte
         assert code in (commands.OK, commands.VIOLATED, commands.INCONCLUSIVE)
         told = err.splitlines()
         assert not told or list(arguments)[:1] == ["db19"]  # whose standard output is the digest, and nothing else
-        assert all(line.startswith("zabcheck: ") and line.isprintable() for line in told)
+        assert all(line.startswith(SAID) and line.isprintable() for line in told)
         assert out != ""
     return code
 

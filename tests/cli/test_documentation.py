@@ -226,7 +226,7 @@ def test_the_hashes_in_the_text_are_right() -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "file", "count"), [("pyarrow", "runs.parquet", 200_000), ("pandas", "run.parquet", 200)]
+    ("library", "file", "count"), [("pyarrow", "runs.parquet", 100_000), ("pandas", "run.parquet", 100)]
 )
 def test_the_examples_of_parquet_are_judged_as_sound(library: str, file: str, count: int, zabcheck: Command) -> None:
     [example] = re.findall(rf"```python {library}\n(.*?)```", TRACES, re.S)

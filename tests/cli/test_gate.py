@@ -25,7 +25,7 @@ OF_THE_BROADCAST = [kind.name for kind in select(WITHOUT_CLIENTS)]
 OF_ZAB = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab"]
 PASSES = 'protocols = ["zab"]\nruns = 20\ngoals = ["three epochs"]\nkills = ["commit-on-own-ack"]\n'
 NOT_EXERCISED = 'protocols = ["zab"]\nruns = 1\nsteps = 1\ngoals = ["truncation"]\n'
-SURVIVES = 'protocols = ["zab"]\nruns = 3\nproperties = ["convergence"]\nkills = ["counter-wraps"]\n'
+SURVIVES = 'protocols = ["zab"]\nruns = 3\nproperties = ["integrity"]\nkills = ["counter-wraps"]\n'
 FOUND_TWICE = 'protocols = ["mine_here:Mine"]\nproperties = ["zxid uniqueness"]\nseeds = [1, 2]\n'
 OWN = """
 import zabcheck

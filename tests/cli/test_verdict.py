@@ -70,7 +70,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
 
 ELSEWHERE = {"db19", "zookeeper", "campaign", "campaign report"}
 """Tested below, or where an ensemble or Spark is at hand: `tests/cli/zookeeper/test_runs.py`, `tests/campaign`."""
-NONE_TO_GIVE = {"list", "schema"}
+NONE_TO_GIVE = {"list", "schema", "zookeeper points"}
 
 
 @pytest.fixture(autouse=True)

@@ -64,7 +64,7 @@ def test_a_message_is_told_where_it_is_sent_and_where_it_is_handled() -> None:
     assert answered.peer == 2
     assert answered.sent == (("NEWEPOCH(1)", (2,)),)
     assert promised.sent == (("ACK-E(0, ⟨0,0⟩)", (1,)),)
-    assert promised.shown == (Promise(2, 0, 1), AckEpoch(2, 0, 1, 0, NO_ZXID, 0, 0))
+    assert promised.shown == (Promise(2, 0, 1, 1), AckEpoch(2, 0, 1, 0, NO_ZXID, 0, 0))
 
 
 def test_one_message_to_several_is_told_once() -> None:

@@ -288,7 +288,8 @@ def progress(start: float, resumed: bool) -> Iterator[_Shown]:
 def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, out: Path, format: Format) -> int:
     """Print what was found, and write the counterexample; return the exit code.
 
-    `bounds` are those of the search; None if a run was to be certified.
+    `bounds` are those of the search; None if a run was to be certified. `checkpoint` is the file to which a search that
+    was interrupted has written how far it came.
     """
     replayed = found.counterexample
     counterexample, story, files = None, None, []
@@ -317,8 +318,7 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
         if found.interrupted and checkpoint is not None:
             print_path(console, f"wrote {checkpoint}")
             then = "the same command with --resume, which goes on"
-        interrupted = "interrupted; " if found.interrupted and found.broken is None else ""
-        conclude(console, code, interrupted + report.result(found), then)
+        conclude(console, code, report.result(found), then)
     return code
 
 

@@ -66,9 +66,8 @@ def sentences(found: Exploration) -> list[str]:
         )
         if found.unreached and not found.certified:
             said.append(f"not seen in any run: {', '.join(found.unreached)}")
-    if found.interrupted:
-        rest = "; what leaders come to was not followed to its end, and nothing is proved of it" if found.whole else ""
-        said.append(f"interrupted: this is what was done so far{rest}")
+        if found.interrupted:
+            said.append("what leaders come to was not followed to its end, and nothing is proved of it")
     return said
 
 
@@ -90,6 +89,8 @@ def result(found: Exploration) -> str:
         return f"{found.broken} is violated: {_TRAPS[found.trap]}"
     if found.broken is not None:
         return f"{found.broken} is violated, and {_least(found)}"
+    if found.interrupted:
+        return "interrupted: nothing was found in what was done so far, and nothing is proved of the rest"
     if not found.whole:
         return "not finished: nothing was found in what was explored, and nothing is proved of the rest"
     if not found.unexercised:
