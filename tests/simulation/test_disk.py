@@ -121,7 +121,7 @@ def test_a_disk_of_a_process_that_is_down_has_nothing_to_sync() -> None:
 # The same in Zab.
 
 
-PROMISED: list[Event] = [Promise(2, 0, 1), AckEpoch(2, 0, 1, 0, NO_ZXID, 0, 0)]
+PROMISED: list[Event] = [Promise(2, 0, 1, 1), AckEpoch(2, 0, 1, 0, NO_ZXID, 0, 0)]
 """By p2, which has nothing; the promise and the answer."""
 
 
@@ -142,7 +142,11 @@ def test_an_answer_that_an_abandoned_iteration_withheld_does_not_show(end: Choic
 def test_a_write_that_survives_a_crash_shows_although_nobody_was_told(keep: int) -> None:
     simulator, events = zab(Lead(1, (2,)), Receive(1, 2), Receive(2, 1), Crash(2, keep), Recover(2), network=True)
     shown = [event for event in events if isinstance(event, Promise | AckEpoch | invariants.Crash | invariants.Recover)]
-    assert shown == [*([Promise(2, 0, 1)] if keep else []), invariants.Crash(2, 0, 1 - keep), invariants.Recover(2, 1)]
+    assert shown == [
+        *([Promise(2, 0, 1, 1)] if keep else []),
+        invariants.Crash(2, 0, 1 - keep),
+        invariants.Recover(2, 1),
+    ]
     assert simulator.states[2].accepted_epoch == keep
     assert [event.kind for event in events if isinstance(event, Send) and event.process == 2] == ["CEPOCH"]
 

@@ -44,10 +44,13 @@ def events_of(choices: Sequence[Choice], since: int = 0) -> list[Event]:
 
 
 def promised(process: int, incarnation: int, epoch: int, current: int, *txns: Txn) -> list[Event]:
-    """The promise of `epoch`, answered with f.a, `current`, and a history of these transactions."""
+    """The promise of `epoch`, which here the process of that number leads, answered with f.a and these transactions.
+
+    `current` is f.a.
+    """
     h = Chain.of(txns)
     return [
-        Promise(process, incarnation, epoch),
+        Promise(process, incarnation, epoch, leader=epoch),
         AckEpoch(process, incarnation, epoch, current, h.zxid, h.length, h.hash),
     ]
 
