@@ -208,10 +208,13 @@ def _abandon(p: Process) -> None:
 
 def _can_broadcast(p: Process) -> bool:
     """Whether the process takes a request. If its method raises: yes, so that the step of the request raises again."""
+    step_limit.calls.begun += 1
     try:
         return bool(p.can_broadcast())
     except (Exception, step_limit.Stopped):
         return True
+    finally:
+        step_limit.calls.over += 1
 
 
 step_limit.calls_steps(_can_broadcast, seconds=lambda frame: frame.f_locals["p"].step_seconds)

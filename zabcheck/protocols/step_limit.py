@@ -1,13 +1,17 @@
 """Stops a step that never returns, such as `while True: pass` in somebody's own class.
 
-A thread looks at the stacks of all others, fifty times a second. If one of them is still in the same call of a step
-and the process has used up the step's limit of CPU time meanwhile, `Stopped` is raised there, in the middle of the
-step. So to watch a step costs nothing, and a step is watched in any thread and any process: in workers, on Spark, under
-pytest. No signal is used, which could be somebody else's.
+Whoever calls a step counts it in `calls` when it begins and when it is over. A thread looks at these counts, fifty
+times a second. If a call that has begun is not over, and no other has begun since the last look, it looks at the stacks
+of all other threads. If one of them is still in the same call and the process has used up the step's limit of CPU time
+meanwhile, `Stopped` is raised there, in the middle of the step. So to watch a step costs next to nothing, and a step is
+watched in any thread and any process: in workers, on Spark, under pytest. No signal is used, which could be somebody
+else's.
+
+Stacks are looked at so seldom because CPython 3.11 may hand out what is no frame if a stack moves on meanwhile.
 
 CPU time counts, not the clock: a busy machine stops nothing. It is that of the whole process, so where several threads
-search, the limit comes sooner. What is not seen: a step that waits without using the CPU, and one that stays within a
-single call of C code, such as `10 ** 10 ** 10`.
+compute, the limit comes sooner. What is not seen: a step that waits without using the CPU, one that stays within a
+single call of C code, such as `10 ** 10 ** 10`, and one that is stuck while another thread takes steps.
 """
 
 import ctypes
@@ -21,6 +25,18 @@ from typing import NamedTuple
 
 EVERY = 0.02
 """How many seconds there are between two looks. A look takes some ten microseconds."""
+
+
+class Calls:
+    """How many calls of steps have begun in this process, and how many are over."""
+
+    __slots__ = ("begun", "over")
+
+    def __init__(self) -> None:
+        self.begun = self.over = 0
+
+
+calls = Calls()
 
 
 class Stopped(BaseException):
@@ -67,8 +83,11 @@ class _Watch:
 
     def _run(self) -> None:
         seen: _Seen = {}
+        begun = 0
         while not self._over.wait(EVERY):
-            seen = _look(seen)
+            is_stuck = calls.begun == begun != calls.over
+            begun = calls.begun
+            seen = _look(seen) if is_stuck else {}
 
 
 _watching: dict[str, _Watch] = {}  # at most one; `setdefault` lets only one of several threads start it

@@ -35,6 +35,7 @@ from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.disk import Disk
 from zabcheck.simulation.disk import Write as Unsynced
 
+_calls = step_limit.calls
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
 _TO_BE_DONE = frozenset((Send, Persist, Write, Connect, GiveUp, Changed, ResetTimer, Halt))
 """The kinds of effects that are more than an event to show."""
@@ -161,6 +162,7 @@ class Processes:
         step = self._steps.get(type(stimulus))
         if step is None:
             return False
+        _calls.begun += 1
         try:
             effects = step(self.states[process], sender, stimulus)
         except Exception as error:
@@ -169,6 +171,8 @@ class Processes:
             said = f"the step has not returned after {self.protocol.step_seconds:g} s of CPU time"
             too_long = TimeoutError(said).with_traceback(stopped.__traceback__)
             raise StepRaised(process, sender, stimulus, too_long, stopped=True) from None
+        finally:
+            _calls.over += 1
         if not effects:
             return False
         self.perform(process, effects)
