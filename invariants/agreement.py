@@ -18,7 +18,7 @@ Cost: O(1) an event; the witness O(E^2 n / 64) for E different last positions an
 from invariants.base import OfRecord, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Txn
-from invariants.record import Actor, Record
+from invariants.record import Actor, Record, named
 
 _WORK_AN_EVENT = 256
 """How many links may be compared for each event, on average."""
@@ -81,16 +81,11 @@ class Agreement(OfRecord):
             return None
         a, p, b, q = best
         return self._violation(
-            f"{_named(p)} delivered {ordered[a]} and never {ordered[b]}, {_named(q)} delivered {ordered[b]} and never "
+            f"{named(p)} delivered {ordered[a]} and never {ordered[b]}, {named(q)} delivered {ordered[b]} and never "
             f"{ordered[a]}",
             Deliver(*p, ordered[a]),
             Deliver(*q, ordered[b]),
         )
-
-
-def _named(actor: Actor) -> str:
-    process, incarnation = actor
-    return f"p{process}" + (f" (incarnation {incarnation})" if incarnation else "")
 
 
 def _masks(record: Record, bit_of: dict[Txn, int]) -> list[tuple[Actor, int]]:

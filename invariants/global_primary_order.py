@@ -22,7 +22,7 @@ Exercised by: a process that delivers from two epochs. Cost: O(1) an event; the 
 from invariants.base import OfRecord, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver
-from invariants.record import Record, Sent
+from invariants.record import Record, Sent, named
 
 _NONE = (1 << 62, -1)
 """The lowest and the highest epoch of nothing."""
@@ -95,7 +95,7 @@ class GlobalPrimaryOrder(OfRecord):
         link, _ = passed[0]
         second = min((sent for sent in candidates[link.hash] if sent.txn == b), key=lambda sent: sent.primary)
         return self._violation(
-            f"p{p[0]} delivered {b} of epoch {second.epoch} before {a} of epoch {first.epoch}",
+            f"{named(p)} delivered {b} of epoch {second.epoch} before {a} of epoch {first.epoch}",
             first.event,
             second.event,
             Deliver(*p, b),

@@ -21,7 +21,7 @@ sequence after which a was delivered too late.
 from invariants.base import OfRecord, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver, Txn
-from invariants.record import Record, Sent
+from invariants.record import Record, Sent, named
 
 _WORK_AN_EVENT = 256
 """How many transactions may be gone through for each new link, on average."""
@@ -131,7 +131,7 @@ class LadisCausalOrder(OfRecord):
         first, second = min(_related(record, a, b), key=lambda pair: (pair[0].primary, pair[1].primary))
         apart = first.epoch < second.epoch
         return self._violation(
-            f"p{p[0]} delivered {b} before {a}, but p{first.event.process} proposed {a} in epoch {first.epoch}, and "
+            f"{named(p)} delivered {b} before {a}, but p{first.event.process} proposed {a} in epoch {first.epoch}, and "
             f"p{second.event.process} {b} " + (f"in epoch {second.epoch}" if apart else "after it"),
             first.event,
             second.event,

@@ -20,7 +20,7 @@ Cost: O(1) an event; the witness O(n log n), or O(n^2) if zxids descend within Î
 from invariants.base import OfRecord, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Event
-from invariants.record import Primary, Record, Sent
+from invariants.record import Primary, Record, Sent, named
 
 
 class LocalPrimaryOrder(OfRecord):
@@ -96,7 +96,7 @@ class LocalPrimaryOrder(OfRecord):
         if after:
             witness.append(Deliver(*p, a))
         return self._violation(
-            f"p{first.event.process}, primary of epoch {first.epoch}, broadcast {a} before {b}, but p{p[0]} delivered "
-            f"{b} " + ("before" if after else "without") + f" {a}",
+            f"p{first.event.process}, primary of epoch {first.epoch}, broadcast {a} before {b}, but {named(p)} "
+            f"delivered {b} " + ("before" if after else "without") + f" {a}",
             *witness,
         )

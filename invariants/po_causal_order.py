@@ -33,7 +33,7 @@ sequences of the processes fork or zxids descend within β.
 from invariants.base import OfRecord, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Event, Txn
-from invariants.record import Primary, Record, Sent
+from invariants.record import Primary, Record, Sent, named
 
 
 class PoCausalOrder(OfRecord):
@@ -135,7 +135,7 @@ class PoCausalOrder(OfRecord):
             witness.append(Deliver(*p, x))
         did = "delivered" if isinstance(before, Deliver) else "broadcast"
         return self._violation(
-            f"p{sent.event.process}, primary of epoch {sent.epoch}, {did} {x} before it broadcast {y}, but p{p[0]} "
+            f"p{sent.event.process}, primary of epoch {sent.epoch}, {did} {x} before it broadcast {y}, but {named(p)} "
             f"delivered {y} " + ("before" if after else "without") + f" {x}",
             *witness,
         )

@@ -18,7 +18,7 @@ Cost: O(1) an event; the witness O(E n) for E different last positions and n tra
 from invariants.base import OfRecord, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Txn
-from invariants.record import Actor, Primary, Record, Sent
+from invariants.record import Actor, Primary, Record, Sent, named
 
 
 class Prefix(OfRecord):
@@ -87,7 +87,7 @@ class Prefix(OfRecord):
         (first, second), p = found, best[1]
         return self._violation(
             f"p{first.event.process}, leader of epoch {first.epoch}, proposed {first.txn} before {second.txn}, but "
-            f"p{p[0]} delivered {second.txn} and never {first.txn}",
+            f"{named(p)} delivered {second.txn} and never {first.txn}",
             first.event,
             second.event,
             Deliver(*p, second.txn),

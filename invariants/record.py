@@ -32,6 +32,12 @@ Primary = tuple[int, int, int]
 """ρ_e: epoch, process, incarnation."""
 
 
+def named(actor: Actor) -> str:
+    """Return the name of an incarnation of a process for a message; the first is named after the process alone."""
+    process, incarnation = actor
+    return f"p{process}" + (f" (incarnation {incarnation})" if incarnation else "")
+
+
 class Sent:
     """One transaction in β_e: who broadcast it, after what, and what that primary had delivered by then."""
 

@@ -27,7 +27,7 @@ precedes it: then only the pairs further apart can tell.
 from invariants.base import OfRecord, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver, Txn
-from invariants.record import Record, Sent
+from invariants.record import Record, Sent, named
 
 LARGE = 1000
 """Above so many transactions the witness is looked for among neighbours."""
@@ -145,7 +145,7 @@ class StrictCausality(OfRecord):
         p = min(actor for actor, end in record.ends() if record.contains(end, x) and record.contains(end, y))
         first, second = (min(record.broadcasts(txn), key=lambda sent: sent.primary) for txn in (x, y))
         return self._violation(
-            f"p{p[0]} delivered {first.txn} and {second.txn}, of which neither precedes the other: "
+            f"{named(p)} delivered {first.txn} and {second.txn}, of which neither precedes the other: "
             f"p{first.event.process} broadcast the one in epoch {first.epoch}, p{second.event.process} the other in "
             f"epoch {second.epoch}",
             first.event,

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from invariants.base import OfRecord, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver, Event, Txn
-from invariants.record import Record, Sent
+from invariants.record import Record, Sent, named
 
 
 class TotalOrder(OfRecord):
@@ -62,7 +62,7 @@ class TotalOrder(OfRecord):
         if later:
             witness.append(Deliver(*q, a))
         return self._violation(
-            f"p{p[0]} delivered {a} before {b}, but p{q[0]} delivered {b} "
+            f"{named(p)} delivered {a} before {b}, but {named(q)} delivered {b} "
             + ("before " if later else "and never ")
             + f"{a}",
             *witness,
