@@ -220,6 +220,7 @@ def test_runs_in_small_chunks_and_rows_in_disorder_change_nothing(spark: "SparkS
     assert [how[1000 + number] for number in range(len(CRAFTED))] == [way for way, _ in CRAFTED.values()]
 
 
+@pytest.mark.slow
 def test_what_is_explained_is_the_canonical_witness(spark: "SparkSession", tmp_path: Path) -> None:
     runs = {seed: whole(random_trace(seed).events) for seed in range(40)}
     events = stored(spark, tmp_path / "x.parquet", runs)
