@@ -21,6 +21,7 @@ from zabcheck.campaign import session as sessions
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.store import Store
+from zabcheck.mutants.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,9 +83,11 @@ def test_a_planted_bug_is_exit_code_1_and_a_report(spark: "SparkSession", zabche
 def test_mutants_run_in_turn_with_the_protocol_as_it_is(
     spark: "SparkSession", zabcheck: Command, tmp_path: Path
 ) -> None:
-    zabcheck(*SMALL, "--mutant", "none", "--mutant", "all", "--out", "all", "--minimise", "0", "--runs", "46")
+    bugs = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab"]
+    runs = str(2 * len(bugs) + 2)
+    zabcheck(*SMALL, "--mutant", "none", "--mutant", "all", "--out", "all", "--minimise", "0", "--runs", runs)
     found = rows(Store(str(tmp_path / "all")))
-    assert len({row["mutant"] for row in found}) == 23
+    assert {row["mutant"] for row in found} == {None, *bugs}
     assert found[0]["mutant"] is None
 
 
