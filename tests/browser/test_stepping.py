@@ -10,7 +10,7 @@ import pytest
 from invariants import Local
 from tests.browser.conftest import Opened
 from tests.counterexample.pages import STORIES
-from zabcheck.counterexample.forms.page_data import LONGEST_ENTRY
+from zabcheck.counterexample.forms.page_data import LONGEST_ENTRY, states_of
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Moment, Story, states_after
@@ -49,7 +49,7 @@ def expected(story: Story, position: int) -> tuple[str, list[list[str]]]:
     """The same by the story itself."""
     state = states_after(story, position)
     everything = {variable for state in states_after(story, len(story.moments) - 1).values() for variable in state}
-    order = list(dict.fromkeys(variable for each in story.initial.values() for variable in each))
+    order = list(dict.fromkeys(variable for each in states_of(story).values() for variable in each))
     assert everything == {*order}
     rows = [[cell(state[process].get(variable)) for process in story.initial] for variable in order]
     unit, steps = story.unit, [moment.step for moment in story.moments]

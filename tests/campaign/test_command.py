@@ -85,7 +85,8 @@ def test_mutants_run_in_turn_with_the_protocol_as_it_is(
 ) -> None:
     bugs = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab"]
     runs = str(2 * len(bugs) + 2)
-    zabcheck(*SMALL, "--mutant", "none", "--mutant", "all", "--out", "all", "--minimise", "0", "--runs", runs)
+    few = ("campaign", "--runs", runs, "--seed", "1", "--steps", "50", "--processes", "3", "--minimise", "0")
+    zabcheck(*few, "--mutant", "none", "--mutant", "all", "--out", "all")
     found = rows(Store(str(tmp_path / "all")))
     assert {row["mutant"] for row in found} == {None, *bugs}
     assert found[0]["mutant"] is None
