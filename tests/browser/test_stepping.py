@@ -47,11 +47,13 @@ def tables(page: "Page", keys: list[str]) -> list[tuple[str, list[list[str]]]]:
 
 def expected(story: Story, position: int) -> tuple[str, list[list[str]]]:
     """The same by the story itself."""
-    state = states_after(story, position)
+    state, first = states_after(story, position), states_of(story)
     everything = {variable for state in states_after(story, len(story.moments) - 1).values() for variable in state}
-    order = list(dict.fromkeys(variable for each in states_of(story).values() for variable in each))
+    order = list(dict.fromkeys(variable for each in first.values() for variable in each))
     assert everything == {*order}
-    rows = [[cell(state[process].get(variable)) for process in story.initial] for variable in order]
+    rows = [
+        [cell(state[process].get(variable, first[process].get(variable))) for process in first] for variable in order
+    ]
     unit, steps = story.unit, [moment.step for moment in story.moments]
     return f"{unit} {steps[position]} of {steps[-1]}", rows
 
