@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import Struct, structs
 
-from invariants import EMPTY, Event, Halt, Judge, select
+from invariants import EMPTY, Event, Halt, Judge, Promise, select
 from invariants.quorums import MAJORITY, quorums_of
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
@@ -354,10 +354,17 @@ def starts(case: Case) -> set[Hashable]:
 
 
 def on_disk(disk: Disk) -> Hashable:
-    """All but the messages that wait for a sync: they are lost when a process chooses a leader."""
+    """All but the messages that wait for a sync, and to whom a promise was made that does.
+
+    The messages are lost when a process chooses a leader; no continuation looks at whom a promise was made to.
+    """
     kept = disk.copy()
     for write in kept.unsynced:
-        write.withheld = [effect for effect in write.withheld if not isinstance(effect, Send)]
+        write.withheld = [
+            structs.replace(effect, leader=None) if isinstance(effect, Promise) else effect
+            for effect in write.withheld
+            if not isinstance(effect, Send)
+        ]
     return of_disk(kept)
 
 
