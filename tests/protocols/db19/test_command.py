@@ -61,7 +61,8 @@ def test_what_is_broken_is_told_on_standard_error_a_line_each(zabcheck: Command)
         "chosen",
     ]
     assert told[0].endswith(
-        "p2 delivered zab-0⟨1,1⟩ before zab-1⟨1,2⟩, but p1 delivered zab-1⟨1,2⟩ and never zab-0⟨1,1⟩"
+        "p2 (incarnation 1) delivered zab-0⟨1,1⟩ before zab-1⟨1,2⟩, but p1 (incarnation 1) delivered zab-1⟨1,2⟩ and "
+        "never zab-0⟨1,1⟩"
     )
 
 
