@@ -108,6 +108,12 @@ def test_what_schedules_say_against_an_entry() -> None:
     alike = not_told_apart(entry, [], lambda _: [])
     assert "keep-longer-history" in alike
     assert entry.name not in alike
-    assert not_told_apart(entry, [], lambda other: of(other.name).values()) == []
+    assert not_told_apart(entry, schedules, lambda _: []) == []
+    narrow = CATALOGUE["no-acks-after-return"]
+    assert not_told_apart(narrow, of(narrow.name).values(), lambda _: []) == ["propose-to-acked-only"]
+    unnamed = structs.replace(narrow, within=())
+    assert not_told_apart(unnamed, of(narrow.name).values(), lambda other: of(other.name).values()) == list(
+        narrow.within
+    )
     flawed = Path(__file__).parents[1] / "protocols/db19/schedules/db19.chosen.json"
     assert broken_without([*schedules, load(flawed.read_bytes(), flawed.name)]) == ["chosen"]

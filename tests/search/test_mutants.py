@@ -46,9 +46,9 @@ def test_the_protocol_without_the_bug_survives_it(name: str) -> None:
 
 @each_mutant
 def test_it_is_told_apart_from_every_other(mutant: str) -> None:
-    """For each other mutant there is a recorded schedule that breaks its property with one of the two alone.
+    """For each other mutant there is a recorded schedule of this one that breaks its property with this one alone.
 
-    As a rule that is one of this mutant; a bug may also break whatever this one does, and more.
+    The entry names the bugs that break whatever this one does: for each of them there is one of theirs instead.
     """
     shortest = {
         name: sorted((s for s in RECORDED.values() if s.mutant == name), key=lambda s: len(s.choices))
@@ -57,7 +57,9 @@ def test_it_is_told_apart_from_every_other(mutant: str) -> None:
     }
     alike = [other for other in shortest if all(breaks_alone(on(schedule, other)) for schedule in shortest[mutant])]
     alike.remove(mutant)
-    assert [other for other in alike if all(breaks_alone(on(schedule, mutant)) for schedule in shortest[other])] == []
+    assert sorted(alike) == sorted(CATALOGUE[mutant].within)
+    for wider in alike:
+        assert not all(breaks_alone(on(schedule, mutant)) for schedule in shortest[wider]), wider
 
 
 @each_mutant

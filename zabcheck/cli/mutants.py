@@ -251,5 +251,5 @@ def _shortcomings(mutant: Mutant, known: Mapping[str, Schedule], lacking: Sequen
         yield f"what breaks first in the shortest run: {', '.join(first)}; name {which} first in `breaks`"
     alike = not_told_apart(mutant, schedules, lambda other: _read(folder, other).values())
     if alike:
-        them = f"{', '.join(alike)}: they break all of these schedules, and it all of theirs"
-        yield f"not told apart from {them}; record with another --seed"
+        names = ", ".join(alike)
+        yield f"not told apart from {names}; record with another --seed, or name a bug that breaks more in `within`"

@@ -98,6 +98,9 @@ class Mutant(Struct, frozen=True):
     """Whether its moves still commute where the protocol's do (see `zabcheck.search.explore.reduction`): not where what
     is on its way to a process can matter that has dropped its iteration, or where a step reaches another process."""
 
+    within: tuple[str, ...] = ()
+    """The bugs that break whatever this one was seen to break, and more: only schedules of theirs tell them from it."""
+
     def apply(self, protocol: Protocol) -> Protocol:
         """Return the protocol with this bug."""
         bug = structs.replace(
@@ -418,6 +421,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named("epoch progress"),
             "a late joiner",
             {AckLd: commit_initial_history_to_late_joiner},
+            within=("deliver-initial-history-last",),
         ),
         Mutant(
             "commit-ld-before-counting",
@@ -428,6 +432,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named("epoch progress"),
             "a late joiner",
             {AckLd: answer_before_counting},
+            within=("deliver-initial-history-last", "late-cepoch-unanswered"),
         ),
         Mutant(
             "late-ack-ld-unanswered",
@@ -438,6 +443,7 @@ CATALOGUE: dict[str, Mutant] = {
             "a slow follower",
             {AckLd: leave_stragglers_waiting},
             state=Stragglers,
+            within=("propose-to-acked-only", "commit-ld-zxid", "deliver-initial-history-last", "commit-ld-initial"),
         ),
         Mutant(
             "late-cepoch-unanswered",
@@ -447,6 +453,7 @@ CATALOGUE: dict[str, Mutant] = {
             _named("epoch progress"),
             "a late joiner",
             {CEpoch: leave_newcomers_waiting},
+            within=("deliver-initial-history-last", "commit-ld-initial"),
         ),
         Mutant(
             "ignore-closed-connection",
@@ -467,6 +474,7 @@ CATALOGUE: dict[str, Mutant] = {
             "a follower that connects again",
             {CEpoch: note_who_comes_back, Ack: count_no_acks_after_return},
             state=SomebodyCameBack,
+            within=("propose-to-acked-only",),
         ),
         Mutant(
             "keep-own-log",

@@ -84,16 +84,16 @@ def not_told_apart(
 ) -> list[str]:
     """Return the other mutants of the protocol that no schedule tells from `mutant`.
 
-    They break the property of each of these `schedules` of `mutant`, and `mutant` breaks that of each schedule that is
-    kept `of_other`. One of these would do: a bug may break whatever another one does, and more.
+    Another mutant is told from it by one of these `schedules` of `mutant`, if that breaks its property with `mutant`
+    alone. Those that `mutant` is `within` break all of these; they are told by a schedule that is kept `of_other`.
     """
     others = [each for each in CATALOGUE.values() if each.protocol == mutant.protocol and each.name != mutant.name]
-    alike = {each.name: each for each in others}
+    alike = [each for each in others if each.name not in mutant.within]
     for schedule in schedules:
-        for other in list(alike):
-            if not _breaks_as(other, schedule):
-                del alike[other]
-    return [name for name, other in alike.items() if all(_breaks_as(mutant.name, each) for each in of_other(other))]
+        alike = [other for other in alike if _breaks_as(other.name, schedule)]
+    wider = [other for other in others if other.name in mutant.within]
+    alike += [other for other in wider if all(_breaks_as(mutant.name, each) for each in of_other(other))]
+    return [other.name for other in alike]
 
 
 def _breaks_as(mutant: str, schedule: Schedule) -> bool:
