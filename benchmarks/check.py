@@ -23,8 +23,8 @@ SHORT = 200
 REPEATS = 3
 PROGRAM = """
 import resource, sys
-from zabcheck.cli import app
-code = app(sys.argv[1:], standalone_mode=False)
+from zabcheck.cli import all_commands
+code = all_commands()(sys.argv[1:], standalone_mode=False)
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(code, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024, file=sys.stderr)
 """

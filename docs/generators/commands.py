@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from docs.generators.output import DOCS, read, run
-from zabcheck.cli import app
+from zabcheck.cli import all_commands
 
 PAGE = DOCS / "commands.md"
 BEGIN, END = "<!-- help of every command -->\n", "<!-- end -->\n"
@@ -24,7 +24,7 @@ def made() -> dict[Path, str]:
 
 def commands(group: typer.core.TyperGroup | None = None, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Yield the words of every command, in the order of the help: ("campaign",), ("campaign", "report"), …"""
-    group = group or typer.main.get_group(app)
+    group = group or typer.main.get_group(all_commands())
     for name in group.list_commands(typer.Context(group)):
         command = group.commands[name]
         yield (*above, name)
@@ -37,7 +37,7 @@ def print_help() -> None:
     for words in commands():
         line = " ".join(["zabcheck", *words])
         print(f"\n### {line}\n\n```text\n$ {line} --help", flush=True)
-        app([*words, "--help"], prog_name="zabcheck", standalone_mode=False)
+        all_commands()([*words, "--help"], prog_name="zabcheck", standalone_mode=False)
         print("```", flush=True)
     print()
 

@@ -71,7 +71,7 @@ STARTS = [b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b\x08", b"PK\x03\x04", b"\n", b
 
 # The command, called.
 
-_command = typer.main.get_command(cli.app)
+_command = typer.main.get_command(cli.all_commands())
 
 
 class Hang(BaseException):

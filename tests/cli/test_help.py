@@ -12,7 +12,7 @@ from msgspec import structs
 from docs.generators.commands import commands
 from tests.cli.command import ROOT, process
 from tests.cli.conftest import Command
-from zabcheck.cli import app
+from zabcheck.cli import all_commands
 from zabcheck.cli.commands import EXAMPLES
 from zabcheck.gate.configuration import Configuration
 
@@ -20,7 +20,7 @@ from zabcheck.gate.configuration import Configuration
 def parsed(line: str) -> dict[str, Any]:
     """Return the options that a command line gives, all that are above included. typer's error if it is wrong."""
     _, *words = shlex.split(line)
-    command: Any = typer.main.get_group(app)
+    command: Any = typer.main.get_group(all_commands())
     above = None
     given: dict[str, Any] = {}
     while True:

@@ -7,57 +7,53 @@ errors to standard error.
 
 import os
 import sys
-from importlib.metadata import version
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from zabcheck.cli import (
-    check,
-    db19,
-    evaluate,
-    explain,
-    explore,
-    gate,
-    listing,
-    mutants,
-    replay,
-    run,
-    scenario,
-)
-from zabcheck.cli.campaign import command as campaign
-from zabcheck.cli.commands import app, guarded
-from zabcheck.cli.zookeeper import command as zookeeper
-from zabcheck.cli.zookeeper import judge as zookeeper_judge
-from zabcheck.cli.zookeeper import logs as zookeeper_logs
-from zabcheck.cli.zookeeper import points as zookeeper_points
+from zabcheck.cli.commands import EXAMPLES, app, guarded
 from zabcheck.search.run import collect_garbage_less_often
 
-__all__ = [
-    "app",
-    "campaign",
-    "check",
-    "db19",
-    "evaluate",
-    "explain",
-    "explore",
-    "gate",
-    "guarded",
-    "listing",
-    "main",
-    "mutants",
-    "replay",
-    "run",
-    "scenario",
-    "zookeeper",
-    "zookeeper_judge",
-    "zookeeper_logs",
-    "zookeeper_points",
-]
+__all__ = ["all_commands", "guarded", "main"]
+
+_MODULES = {
+    "list": ("listing",),
+    "schema": ("listing",),
+    "campaign": ("campaign.command",),
+    "zookeeper": ("zookeeper.command", "zookeeper.judge", "zookeeper.logs", "zookeeper.points"),
+}
+"""The modules here that register a command and those under it, where it is not one module with the command's name."""
+
+
+def _register(command: str) -> None:
+    for module in _MODULES.get(command, (command,)):
+        import_module(f"zabcheck.cli.{module}")
+
+
+def all_commands() -> typer.Typer:
+    """Return the application with every command registered."""
+    for name in EXAMPLES:
+        if " " not in name:
+            _register(name)
+    return app
+
+
+def _application(arguments: list[str]) -> typer.Typer:
+    """Return the application for this command line.
+
+    If the line begins with a command, then only that one is registered: importing all takes longer than many a command.
+    """
+    if arguments and arguments[0] in EXAMPLES:
+        _register(arguments[0])
+        return app
+    return all_commands()
 
 
 def show_version(value: bool) -> None:
     """Before anything else is looked at, so that it needs no command."""
+    from importlib.metadata import version
+
     if value:
         print(f"zabcheck {version('zabcheck')}")
         raise typer.Exit
@@ -80,4 +76,5 @@ def main() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # whoever started this process closed it
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lives
-    sys.exit(guarded(lambda: app(sys.argv[1:] or ["--help"], prog_name="zabcheck", standalone_mode=False)))
+    arguments = sys.argv[1:] or ["--help"]
+    sys.exit(guarded(lambda: _application(arguments)(arguments, prog_name="zabcheck", standalone_mode=False)))
