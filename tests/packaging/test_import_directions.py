@@ -224,7 +224,10 @@ def test_a_command_is_not_kept_waiting_for_the_others() -> None:
     shown = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {command}"
     done = subprocess.run([sys.executable, "-c", shown], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = [name for name in done.stderr.split() if is_in(name, "zabcheck.cli", "zabcheck.ensemble")]
-    assert sorted(loaded) == ["zabcheck.cli", "zabcheck.cli.commands", "zabcheck.cli.listing", "zabcheck.cli.output"]
+    assert sorted(loaded) == [
+        "zabcheck.cli",
+        *(f"zabcheck.cli.{n}" for n in ("commands", "listing", "output", "tables")),
+    ]
 
 
 def test_the_machine_can_be_had_from_the_package() -> None:
