@@ -87,13 +87,14 @@ def assert_true(lines: Sequence[Event], ordered: bool, where: str) -> int:
 def test_of_runs_of_the_swarm_that_nobody_minimised(name: str) -> None:
     mutant = CATALOGUE[name]
     protocol = mutant.apply(PROTOCOLS[mutant.protocol])
-    explained = 0
-    for property_ in mutant.breaks:
-        for seed in range(1, 4):
+    for seed in range(1, 4):
+        whichever = find(Search(protocol, mutant.processes, None, 1000, 120, seed))
+        assert whichever is not None
+        assert assert_true(replay(whichever.schedule).events, True, f"seed {seed}")
+        for property_ in mutant.breaks:
             broken = find(Search(protocol, mutant.processes, (property_,), 100, 120, seed))
             if broken is not None:
-                explained += assert_true(replay(broken.schedule).events, True, f"{property_}, seed {seed}")
-    assert explained
+                assert assert_true(replay(broken.schedule).events, True, f"{property_}, seed {seed}")
 
 
 # What was wrong.
@@ -121,7 +122,7 @@ def test_a_leader_that_is_ready_and_idle_is_told_in_whole_sentences() -> None:
         "convergence", calm, Ready(1, 0, 1)
     )
     used = sentences_of("convergence", *broadcasts(1, 1, A), calm, Ready(1, 0, 1))
-    assert "It became ready to broadcast at step 3, but in epoch 1, in which a⟨1,1⟩ was broadcast at step 1." in used
+    assert "It became ready to broadcast at step 3, but in epoch 1, in which p1 broadcast a⟨1,1⟩ at step 1." in used
 
 
 def test_what_a_process_had_and_had_not_synced_it_is_not_said_to_lack() -> None:

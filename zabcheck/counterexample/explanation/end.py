@@ -128,7 +128,7 @@ def _why_idle(f: Facts, stabilised: Stabilised) -> str:
             epoch = place.event.epoch
             used = [event for event in f.all(Broadcast) if event.epoch == epoch]
             if used:
-                last = f"in which {shown(used[-1].txn)} was broadcast{f.at(used[-1])}"
+                last = f"in which p{used[-1].process} broadcast {shown(used[-1].txn)}{f.at(used[-1])}"
                 return f"It became ready to broadcast{f.at_place(place)}, but in epoch {epoch}, {last}"
             return f"It became ready to broadcast in epoch {epoch}{f.at_place(place)}, and yet never did"
     promised = [place.event.epoch for place in after if isinstance(place.event, Promise)]
