@@ -115,7 +115,7 @@ def test_every_mark_and_every_epoch_has_found_room(about: str) -> None:
         assert label is not None
     kinds = {flight.kind for _, flight in layout.names}
     fit = {way.flight.kind for way in layout.ways if breadth(way.flight.kind) < layout.lanes.width - 40}
-    assert len(kinds & fit) >= len(fit) // 2
+    assert len(kinds & fit) >= len(fit) / 2
 
 
 def test_two_shapes_overlap_if_a_point_is_in_both() -> None:

@@ -116,7 +116,8 @@ def layout(story: Story, labels: Labels) -> Layout:
         for step, event in links
         if not isinstance(event, Mend)
     }
-    ways = {way.flight: way for way in (*arrived, *(lettering.under_way(f) for f in flights if f.received is None))}
+    ended = [lettering.under_way(each) for each in flights if each.received is None]
+    ways = {way.flight: way for way in (*arrived, *ended)}
     points = _with_texts(story, labels, decision, lanes, lettering, bare)
     epochs = [
         lettering.epoch(f"e{epoch}", lanes.x(process), top, bottom)
@@ -125,7 +126,9 @@ def layout(story: Story, labels: Labels) -> Layout:
     ]
     moments = {moment.step: moment for moment in story.moments}
     points = tuple(_with_label(p, _of(moments[p.step], p.process), lanes, lettering) for p in points)
-    names = [(text, way.flight) for way in arrived if (text := lettering.name(way)) is not None]
+    ended_alone = {(way.begin, way.end): way for way in reversed(ended)}.values()  # the first of those that share one
+    named = [*arrived, *reversed(ended_alone)]
+    names = [(text, way.flight) for way in named if (text := lettering.name(way)) is not None]
     in_order = tuple(ways[flight] for flight in flights)
     return Layout(lanes, in_order, crosses, tuple(each for each in epochs if each is not None), points, tuple(names))
 

@@ -130,8 +130,11 @@ class Lettering:
         return self._first(kind, text, wanted, bold=must)
 
     def name(self, way: Way) -> Text | None:
-        """Place the name of a message along its arrow, if there is room."""
-        (x1, y1), (x2, y2) = way.begin, way.end
+        """Place the name of a message along its arrow, if there is room.
+
+        The arrow of a message that did not arrive may be shorter than its name: that goes on towards the receiver.
+        """
+        (x1, y1), (x2, y2) = way.begin, self._at_receiver(way)
         if x2 < x1:
             x1, y1, x2, y2 = x2, y2, x1, y1
         turn = degrees(atan2(y2 - y1, x2 - x1))
@@ -148,6 +151,11 @@ class Lettering:
                     shifted = turned(((x, y + away),), turn, x, y)[0]
                     return self._put(Text("name", text, *shifted, "middle", found.shape, turn))
         return None
+
+    def _at_receiver(self, way: Way) -> tuple[float, float]:
+        """Return where the line of a message meets the lane of its receiver, or would have met it."""
+        (x1, y1), (x2, y2), lane = way.begin, way.end, self.lanes.x(way.flight.to)
+        return lane, y1 if x1 == x2 else y1 + (y2 - y1) * (lane - x1) / (x2 - x1)
 
     def _first(
         self, kind: str, text: str, places: Iterable[tuple[float, float, str]], bold: bool = False
