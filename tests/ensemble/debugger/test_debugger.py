@@ -69,8 +69,12 @@ def test_a_thread_is_held_steps_and_goes_while_the_other_waits_for_its_monitor(t
         assert held is not None
         assert (held.name, held.location.at) == ("Thread-1", 0)
         assert debugger.frames(held)[0] == "Two.run"
-        assert debugger.value(held, ["tid"])
-        assert debugger.value(held, ["no such field"]) is None
+        assert debugger.value(held.thread, ["tid"])
+        assert debugger.value(held.thread, ["holder", "daemon"]) is False
+        assert debugger.value(held.thread, ["no such field"]) is None
+        assert debugger.value(held.thread, ["interruptLock", "no such field"]) is None
+        assert debugger.thread_of("p/Two")
+        assert debugger.thread_of("p/None") is None
         inside = debugger.wait(first, PATIENCE)
         assert inside is not None
         assert inside.name == "Thread-0"

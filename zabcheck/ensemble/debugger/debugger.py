@@ -32,8 +32,8 @@ _SUPERCLASS, _INVOKE, _NEW_INSTANCE = (3, 1), (3, 3), (3, 4)
 _CLASS_OF, _VALUES, _MONITOR, _KEEP = (9, 1), (9, 2), (9, 5), (9, 7)
 _NAME, _RESUME, _STATUS, _FRAMES = (11, 1), (11, 3), (11, 4), (11, 6)
 _CONTENDED, _STOP = (11, 9), (11, 10)
+_LENGTH = (13, 1)
 _SET, _CLEAR = (15, 1), (15, 2)
-_THIS = (16, 3)
 """Commands: the number of the set, and that of the command in it."""
 
 _LOCATION_ONLY, _STEP, _CLASS_MATCH = 7, 10, 5
@@ -194,24 +194,31 @@ class Debugger:
             frames.append(self._named(reader.location()))
         return frames
 
-    def value(self, held: Held, path: Sequence[str]) -> int | float | bool | None:
-        """Return a number that is reached from `this` of a held thread over fields, also private: ("self", "myid").
+    def thread_of(self, class_name: str) -> int | None:
+        """Return a thread that is an object of this class ("p/Two"), None if there is none. It need not be held."""
+        classes = self._prepared(f"L{class_name};")
+        reader = self._agent.ask(_ALL_THREADS)
+        threads = [reader.object() for _ in range(reader.number())]
+        return next((thread for thread in threads if self._class_of(thread) in classes), None)
 
-        None if there is no such field, or null on the way; of an object its id, which only tells it from others.
+    def value(self, start: int, path: Sequence[str]) -> int | float | bool | None:
+        """Return a number that is reached from an object over fields, also private: ("self", "myid").
+
+        None if there is no such field, or null on the way; of an object its id, which is 0 for null.
         """
-        reader = self._agent.ask(_FRAMES, self._id(held.thread) + packed(0) + packed(1))
-        reader.number()
-        frame = reader.number(reader.sizes.frame)
-        this = self._agent.ask(_THIS, self._id(held.thread) + packed(frame, reader.sizes.frame))
-        value: int | float | bool = this.value()
+        value: int | float | bool = start
         for name in path:
             field = self._field(int(value), name) if value else None
             if field is None:
                 return None
-            values = self._agent.ask(_VALUES, self._id(int(value)) + packed(1) + packed(field, reader.sizes.field))
+            values = self._agent.ask(_VALUES, self._id(int(value)) + packed(1) + packed(field, self._agent.sizes.field))
             values.number()
             value = values.value()
         return value
+
+    def length(self, array: int) -> int:
+        """Return the length of an array."""
+        return self._agent.ask(_LENGTH, self._id(array)).number()
 
     def blocked(self) -> list[Blocked]:
         """Return the threads that want a monitor which another thread has. Everything stands still meanwhile."""
@@ -388,17 +395,21 @@ class Debugger:
 
     def _field(self, value: int, name: str) -> int | None:
         """Return the id of a field of an object, its class's own or of a class above; None if there is none."""
-        reader = self._agent.ask(_CLASS_OF, self._id(value))
-        reader.number(1)
-        class_id = reader.number(reader.sizes.reference)
+        class_id = self._class_of(value)
         while class_id:
             fields = self._agent.ask(_FIELDS, self._class_id(class_id))
             for _ in range(fields.number()):
                 field, called, _, _ = fields.number(fields.sizes.field), fields.text(), fields.text(), fields.number()
                 if called == name:
                     return field
-            class_id = self._agent.ask(_SUPERCLASS, self._class_id(class_id)).number(reader.sizes.reference)
+            class_id = self._agent.ask(_SUPERCLASS, self._class_id(class_id)).number(self._agent.sizes.reference)
         return None
+
+    def _class_of(self, value: int) -> int:
+        """Return the id of an object's class."""
+        reader = self._agent.ask(_CLASS_OF, self._id(value))
+        reader.number(1)
+        return reader.number(reader.sizes.reference)
 
     def _named(self, location: Location) -> str:
         """Return a place in the code as "Learner.syncWithLeader"."""

@@ -40,6 +40,7 @@ from zabcheck.ensemble.run.schedule import (
     KillAtPoint,
     Mend,
     Pause,
+    ReadFields,
     Release,
     Reset,
     Resume,
@@ -84,17 +85,16 @@ def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path
     `stop` is set (Ctrl-C reaches the main thread only). Whatever is raised, everything is stopped, and the recording
     says that it is partial.
     """
-    places = found_places(schedule, distribution) if schedule.points else {}
-    if places:
+    debugged = schedule.needs_agent
+    places = found_places(schedule, distribution) if debugged else {}
+    if debugged:
         distribution = with_agent(distribution)
     recorder = Recorder(folder)
     recorder.record(Run(1, distribution.version, schedule.servers, msgspec.to_builtins(schedule)))
     error = "interrupted"
     try:
-        with Ensemble(
-            schedule.servers, distribution, folder, recorder.record, stop=stop, patient=bool(places)
-        ) as ensemble:
-            stops = Stops(ensemble, places, recorder.record) if places else None
+        with Ensemble(schedule.servers, distribution, folder, recorder.record, stop=stop, patient=debugged) as ensemble:
+            stops = Stops(ensemble, places, recorder.record) if debugged else None
             execution = Execution(ensemble, recorder.record, stops)
             try:
                 execution.begin()
@@ -252,6 +252,9 @@ class Execution:
             case Elected(seconds):
                 if not self._await(seconds, lambda: self._leader() is not None, self._some_may_serve):
                     return "nobody leads"
+            case ReadFields(server, fields):
+                assert self._stops is not None
+                return self._stops.read(roles[server], fields)
         return ""
 
     def _apply_at_point(self, choice: AtPoint, number: int) -> str:

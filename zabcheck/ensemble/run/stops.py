@@ -1,7 +1,7 @@
 """Threads of the servers that a schedule stops at named points, by the debug agent of each server's JVM.
 
-The agent is started only for a schedule that has stops. While a JVM waits for zabcheck at its start, what is to be
-stopped in it is set, so that nothing happens before. When a server ends, its stops end with it.
+The agent is started only for a schedule that has stops, or reads fields. While a JVM waits for zabcheck at its start,
+what is to be stopped in it is set, so that nothing happens before. When a server ends, its stops end with it.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,10 @@ from typing import Literal
 from zabcheck.ensemble.debugger.agent import OPTION, AgentError, AgentGone, port_told
 from zabcheck.ensemble.debugger.class_path import ClassPath, ClassPathError
 from zabcheck.ensemble.debugger.debugger import Blocked, Debugger, Held, Trap
+from zabcheck.ensemble.debugger.fields import read_fields
 from zabcheck.ensemble.debugger.points import Place, PointError, located
 from zabcheck.ensemble.recording.folder import now
-from zabcheck.ensemble.recording.records import Reached, Record
+from zabcheck.ensemble.recording.records import FieldsRead, Reached, Record
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.schedule import EnsembleSchedule
@@ -126,6 +127,12 @@ class Stops:
         if trap is None:
             return "passed over: nothing is to be stopped there"
         return self._asked(number, lambda debugger: debugger.go(trap))
+
+    def read(self, number: int, fields: tuple[str, ...]) -> str:
+        """Record fields of a server's memory; return why not, or ""."""
+        return self._asked(
+            number, lambda debugger: self._record(FieldsRead(now(), number, read_fields(debugger, fields)))
+        )
 
     def go_all(self) -> None:
         """Let every thread go on, and stop none any more."""
