@@ -1,5 +1,6 @@
 """Stops at points: what a schedule with them needs, and runs of a real ensemble whose threads are held."""
 
+import re
 import socket
 from pathlib import Path
 
@@ -148,6 +149,33 @@ def test_a_write_is_acknowledged_when_the_thread_that_logs_it_may_go_on(run: Pat
         assert port is not None
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+def test_an_exact_execution_that_cannot_go_on_says_which_thread_waits_for_which(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A's thread that proposes is held inside the leader's monitor, which an ACK needs: so B has nothing to commit."""
+    monkeypatch.setattr("zabcheck.ensemble.run.execute.EXACT_PATIENCE", 1.0)
+    choices = (
+        Stop("A", "leader-propose-send", 2),
+        Stop("B", "follower-commit"),
+        Write("A", 2),
+        AwaitStop("A", "leader-propose-send", 0.0),
+        Go("B", "follower-commit"),
+    )
+    with pytest.raises(EnsembleError) as raised:
+        execute(schedule(*choices), real.distribution(), run, exact=True)
+    told = str(raised.value)
+    assert told.startswith("choice 4, let the thread of B at follower-commit go on: no thread came; server ")
+    assert re.search(r"; server (\d): ProcessThread\(sid:\1 cport:-1\): is held at leader-propose-send;", told)
+    assert re.search(r"; server \d: (SyncThread|Learner).* waits for a monitor that ProcessThread", told)
+    assert told.count(": its main thread is in ") == 3
+    assert "its main thread is in Leader.lead" in told
+    *_, ended = read(run)
+    assert isinstance(ended, Ended)
+    assert (ended.complete, ended.error) == (False, told)
 
 
 @pytest.mark.slow
