@@ -570,7 +570,7 @@ OPTIONS = {
         "--out",
         "--format",
     ],
-    "replay": ["--trace", "--format", "--times", "--java", "--zookeeper-home", "--classpath"],
+    "replay": ["--trace", "--format", "--times", "--exact", "--java", "--zookeeper-home", "--classpath"],
     "explain": ["--property", "--write", "--write", "--format", "--merge", "--step", "--run"],
     "check": ["--property", "--property", "--format", "--merge"],
     "list": ["--format"],

@@ -121,7 +121,7 @@ def test_the_form_of_zookeeper_points_is_the_documented_one(zabcheck: Command) -
 
 
 def lost_write(
-    schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *names: object, stop: object = None
+    schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *names: object, **options: object
 ) -> Attempt:
     """What a run came to in which ZooKeeper lost a write."""
     shutil.copytree(LOST_WRITE, folder, dirs_exist_ok=True)

@@ -35,6 +35,10 @@ def replay_(
     times: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="For a real ensemble: how often; 5 unless said.")
     ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="For a real ensemble: do each choice as it is written, or say what stands still."),
+    ] = False,
     java: Java = None,
     home: Home = None,
     classpath: Classpath = None,
@@ -45,8 +49,9 @@ def replay_(
     if is_for_an_ensemble(data):
         if trace is not None:
             check_trace(trace, file)
-        return replay_ensemble(data, file, times or 5, found_distribution(java, home, classpath), trace, format)
-    for option, value in (("times", times), ("java", java), ("zookeeper-home", home), ("classpath", classpath)):
+        return replay_ensemble(data, file, times or 5, found_distribution(java, home, classpath), trace, format, exact)
+    options = {"times": times, "exact": exact or None, "java": java, "zookeeper-home": home, "classpath": classpath}
+    for option, value in options.items():
         if value is not None:
             raise BadInput(f"--{option}: only for the schedule of a real ensemble, which {file} is not")
     protocol, schedule = load_schedule(data, str(file))

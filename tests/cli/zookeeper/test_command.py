@@ -337,7 +337,7 @@ def test_judge_takes_the_folder_above(zabcheck: Command, tmp_path: Path) -> None
 def test_keep_keeps_the_data_directories_where_logs_finds_them(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def executed(schedule: object, distribution: object, folder: Path, stop: object) -> None:
+    def executed(schedule: object, distribution: object, folder: Path, stop: object, exact: bool) -> None:
         shutil.copytree(HEALTHY, folder, dirs_exist_ok=True)
         for server in (1, 2, 3):
             disk(folder / f"server-{server}", {zxid(1, 1): [zxid(1, 1)]}, server=server)

@@ -67,19 +67,26 @@ def test_a_thread_is_held_steps_and_goes_while_the_other_waits_for_its_monitor(t
 
         held = debugger.wait(running, PATIENCE)
         assert held is not None
-        assert (held.name, held.location.at) == ("Thread-1", 0)
+        other = {"Thread-0": "Thread-1", "Thread-1": "Thread-0"}[held.name]  # either may be the second
+        assert held.location.at == 0
         assert debugger.frames(held)[0] == "Two.run"
-        assert debugger.value(held, ["tid"])
-        assert debugger.value(held, ["no such field"]) is None
+        assert debugger.value(held.thread, ["tid"])
+        assert debugger.value(held.thread, ["holder", "daemon"]) is False
+        assert debugger.value(held.thread, ["no such field"]) is None
+        assert debugger.value(held.thread, ["interruptLock", "no such field"]) is None
+        assert debugger.thread_of("p/Two")
+        assert debugger.thread_of("p/None") is None
         inside = debugger.wait(first, PATIENCE)
         assert inside is not None
-        assert inside.name == "Thread-0"
+        assert inside.name == other
         assert debugger.frames(inside) == ["Two.both", "Two.run"]
 
         assert debugger.go(running)
         while not (blocked := debugger.blocked()):
             pass
-        assert blocked == [Blocked("Thread-1", "Thread-0")]
+        assert blocked == [Blocked(held.name, other)]
+        assert debugger.where(held.thread, "p/") in ("Two.run", "Two.both")
+        assert debugger.where(inside.thread, "java/") is None
 
         debugger.step(first)
         after = debugger.wait(first, PATIENCE)

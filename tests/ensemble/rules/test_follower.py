@@ -136,6 +136,24 @@ def test_f_1_2_a_history_that_was_cut_may_be_shorter() -> None:
     assert breaks(*cut, "3>2 TRUNC 1:1", *again, "2>3 ACKEPOCH 0:0 a=-1").name == "ack_e_keeps_the_history"
 
 
+def test_f_1_2_a_leader_that_has_its_own_epoch_cut_is_no_reason_to_forget() -> None:
+    """It counts the ACK all the same. What is of an earlier epoch may go."""
+    back = "closed 2>1", "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 1:2 a=-1"
+    again = "start 2", "closed 2>1", "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 1:1 a=-1"
+    assert breaks(BROADCAST, *back, "1>2 TRUNC 1:1", *again).name == "ack_e_keeps_the_history"
+    keeps(BROADCAST, *back, "1>2 SNAP 1:1", *again)
+    other = "closed 2>1", "2>3 FOLLOWERINFO 1:0", "3>2 LEADERINFO 2:0", "2>3 ACKEPOCH 1:2 a=1", "3>2 TRUNC 1:1"
+    keeps(
+        BROADCAST,
+        *other,
+        "start 2",
+        "closed 2>3",
+        "2>3 FOLLOWERINFO 2:0",
+        "3>2 LEADERINFO 2:0",
+        "2>3 ACKEPOCH 1:1 a=-1",
+    )
+
+
 def test_f_1_2_what_the_initial_history_committed_is_kept() -> None:
     """ACK-LD covers what DIFF brought, if it was committed; what is not has to be acknowledged by itself."""
     brought = """

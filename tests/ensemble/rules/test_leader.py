@@ -264,6 +264,38 @@ def test_l_3_2_an_ack_on_a_connection_that_was_closed_counts() -> None:
     keeps(*late, "1>2 PROPOSAL 1:1", "1>3 PROPOSAL 1:1", "3>1 ACK 1:1", "closed 3>1", "1>2 COMMIT 1:1")
 
 
+COMES_BACK = """
+closed 2>1
+2>1 FOLLOWERINFO 1:0
+1>2 LEADERINFO 1:0
+2>1 ACKEPOCH 1:3 a=-1
+"""
+"""Server 2, which has three transactions, begins a new iteration with server 1, in the same epoch."""
+
+
+def test_l_3_2_an_ack_does_not_count_for_what_the_follower_was_told_to_cut_off_since() -> None:
+    acknowledged = BROADCAST, "1>2 PROPOSAL 1:3", "2>1 ACK 1:3"
+    cut = *acknowledged, COMES_BACK, "1>2 TRUNC 1:2 waits", "1>2 PROPOSAL 1:3", "1>2 NEWLEADER 1:0"
+    found = breaks(*cut, "1>2 COMMIT 1:3")
+    assert (found.name, found.step, found.server) == ("commits_are_kept_by_a_quorum", "l.3.2", 1)
+    assert found.expected == "COMMIT ⟨1,3⟩ when 1 follower has it"
+    assert found.seen == "COMMIT after the ACK of server 2, which was told since to cut it off (TRUNC ⟨1,2⟩, packet 20)"
+    passed = *cut, "passed 1>2", "2>1 ACK 1:0"
+    assert breaks(*passed, "1>2 COMMIT 1:3").name == "commits_are_kept_by_a_quorum", "it covers what is committed"
+    keeps(*passed, "1>2 UPTODATE -1", "2>1 ACK 1:3", "1>2 COMMIT 1:3")
+    keeps(*acknowledged, COMES_BACK, "1>2 SNAP 1:2", "1>2 PROPOSAL 1:3", "1>2 NEWLEADER 1:0", "1>2 COMMIT 1:3")
+
+
+def test_l_3_2_who_was_not_told_to_cut_it_off_may_be_quorum_enough() -> None:
+    third = LATE, "1>3 DIFF 1:2", "1>3 PROPOSAL 1:1", "1>3 COMMIT 1:1", "1>3 PROPOSAL 1:2", "1>3 COMMIT 1:2"
+    joined = BROADCAST, *third, "1>3 NEWLEADER 1:0", "3>1 ACK 1:0", "1>3 UPTODATE -1"
+    proposed = *joined, "1>2 PROPOSAL 1:3", "1>3 PROPOSAL 1:3", "2>1 ACK 1:3"
+    cut = COMES_BACK, "1>2 TRUNC 1:2", "1>2 PROPOSAL 1:3", "1>2 NEWLEADER 1:0"
+    assert breaks(*proposed, *cut, "1>3 COMMIT 1:3").name == "commits_are_kept_by_a_quorum"
+    keeps(*proposed, "3>1 ACK 1:3", *cut, "1>3 COMMIT 1:3")
+    keeps(*proposed, *cut, "3>1 ACK 1:3", "1>3 COMMIT 1:3", "1>2 COMMIT 1:3")
+
+
 def test_l_3_3_a_late_follower_is_told_the_epoch_and_the_history_with_all_that_was_proposed_since() -> None:
     joins = BROADCAST, "1>2 PROPOSAL 1:3", LATE, "1>3 DIFF 1:2"
     history = "1>3 PROPOSAL 1:1", "1>3 COMMIT 1:1", "1>3 PROPOSAL 1:2", "1>3 COMMIT 1:2", "1>3 PROPOSAL 1:3"

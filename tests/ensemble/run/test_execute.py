@@ -340,3 +340,15 @@ def test_a_real_ensemble_that_is_disturbed_a_little_is_sound(tmp_path: Path, run
     assert len(acknowledged) == 33
     reads = [record for record in records if isinstance(record, Read)]
     assert [len(record.nodes) for record in reads] == [33, 33, 33]
+
+
+def test_an_exact_execution_ends_with_a_choice_that_is_not_done(tmp_path: Path, run: Path, impatient: None) -> None:
+    """What has nothing to wait for, as writes that nobody answers, does not end it."""
+    choices = Write("B"), Settle(0.1), Kill("C"), Start("C"), Start("C")
+    with pytest.raises(EnsembleError, match=r"^choice 4, start C: passed over: it is up$"):
+        execute.execute(schedule(*choices), fake(tmp_path, "serves"), run, exact=True)
+    assert ended(run).error == "choice 4, start C: passed over: it is up"
+    assert [each.note for each in read(run) if isinstance(each, Chose) and each.note] == [
+        "some writes have no answer",
+        "passed over: it is up",
+    ]

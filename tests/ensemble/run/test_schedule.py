@@ -21,6 +21,7 @@ from zabcheck.ensemble.run.schedule import (
     Kill,
     KillAt,
     KillAtPoint,
+    ReadFields,
     Start,
     Step,
     Stop,
@@ -40,6 +41,7 @@ AT_POINTS: tuple[AnyChoice, ...] = (
     Go("A", "ack"),
     KillAtPoint("A", "ack"),
     Fail("A", "log-force", 2),
+    ReadFields("A", ("currentEpoch", "syncQueue")),
 )
 
 
@@ -119,7 +121,20 @@ def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ack"}]}',
-            "x.json: expected version 2 of a schedule with points, found 1",
+            "x.json: expected version 2 of a schedule with points or fields, found 1",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"read","server":"A","fields":["x"]}]}',
+            "x.json: expected version 2 of a schedule with points or fields, found 1",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,'
+            '"choices":[{"choice":"read","server":"A","fields":["currentEpoch","maxCommitedLog"]}]}',
+            "x.json: choices[0].fields: no field `maxCommitedLog`; did you mean `maxCommittedLog`?",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"read","server":"A","fields":[]}]}',
+            "x.json: Expected `array` of length >= 1 - at `$.choices[0].fields`",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ak"}]}',

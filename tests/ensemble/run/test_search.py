@@ -187,7 +187,9 @@ def test_the_search_ends_in_time(seconds: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 def raising(error: BaseException) -> Callable[..., Any]:
-    def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: object) -> None:
+    def execute(
+        schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: object, exact: bool
+    ) -> None:
         (folder / "server-1").mkdir()
         (folder / "server-1" / "myid").touch()
         (folder / "recording.jsonl").write_text('{"record":"run","version":1,"zookeeper":"3.8.0","servers":3}\n')
@@ -226,7 +228,9 @@ class Runs:
     def ends(self, folder: Path, stop: Event) -> None:
         """At once."""
 
-    def execute(self, schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: Event) -> None:
+    def execute(
+        self, schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: Event, exact: bool
+    ) -> None:
         self.begun.append(folder.name)
         (folder / "recording.jsonl").write_text('{"record":"run","version":1,"zookeeper":"3.8.0","servers":3}\n')
         self.ends(folder, stop)

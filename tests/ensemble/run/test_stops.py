@@ -1,14 +1,17 @@
 """Stops at points: what a schedule with them needs, and runs of a real ensemble whose threads are held."""
 
+import re
 import socket
 from pathlib import Path
 
 import pytest
 
 from tests.ensemble import fake_zookeeper, real
+from tests.ensemble.notation import packed
 from zabcheck.ensemble.debugger.agent import port_told
+from zabcheck.ensemble.debugger.fields import FIELDS
 from zabcheck.ensemble.recording.folder import log_file, read
-from zabcheck.ensemble.recording.records import Acknowledged, Chose, Ended, Killed, Reached, Record
+from zabcheck.ensemble.recording.records import Acknowledged, Chose, Ended, FieldsRead, Killed, Reached, Record
 from zabcheck.ensemble.report.runs import what_was_done
 from zabcheck.ensemble.run import stops
 from zabcheck.ensemble.run.distribution import Distribution
@@ -21,6 +24,7 @@ from zabcheck.ensemble.run.schedule import (
     Fail,
     Go,
     Pause,
+    ReadFields,
     Resume,
     Settle,
     Start,
@@ -87,6 +91,8 @@ HELD = schedule(
     AwaitStop("B", "sync-force"),
     AwaitStop("C", "sync-force"),
     Settle(0.3),
+    ReadFields("B", tuple(FIELDS)),
+    ReadFields("A", tuple(FIELDS)),
     Step("B", "sync-force"),
     AwaitStop("B", "sync-force"),
     Stop("B", "leader-propose"),
@@ -110,19 +116,30 @@ def test_a_write_is_acknowledged_when_the_thread_that_logs_it_may_go_on(run: Pat
     assert notes(records) == {
         2: "passed over: something is to be stopped there already",
         6: "some writes have no answer",
-        10: "no thread came",
-        12: "passed over: it stands still",
-        16: "passed over: nothing is to be stopped there",
-        17: "passed over: no thread is held there",
+        12: "no thread came",
+        14: "passed over: it stands still",
         18: "passed over: nothing is to be stopped there",
+        19: "passed over: no thread is held there",
+        20: "passed over: nothing is to be stopped there",
     }
     reached = [record for record in records if isinstance(record, Reached)]
     assert [(each.point, each.what) for each in reached] == [("sync-force", "held")] * 2
     assert all(each.thread == f"SyncThread:{each.server}" for each in reached)
     acknowledged = [record for record in records if isinstance(record, Acknowledged)]
-    released = next(record for record in records if isinstance(record, Chose) and record.number == 14)
+    released = next(record for record in records if isinstance(record, Chose) and record.number == 16)
     assert len(acknowledged) == 1
     assert acknowledged[0].time > released.time
+    follower, leader = [record.values for record in records if isinstance(record, FieldsRead)]
+    sessions = follower["lastProcessedZxid"]
+    assert sessions is not None
+    for values in (follower, leader):
+        assert values.items() >= {"acceptedEpoch": 1, "currentEpoch": 1, "lastProcessedZxid": sessions}.items()
+        assert (values["minCommittedLog"], values["maxCommittedLog"]) == (packed("1:1"), sessions)
+        assert (values["syncQueue"], values["commitQueue"]) == (0, 0)
+    assert (follower["toFlush"], follower["pendingTxns"], follower["outstandingProposals"]) == (1, 1, None)
+    assert (leader["toFlush"], leader["pendingTxns"], leader["outstandingProposals"]) == (0, None, 1)
+    assert (leader["lastProposed"], leader["lastCommitted"]) == (sessions + 1, sessions)
+    assert any("outstandingProposals 1, lastProposed ⟨1," in words for _, words in what_was_done(run))
     assert any("SyncThread" in words and "is held" in words for _, words in what_was_done(run))
     assert isinstance(records[-1], Ended)
     assert records[-1].complete
@@ -132,6 +149,33 @@ def test_a_write_is_acknowledged_when_the_thread_that_logs_it_may_go_on(run: Pat
         assert port is not None
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+def test_an_exact_execution_that_cannot_go_on_says_which_thread_waits_for_which(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A's thread that proposes is held inside the leader's monitor, which an ACK needs: so B has nothing to commit."""
+    monkeypatch.setattr("zabcheck.ensemble.run.execute.EXACT_PATIENCE", 1.0)
+    choices = (
+        Stop("A", "leader-propose-send", 2),
+        Stop("B", "follower-commit"),
+        Write("A", 2),
+        AwaitStop("A", "leader-propose-send", 0.0),
+        Go("B", "follower-commit"),
+    )
+    with pytest.raises(EnsembleError) as raised:
+        execute(schedule(*choices), real.distribution(), run, exact=True)
+    told = str(raised.value)
+    assert told.startswith("choice 4, let the thread of B at follower-commit go on: no thread came; server ")
+    assert re.search(r"; server (\d): ProcessThread\(sid:\1 cport:-1\): is held at leader-propose-send;", told)
+    assert re.search(r"; server \d: (SyncThread|Learner).* waits for a monitor that ProcessThread", told)
+    assert told.count(": its main thread is in ") == 3
+    assert "its main thread is in Leader.lead" in told
+    *_, ended = read(run)
+    assert isinstance(ended, Ended)
+    assert (ended.complete, ended.error) == (False, told)
 
 
 @pytest.mark.slow

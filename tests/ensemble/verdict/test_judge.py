@@ -5,11 +5,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from invariants import AckEpoch, Adopt, Zxid
+from tests.ensemble.notation import BROADCAST, records
 from tests.ensemble.recordings import Recording, create, zxid
 from tests.ensemble.trace.test_observe import HEALTHY
 from zabcheck.cli.zookeeper.command import story_of
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.terminal import to_text
+from zabcheck.ensemble.recording.folder import Recorder
 from zabcheck.ensemble.recording.records import Cast, Chose, Killed, Read
 from zabcheck.ensemble.report.runs import EnsembleSummary, render, what_was_done
 from zabcheck.ensemble.verdict.judge import forgot, judge
@@ -114,3 +116,16 @@ def test_who_forgot_is_told_with_whether_it_was_started_again(tmp_path: Path) ->
         assert told == [Forgot(1, Zxid(0, 0), Zxid(1, 1), restarted)]
         assert any(isinstance(event, AckEpoch | Adopt) for event in judged.observation.events)
         assert ("ZOOKEEPER-4712" in [each.issue.key for each in judged.known]) != restarted
+
+
+def test_a_commit_that_no_quorum_has_is_wrong_before_anything_is_lost(tmp_path: Path) -> None:
+    """An ACK of before a TRUNC counts: no property is broken yet."""
+    recorder = Recorder(tmp_path)
+    proposed = BROADCAST, "1>2 PROPOSAL 1:3", "2>1 ACK 1:3"
+    back = "closed 2>1", "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 1:3 a=-1"
+    for record in records(*proposed, *back, "1>2 TRUNC 1:2", "1>2 PROPOSAL 1:3", "1>2 NEWLEADER 1:0", "1>2 COMMIT 1:3"):
+        recorder.record(record)
+    recorder.close()
+    judged = judge(tmp_path)
+    assert judged.wrong == ["commits_are_kept_by_a_quorum"]
+    assert judged.noticed == []

@@ -20,7 +20,13 @@ from zabcheck.text.words import as_text, counted
 
 
 def replay_ensemble(
-    data: bytes, file: Path, times: int, distribution: Distribution, trace: Path | None, format: Format
+    data: bytes,
+    file: Path,
+    times: int,
+    distribution: Distribution,
+    trace: Path | None,
+    format: Format,
+    exact: bool = False,
 ) -> int:
     """Execute a schedule `times` times, and say what was wrong each time; return the exit code.
 
@@ -43,7 +49,7 @@ def replay_ensemble(
     ):
         for number in range(1, times + 1):
             with bad_path("a folder for the run", Path(folder)):
-                tried = attempt(schedule, quick, Path(folder, "run"))
+                tried = attempt(schedule, quick, Path(folder, "run"), exact=exact)
             wrong.append(tried.judged.wrong)
             errors.append("interrupted" if tried.interrupted else tried.error)
             partial += bool(tried.judged.observation.partial)

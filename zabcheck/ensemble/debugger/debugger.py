@@ -30,10 +30,10 @@ _CLASSES_BY_SIGNATURE, _ALL_THREADS, _DISPOSE = (1, 2), (1, 4), (1, 6)
 _SUSPEND_VM, _RESUME_VM, _CREATE_STRING = (1, 8), (1, 9), (1, 11)
 _SUPERCLASS, _INVOKE, _NEW_INSTANCE = (3, 1), (3, 3), (3, 4)
 _CLASS_OF, _VALUES, _MONITOR, _KEEP = (9, 1), (9, 2), (9, 5), (9, 7)
-_NAME, _RESUME, _STATUS, _FRAMES = (11, 1), (11, 3), (11, 4), (11, 6)
+_NAME, _SUSPEND, _RESUME, _STATUS, _FRAMES = (11, 1), (11, 2), (11, 3), (11, 4), (11, 6)
 _CONTENDED, _STOP = (11, 9), (11, 10)
+_LENGTH = (13, 1)
 _SET, _CLEAR = (15, 1), (15, 2)
-_THIS = (16, 3)
 """Commands: the number of the set, and that of the command in it."""
 
 _LOCATION_ONLY, _STEP, _CLASS_MATCH = 7, 10, 5
@@ -41,7 +41,7 @@ _LOCATION_ONLY, _STEP, _CLASS_MATCH = 7, 10, 5
 _A_LINE, _OVER = 1, 1
 """How far a step goes: to the next line, over calls."""
 _PREPARED = 2
-_WAITS_FOR_MONITOR = 3
+_ENDED, _WAITS_FOR_MONITOR = 0, 3
 _CLASS = 1
 _SINGLE_THREADED = 1
 
@@ -187,31 +187,50 @@ class Debugger:
 
     def frames(self, held: Held) -> list[str]:
         """Return where a held thread is, the innermost call first: "Learner.syncWithLeader"."""
-        reader = self._agent.ask(_FRAMES, self._id(held.thread) + packed(0) + packed(0xFFFFFFFF))
-        frames = []
-        for _ in range(reader.number()):
-            reader.number(reader.sizes.frame)
-            frames.append(self._named(reader.location()))
-        return frames
+        return [self._named(location) for location in self._locations(held.thread)]
 
-    def value(self, held: Held, path: Sequence[str]) -> int | float | bool | None:
-        """Return a number that is reached from `this` of a held thread over fields, also private: ("self", "myid").
+    def where(self, thread: int, package: str) -> str | None:
+        """Return where a thread is, held or not: its innermost call of a class below `package` ("org/apache/").
 
-        None if there is no such field, or null on the way; of an object its id, which only tells it from others.
+        None if there is none, as when the thread has ended.
         """
-        reader = self._agent.ask(_FRAMES, self._id(held.thread) + packed(0) + packed(1))
-        reader.number()
-        frame = reader.number(reader.sizes.frame)
-        this = self._agent.ask(_THIS, self._id(held.thread) + packed(frame, reader.sizes.frame))
-        value: int | float | bool = this.value()
+        self._agent.ask(_SUSPEND, self._id(thread))
+        try:
+            if self._status(thread) == _ENDED:
+                return None
+            named = ((location, self._named(location)) for location in self._locations(thread))
+            return next(
+                (name for at, name in named if self._classes[at.class_id].startswith(package)),
+                None,
+            )
+        finally:
+            self._resume(thread)
+
+    def thread_of(self, class_name: str) -> int | None:
+        """Return a thread that is an object of this class ("p/Two"), None if there is none. It need not be held."""
+        classes = self._prepared(f"L{class_name};")
+        reader = self._agent.ask(_ALL_THREADS)
+        threads = [reader.object() for _ in range(reader.number())]
+        return next((thread for thread in threads if self._class_of(thread) in classes), None)
+
+    def value(self, start: int, path: Sequence[str]) -> int | float | bool | None:
+        """Return a number that is reached from an object over fields, also private: ("self", "myid").
+
+        None if there is no such field, or null on the way; of an object its id, which is 0 for null.
+        """
+        value: int | float | bool = start
         for name in path:
             field = self._field(int(value), name) if value else None
             if field is None:
                 return None
-            values = self._agent.ask(_VALUES, self._id(int(value)) + packed(1) + packed(field, reader.sizes.field))
+            values = self._agent.ask(_VALUES, self._id(int(value)) + packed(1) + packed(field, self._agent.sizes.field))
             values.number()
             value = values.value()
         return value
+
+    def length(self, array: int) -> int:
+        """Return the length of an array."""
+        return self._agent.ask(_LENGTH, self._id(array)).number()
 
     def blocked(self) -> list[Blocked]:
         """Return the threads that want a monitor which another thread has. Everything stands still meanwhile."""
@@ -388,26 +407,40 @@ class Debugger:
 
     def _field(self, value: int, name: str) -> int | None:
         """Return the id of a field of an object, its class's own or of a class above; None if there is none."""
-        reader = self._agent.ask(_CLASS_OF, self._id(value))
-        reader.number(1)
-        class_id = reader.number(reader.sizes.reference)
+        class_id = self._class_of(value)
         while class_id:
             fields = self._agent.ask(_FIELDS, self._class_id(class_id))
             for _ in range(fields.number()):
                 field, called, _, _ = fields.number(fields.sizes.field), fields.text(), fields.text(), fields.number()
                 if called == name:
                     return field
-            class_id = self._agent.ask(_SUPERCLASS, self._class_id(class_id)).number(reader.sizes.reference)
+            class_id = self._agent.ask(_SUPERCLASS, self._class_id(class_id)).number(self._agent.sizes.reference)
         return None
+
+    def _class_of(self, value: int) -> int:
+        """Return the id of an object's class."""
+        reader = self._agent.ask(_CLASS_OF, self._id(value))
+        reader.number(1)
+        return reader.number(reader.sizes.reference)
+
+    def _locations(self, thread: int) -> list[Location]:
+        """Return where a thread that stands still is, the innermost call first."""
+        reader = self._agent.ask(_FRAMES, self._id(thread) + packed(0) + packed(0xFFFFFFFF))
+        found = []
+        for _ in range(reader.number()):
+            reader.number(reader.sizes.frame)
+            found.append(reader.location())
+        return found
 
     def _named(self, location: Location) -> str:
         """Return a place in the code as "Learner.syncWithLeader"."""
         if location.class_id not in self._classes:
             signature = self._agent.ask(_SIGNATURE_OF, self._class_id(location.class_id)).text()
-            self._classes[location.class_id] = signature.strip("L;").rpartition("/")[2]
+            self._classes[location.class_id] = signature.removeprefix("L").removesuffix(";")
             methods = self._all_methods(location.class_id)
             self._methods[location.class_id] = {method: name for method, (name, _) in methods.items()}
-        return f"{self._classes[location.class_id]}.{self._methods[location.class_id].get(location.method, '?')}"
+        class_name = self._classes[location.class_id].rpartition("/")[2]
+        return f"{class_name}.{self._methods[location.class_id].get(location.method, '?')}"
 
     def _wants(self, thread: int) -> Blocked:
         """Return who has the monitor that a thread wants. Everything has to stand still."""

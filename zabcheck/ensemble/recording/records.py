@@ -182,6 +182,13 @@ class Reached(Timed, frozen=True):
     what: str
 
 
+class FieldsRead(Timed, frozen=True):
+    """Fields in the memory of server `server`, by name: zxids are packed. None if the server did not have one then."""
+
+    server: int
+    values: dict[str, int | None]
+
+
 class Cast(Timed, frozen=True):
     """Which server plays which role of the schedule, by role."""
 
@@ -272,6 +279,7 @@ AnyRecord = (
     | Undecoded
     | Fault
     | Reached
+    | FieldsRead
     | Cast
     | Chose
     | Session

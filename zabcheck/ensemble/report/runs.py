@@ -11,8 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from zabcheck.ensemble.debugger.fields import in_words
 from zabcheck.ensemble.recording.folder import read
-from zabcheck.ensemble.recording.records import Cast, Chose, Exited, Killed, NotRead, Reached, Read, Timed
+from zabcheck.ensemble.recording.records import Cast, Chose, Exited, FieldsRead, Killed, NotRead, Reached, Read, Timed
 from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.search.report.summary import STYLES
 from zabcheck.text.words import counted
@@ -120,6 +121,8 @@ def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
                 case Reached(time, server, point, thread, what):
                     became = {"held": "is held", "killed": "comes: the server is killed", "failed": "comes: it fails"}
                     lines["reached", time] = when, f"  p{server}, {point}: {thread} {became[what]}"
+                case FieldsRead(time, server, values):
+                    lines["fields", time] = when, f"  p{server}: {in_words(values)}"
                 case Read() | NotRead():
                     lines["read", 0] = when, "all is healed and up, and every server is read"
                     break

@@ -78,9 +78,10 @@ def ack_e_keeps_the_epoch(at: JudgedConnection, packet: Sent) -> Wrong | None:
 def ack_e_keeps_the_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.1.2, ACKEPOCH: h_f holds what was acknowledged in steps f.2.1 and f.3.2, or said here before.
 
-    Exempt is what a leader had it give up, by a TRUNC or SNAP that was passed on, and a server whose disk was wiped.
-    What a leader shows by a COMMIT that needed its own vote counts as acknowledged, as its log has to be durable for
-    that. The last zxid can only go back where the history is cut, so it is compared by itself, without f.a.
+    Exempt is what a leader had it give up, by a TRUNC or SNAP that was passed on, and a server whose disk was wiped. A
+    TRUNC by the leader of the same epoch exempts nothing: that leader's history has all of its epoch, and it counts the
+    ACK. What a leader shows by a COMMIT that needed its own vote counts as acknowledged, as its log has to be durable
+    for that. The last zxid can only go back where the history is cut, so it is compared by itself, without f.a.
     """
     claim = at.acknowledged
     if packet.zxid < claim.zxid:
@@ -240,7 +241,7 @@ def received(at: JudgedConnection, packet: Sent) -> None:
             at.follower_server.broken_off = "DIFF"
         case "TRUNC" | "SNAP":
             at.follower_server.broken_off = packet.kind
-            at.follower_server.is_cut_to(packet.zxid)
+            at.follower_server.is_cut_to(packet.zxid, at.leader.newepoch if packet.kind == "TRUNC" else None)
             at.follower_server.is_handed(packet.zxid)
         case "PROPOSAL":
             at.follower_server.is_handed(packet.zxid)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from zabcheck.ensemble.recording.iteration import EpochAck, FollowerSide, LeaderSide
 from zabcheck.ensemble.recording.records import Sent
-from zabcheck.ensemble.wire.zxids import is_txn
+from zabcheck.ensemble.wire.zxids import epoch_of, is_txn
 
 SHOWN = 10
 """How many of the last packets of a connection are kept for a report, beside those of its handshake."""
@@ -99,9 +99,12 @@ class KnownServer:
         if is_txn(zxid) and zxid > self.acknowledged.zxid:
             self.acknowledged = Claim(zxid, said, packet, self.incarnation, sync)
 
-    def is_cut_to(self, zxid: int) -> None:
-        """Note that it is to take over a history that ends here: it may forget what comes after."""
-        if zxid < self.acknowledged.zxid:
+    def is_cut_to(self, zxid: int, unless_of: int | None = None) -> None:
+        """Note that it is to take over a history that ends here: it may forget what comes after.
+
+        A claim to have a transaction of the epoch `unless_of` stays.
+        """
+        if zxid < self.acknowledged.zxid and epoch_of(self.acknowledged.zxid) != unless_of:
             self.acknowledged = self.acknowledged._replace(zxid=zxid)
         if self.adoption is not None and zxid < self.adoption.zxid:
             self.adoption = self.adoption._replace(zxid=zxid)
@@ -131,12 +134,21 @@ class KnownServer:
         self.asking = []
 
 
+class CutOff(NamedTuple):
+    """A TRUNC to `zxid`, packet number `packet`, for a follower that had acknowledged up to `acknowledged` before."""
+
+    zxid: int
+    packet: int
+    acknowledged: int
+
+
 class Leadership:
     """What the leader of one epoch has received. A server that leads again leads another epoch.
 
     `acknowledged`: the leader's claim before this epoch. `ack_e`: by follower, the last ACKEPOCH that counts. `ack_ld`:
-    who acknowledged NEWLEADER. `acks`: by follower, the highest zxid that it acknowledged. `committed`: the highest
-    zxid that was committed. `adopted_at_most`: the leader's f.a before this epoch, as in `KnownServer`.
+    who acknowledged NEWLEADER. `acks`: by follower, the highest zxid that it acknowledged. `kept`: the same, without
+    what it was sent a TRUNC for since; `cut_off` has those. `committed`: the highest zxid that was committed.
+    `adopted_at_most`: the leader's f.a before this epoch, as in `KnownServer`.
     """
 
     def __init__(self, leader: KnownServer, epoch: int, quorum: int) -> None:
@@ -148,6 +160,8 @@ class Leadership:
         self.ack_e: dict[int, EpochAck] = {}
         self.ack_ld: dict[int, bool] = {}
         self.acks: dict[int, int] = {}
+        self.kept: dict[int, int] = {}
+        self.cut_off: dict[int, CutOff] = {}
         self.committed = 0
 
     def is_quorum(self, followers: int) -> bool:
@@ -164,6 +178,21 @@ class Leadership:
     def having(self, zxid: int) -> int:
         """How many followers have acknowledged this transaction. O(servers)."""
         return sum(acked >= zxid for acked in self.acks.values())
+
+    def keeping(self, zxid: int) -> int:
+        """How many of them were not told since to cut it off. O(servers)."""
+        return sum(kept >= zxid for kept in self.kept.values())
+
+    def is_acknowledged(self, follower: int, zxid: int) -> None:
+        """Note that a follower has acknowledged the transactions up to this one."""
+        for acks in (self.acks, self.kept):
+            acks[follower] = max(acks.get(follower, 0), zxid)
+
+    def cuts_off(self, follower: int, zxid: int, packet: int) -> None:
+        """Note that the leader has sent a TRUNC to this zxid."""
+        if self.kept.get(follower, 0) > zxid:
+            self.cut_off[follower] = CutOff(zxid, packet, self.kept[follower])
+            self.kept[follower] = zxid
 
 
 class PrecedingTxn(NamedTuple):

@@ -294,6 +294,32 @@ def commits_need_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
     return None
 
 
+@rule("l.3.2", "a leader commits only what a quorum has at that moment")
+def commits_are_kept_by_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step l.3.2, COMMIT of e': after ACKs of a quorum that nobody of it was told since to take back, by a TRUNC.
+
+    In the paper an ACK stays true: the leader's history has all of e', so it has nobody cut a transaction of e' off.
+    ZooKeeper's leader compares a follower that comes back with what it has applied, and forgets no ACK. Between the
+    TRUNC and the next ACK that follower does not have the transaction. An ACK of NEWLEADER does not change that in
+    3.6.3, 3.8.0, 3.9.3 and 3.9.5: it covers what is committed. (3.8.5, 3.8.6 and 3.9.2 log the rest before it, too;
+    there this errs to the leader's disadvantage.) A SNAP cuts nothing off the log.
+    """
+    leadership, zxid = at.leadership, packet.zxid
+    if leadership is None or epoch_of(zxid) != leadership.epoch or zxid <= leadership.committed:
+        return None
+    if not leadership.is_quorum(leadership.having(zxid)) or leadership.is_quorum(leadership.keeping(zxid)):
+        return None
+    gone = {
+        number: cut for number, cut in leadership.cut_off.items() if cut.acknowledged >= zxid > leadership.kept[number]
+    }
+    number, cut = next(iter(gone.items()))
+    return Wrong(
+        f"COMMIT {shown(zxid)} when {followers(at.quorum - 1)} {'has' if at.quorum == 2 else 'have'} it",
+        f"COMMIT after the ACK of server {number}, which was told since to cut it off "
+        f"(TRUNC {shown(cut.zxid)}, packet {cut.packet})",
+    )
+
+
 _HISTORY = (history_answers, history_needs_a_quorum, history_fits)
 
 RULES: dict[str, tuple[Rule, ...]] = {
@@ -314,7 +340,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         proposals_are_of_its_epoch,
         proposals_need_an_established_leader,
     ),
-    "COMMIT": (commits_follow_proposals, commits_need_a_quorum),
+    "COMMIT": (commits_follow_proposals, commits_need_a_quorum, commits_are_kept_by_a_quorum),
 }
 """The rules for each kind of packet, in the order in which they are checked."""
 
@@ -329,6 +355,8 @@ def sent(at: JudgedConnection, packet: Sent) -> None:
             at.leader_server.has_adopted(side.newepoch)
         case "PROPOSAL" if side.sync is not None and _is_known(at, packet):
             at.beginnings.setdefault(packet.zxid, PrecedingTxn(side.last, packet.packet))
+        case "TRUNC" if at.leadership is not None:
+            at.leadership.cuts_off(at.follower_server.number, packet.zxid, packet.packet)
         case "COMMIT":
             _commits(at, packet)
     side.sends(packet)
@@ -373,8 +401,7 @@ def received(at: JudgedConnection, packet: Sent) -> None:
                     at.leader_server.may_adopt(leadership.epoch)
         case "ACK" if is_txn(packet.zxid):
             if leadership is not None:
-                acked = leadership.acks.get(at.follower_server.number, 0)
-                leadership.acks[at.follower_server.number] = max(acked, packet.zxid)
+                leadership.is_acknowledged(at.follower_server.number, packet.zxid)
         case "ACK":
             if leadership is not None and epoch_of(packet.zxid) == leadership.epoch:
                 leadership.ack_ld[at.follower_server.number] = True

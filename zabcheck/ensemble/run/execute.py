@@ -40,6 +40,7 @@ from zabcheck.ensemble.run.schedule import (
     KillAtPoint,
     Mend,
     Pause,
+    ReadFields,
     Release,
     Reset,
     Resume,
@@ -58,6 +59,11 @@ from zabcheck.ensemble.trace.server_log import State, read_log
 
 DID_NOTHING = ("passed over", "no such packet came", "no thread came", "only 0 of them")
 """How notes of choices begin that did nothing but take time."""
+NOBODY_LEADS = "nobody leads"
+CANNOT_GO_ON = (*DID_NOTHING, NOBODY_LEADS)
+"""How notes begin of choices with which an exact execution ends."""
+EXACT_PATIENCE = 60.0
+"""Seconds that a thread, a packet or a leader gets at least to come in an exact execution."""
 WINDOW_OPENS = 0.3
 """Seconds for which a client whose window is full waits for room."""
 GIVEN_UP = 0.3
@@ -77,29 +83,34 @@ READ_AT_LAST = 30.0
 """Seconds that a server gets in the end to serve, and then to be read."""
 
 
-def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: Event | None = None) -> None:
+def execute(
+    schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: Event | None = None, exact: bool = False
+) -> None:
     """Execute `schedule`, and write the recording into `folder`, which has to be empty.
+
+    An `exact` execution does each choice as it is written, and waits until a thread is held before it lets the thread
+    go on; EnsembleError says why it cannot, and which thread waits for which.
 
     EnsembleError if the ensemble does not come up, or the proxy fails; KeyboardInterrupt after Ctrl-C, or soon after
     `stop` is set (Ctrl-C reaches the main thread only). Whatever is raised, everything is stopped, and the recording
     says that it is partial.
     """
-    places = found_places(schedule, distribution) if schedule.points else {}
-    if places:
+    debugged = schedule.needs_agent
+    places = found_places(schedule, distribution) if debugged else {}
+    if debugged:
         distribution = with_agent(distribution)
     recorder = Recorder(folder)
     recorder.record(Run(1, distribution.version, schedule.servers, msgspec.to_builtins(schedule)))
     error = "interrupted"
     try:
-        with Ensemble(
-            schedule.servers, distribution, folder, recorder.record, stop=stop, patient=bool(places)
-        ) as ensemble:
-            stops = Stops(ensemble, places, recorder.record) if places else None
-            execution = Execution(ensemble, recorder.record, stops)
+        with Ensemble(schedule.servers, distribution, folder, recorder.record, stop=stop, patient=debugged) as ensemble:
+            stops = Stops(ensemble, places, recorder.record) if debugged else None
+            execution = Execution(ensemble, recorder.record, stops, exact)
             try:
                 execution.begin()
                 for number, choice in enumerate(schedule.choices):
                     execution.choose(number, choice)
+                execution.await_stops()
                 execution.finish()
             finally:
                 execution.close()
@@ -118,12 +129,15 @@ def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path
 class Execution:
     """One run: the clients, and which server plays which role."""
 
-    def __init__(self, ensemble: Ensemble, record: Callable[[Record], None], stops: Stops | None = None) -> None:
-        """`stops` are there if servers are started with the debug agent."""
+    def __init__(
+        self, ensemble: Ensemble, record: Callable[[Record], None], stops: Stops | None = None, exact: bool = False
+    ) -> None:
+        """`stops` are there if servers are started with the debug agent. For `exact` see `execute`."""
         self.ensemble = ensemble
         self.clients: dict[int, Client] = {}
         self._record = record
         self._stops = stops
+        self._exact = exact
         self._roles: dict[str, int] = {}
         self._isolated: set[int] = set()
 
@@ -173,7 +187,8 @@ class Execution:
         if LEADER in _roles_of(choice):
             leader = self._leader()
             if leader is None:
-                self._record(Chose(now(), number, words, "passed over: nobody leads"))
+                self._record(Chose(now(), number, words, f"passed over: {NOBODY_LEADS}"))
+                self._go_on(number, words, NOBODY_LEADS)
                 return
             words += f" ({LEADER} is {self._role_of(leader)})"
             roles = {**roles, LEADER: leader}
@@ -181,6 +196,26 @@ class Execution:
         note = self._apply(choice, roles)
         if note:
             self._record(Chose(now(), number, words, note))
+            self._go_on(number, words, note)
+
+    def _go_on(self, number: int, words: str, note: str) -> None:
+        """EnsembleError if the execution is exact and this choice, because of `note`, was not done."""
+        if self._exact and note.startswith(CANNOT_GO_ON):
+            raise EnsembleError(f"choice {number}, {words}: {note}{self._standing()}")
+
+    def _standing(self) -> str:
+        return "" if self._stops is None else self._stops.standing()
+
+    def _patience(self, seconds: float) -> float:
+        return max(seconds, EXACT_PATIENCE) if self._exact else seconds
+
+    def await_stops(self) -> None:
+        """Wait until every stop of an exact execution has come. EnsembleError if one has not."""
+        for number, point in self._stops.not_come() if self._exact and self._stops is not None else ():
+            assert self._stops is not None
+            why = self._stops.wait(number, point, EXACT_PATIENCE)
+            if why:
+                raise EnsembleError(f"{point} of {self._role_of(number)}: {why}{self._standing()}")
 
     def _apply(self, choice: Choice, roles: dict[str, int]) -> str:
         """Apply a choice; return why it did nothing, or "" if it did something."""
@@ -241,7 +276,7 @@ class Execution:
                     return "passed over: one server has no link to itself"
                 proxy.trap(roles[sender], roles[receiver], kind, servers[roles[server]].kill)
             case Await(sender, receiver, seconds):
-                if not proxy.wait_held(roles[sender], roles[receiver], seconds):
+                if not proxy.wait_held(roles[sender], roles[receiver], self._patience(seconds)):
                     return "no such packet came"
             case Release(sender, receiver):
                 proxy.release(roles[sender], roles[receiver])
@@ -250,12 +285,19 @@ class Execution:
             case Heal():
                 self._heal()
             case Elected(seconds):
-                if not self._await(seconds, lambda: self._leader() is not None, self._some_may_serve):
-                    return "nobody leads"
+                if not self._await(self._patience(seconds), lambda: self._leader() is not None, self._some_may_serve):
+                    return NOBODY_LEADS
+            case ReadFields(server, fields):
+                assert self._stops is not None
+                return self._stops.read(roles[server], fields)
         return ""
 
     def _apply_at_point(self, choice: AtPoint, number: int) -> str:
         assert self._stops is not None
+        if self._exact and isinstance(choice, Step | Go):
+            why = self._stops.wait(number, choice.point, EXACT_PATIENCE)
+            if why:
+                return why
         match choice:
             case Stop(_, point, nth):
                 return self._stops.stop(number, point, nth)
@@ -264,7 +306,8 @@ class Execution:
             case Fail(_, point, nth):
                 return self._stops.stop(number, point, nth, "failed")
             case AwaitStop(_, point, seconds):
-                return self._stops.wait(number, point, seconds)
+                why = self._stops.wait(number, point, self._patience(seconds))
+                return why + self._stops.waiting() if why and not self._exact else why
             case Step(_, point):
                 return self._stops.step(number, point)
             case Go(_, point):

