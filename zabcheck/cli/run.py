@@ -1,6 +1,5 @@
 """`zabcheck run`: search, minimise, explain."""
 
-import sys
 from collections.abc import Collection
 from pathlib import Path
 from secrets import randbelow
@@ -15,9 +14,6 @@ from msgspec import structs
 from invariants import select
 from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.cli.commands import (
-    INCONCLUSIVE,
-    OK,
-    VIOLATED,
     BadInput,
     Format,
     Formats,
@@ -30,7 +26,7 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
-from zabcheck.cli.verdict import conclude, named, to_exercise
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named, to_exercise
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
@@ -152,15 +148,14 @@ def run(
     return finish_run(summary, format, Counterexample(replayed, story, files))
 
 
-def protocol_failed(error: ProtocolRaised, out: Path, keep: Collection[str]) -> ProtocolFailed:
+def protocol_failed(error: ProtocolRaised, out: Path, keep: Collection[str] = ()) -> ProtocolFailed:
     """Save the shortest schedule that makes the protocol's code raise; return what to say of it."""
     with bad_input_for(ValueError):
         replayed, story = counterexample(error, keep=keep)
     try:
         files = save(out, replayed, story)
     except OSError as unwritten:
-        print(ProtocolFailed(story, Path("FILE")), end="", file=sys.stderr)
-        raise BadInput(f"--out {out}: {unwritten.strerror}") from None
+        return ProtocolFailed(story, None, unwritten=BadInput(f"--out {out}: {unwritten.strerror}"))
     return ProtocolFailed(story, files[0], files)
 
 

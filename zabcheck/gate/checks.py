@@ -223,6 +223,7 @@ class Gate:
                 yield Outcome(MUTANTS, name, "inconclusive", f"not searched for: {self._why_over}")
                 continue
             self._begin(name)
+            start = process_time()
             budget = Budget(wanted.runs, wanted.steps, inf)  # no limit of CPU seconds: the gate goes by the clock
             try:
                 found = hunt(
@@ -238,6 +239,10 @@ class Gate:
             except KeyboardInterrupt:
                 self.interrupted = True
                 yield Outcome(MUTANTS, name, "inconclusive", f"not found yet: {self._why_over}")
+                continue
+            except ProtocolRaised as failed:
+                outcome = Outcome(MUTANTS, name, "error", f"the code of the known bug raised {failed.raised.said}")
+                yield self._explained(outcome, failed, start)
                 continue
             self.kills.append(row_of(name, [found]))
             seconds = round(found.seconds + found.minimising, 3)
