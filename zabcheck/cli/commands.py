@@ -18,6 +18,7 @@ from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, conclude_on_standa
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.story import Story
+from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.simulation.schedule import ScheduleError
 from zabcheck.text.words import clean
 
@@ -213,8 +214,9 @@ def guarded(function: Callable[[], int]) -> int:
         if error.unwritten is not None:
             complain(str(error.unwritten))
         return conclude_on_standard_error(BAD_INPUT, error.why, error.then)
-    except (KeyboardInterrupt, typer.Abort):
-        return conclude_on_standard_error(INCONCLUSIVE, "interrupted, before there was anything to tell")
+    except (KeyboardInterrupt, typer.Abort) as interrupt:
+        why = f"interrupted, before there was anything to tell{in_the_middle_of(interrupt)}"
+        return conclude_on_standard_error(INCONCLUSIVE, why)
     except SystemExit as error:
         if error.code:  # typer's answer to a broken pipe
             discard_output()

@@ -96,20 +96,22 @@ def gate(
             if format is Format.text:
                 print_path(console, f"wrote {path}")
     if format is Format.text:
-        conclude(console, CODES[status], *_reason(found, status))
+        conclude(console, CODES[status], *_reason(found, status, passed.interrupted))
     if unwritten is not None:
         raise unwritten
     tell_github(found)
     return CODES[status]
 
 
-def _reason(found: GateReport, status: Status) -> tuple[str, str]:
+def _reason(found: GateReport, status: Status, interrupted: bool) -> tuple[str, str]:
     """Return what the gate comes to, with the first outcome that has this status, and what to do about that one."""
     if status == "passed":
         return report.totals(found), ""
     first = found.of(status)[0]
     saved = next((name for name in first.files if name.endswith(".json")), None)
     then = f"zabcheck explain {quote(saved)}" if saved else "more `runs` or `steps`, or a longer `time-limit`"
+    if interrupted and status == "inconclusive":
+        then = "the same again"
     return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then
 
 

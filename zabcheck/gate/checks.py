@@ -24,6 +24,7 @@ from zabcheck.search.hunt import Budget, MutantSummary, OutOfTime, hunt, row_of
 from zabcheck.search.minimise import SECONDS, minimise
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.search.tally import Tally
+from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.text.words import as_text, counted
 
 MUTANTS = "known bugs"
@@ -172,6 +173,7 @@ class Gate:
         except KeyboardInterrupt as error:
             self.interrupted |= not isinstance(error, OutOfTime)  # a second Ctrl-C does not wait for the end of a run
             message = f"{tally.runs - before:,} of {counted(wanted.runs, 'run', 'runs')}: {self._why_over}"
+            message += in_the_middle_of(error)
             return Outcome(protocol.name, name, "inconclusive", message, seconds=round(process_time() - start, 3))
         except ProtocolRaised as failed:
             outcome = Outcome(protocol.name, name, "error", f"the protocol's own code raised {failed.raised.said}")
