@@ -18,7 +18,7 @@ from zabcheck.campaign.java import java_home
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.store import Store
 from zabcheck.campaign.tasks import PATIENCE
-from zabcheck.cli.commands import INCONCLUSIVE
+from zabcheck.cli.verdict import INCONCLUSIVE
 
 pytestmark = pytest.mark.slow
 

@@ -150,8 +150,8 @@ def test_ctrl_c_says_how_to_go_on(
     monkeypatch.setattr(driver, "run", interrupted)
     result = zabcheck(*SMALL, "--out", "it's")
     assert (result.code, result.out) == (3, "")
-    goes_on = """zabcheck campaign --resume --out 'it'"'"'s' goes on"""
-    assert result.err == f"zabcheck: interrupted: 2 of 20 runs are kept; {goes_on}\n"
+    goes_on = """zabcheck campaign --resume --out 'it'"'"'s', which goes on"""
+    assert result.err == f"INCONCLUSIVE: interrupted: 2 of 20 runs are kept; next: {goes_on}\n"
 
 
 def test_ctrl_c_while_spark_starts_keeps_the_plan(
@@ -163,9 +163,24 @@ def test_ctrl_c_while_spark_starts_keeps_the_plan(
     monkeypatch.setattr(sessions, "session", interrupted)
     result = zabcheck(*SMALL, "--out", "early")
     assert (result.code, result.out) == (3, "")
-    goes_on = "zabcheck campaign --resume --out early goes on"
-    assert result.err == f"zabcheck: interrupted: 0 of 20 runs are kept; {goes_on}\n"
+    goes_on = "zabcheck campaign --resume --out early, which goes on"
+    assert result.err == f"INCONCLUSIVE: interrupted: 0 of 20 runs are kept; next: {goes_on}\n"
     assert Store(str(tmp_path / "early")).plan() == small()
+
+
+def test_code_that_raises_is_an_error_and_the_last_line_says_so(
+    zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ran(spark: object, store: Store, plan: Plan, show: object) -> None:
+        for part in range(plan.parts):
+            Maker(plan, store).make(part)
+
+    monkeypatch.setattr(sessions, "session", lambda *_, **__: None)
+    monkeypatch.setattr(driver, "run", ran)
+    result = zabcheck(*SMALL, "--protocol", "tests.protocols.own.raising:RaisingAtOnce", "--out", "raised")
+    last = result.out.splitlines()[-1]
+    assert (result.code, result.err) == (2, "")
+    assert last.startswith("ERROR: the protocol's own code raised in 20 of 20 runs; nothing is judged there; next: ")
 
 
 def test_resume_where_nothing_was_written_yet_begins(
@@ -206,9 +221,11 @@ def test_ctrl_c_comes_from_a_terminal(tmp_path: Path) -> None:
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=TIMEOUT)
-    assert err.startswith("zabcheck: interrupted: ")
+    assert err.startswith("INCONCLUSIVE: interrupted: ")
     assert (running.returncode, out) == (3, "")
-    assert err.endswith(""" of 4,000 runs are kept; zabcheck campaign --resume --out 'it'"'"'s' goes on\n""")
+    assert err.endswith(
+        """ of 4,000 runs are kept; next: zabcheck campaign --resume --out 'it'"'"'s', which goes on\n"""
+    )
     assert err.count("\n") == 1
 
 

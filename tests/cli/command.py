@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from invariants import Broadcast, Deliver, End, Event, Header, Txn, Verdict, Zxid, trace
+from zabcheck.mutants.catalogue import CATALOGUE, Mutant
+from zabcheck.protocols.base import Effect
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice, Lead, Request, Settle
@@ -77,6 +80,16 @@ def process(
 def trace_of(events: Sequence[Event], order: Any = "global", processes: int = 3) -> bytes:
     """A complete trace."""
     return b"".join(trace.dump([Header(1, processes, "mine", order=order), *events, End(len(events))]))
+
+
+def raising_mutant() -> Mutant:
+    """A known bug whose code raises."""
+
+    def raises(*_: object) -> list[Effect]:
+        raise KeyError(3)
+
+    bug = CATALOGUE["commit-on-own-ack"]
+    return structs.replace(bug, steps=dict.fromkeys(bug.steps, raises))
 
 
 def violation_in(verdicts: Sequence[Mapping[str, Any]], name: str) -> Any:

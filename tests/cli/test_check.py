@@ -89,4 +89,4 @@ def test_an_interrupt_ends_it_in_one_line(zabcheck: Command, tmp_path: Path, mon
 
     (tmp_path / "t.jsonl").write_bytes(GOOD)
     monkeypatch.setattr(trace, "load", interrupted)
-    assert zabcheck("check", "t.jsonl") == (3, "", "zabcheck: interrupted\n")
+    assert zabcheck("check", "t.jsonl") == (3, "", "INCONCLUSIVE: interrupted, before there was anything to tell\n")

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from invariants import PROPERTIES, select
-from tests.cli.command import Result, process
+from tests.cli.command import Result, process, raising_mutant
 from tests.cli.conftest import Command
 from zabcheck.gate import checks
 from zabcheck.gate.configuration import MAX_PROCESSES, MAX_RUNS, Configuration
@@ -187,6 +187,10 @@ def test_code_that_raises_is_an_error_and_no_violation(gate: Gate, tmp_path: Pat
     assert (result.code, result.err) == (2, "")
     assert "\n  error         seed 1: the protocol's own code raised KeyError: " in result.out
     assert "is violated" not in result.out
+    last = result.out.splitlines()[-1]
+    assert last.startswith("ERROR: gate error: ")
+    assert "; mine_here:Raising, seed 1: the protocol's own code raised KeyError: " in last
+    assert "; next: zabcheck explain reports/mine_here-Raising-raised-" in last
     assert "in changed\n    return {}[value]\n" in result.out
     root = ElementTree.parse(tmp_path / "j.xml").getroot()
     assert root.attrib["failures"] == "0"
@@ -202,6 +206,14 @@ def test_a_step_that_never_returns_is_an_error_and_does_not_use_up_the_time(gate
     assert "TimeoutError: the step has not returned after 0.1 s of CPU time\n" in result.out
     assert "Request(value='v1')" in result.out
     assert "in changed\n    while True:\n" in result.out or "in changed\n    pass\n" in result.out
+
+
+def test_a_known_bug_whose_code_raises_is_an_error(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CATALOGUE, "commit-on-own-ack", raising_mutant())
+    result = gate('protocols = ["zab"]\nruns = 1\nseeds = [1]\nkills = ["commit-on-own-ack"]')
+    assert (result.code, result.err) == (2, "")
+    said = "known bugs, commit-on-own-ack: the code of the known bug raised KeyError: 3; next: zabcheck explain "
+    assert f"; {said}" in result.out.splitlines()[-1]
 
 
 def test_code_that_raises_only_once_is_an_error_too(gate: Gate) -> None:

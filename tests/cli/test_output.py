@@ -25,6 +25,9 @@ from tests.cli.command import (
 from tests.cli.conftest import Command
 from tests.tiers import sweep
 from zabcheck.cli.verdict import WORDS
+from zabcheck.search.run import schedule_of
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.choices import Lead, Request
 
 ALL = [
     [*MUTANT_RUN, "--out", "r"],
@@ -233,6 +236,37 @@ def test_the_matrix_grows_on_a_terminal_and_ctrl_c_leaves_what_it_is_by_then(tmp
     assert code == 3
     assert re.search(r"promise-not-durable +(\d+) of \1 ", out)
     assert "INCONCLUSIVE: interrupted after " in out
+
+
+HANGING = "tests.protocols.own.raising:Hanging"
+HANGS = {
+    "run": ("run", "--protocol", HANGING, "--seed", "1"),
+    "run with Hypothesis": ("run", "--protocol", HANGING, "--seed", "1", "--engine", "hypothesis"),
+    "gate": ("gate", "--config", "hanging.toml"),
+    "explore": ("explore", "--protocol", HANGING, "--workers", "2"),
+    "replay": ("replay", "hanging"),
+}
+
+
+@pytest.mark.parametrize("case", HANGS)
+def test_ctrl_c_ends_a_step_that_never_returns(
+    case: str, zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("zabcheck.cli.output.PATIENCE", 0.02)
+    (tmp_path / "hanging.toml").write_text(f'[tool.zabcheck]\nprotocols = ["{HANGING}"]\nkills = []\n')
+    (tmp_path / "hanging").write_bytes(schedules.dump(schedule_of(HANGING, None, 1, (Lead(1, ()), Request(1)))))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # xdist has its workers ignore it
+    try:
+        result = zabcheck(*HANGS[case])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    last = (result.out + result.err).splitlines()[-1]
+    assert result.code == 3
+    assert last.startswith("INCONCLUSIVE: ")
+    assert "interrupted" in last
+    assert "the step of p" in last
+    assert " for Request(value=" in last
+    assert " had not returned" in last
 
 
 def test_ctrl_c_ends_an_evaluation_and_writes_nothing(tmp_path: Path) -> None:

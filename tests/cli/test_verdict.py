@@ -1,5 +1,7 @@
 """Every command ends with one line that is the verdict: a word that fits the exit code, why, and what to do next."""
 
+from errno import ENOSPC
+from os import strerror
 from pathlib import Path
 
 import pytest
@@ -7,11 +9,25 @@ from rich.console import Console
 
 from docs.generators.zookeeper_logs import servers
 from invariants import trace as traces
-from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, DELIVERED, MUTANT_RUN, ROOT, SENT, process, trace_of
+from tests.cli.command import (
+    BROKEN_SCHEDULE,
+    CALM_SCHEDULE,
+    DELIVERED,
+    MUTANT_RUN,
+    ROOT,
+    SENT,
+    process,
+    raising_mutant,
+    trace_of,
+)
 from tests.cli.conftest import Command
 from tests.invariants.columns import parquet_of, table_of
 from zabcheck.cli.commands import EXAMPLES
 from zabcheck.cli.verdict import WORDS, conclude, named
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.search.run import schedule_of
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.choices import AnyChoice, Lead, Request, Settle
 
 LOST_WRITE = str(ROOT / "tests/ensemble/lost-write-3.8.0")
 EVALUATE = ("evaluate", "--servers", "3", "--disk", "none", "--operations", "9", "--outstanding", "5", "--history", "9")
@@ -102,6 +118,55 @@ def test_the_last_line_is_the_verdict_and_fits_the_exit_code(case: str, zabcheck
     assert (
         sum(line.startswith(tuple(f"{word}: " for word, _ in WORDS.values())) for line in result.out.splitlines()) == 1
     )
+
+
+RAISING = "tests.protocols.own.raising:Raising"
+STUCK = "tests.protocols.own.raising:Stuck"
+EARLY, LATE = "tests.protocols.own.raising:RaisingAtOnce", "tests.protocols.own.raising:RaisingAfterAll"
+RAISES = {"stuck": "TimeoutError: the step has not returned", EARLY: "RuntimeError", LATE: "AssertionError"}
+RAISED: dict[str, tuple[str, ...]] = {
+    "run": ("run", "--protocol", RAISING, "--seed", "1"),
+    "run, JSON": ("run", "--protocol", RAISING, "--seed", "1", "--format", "json"),
+    "run, no place for it": ("run", "--protocol", RAISING, "--seed", "1", "--out", "full/r"),
+    "replay": ("replay", "raising"),
+    "replay, a step without end": ("replay", "stuck"),
+    "explain": ("explain", "raising", "--write", "it.txt"),
+    "explore": ("explore", "--protocol", LATE, "--workers", "1"),
+    "explore, at the start": ("explore", "--protocol", EARLY, "--processes", "2"),
+    "mutants": ("mutants", "--mutant", "commit-on-own-ack", "--seeds", "1"),
+}
+
+
+@pytest.mark.parametrize("case", RAISED)
+def test_a_step_that_raises_ends_in_a_verdict_under_its_report(
+    case: str, zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    choices: tuple[AnyChoice, ...] = (Lead(1, (1, 2)), Settle(6), *[Request(1)] * 3, Settle(6))
+    (tmp_path / "raising").write_bytes(schedules.dump(schedule_of(RAISING, None, 2, choices)))
+    alone = (Lead(1, ()), Request(1), Request(1))
+    (tmp_path / "stuck").write_bytes(schedules.dump(schedule_of(STUCK, None, 1, alone)))
+    if case == "mutants":
+        monkeypatch.setitem(CATALOGUE, "commit-on-own-ack", raising_mutant())
+    if "full/r" in RAISED[case]:
+        monkeypatch.setattr("zabcheck.cli.run.save", full)
+    result = zabcheck(*RAISED[case])
+    *report, last = result.err.splitlines()
+    assert (result.code, result.out) == (2, "")
+    assert report[0] == "the protocol's own code raised an exception; no property was judged"
+    what = next((said for name, said in RAISES.items() if name in RAISED[case]), "KeyError: 3")
+    assert last.startswith(f"ERROR: the protocol's own code raised {what}")
+    assert " handled " in last
+    if "full/r" in RAISED[case]:
+        assert report[-1] == "zabcheck: --out full/r: No space left on device"
+        assert last.endswith("; no property was judged")
+    else:
+        saved = RAISED[case][1] if RAISED[case][0] in ("replay", "explain") else "reports/"
+        assert f"; next: mend it, then zabcheck replay {saved}" in last
+    assert sum(line.startswith("ERROR: ") for line in report) == 0
+
+
+def full(*_: object) -> None:
+    raise OSError(ENOSPC, strerror(ENOSPC))
 
 
 def test_no_command_is_left_out() -> None:

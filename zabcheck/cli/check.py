@@ -18,12 +18,12 @@ from rich.console import Console
 from invariants import Event, Header, Local, TraceError, Verdict, check, select
 from invariants import trace as trace_format
 from zabcheck.cli.check_on_spark import check_on_spark
-from zabcheck.cli.commands import INCONCLUSIVE, VIOLATED, BadInput, Format, Formats, Properties, command
+from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, opened
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.runs import JudgedRuns, is_parquet, judge_parquet
 from zabcheck.cli.tables import render_verdicts
-from zabcheck.cli.verdict import conclude, on_verdicts
+from zabcheck.cli.verdict import INCONCLUSIVE, VIOLATED, conclude, on_verdicts
 from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text
 

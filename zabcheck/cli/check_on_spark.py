@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from invariants import Status, TraceError, Verdict, select
-from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Format
+from zabcheck.cli.commands import BadInput, Format
 from zabcheck.cli.files import STDIN
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.tables import STATUS_STYLES
-from zabcheck.cli.verdict import conclude, named
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text, clean, counted
 

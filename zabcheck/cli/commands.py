@@ -1,4 +1,4 @@
-"""What commands have in common: their registration, usual options, exit codes, and the handling of bad input."""
+"""What commands have in common: their registration, usual options, and how they end without a result."""
 
 import os
 import re
@@ -14,13 +14,14 @@ import typer
 
 from invariants import GROUPS, PROPERTIES, TraceError
 from invariants.diagnosis import like
+from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, conclude_on_standard_error
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.story import Story
+from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.simulation.schedule import ScheduleError
 from zabcheck.text.words import clean
 
-OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
 NAMED_ONCE = ("protocol", "mutant")
 """The options that say what is checked."""
 
@@ -106,11 +107,22 @@ class BadInput(Exception):
 
 
 class ProtocolFailed(Exception):
-    """The protocol's own code raised: bad input, too, but the message is a report."""
+    """The protocol's own code raised: bad input, too, but the message is a report.
 
-    def __init__(self, story: Story, schedule: Path, wrote: Sequence[Path] = ()) -> None:
-        report = terminal.to_text(story, TEXT_WIDTH, file=quote(str(schedule)))
+    `schedule` is the file that shows it again; None if there is none, which `unwritten` may explain.
+    """
+
+    def __init__(
+        self, story: Story, schedule: Path | None, wrote: Sequence[Path] = (), unwritten: BadInput | None = None
+    ) -> None:
+        assert story.raised is not None
+        saved = "FILE" if schedule is None else quote(str(schedule))
+        report = terminal.to_text(story, TEXT_WIDTH, file=saved)
         super().__init__(report + "".join(f"wrote {file}\n" for file in wrote))
+        at = f"p{story.raised.process} handled {story.raised.stimulus}"
+        self.why = f"the protocol's own code raised {story.raised.error} when {at}; no property was judged"
+        self.then = "" if schedule is None else f"mend it, then zabcheck replay {saved}"
+        self.unwritten = unwritten
 
 
 def protocols(incomplete: str) -> list[str]:
@@ -198,10 +210,13 @@ def guarded(function: Callable[[], int]) -> int:
     except (BadInput, TraceError, ScheduleError) as error:
         return complain(str(error))
     except ProtocolFailed as error:
-        print(error, end="", file=sys.stderr)
-        return BAD_INPUT
-    except (KeyboardInterrupt, typer.Abort):
-        return complain("interrupted", INCONCLUSIVE)
+        print(error, file=sys.stderr)
+        if error.unwritten is not None:
+            complain(str(error.unwritten))
+        return conclude_on_standard_error(BAD_INPUT, error.why, error.then)
+    except (KeyboardInterrupt, typer.Abort) as interrupt:
+        why = f"interrupted, before there was anything to tell{in_the_middle_of(interrupt)}"
+        return conclude_on_standard_error(INCONCLUSIVE, why)
     except SystemExit as error:
         if error.code:  # typer's answer to a broken pipe
             discard_output()

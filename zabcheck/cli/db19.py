@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
-from rich.console import Console
 
 from invariants import End, Event, Header, Invariant, Judge, Verdict, select
 from invariants import trace as trace_format
 from invariants.quorums import Quorums
-from zabcheck.cli.commands import VIOLATED, BadInput, Format, Formats, Properties, command
+from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, whole_file
 from zabcheck.cli.output import print_json, progress
-from zabcheck.cli.verdict import line, on_verdicts
+from zabcheck.cli.verdict import VIOLATED, conclude_on_standard_error, on_verdicts
 from zabcheck.counterexample.forms import terminal
 from zabcheck.protocols.db19 import DB19
 from zabcheck.protocols.db19.cluster import Cluster, Setting
@@ -92,9 +91,8 @@ def db19(
         tell(verdicts)
         print(cluster.digest(), flush=True)
         # The lab has only the digest on standard output.
-        errors = Console(stderr=True, highlight=False)
         then = "the same with --trace FILE, and zabcheck explain FILE" if code == VIOLATED else ""
-        errors.print(line(errors, code, why, then), soft_wrap=True)
+        conclude_on_standard_error(code, why, then)
     return code
 
 

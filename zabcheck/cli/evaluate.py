@@ -7,10 +7,10 @@ from typing import Annotated
 import msgspec
 import typer
 
-from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command
+from zabcheck.cli.commands import BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
-from zabcheck.cli.verdict import conclude, named
+from zabcheck.cli.verdict import OK, VIOLATED, conclude, named
 from zabcheck.evaluation import plan as plans
 from zabcheck.evaluation import report as evaluation
 from zabcheck.evaluation.costs import MICROSECOND, MILLISECOND, Costs

@@ -83,7 +83,7 @@ def explain_(
         with bad_path("--write", path):
             write_file(path, content)
     if story.raised is not None:
-        raise ProtocolFailed(story, Path(files[0]), out)
+        raise ProtocolFailed(story, None if files[0] == STDIN else Path(files[0]), out)
     code, why = on_verdicts(story.verdicts)
     if format is Format.json:
         print_json(

@@ -16,11 +16,8 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn
 
-from invariants.quorums import MAJORITY
+from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.cli.commands import (
-    INCONCLUSIVE,
-    OK,
-    VIOLATED,
     BadInput,
     Format,
     Formats,
@@ -34,16 +31,20 @@ from zabcheck.cli.commands import (
 from zabcheck.cli.files import bad_input_for, bad_path, check_out, read
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
-from zabcheck.cli.verdict import conclude
+from zabcheck.cli.run import protocol_failed
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.saving import save
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import switches_of
 from zabcheck.search.explore import UNLIMITED, Exploration, Refused, exploration, report
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
 from zabcheck.search.explore.exploration import COARSE, MOST_PROCESSES, SMALL
 from zabcheck.search.explore.space import Progress
+from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.words import as_text, counted
 
@@ -165,23 +166,29 @@ def explore(
         if certify is None:
             with bad_input_for(ValueError, "--switch: "):
                 chosen = structs.replace(COARSE, **switches_of(switch or ()))
-            found = exploration.explore(
-                "zab" if protocol is None else protocol,
-                mutant=mutant,
-                bounds=bounds,
-                quorums=MAJORITY if quorums is None else quorums,
-                switches=chosen,
-                properties=property,
-                symmetry=symmetry,
-                reduction=por,
-                workers=workers or cores(),
-                memory=memory * GIB,
-                checkpoint=checkpoint,
-                resume=resume,
-                on_progress=show.states,
-                on_followed=show.followed,
-                look_for_interrupt=look_for_interrupt,
-            )
+            name, system = protocol or "zab", quorums or MAJORITY
+            try:
+                found = exploration.explore(
+                    name,
+                    mutant=mutant,
+                    bounds=bounds,
+                    quorums=system,
+                    switches=chosen,
+                    properties=property,
+                    symmetry=symmetry,
+                    reduction=por,
+                    workers=workers or cores(),
+                    memory=memory * GIB,
+                    checkpoint=checkpoint,
+                    resume=resume,
+                    on_progress=show.states,
+                    on_followed=show.followed,
+                    look_for_interrupt=look_for_interrupt,
+                )
+            except StepRaised as raised:  # no process can start, so there is no state to begin with
+                family = quorums_of(system, bounds.processes)
+                error = ProtocolRaised(raised, mutated(name, mutant), (), chosen, family)
+                raise protocol_failed(error, out) from None
         else:
             for option, value in said.items():
                 if value is not None:

@@ -9,10 +9,10 @@ import msgspec
 import typer
 
 from invariants import PROPERTIES
-from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats, command
+from zabcheck.cli.commands import BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
-from zabcheck.cli.verdict import conclude
+from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Story
 from zabcheck.gate import report
@@ -96,20 +96,23 @@ def gate(
             if format is Format.text:
                 print_path(console, f"wrote {path}")
     if format is Format.text:
-        conclude(console, CODES[status], report.totals(found), _next_step(found, status))
+        conclude(console, CODES[status], *_reason(found, status, passed.interrupted))
     if unwritten is not None:
         raise unwritten
     tell_github(found)
     return CODES[status]
 
 
-def _next_step(found: GateReport, status: Status) -> str:
-    """Return what to do about the first outcome that did not pass."""
+def _reason(found: GateReport, status: Status, interrupted: bool) -> tuple[str, str]:
+    """Return what the gate comes to, with the first outcome that has this status, and what to do about that one."""
     if status == "passed":
-        return ""
+        return report.totals(found), ""
     first = found.of(status)[0]
     saved = next((name for name in first.files if name.endswith(".json")), None)
-    return f"{first.suite}, {first.name}: " + (f"zabcheck explain {quote(saved)}" if saved else first.message)
+    then = f"zabcheck explain {quote(saved)}" if saved else "more `runs` or `steps`, or a longer `time-limit`"
+    if interrupted and status == "inconclusive":
+        then = "the same again"
+    return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then
 
 
 class Pass(NamedTuple):

@@ -8,9 +8,10 @@ import typer
 
 from invariants import GROUPS, PROPERTIES
 from zabcheck import schema as schemas
-from zabcheck.cli.commands import OK, Format, Formats, command
+from zabcheck.cli.commands import Format, Formats, command
 from zabcheck.cli.output import make_console, print_json
 from zabcheck.cli.tables import render_catalogue
+from zabcheck.cli.verdict import OK
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.scenarios import SCENARIOS

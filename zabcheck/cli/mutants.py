@@ -15,10 +15,11 @@ from rich.live import Live
 
 from invariants import PROPERTIES, select
 from invariants.diagnosis import like
-from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput, Properties, command, known_bugs
+from zabcheck.cli.commands import BadInput, Properties, command, known_bugs
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
-from zabcheck.cli.verdict import conclude, named
+from zabcheck.cli.run import protocol_failed
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.counterexample.forms.gallery import index_of_bugs, pages
 from zabcheck.mutants.catalogue import CATALOGUE, Mutant
 from zabcheck.search.engines import DEFAULT, Engine
@@ -41,6 +42,8 @@ from zabcheck.text.words import clean, counted
 MOST_SEEDS = 10_000
 SCHEDULES, GALLERY = Path("tests/schedules"), Path("reports/gallery")
 """Where a checkout has the schedules of known bugs, and their pages."""
+REPORTS = Path("reports")
+"""Where a run is written in which the code of a known bug raises, without --out."""
 
 
 class Forms(StrEnum):
@@ -98,7 +101,7 @@ def mutants(
     entries = [entry for name, entry in CATALOGUE.items() if mutant is None or name in mutant]
     properties = None if property is None else tuple(kind.name for kind in kinds)
     budget = Budget(runs, steps, seconds)
-    hunts, interrupted = _hunt_all(entries, range(seed, seed + seeds), engine, budget, properties)
+    hunts, interrupted = _hunt_all(entries, range(seed, seed + seeds), engine, budget, properties, out)
     rows = [row_of(name, found) for name, found in hunts.items() if found]
     survived = [row.mutant for row in rows if not row.found and row.hunts == seeds]
     if out is not None:
@@ -143,9 +146,17 @@ def _reason(rows: Sequence[MutantSummary], survived: Sequence[str], interrupted:
 
 
 def _hunt_all(
-    wanted: Sequence[Mutant], seeds: range, engine: Engine, budget: Budget, properties: tuple[str, ...] | None
+    wanted: Sequence[Mutant],
+    seeds: range,
+    engine: Engine,
+    budget: Budget,
+    properties: tuple[str, ...] | None,
+    out: Path | None,
 ) -> tuple[dict[str, list[Hunt]], bool]:
-    """Return the hunts for each mutant, and whether Ctrl-C ended them. On a terminal the matrix grows meanwhile."""
+    """Return the hunts for each mutant, and whether Ctrl-C ended them. On a terminal the matrix grows meanwhile.
+
+    ProtocolFailed if a step of one raises; the run is then saved to `out`, or to REPORTS.
+    """
     hunts: dict[str, list[Hunt]] = {entry.name: [] for entry in wanted}
     console = Console(stderr=True)
     with interrupts() as look, Live(console=console, transient=True, auto_refresh=False) as live:
@@ -155,6 +166,8 @@ def _hunt_all(
                     hunts[entry.name].append(hunt(entry, each, engine, budget, properties, lambda _: look()))
                 except KeyboardInterrupt:
                     return hunts, True
+                except ProtocolRaised as error:
+                    raise protocol_failed(error, out or REPORTS) from None
                 if console.is_terminal:
                     rows = [row_of(name, found) for name, found in hunts.items() if found]
                     live.update(matrix.render(rows, PROPERTIES, console.width), refresh=True)
@@ -206,8 +219,7 @@ def _record(
         except KeyboardInterrupt:
             return conclude(console, INCONCLUSIVE, "interrupted: not every property was searched for", "the same again")
         except ProtocolRaised as failed:
-            _, source, line = failed.raised.place
-            raise BadInput(f"a step of {mutant.name} raised {failed.raised.said} ({source}, line {line})") from None
+            raise protocol_failed(failed, REPORTS) from None
     with bad_path("--gallery", gallery):
         for path in _write_pages(mutant, known, folder, gallery):
             print_path(console, f"wrote {path}")

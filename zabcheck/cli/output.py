@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from shutil import get_terminal_size
-from threading import current_thread, main_thread
+from threading import Event, Thread, current_thread, main_thread
+from time import process_time
 from typing import Any
 
 import msgspec
@@ -17,9 +18,12 @@ from rich.text import Text
 
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
+from zabcheck.protocols import step_limit
 from zabcheck.text.words import clean
 
 OUTPUT_VERSION = 1
+PATIENCE = 0.5
+"""How long Ctrl-C waits for a step of the protocol to return, in seconds of CPU time: a busy machine ends nothing."""
 
 
 class Output(Struct, frozen=True):
@@ -79,13 +83,15 @@ def interrupts() -> Iterator[Callable[[], None]]:
     """Hold back Ctrl-C until the yielded function is called, which raises it; a second one comes through at once.
 
     In the middle of a run Hypothesis may lose the exception, or think that the run behaves differently than before.
+    A step of the protocol that does not return is interrupted all the same, after PATIENCE.
     """
-    came = False
+    came, over = False, Event()
 
     def take_note(number: int, frame: object) -> None:
         nonlocal came
         came = True
         signal.signal(number, signal.default_int_handler)
+        Thread(target=_interrupt_steps_that_do_not_return, args=(over,), daemon=True).start()
 
     def look() -> None:
         if came:
@@ -98,4 +104,21 @@ def interrupts() -> Iterator[Callable[[], None]]:
     try:
         yield look
     finally:
+        over.set()
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _interrupt_steps_that_do_not_return(over: Event) -> None:
+    """Send the main thread Ctrl-C, until the event, whenever it is still in the same step after PATIENCE."""
+    main, calls = main_thread().ident, step_limit.calls
+    assert main is not None
+    begun, since, looks = calls.begun, process_time(), 0
+    while not over.wait(PATIENCE / 5):
+        now, looks = process_time(), looks + 1
+        if calls.begun != begun or calls.begun == calls.over:
+            begun, since = calls.begun, now
+        elif now - since > PATIENCE:
+            signal.pthread_kill(main, signal.SIGINT)
+            since = now  # once more after the same time, should the step have swallowed it
+        if looks == 10 and sys.stderr.isatty():
+            print("zabcheck: interrupted: this run still ends; Ctrl-C again ends at once", file=sys.stderr)

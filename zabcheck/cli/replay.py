@@ -8,11 +8,11 @@ import typer
 
 from invariants import PROPERTIES
 from invariants.diagnosis import like
-from zabcheck.cli.commands import VIOLATED, BadInput, Format, Formats, ProtocolFailed, command
+from zabcheck.cli.commands import BadInput, Format, Formats, ProtocolFailed, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
-from zabcheck.cli.verdict import conclude, on_verdicts
+from zabcheck.cli.verdict import VIOLATED, conclude, on_verdicts
 from zabcheck.cli.zookeeper.command import Classpath, Home, Java, found_distribution
 from zabcheck.cli.zookeeper.replay import replay_ensemble
 from zabcheck.counterexample.explain import explain_replay

@@ -1,6 +1,5 @@
 """`zabcheck run`: search, minimise, explain."""
 
-import sys
 from collections.abc import Collection
 from pathlib import Path
 from secrets import randbelow
@@ -15,9 +14,6 @@ from msgspec import structs
 from invariants import select
 from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.cli.commands import (
-    INCONCLUSIVE,
-    OK,
-    VIOLATED,
     BadInput,
     Format,
     Formats,
@@ -30,7 +26,7 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
-from zabcheck.cli.verdict import conclude, named, to_exercise
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named, to_exercise
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
@@ -43,6 +39,7 @@ from zabcheck.search.report import summary as summaries
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
 from zabcheck.search.swarm import SIZES
 from zabcheck.search.tally import PropertySummary, Summary, Tally
+from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.text.words import as_text, counted
 
 
@@ -99,7 +96,7 @@ def run(
     seed = randbelow(2**32) if seed is None else seed
     tally = Tally(kinds)
     start = process_time()
-    found, interrupted = None, False
+    found, interrupted, failed = None, None, None
     with progress(runs, "searching") as advance, interrupts() as look_for_interrupt:
 
         def on_run(each: Any) -> None:
@@ -112,10 +109,12 @@ def run(
         search = Search(checked, processes, names, runs, steps, seed, on_run, family, fixed)
         try:
             found = find(engine, search)
-        except KeyboardInterrupt:
-            interrupted = True
+        except KeyboardInterrupt as interrupt:
+            interrupted = interrupt
         except ProtocolRaised as error:
-            raise protocol_failed(error, out, keep) from None
+            failed = error
+    if failed is not None:
+        raise protocol_failed(failed, out, keep)
     seconds = process_time() - start
     summary = Summary(
         protocol=protocol,
@@ -128,7 +127,7 @@ def run(
         seconds=round(seconds, 3),
         properties=properties_of(tally),
         goals=tally.goals,
-        interrupted=interrupted,
+        interrupted=interrupted is not None,
         quorums=quorums,
         switches=fixed,
         found_by=None if found is None else found.seed,
@@ -137,7 +136,7 @@ def run(
         faults=tally.faults,
     )
     if found is None:
-        return finish_run(summary, format)
+        return finish_run(summary, format, where=in_the_middle_of(interrupted))
     with bad_input_for(ValueError):
         try:
             replayed, story = counterexample(found, keep=keep)
@@ -152,15 +151,17 @@ def run(
     return finish_run(summary, format, Counterexample(replayed, story, files))
 
 
-def protocol_failed(error: ProtocolRaised, out: Path, keep: Collection[str]) -> ProtocolFailed:
+def protocol_failed(error: ProtocolRaised, out: Path, keep: Collection[str] = ()) -> ProtocolFailed:
     """Save the shortest schedule that makes the protocol's code raise; return what to say of it."""
     with bad_input_for(ValueError):
-        replayed, story = counterexample(error, keep=keep)
+        try:
+            replayed, story = counterexample(error, keep=keep)
+        except KeyboardInterrupt:
+            replayed, story = counterexample(error, seconds=0, keep=keep)
     try:
         files = save(out, replayed, story)
     except OSError as unwritten:
-        print(ProtocolFailed(story, Path("FILE")), end="", file=sys.stderr)
-        raise BadInput(f"--out {out}: {unwritten.strerror}") from None
+        return ProtocolFailed(story, None, unwritten=BadInput(f"--out {out}: {unwritten.strerror}"))
     return ProtocolFailed(story, files[0], files)
 
 
@@ -194,8 +195,8 @@ class Counterexample(NamedTuple):
         }
 
 
-def finish_run(summary: Summary, format: Format, found: Counterexample | None = None) -> int:
-    """Print what a search found; return the exit code."""
+def finish_run(summary: Summary, format: Format, found: Counterexample | None = None, where: str = "") -> int:
+    """Print what a search found; return the exit code. `where` says in the middle of what Ctrl-C came, if it came."""
     code = code_of(summary, found)
     if format is Format.json:
         print_json("run", **msgspec.to_builtins(summary), counterexample=found and found.as_json())
@@ -208,7 +209,7 @@ def finish_run(summary: Summary, format: Format, found: Counterexample | None = 
         console.print(terminal.render(found.story, saved), crop=False)
         for file in found.files:
             print_path(console, f"wrote {file}")
-    return conclude(console, code, *reason(summary, found))
+    return conclude(console, code, *reason(summary, found, where))
 
 
 def code_of(summary: Summary, found: Counterexample | None) -> int:
@@ -220,7 +221,7 @@ def code_of(summary: Summary, found: Counterexample | None) -> int:
     return OK
 
 
-def reason(summary: Summary, found: Counterexample | None) -> tuple[str, str]:
+def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[str, str]:
     """Return why a search ends with its exit code, and what to do next."""
     what = summary.protocol + (f" with mutant {summary.mutant}" if summary.mutant else "")
     runs = counted(summary.runs, "run", "runs")
@@ -229,7 +230,7 @@ def reason(summary: Summary, found: Counterexample | None) -> tuple[str, str]:
         then = f"zabcheck explain {quote(str(found.files[0]))} --step" if found.files else ""
         return f"{broken} is violated by {what}, in run {summary.runs:,}", then
     if summary.interrupted:
-        return f"interrupted after {runs}, in which {what} broke nothing", f"the same with --seed {summary.seed}"
+        return f"interrupted after {runs}, in which {what} broke nothing{where}", f"the same with --seed {summary.seed}"
     unexercised = [each.property for each in summary.properties if each.status != "holds"]
     if unexercised:
         return f"no run of {runs} exercised {named(unexercised)}", to_exercise(unexercised)

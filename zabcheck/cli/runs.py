@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from rich.console import Console
 
 from invariants import Event, TraceError, Verdict, Violation, select
-from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, BadInput
+from zabcheck.cli.commands import BadInput
 from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import print_path
 from zabcheck.cli.tables import render_counts, render_runs
-from zabcheck.cli.verdict import named
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, named
 from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:

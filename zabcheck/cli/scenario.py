@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from invariants.diagnosis import like
-from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command, scenarios
+from zabcheck.cli.commands import BadInput, Format, Formats, command, scenarios
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
-from zabcheck.cli.verdict import conclude
+from zabcheck.cli.verdict import OK, VIOLATED, conclude
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.forms.story_json import fields

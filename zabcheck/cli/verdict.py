@@ -3,15 +3,18 @@
 It is a line of its own however long it is, so that `| tail -1` shows it whole; a terminal breaks it where it has to.
 """
 
+import os
 from collections.abc import Collection, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
 from invariants import GROUPS, Verdict
-from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED
 from zabcheck.counterexample.forms.terminal import LONGEST_PATH
 from zabcheck.text.words import clean, counted
+
+OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
+"""The exit codes."""
 
 WORDS = {
     OK: ("PASS", "bold green"),
@@ -27,6 +30,13 @@ MOST_NAMES = 4
 def conclude(console: Console, code: int, why: str, then: str = "") -> int:
     """Print the verdict: the word for this exit code, why, and what to do next. Return the exit code."""
     console.print()
+    console.print(line(console, code, why, then), soft_wrap=True)
+    return code
+
+
+def conclude_on_standard_error(code: int, why: str, then: str = "") -> int:
+    """Print the verdict of a command that has no result to print it under, as its last line; return the exit code."""
+    console = Console(stderr=True, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
     console.print(line(console, code, why, then), soft_wrap=True)
     return code
 

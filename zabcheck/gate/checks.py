@@ -24,6 +24,7 @@ from zabcheck.search.hunt import Budget, MutantSummary, OutOfTime, hunt, row_of
 from zabcheck.search.minimise import SECONDS, minimise
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.search.tally import Tally
+from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.text.words import as_text, counted
 
 MUTANTS = "known bugs"
@@ -172,6 +173,7 @@ class Gate:
         except KeyboardInterrupt as error:
             self.interrupted |= not isinstance(error, OutOfTime)  # a second Ctrl-C does not wait for the end of a run
             message = f"{tally.runs - before:,} of {counted(wanted.runs, 'run', 'runs')}: {self._why_over}"
+            message += in_the_middle_of(error)
             return Outcome(protocol.name, name, "inconclusive", message, seconds=round(process_time() - start, 3))
         except ProtocolRaised as failed:
             outcome = Outcome(protocol.name, name, "error", f"the protocol's own code raised {failed.raised.said}")
@@ -223,6 +225,7 @@ class Gate:
                 yield Outcome(MUTANTS, name, "inconclusive", f"not searched for: {self._why_over}")
                 continue
             self._begin(name)
+            start = process_time()
             budget = Budget(wanted.runs, wanted.steps, inf)  # no limit of CPU seconds: the gate goes by the clock
             try:
                 found = hunt(
@@ -238,6 +241,10 @@ class Gate:
             except KeyboardInterrupt:
                 self.interrupted = True
                 yield Outcome(MUTANTS, name, "inconclusive", f"not found yet: {self._why_over}")
+                continue
+            except ProtocolRaised as failed:
+                outcome = Outcome(MUTANTS, name, "error", f"the code of the known bug raised {failed.raised.said}")
+                yield self._explained(outcome, failed, start)
                 continue
             self.kills.append(row_of(name, [found]))
             seconds = round(found.seconds + found.minimising, 3)

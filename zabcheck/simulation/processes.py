@@ -157,7 +157,8 @@ class Processes:
     def handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:
         """Let the process take its step for `stimulus`; return whether it had an effect.
 
-        StepRaised if the protocol's code raised, or has not returned after the protocol's `step_seconds`.
+        StepRaised if the protocol's code raised, or has not returned after the protocol's `step_seconds`. A
+        KeyboardInterrupt that comes in the middle of the step has a note that says in which.
         """
         step = self._steps.get(type(stimulus))
         if step is None:
@@ -171,6 +172,9 @@ class Processes:
             said = f"the step has not returned after {self.protocol.step_seconds:g} s of CPU time"
             too_long = TimeoutError(said).with_traceback(stopped.__traceback__)
             raise StepRaised(process, sender, stimulus, too_long, stopped=True) from None
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(f"the step of p{process} for {stimulus!r} had not returned")
+            raise
         finally:
             _calls.over += 1
         if not effects:
@@ -243,6 +247,15 @@ class Processes:
     def _show_sent(self, process: int, effect: Send, number: int) -> None:
         kind, text = self.protocol.show(effect.message)
         self.show(invariants.Send(process, self.incarnations[process], effect.to, number, kind, text))
+
+
+def in_the_middle_of(interrupt: BaseException | None) -> str:
+    """Return which step had not returned when Ctrl-C came, as the end of a sentence: "" if it came between steps."""
+    while interrupt is not None:
+        for note in getattr(interrupt, "__notes__", ()):
+            return f"; {note}"
+        interrupt = interrupt.__context__  # Hypothesis goes on to the end of its run, where Ctrl-C is raised again
+    return ""
 
 
 step_limit.calls_steps(

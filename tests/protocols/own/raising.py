@@ -1,5 +1,6 @@
 """Protocols of one's own whose code raises; for the tests."""
 
+import signal
 from contextlib import suppress
 from time import process_time, sleep
 from typing import Any
@@ -145,3 +146,18 @@ class Waiting(zabcheck.Process):
 
     def on_started(self) -> None:
         sleep(0.4)
+
+
+class Hanging(zabcheck.Process):
+    """It computes for ever once somebody has pressed Ctrl-C."""
+
+    step_seconds = 600
+
+    def on_elected(self, leader: int) -> None:
+        if self.leads:
+            self.ready(1)
+
+    def on_request(self, value: str) -> None:
+        signal.raise_signal(signal.SIGINT)
+        while True:
+            pass

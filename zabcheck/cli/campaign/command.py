@@ -17,7 +17,6 @@ from zabcheck.cli.campaign.plan import MINIMISE, RUNS, STEPS, Kept, new_plan, re
 from zabcheck.cli.campaign.report import fields, make, needed, outcome
 from zabcheck.cli.campaign.report import report as campaign_report
 from zabcheck.cli.commands import (
-    INCONCLUSIVE,
     BadInput,
     Commands,
     Format,
@@ -32,7 +31,7 @@ from zabcheck.cli.commands import (
     switches,
 )
 from zabcheck.cli.output import doing, make_console, print_json, print_path
-from zabcheck.cli.verdict import conclude
+from zabcheck.cli.verdict import INCONCLUSIVE, conclude, conclude_on_standard_error
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
 
 if TYPE_CHECKING:
@@ -162,8 +161,11 @@ def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: 
             if store.plan() is None:  # Spark had not started yet
                 store.begin(plan)
             made = sum(len(plan.runs_of(part)) for part in store.finished())
-            again = f"zabcheck campaign --resume --out {quote(store.place)}"
-            return complain(f"interrupted: {made:,} of {plan.runs:,} runs are kept; {again} goes on", INCONCLUSIVE)
+            return conclude_on_standard_error(
+                INCONCLUSIVE,
+                f"interrupted: {made:,} of {plan.runs:,} runs are kept",
+                f"zabcheck campaign --resume --out {quote(store.place)}, which goes on",
+            )
     report, tables = make(store.place, None)
     code, why = outcome(report)
     if format is Format.json:

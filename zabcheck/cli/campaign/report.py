@@ -14,10 +14,10 @@ import typer
 
 from zabcheck.campaign.findings import FINDINGS
 from zabcheck.campaign.report import terminal as campaign
-from zabcheck.cli.commands import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, BadInput, Format, Formats
+from zabcheck.cli.commands import BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path, check_file
 from zabcheck.cli.output import doing, make_console, print_json, print_path
-from zabcheck.cli.verdict import conclude, named
+from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
 

@@ -15,22 +15,10 @@ from msgspec import structs
 
 from invariants import select
 from invariants.trace import dump
-from zabcheck.cli.commands import (
-    INCONCLUSIVE,
-    OK,
-    VIOLATED,
-    BadInput,
-    Commands,
-    Format,
-    Formats,
-    Properties,
-    app,
-    example_of,
-    guarded,
-)
+from zabcheck.cli.commands import BadInput, Commands, Format, Formats, Properties, app, example_of, guarded
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
-from zabcheck.cli.verdict import conclude, named
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.saving import TOLD

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from invariants import select
-from zabcheck.cli.commands import VIOLATED, BadInput, Format, Formats, Properties, command_of
+from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command_of
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.cli.verdict import conclude
+from zabcheck.cli.verdict import VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import outcome, save_report, story_of, zookeeper
 from zabcheck.counterexample.forms import terminal
 from zabcheck.ensemble.recording.folder import RECORDING, RecordingError

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from zabcheck.cli.commands import OK, VIOLATED, BadInput, Format, Formats, command_of
+from zabcheck.cli.commands import BadInput, Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.cli.verdict import conclude, named
+from zabcheck.cli.verdict import OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.ensemble.disk.comparison import compare
 from zabcheck.ensemble.disk.contents import DiskContents, DiskError, scan, version_directory

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from zabcheck.cli.commands import OK, BadInput, Format, Formats, command_of
+from zabcheck.cli.commands import BadInput, Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import make_console, print_json
+from zabcheck.cli.verdict import OK
 from zabcheck.cli.zookeeper.command import Classpath, Home, zookeeper
 from zabcheck.ensemble.debugger.catalogue import CATALOGUE
 from zabcheck.ensemble.debugger.class_path import ClassPath, ClassPathError

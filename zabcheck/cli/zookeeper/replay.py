@@ -4,10 +4,10 @@ import tempfile
 from pathlib import Path
 from shutil import copyfile
 
-from zabcheck.cli.commands import INCONCLUSIVE, OK, VIOLATED, Format
+from zabcheck.cli.commands import Format
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path, progress
-from zabcheck.cli.verdict import conclude
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import quick_to_start
 from zabcheck.ensemble.debugger.class_path import ClassPathError
 from zabcheck.ensemble.debugger.points import PointError
