@@ -12,14 +12,14 @@ QUICK, BLOCK = 200, 5000
 FEW = {"recording": 40}
 """Of this kind a case takes ten times as long as others do."""
 LONG = {
-    "check": 20_000,
-    "merge": 15_000,
-    "replay": 15_000,
+    "check": 10_000,
+    "merge": 10_000,
+    "replay": 10_000,
     "explain": 5000,
     "recording": 5000,
-    "configuration": 20_000,
+    "configuration": 10_000,
     "gate": 5000,
-    "arguments": 15_000,
+    "arguments": 10_000,
 }
 BLOCKS = [(kind, range(first, first + BLOCK)) for kind in KINDS for first in range(0, LONG[kind], BLOCK)]
 

@@ -18,7 +18,7 @@ from tests.tiers import sweep
 BLOCK = 500
 blocks = pytest.mark.parametrize(
     "seeds",
-    sweep([range(first, first + BLOCK) for first in range(0, 10_000, BLOCK)], normal=[range(BLOCK)]),
+    sweep([range(first, first + BLOCK) for first in range(0, 6000, BLOCK)], normal=[range(BLOCK)]),
     ids=lambda seeds: f"from-{seeds[0]}",
 )
 

@@ -30,7 +30,7 @@ blocks = pytest.mark.parametrize(
     "seeds",
     [
         pytest.param(range(first, first + BLOCK), marks=[] if first < QUICK else [pytest.mark.slow], id=f"from-{first}")
-        for first in range(0, 8000, BLOCK)
+        for first in range(0, 5000, BLOCK)
     ],
 )
 
