@@ -27,7 +27,7 @@ A row of `runs`:
     goals       list      the goals that the run reached
     reached     int32     how many abstract states the run was in (see `zabcheck.search.coverage`)
     states      list      fingerprints, int64, of those of them in which no earlier run of the part was
-    seconds     double    CPU time that the run took, its search and its judging
+    seconds     double    CPU time that the run took, its search and its judging, in whole microseconds
 
 The columns of `events` are those of `invariants.columns`; `run` is the number above.
 """

@@ -73,10 +73,8 @@ class InProcess:
         for mutant, seconds, broken in zip(*(column.to_pylist() for column in columns.columns), strict=True):
             spent[mutant] = spent.get(mutant, 0.0) + seconds
             if broken is not None:
-                waits.setdefault(mutant, []).append(spent.pop(mutant))
-        return {
-            (mutant,): (_rounded(_percentile(sorted(each), 0.5)), _rounded(max(each))) for mutant, each in waits.items()
-        }
+                waits.setdefault(mutant, []).append(_rounded(spent.pop(mutant)))
+        return {(mutant,): (_percentile(sorted(each), 0.5), max(each)) for mutant, each in waits.items()}
 
     def broken_first(self) -> Mapping[Key, Key]:
         broken = self.runs.filter(pc.is_valid(self.runs["broken"]))

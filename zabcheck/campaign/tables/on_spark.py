@@ -71,10 +71,10 @@ class OnSpark:
             self.runs.select("mutant", "run", "seconds", "broken")
             .withColumn("before", f.count("broken").over(before))
             .groupBy("mutant", "before")
-            .agg(f.sum("seconds").alias("wait"), f.count("broken").alias("detections"))
+            .agg(f.round(f.sum("seconds"), 6).alias("wait"), f.count("broken").alias("detections"))
             .where("detections = 1")
         )
-        return _by_key(waits.groupBy("mutant").agg(f.round(f.percentile("wait", 0.5), 6), f.round(f.max("wait"), 6)))
+        return _by_key(waits.groupBy("mutant").agg(f.percentile("wait", 0.5), f.max("wait")))
 
     def broken_first(self) -> Mapping[Key, Key]:
         return _by_key(self.runs.where("broken is not null").groupBy("mutant", "broken").count(), 2)

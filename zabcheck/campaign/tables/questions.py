@@ -1,8 +1,8 @@
 """What the tables ask of a campaign's rows of `runs`. Spark answers (`on_spark`), or this process (`in_process`).
 
-Both give the same answers, to the last digit. A sum of CPU seconds is rounded to microseconds, as its last digits
-depend on the order in which machines finish; halves are rounded up. Percentiles are exact, and interpolated between
-neighbouring values. A key of None stands for the unchanged protocol.
+Both give the same answers, to the last digit. Rows have CPU seconds in whole microseconds, and so are sums rounded, as
+their last digits depend on the order in which machines finish. Percentiles are of such values, and interpolated between
+neighbouring ones. A key of None stands for the unchanged protocol.
 """
 
 from collections.abc import Mapping, Sequence
