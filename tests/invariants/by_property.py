@@ -1,8 +1,9 @@
 """What the tests know of each property, found by its name.
 
 The tests of a property are a module beside this one with `NAME = "its name"`. Its literal reading is the function
-`literal` of that module, or the one that is named after the property in `oracle`, `protocol_oracle` or `client_oracle`.
-If the random traces of others seldom break it, the function `own_trace` of that module makes better ones.
+`literal` of that module, or the one that is named after the property in `oracle`, `protocol_oracle`, `liveness_oracle`
+or `client_oracle`. If the random traces of others seldom break it, the function `own_trace` of that module makes better
+ones.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from random import Random
 from types import ModuleType
 
 from invariants import GROUPS, PROPERTIES, Event
-from tests.invariants import client_oracle, oracle, protocol_oracle
+from tests.invariants import client_oracle, liveness_oracle, oracle, protocol_oracle
 from tests.invariants.oracle import Finding, Reading
 
 Literal = Callable[[Reading], Finding]
@@ -29,7 +30,7 @@ def _modules() -> dict[str, ModuleType]:
 
 def _literal(name: str) -> Literal | None:
     places = [(MODULES.get(name), "literal")]
-    places += [(module, name.replace(" ", "_")) for module in (oracle, protocol_oracle, client_oracle)]
+    places += [(module, name.replace(" ", "_")) for module in (oracle, protocol_oracle, liveness_oracle, client_oracle)]
     return next((found for place in places if (found := getattr(*place, None)) is not None), None)
 
 

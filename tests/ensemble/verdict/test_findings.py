@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.ensemble.recordings import Recording, create, zxid
-from tests.ensemble.trace.test_observe import HEALTHY, A, B, C, healthy, txn
+from tests.ensemble.trace.observed import HEALTHY, A, B, C, healthy, txn
 from zabcheck.ensemble.recording.records import NotRead
 from zabcheck.ensemble.trace.incarnations import read_sorted
 from zabcheck.ensemble.trace.observe import observe

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from invariants import AckEpoch, Adopt, Zxid
 from tests.ensemble.notation import BROADCAST, records
 from tests.ensemble.recordings import Recording, create, zxid
-from tests.ensemble.trace.test_observe import HEALTHY
+from tests.ensemble.trace.observed import HEALTHY
 from zabcheck.cli.zookeeper.command import story_of
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.terminal import to_text
