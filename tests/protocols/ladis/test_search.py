@@ -39,9 +39,9 @@ def test_the_letter_of_the_paper_breaks(property_: str) -> None:
     assert found is not None
 
 
-def search(processes: int, runs: int) -> Tally:
+def search(processes: int, runs: int, seed: int = 1) -> Tally:
     tally = Tally(select(REPAIRED.properties))
-    assert find(Search(REPAIRED, processes, names(REPAIRED), runs, rng=1, on_run=tally.add)) is None
+    assert find(Search(REPAIRED, processes, names(REPAIRED), runs, rng=seed, on_run=tally.add)) is None
     return tally
 
 
@@ -52,9 +52,9 @@ def test_repaired_it_survives() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", [3, 5])
-def test_repaired_it_survives_twenty_thousand_runs(processes: int) -> None:
-    assert search(processes, 20_000).runs == 20_000
+@pytest.mark.parametrize(("processes", "seed"), [(3, 2), (3, 3), (5, 2)])
+def test_repaired_it_survives_five_thousand_runs(processes: int, seed: int) -> None:
+    assert search(processes, 5000, seed).runs == 5000
 
 
 def as_it_is(value: object) -> object:
