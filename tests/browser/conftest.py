@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browser import chromium
-from tests.campaign.report.campaigns import REPORT, worst
-from tests.counterexample.pages import STORIES
-from zabcheck.campaign.report import page as campaign_page
-from zabcheck.counterexample.forms import page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -24,7 +20,7 @@ Opened = Callable[..., AbstractContextManager["Page"]]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if FOLDER in item.path.parents:
+        if item.path.parent == FOLDER:
             item.add_marker("browser")
 
 
@@ -56,6 +52,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 def made(name: str) -> str:
+    # Imported here, as pytest loads this file for every test of the project: matplotlib draws the plots of a campaign.
+    from tests.campaign.report.campaigns import REPORT, worst
+    from tests.counterexample.pages import STORIES
+    from zabcheck.campaign.report import page as campaign_page
+    from zabcheck.counterexample.forms import page
+
     if name == "campaign":
         return campaign_page.page(REPORT)
     if name == "bad campaign":
