@@ -1,7 +1,8 @@
 """What a property is, what it says when it is broken, and how a trace is judged by several at once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from types import MethodType
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
@@ -16,6 +17,10 @@ Status = Literal["holds", "violated", "not exercised", "inconclusive"]
 
 Need = Literal["the whole path", "who delivered the whole path", "what each server broadcast"]
 """What a property may need of the record besides what is yet to be delivered: see `Invariant.needs`."""
+
+
+_COPIED = frozenset((dict, set, list))
+"""What changes in place, among the values that a property keeps."""
 
 
 class Violation(Struct, frozen=True):
@@ -128,8 +133,9 @@ class Invariant(ABC):
     def fork(self, record: Record) -> "Invariant":
         """An independent copy that reads `record`. O(size), in C."""
         copy = object.__new__(type(self))
-        for name, value in vars(self).items():
-            setattr(copy, name, value.copy() if isinstance(value, dict | set | list) else value)
+        copy.__dict__ = {
+            name: value.copy() if type(value) in _COPIED else value for name, value in self.__dict__.items()
+        }
         copy.record = record
         return copy
 
@@ -159,30 +165,37 @@ class Judge:
         self.invariants = [kind(self.record, order) for kind in properties]
         self.broken: dict[str, int] = {}  # property -> number of the event
         self.count = 0
+        self._calls = _Calls(self.invariants)
         self._bind()
 
     def _bind(self) -> None:
-        """Collect the hooks and observers once: most properties need few of them."""
-        self.observers: dict[type[Event], Callable[[Any], None]] = {
-            Deliver: self._deliver,
-            Broadcast: self._broadcast,
-            Restore: self.record.restore,
-        }
+        """Collect the hooks of the properties."""
         self._on_link: list[tuple[str, Callable[[Chain, Sent | None], bool]]] = self._hooks("on_link")
         self._on_sent: list[tuple[str, Callable[[Sent], bool]]] = self._hooks("on_sent")
         self._on_position: list[tuple[str, Callable[[Sent], bool]]] = self._hooks("on_position")
         self._on_move: list[tuple[str, Callable[[int], bool]]] = self._hooks("on_move")
-        looking: dict[type[Event], list[tuple[str, Callable[[Any], bool]]]] = {}
-        for invariant in self.invariants:
-            for kind, looks in invariant.observers().items():
-                looking.setdefault(kind, []).append((invariant.name, looks))
-        for kind, each in looking.items():
-            self.observers[kind] = self._observer(self.observers.get(kind), each)
+
+    def _hooks(self, hook: str) -> list[tuple[str, Any]]:
+        return [(name, getattr(self.invariants[index], hook)) for index, name in self._calls.hooks[hook]]
+
+    @property
+    def looks_at(self) -> Collection[type[Event]]:
+        """The kinds of event that anybody looks at."""
+        return self._calls.observers.keys()
+
+    @property
+    def observers(self) -> dict[type[Event], Callable[[Any], None]]:
+        """A function for each kind of event that anybody looks at, made anew: what `observe` does, but for counting."""
+        return {kind: self._observer(*calls) for kind, calls in self._calls.observers.items()}
 
     def _observer(
-        self, before: Callable[[Any], None] | None, looking: Sequence[tuple[str, Callable[[Any], bool]]]
+        self, first: Callable[[Any, Any], None] | None, then: Sequence[tuple[int, str, Callable[[Any, Any], bool]]]
     ) -> Callable[[Any], None]:
-        """Return an observer that does what is done `before`, and then lets properties look at the event."""
+        """Return an observer that does what the judge does `first`, and then lets properties look at the event."""
+        before = None if first is None else MethodType(first, self)
+        if before is not None and not then:
+            return before
+        looking = [(name, MethodType(looks, self.invariants[index])) for index, name, looks in then]
 
         def observer(event: Event) -> None:
             if before is not None:
@@ -193,16 +206,20 @@ class Judge:
 
         return observer
 
-    def _hooks(self, hook: str) -> list[tuple[str, Any]]:
-        default = getattr(Invariant, hook)
-        return [(i.name, getattr(i, hook)) for i in self.invariants if getattr(type(i), hook) is not default]
-
     def observe(self, event: Event) -> None:
         """Take one event in. TraceError if it goes back to an earlier incarnation of its process."""
-        observer = self.observers.get(type(event))
-        if observer is not None:
-            observer(event)
+        calls = self._calls.observers.get(type(event))
+        if calls is not None:
+            first, then = calls
+            if first is not None:
+                first(self, event)
+            for index, name, looks in then:
+                if looks(self.invariants[index], event):
+                    self.broken.setdefault(name, self.count)
         self.count += 1
+
+    def _restore(self, event: Restore) -> None:
+        self.record.restore(event)
 
     def _deliver(self, event: Deliver) -> None:
         record = self.record
@@ -285,29 +302,60 @@ class Judge:
         if settled:
             over = [verdict.property for verdict in settled]
             self.invariants = [each for each in self.invariants if each.name not in over]
+            self._calls = _Calls(self.invariants)
             self._bind()
         return settled
 
-    def of_what_comes(self, properties: Iterable[type[Invariant]]) -> "Judge":
-        """A judge of a continuation by other properties: they know the record, and nothing else of what was observed.
+    def of_what_comes(self, fresh: "Judge") -> "Judge":
+        """A judge of a continuation by the properties of `fresh`, which has seen nothing and is left as it is.
 
-        O(size of the record), in C.
+        They know this record, and nothing else of what was observed. O(size of the record), in C.
         """
-        twin = Judge(properties, quorums=self.record.quorums)
-        twin.record = self.record.fork()
-        twin.invariants = [invariant.fork(twin.record) for invariant in twin.invariants]
-        twin._bind()
-        return twin
+        return fresh._on(self.record.fork())
 
     def fork(self) -> "Judge":
         """An independent copy, to judge another continuation of what was observed. O(size), in C."""
+        return self._on(self.record.fork())
+
+    def _on(self, record: Record) -> "Judge":
+        """Return an independent copy that reads `record`."""
         copy = object.__new__(Judge)
-        copy.record = self.record.fork()
-        copy.invariants = [invariant.fork(copy.record) for invariant in self.invariants]
-        copy.broken = dict(self.broken)
+        copy.record = record
+        copy.invariants = [invariant.fork(record) for invariant in self.invariants]
+        copy.broken = self.broken.copy()
         copy.count = self.count
+        copy._calls = self._calls
         copy._bind()
         return copy
+
+
+class _Calls:
+    """What is called for which event, found out once for a judge and all its forks: most properties need little.
+
+    `hooks`: by the name of a hook, the properties that have it, as index and name. `observers`: by kind of event, what
+    the judge itself does first, and then by index and name what a property does; all of them functions, not bound.
+    """
+
+    def __init__(self, invariants: Sequence[Invariant]) -> None:
+        self.hooks = {
+            hook: [
+                (index, each.name)
+                for index, each in enumerate(invariants)
+                if getattr(type(each), hook) is not getattr(Invariant, hook)
+            ]
+            for hook in ("on_link", "on_sent", "on_position", "on_move")
+        }
+        looking: dict[type[Event], list[tuple[int, str, Callable[[Any, Any], bool]]]] = {}
+        for index, invariant in enumerate(invariants):
+            for kind, looks in invariant.observers().items():
+                assert isinstance(looks, MethodType), "a fork calls the same method of the property's copy"
+                looking.setdefault(kind, []).append((index, invariant.name, looks.__func__))
+        first: dict[type[Event], Callable[[Any, Any], None]] = {
+            Deliver: Judge._deliver,
+            Broadcast: Judge._broadcast,
+            Restore: Judge._restore,
+        }
+        self.observers = {kind: (first.get(kind), tuple(looking.get(kind, ()))) for kind in {**first, **looking}}
 
 
 def _detected(violation: Violation, detected: int | None) -> Violation:

@@ -468,8 +468,9 @@ class Record:
     def fork(self) -> "Record":
         """An independent copy. O(size), in C."""
         copy = object.__new__(Record)
-        for name, value in vars(self).items():
-            setattr(copy, name, value.copy() if isinstance(value, dict | list) else value)
+        copy.__dict__ = {
+            name: value.copy() if type(value) in (dict, list) else value for name, value in self.__dict__.items()
+        }
         # The lists that are kept inside dicts, and what a waiting process did, grow in place.
         copy._more_links = {txn: links.copy() for txn, links in self._more_links.items()}
         copy._passed = {process: passed.copy() for process, passed in self._passed.items()}

@@ -25,6 +25,9 @@ from invariants.record import Record
 
 Life = Crash | Recover | Halt
 
+_DOWN = (Crash, Halt)
+"""What was the last of an incarnation, if it is over; a tuple, as a search asks for it all the time."""
+
 
 class Liveness(Invariant):
     """A property of the processes that a `Stabilised` names, judged when the trace ends."""
@@ -76,7 +79,7 @@ class Liveness(Invariant):
 
     def _is_down(self, process: int) -> bool:
         life = self.life.get(process)
-        return isinstance(life, Crash | Halt) and life.incarnation >= self.record.incarnation(process)
+        return isinstance(life, _DOWN) and life.incarnation >= self.record.incarnation(process)
 
     def has(self, process: int) -> Chain | None:
         """Return what the last incarnation of `process` has delivered; None if that is not on record."""

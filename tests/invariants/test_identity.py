@@ -185,7 +185,7 @@ def test_a_judge_of_what_comes_says_what_one_of_the_whole_says() -> None:
             whole.observe(event)
             first.observe(event)
         known_before = broken(first)
-        later = first.of_what_comes(LIVENESS)
+        later = first.of_what_comes(Judge(LIVENESS, quorums=first.record.quorums))
         for event in (*(Recover(process, lives[process]) for process in (1, 2)), Stabilised(1, lives[1], (1, 2))):
             whole.observe(event)
             later.observe(event)

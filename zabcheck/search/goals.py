@@ -6,6 +6,7 @@ Stateright, and Antithesis' "sometimes assertions".)
 """
 
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from invariants import (
@@ -55,19 +56,6 @@ class Goals:
     def __init__(self, quorums: Quorums) -> None:
         self.quorums = quorums
         self.reached: dict[str, None] = {}
-        self.observers: dict[type[Event], Callable[[Any], None]] = {
-            Accept: self._accept,
-            Adopt: self._adopt,
-            Broadcast: self._broadcast,
-            Crash: self._crash,
-            Deliver: self._deliver,
-            Establish: self._establish,
-            Halt: self._halt,
-            Promise: self._promise,
-            Recover: self._recover,
-            Restore: self._restore,
-            Truncate: self._truncate,
-        }
         self._established: dict[int, int] = {}  # epoch -> leader
         self._down: set[int] = set()
         self._fresh: set[int] = set()  # recovered, and nothing delivered or taken over since
@@ -165,11 +153,40 @@ class Goals:
         self._down.discard(event.process)
         self._position.pop(event.process, None)
 
+    @property
+    def observers(self) -> dict[type[Event], Callable[[Any], None]]:
+        """A function for each kind of event that is looked at, made anew."""
+        return {kind: MethodType(looks, self) for kind, looks in _LOOKS.items()}
+
+    def observe(self, event: Event) -> None:
+        """Look at one event."""
+        looks = _LOOKS.get(type(event))
+        if looks is not None:
+            looks(self, event)
+
     def fork(self) -> "Goals":
         """Return an independent copy, to watch another continuation of the run. O(processes + transactions)."""
-        twin = Goals(self.quorums)
-        for name, value in vars(self).items():
-            if name != "observers":  # those are bound to whom they belong
-                setattr(twin, name, value.copy() if isinstance(value, dict | set) else value)
+        twin = object.__new__(Goals)
+        twin.__dict__ = {
+            name: value.copy() if type(value) in (dict, set) else value for name, value in self.__dict__.items()
+        }
         twin._holders = {txn: holders.copy() for txn, holders in self._holders.items()}
         return twin
+
+
+_LOOKS: dict[type[Event], Callable[[Goals, Any], None]] = {
+    Accept: Goals._accept,
+    Adopt: Goals._adopt,
+    Broadcast: Goals._broadcast,
+    Crash: Goals._crash,
+    Deliver: Goals._deliver,
+    Establish: Goals._establish,
+    Halt: Goals._halt,
+    Promise: Goals._promise,
+    Recover: Goals._recover,
+    Restore: Goals._restore,
+    Truncate: Goals._truncate,
+}
+"""By the kind of an event, what is done with it."""
+LOOK_AT = frozenset(_LOOKS)
+"""The kinds of event that matter to goals."""

@@ -253,9 +253,7 @@ def replay_on(protocol: Protocol, schedule: Schedule, properties: Iterable[str] 
     def show(event: Event) -> None:
         events.append(event)
         judge.observe(event)
-        observer = goals.observers.get(type(event))
-        if observer is not None:
-            observer(event)
+        goals.observe(event)
 
     steps, skipped, raised = 0, 0, None
 

@@ -141,6 +141,7 @@ class Continuations:
             for quorum in subsets
             if is_least(components.quorums, leader, quorum)
         ]
+        self._fresh = Judge(LIVENESS, quorums=components.quorums)
         self._continuations: list[Continuation] = []
         self._ids: dict[Continuation, int] = {}
         self._endings: dict[tuple[int, int], Ending] = {}
@@ -257,7 +258,7 @@ class Continuations:
         if continuation.raised:
             return Ending(None, raised=True)
         _, before, incarnations = self._sequences(monitor)
-        judge = before.of_what_comes(LIVENESS)
+        judge = before.of_what_comes(self._fresh)
         leader, quorum = continuation.stabilise.leader, continuation.stabilise.quorum
         for member in quorum:
             judge.observe(Recover(member, incarnations[member]))  # so that it is known which incarnation it is in
@@ -271,7 +272,7 @@ class Continuations:
     def _show(self, judge: Judge, events: Iterable[int], incarnations: Sequence[int]) -> None:
         for number in events:
             for event in self._space.components.events[number]:
-                if type(event) in judge.observers and isinstance(event, Local):
+                if type(event) in judge.looks_at and isinstance(event, Local):
                     judge.observe(replace(event, incarnation=incarnations[event.process]))
 
     def _sequences(self, monitor: int) -> tuple[int, Judge, Sequence[int]]:

@@ -20,7 +20,7 @@ from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from zabcheck.search.explore.components import NOTHING, CannotTellApart, Components, Names
 from zabcheck.search.explore.journal import Journal
-from zabcheck.search.goals import Goals
+from zabcheck.search.goals import LOOK_AT, Goals
 
 Group = tuple[type[Invariant], ...]
 """Properties that one judge judges."""
@@ -46,7 +46,7 @@ class _JudgeTable:
 
     def __init__(self, group: Group, quorums: Quorums) -> None:
         judge = Judge(group, quorums=quorums)
-        self.looks_at = frozenset(judge.observers) | {Crash}
+        self.looks_at = frozenset(judge.looks_at) | {Crash}
         self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
         self.broken: list[str | None] = [None]
         self.exercised: dict[str, bool] = {kind.name: False for kind in group}
@@ -162,11 +162,13 @@ class Monitors:
     def _watched(self, monitor: int, events: Sequence[Event]) -> tuple[Goals, tuple[int, ...]]:
         """Return what the goals know after these events, and the incarnations of the processes."""
         before, incarnations_before = self._goals[monitor]
+        seen = [event for event in events if type(event) in LOOK_AT]
+        if not seen:
+            return before, incarnations_before
         goals, incarnations = before.fork(), list(incarnations_before)
-        for event in events:
-            observe = goals.observers.get(type(event))
-            if observe is not None and isinstance(event, Local):
-                observe(replace(event, incarnation=incarnations[event.process]))
+        for event in seen:
+            if isinstance(event, Local):
+                goals.observe(replace(event, incarnation=incarnations[event.process]))
                 incarnations[event.process] += isinstance(event, Crash)
         self.goals |= goals.reached
         return goals, tuple(incarnations)

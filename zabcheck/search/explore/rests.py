@@ -84,6 +84,7 @@ class Rests:
     def __init__(self, space: Space) -> None:
         self._space = space
         self._steps = OutcomeTable(space.components)
+        self._fresh = Judge((EpochProgress,), quorums=space.components.quorums)
         self.exercised = False
         self._by_places: dict[Places, tuple[Rest, Rest | None]] = {}
         self._endings: dict[tuple[int, tuple[Rest, Rest | None]], Ending] = {}
@@ -147,7 +148,7 @@ class Rests:
                 yield Quiescent(process, 0, number, leader, connection, run.may_broadcast(process))
 
     def _judged(self, before: Judge, incarnations: tuple[int, ...], first: Rest, second: Rest | None) -> Ending:
-        judge = before.of_what_comes((EpochProgress,))
+        judge = before.of_what_comes(self._fresh)
         for rest in (first, second):
             if rest is None:
                 continue
@@ -155,7 +156,7 @@ class Rests:
                 return Ending(None, raised=True)
             for number in rest.events:
                 for event in self._space.components.events[number]:
-                    if type(event) in judge.observers and isinstance(event, Local):
+                    if type(event) in judge.looks_at and isinstance(event, Local):
                         judge.observe(replace(event, incarnation=incarnations[event.process]))
             for event in rest.seen:
                 judge.observe(replace(event, incarnation=incarnations[event.process]))
