@@ -4,7 +4,8 @@ from pathlib import Path
 
 from docs.generators.output import DOCS
 from docs.generators.recorded import recorded
-from zabcheck.mutants.catalogue import CATALOGUE, Mutant
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.mutants.mutant import Mutant
 from zabcheck.search.run import replay
 
 PAGE = DOCS / "mutants.md"

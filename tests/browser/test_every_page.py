@@ -168,6 +168,24 @@ def test_within_ten_seconds_one_sees_where_it_was_decided(browser: "Browser", pa
     page.close()
 
 
+@pytest.mark.parametrize("path", RUNS[:1], ids=[path.stem for path in RUNS[:1]])
+def test_the_explanation_is_read_before_the_diagram_and_takes_no_row_of_its_own_where_there_is_room(
+    browser: "Browser", path: Path
+) -> None:
+    for width in (360, 1280):
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.goto(path.as_uri())
+        witness = page.locator(".why > div").bounding_box()
+        explained = page.locator(".why > p").bounding_box()
+        diagram = page.locator("#diagram").bounding_box()
+        assert witness is not None
+        assert explained is not None
+        assert diagram is not None
+        assert witness["y"] <= explained["y"] < diagram["y"]
+        assert (explained["x"] > witness["x"] + witness["width"]) == (width == 1280)
+        page.close()
+
+
 ROWS = """
 () => [...document.querySelectorAll(".steps .said")].map((said) => {
   const frame = said.getBoundingClientRect();

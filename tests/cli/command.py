@@ -11,7 +11,8 @@ import msgspec
 from msgspec import structs
 
 from invariants import Broadcast, Deliver, End, Event, Header, Txn, Verdict, Zxid, trace
-from zabcheck.mutants.catalogue import CATALOGUE, Mutant
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols.base import Effect
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules

@@ -3,7 +3,8 @@
 import pytest
 
 from docs.generators.gallery import FOLDER, files_of, index_page, story_of
-from zabcheck.mutants.catalogue import CATALOGUE, Mutant
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.mutants.mutant import Mutant
 from zabcheck.simulation import schedule as schedules
 
 LARGEST = 300_000

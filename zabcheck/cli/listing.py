@@ -12,7 +12,8 @@ from zabcheck.cli.commands import Format, Formats, command
 from zabcheck.cli.output import make_console, print_json
 from zabcheck.cli.tables import render_catalogue
 from zabcheck.cli.verdict import OK
-from zabcheck.mutants.catalogue import CATALOGUE, Mutant
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.goals import GOALS

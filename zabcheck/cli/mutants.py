@@ -21,7 +21,8 @@ from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.run import protocol_failed
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.counterexample.forms.gallery import index_of_bugs, pages
-from zabcheck.mutants.catalogue import CATALOGUE, Mutant
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.mutants.mutant import Mutant
 from zabcheck.search.engines import DEFAULT, Engine
 from zabcheck.search.hunt import Budget, Hunt, MutantSummary, hunt, row_of
 from zabcheck.search.kept_schedules import (

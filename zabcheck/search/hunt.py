@@ -7,7 +7,8 @@ from time import process_time
 from msgspec import Struct
 
 from invariants import PROPERTIES, select
-from zabcheck.mutants.catalogue import Mutant, mutated
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import DEFAULT, Engine, find
 from zabcheck.search.run import Run, Search, replay_on

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from invariants.quorums import MAJORITY
-from zabcheck.mutants.catalogue import CATALOGUE, Mutant
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.mutants.mutant import Mutant
 from zabcheck.search.engines import Engine
 from zabcheck.search.hunt import Budget, hunt
 from zabcheck.search.minimise import Failure, breaks

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from invariants import Event, Violation
 from invariants.quorums import MAJORITY
-from zabcheck.counterexample.explanation import deliveries, end, protocol
+from zabcheck.counterexample.explanation import deliveries, end, primaries, protocol
 from zabcheck.counterexample.explanation.explained import Explained
 from zabcheck.counterexample.explanation.facts import Facts
 from zabcheck.text.words import cut, sentence
@@ -23,7 +23,7 @@ LONGEST_SENTENCE = 240
 
 EXPLAINED: dict[str, Explained] = {
     each.property.name: each
-    for module in (deliveries, protocol, end)
+    for module in (deliveries, protocol, primaries, end)
     for each in vars(module).values()
     if isinstance(each, Explained)
 }

@@ -76,6 +76,12 @@ def _summary(story: Story) -> str:
 
 
 def _what_happened(story: Story) -> str:
+    """Draw the witness and the explanation, which are read before the diagram, at every width.
+
+    Where there is room, the explanation stands beside the witness, so that the diagram is on the first screen. A phone
+    has no such room. There it stays above the diagram: its sentences can be read at once, and the diagram, squeezed as
+    it is, says little to somebody who has not read them.
+    """
     return (
         '<section aria-labelledby="why">\n<h2 id="why">What happened</h2>\n<div class="why">\n<div>'
         + _witness(story)

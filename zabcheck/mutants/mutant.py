@@ -1,0 +1,58 @@
+"""What a known bug is: the steps that it takes instead of the right ones, and what is known of it."""
+
+from functools import partial
+from typing import Any
+
+from msgspec import Struct, structs
+
+from zabcheck.protocols.base import AddedState, Message, Protocol, Start, Step, Stimulus
+
+
+class Mutant(Struct, frozen=True):
+    """One known bug of a protocol."""
+
+    name: str
+    protocol: str
+    """The name of the protocol that it is a bug of."""
+    wrong: str
+    """What is wrong, in a sentence without its full stop, with the number of the step."""
+    source: str
+    """Where the bug is from."""
+    breaks: tuple[str, ...]
+    """The properties that break: first the one that breaks first in the shortest run, then those judged alone."""
+    faults: str
+    """The least faults that it takes."""
+    steps: dict[type[Message] | type[Stimulus], Step]
+    """The steps that it takes instead of the protocol's."""
+    replaces: dict[str, Any] = {}
+    """Other fields of the `Protocol` that are replaced, by name."""
+    processes: int = 3
+    """How many processes a search has to run for the bug to show soon."""
+    state: type[AddedState] | None = None
+    """What the bug has to remember of a process besides the protocol's variables; all its fields have defaults."""
+    commutes: bool = True
+    """Whether its moves still commute where the protocol's do (see `zabcheck.search.explore.reduction`): not where what
+    is on its way to a process can matter that has dropped its iteration, or where a step reaches another process."""
+
+    within: tuple[str, ...] = ()
+    """The bugs that break whatever this one was seen to break, and more: only schedules of theirs tell them from it."""
+
+    def apply(self, protocol: Protocol) -> Protocol:
+        """Return the protocol with this bug."""
+        bug = structs.replace(
+            protocol,
+            **{
+                "mutant": self.name,
+                "steps": {**protocol.steps, **self.steps},
+                "commutes": protocol.commutes and self.commutes,
+                **self.replaces,
+            },
+        )
+        return bug if self.state is None else structs.replace(bug, start=partial(_start_with, bug.start, self.state))
+
+
+def _start_with(start: Start, state: type[AddedState], *of_the_process: Any) -> Any:
+    """Start a process with the state that a mutant adds."""
+    process = start(*of_the_process)
+    process.added = state()
+    return process
