@@ -1,5 +1,6 @@
 """Fixtures for the tests of the command."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -23,15 +24,33 @@ def zabcheck(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: str | Path) -> Result:
+    def call(*arguments: str | Path, stdin: bytes = b"") -> Result:
         monkeypatch.setattr(sys, "argv", ["zabcheck", *map(str, arguments)])
+        reader, writer = os.pipe()
+        assert os.write(writer, stdin) == len(stdin), "a pipe holds no more"
+        os.close(writer)
         capsys.readouterr()
-        with pytest.raises(SystemExit) as exited:
-            cli.main()
+        with os.fdopen(reader) as pipe:
+            monkeypatch.setattr(sys, "stdin", pipe)
+            with pytest.raises(SystemExit) as exited:
+                cli.main()
         assert isinstance(exited.value.code, int)
         return Result(exited.value.code, *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def own_module(zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Write a module of this name and code into the current folder; what another test wrote under it is forgotten."""
+    monkeypatch.setattr("zabcheck.protocols.adapter._OWN", {})
+
+    def write(name: str, code: str) -> None:
+        (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path)
+        sys.modules.pop(name, None)
+
+    return write
 
 
 @pytest.fixture

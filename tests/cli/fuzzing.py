@@ -26,7 +26,7 @@ from tests.ensemble.disk.disks import disk, real
 from tests.invariants.builders import split
 from tests.invariants.traces import random_trace
 from zabcheck import cli
-from zabcheck.cli import commands
+from zabcheck.cli import verdict
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.ensemble.recording.folder import RECORDING
 from zabcheck.mutants.catalogue import CATALOGUE
@@ -111,14 +111,14 @@ def call(arguments: Sequence[str], stdin: bytes = b"") -> tuple[int, str, str]:
 def answers(arguments: Sequence[str], starts: Sequence[str] = ("",), stdin: bytes = b"") -> int:
     """The command ends by itself, with a verdict or with one line; its exit code."""
     code, out, err = call(arguments, stdin)
-    if code == commands.BAD_INPUT:
+    if code == verdict.BAD_INPUT:
         assert out == ""
         assert err.startswith(tuple(f"zabcheck: {start}" for start in starts))
         assert err[:-1].isprintable()
         assert err.endswith("\n")
         assert len(err) < 6000
     else:
-        assert code in (commands.OK, commands.VIOLATED, commands.INCONCLUSIVE)
+        assert code in (verdict.OK, verdict.VIOLATED, verdict.INCONCLUSIVE)
         told = err.splitlines()
         assert not told or list(arguments)[:1] == ["db19"]  # whose standard output is the digest, and nothing else
         assert all(line.startswith(SAID) and line.isprintable() for line in told)

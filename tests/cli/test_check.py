@@ -49,11 +49,11 @@ def test_the_worst_of_several_traces_counts(zabcheck: Command, tmp_path: Path) -
     assert [each["trace"] for each in result.json["traces"]] == ["incomplete", "bad", "good"]
 
 
-def test_a_trace_can_come_from_standard_input(tmp_path: Path) -> None:
+def test_a_trace_can_come_from_standard_input(zabcheck: Command, tmp_path: Path) -> None:
     assert process("check", "-", stdin=GOOD, cwd=tmp_path).code == 0
-    result = process("check", "-", "--format", "json", stdin=BAD, cwd=tmp_path)
+    result = zabcheck("check", "-", "--format", "json", stdin=BAD)
     assert (result.code, result.json["traces"][0]["trace"]) == (1, "-")
-    result = process("check", "-", stdin=b"{", cwd=tmp_path)
+    result = zabcheck("check", "-", stdin=b"{")
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert result.err.startswith("zabcheck: standard input, line 1: ")
 

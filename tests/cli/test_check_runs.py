@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from invariants import Broadcast, Deliver, Event, Txn, Zxid, trace
-from tests.cli.command import DELIVERED, SENT, argv, environment, process, statuses, trace_of, violation_in
+from tests.cli.command import DELIVERED, SENT, argv, environment, statuses, trace_of, violation_in
 from tests.cli.conftest import Command
 from tests.invariants.builders import whole
 from tests.invariants.columns import parquet_of, table_of
@@ -116,9 +116,9 @@ def test_what_cannot_be_done_is_one_line(zabcheck: Command) -> None:
     assert result.err.startswith("zabcheck: t: expected a Parquet file, ")
 
 
-def test_a_parquet_file_cannot_come_through_a_pipe(tmp_path: Path) -> None:
+def test_a_parquet_file_cannot_come_through_a_pipe(zabcheck: Command) -> None:
     data = parquet_of(table_of([GOOD])).getvalue()
-    assert process("check", "-", stdin=data, cwd=tmp_path) == (
+    assert zabcheck("check", "-", stdin=data) == (
         2,
         "",
         "zabcheck: standard input: expected a Parquet file that can be read from its end, found a pipe\n",

@@ -12,8 +12,9 @@ from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, DELIVERED, SENT, A
 from tests.cli.conftest import Command
 from zabcheck.cli.explain import FOLDED_FROM
 from zabcheck.counterexample.forms.exports import FORMS
-from zabcheck.search.run import replay
+from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.choices import Lead, Request, Settle
 
 BROKEN_TRACE = replay(schedules.load(BROKEN_SCHEDULE, "schedule")).trace
 SWAPPED: list[Event] = [*SENT, Deliver(1, 0, A), Deliver(1, 0, B), Deliver(2, 0, B), Deliver(2, 0, A)]
@@ -73,9 +74,9 @@ def test_logs_of_several_machines_are_one_trace(tmp_path: Path, zabcheck: Comman
     )
 
 
-def test_standard_input_can_be_either(files: Path) -> None:
+def test_standard_input_can_be_either(zabcheck: Command) -> None:
     for data in (BROKEN_SCHEDULE, BROKEN_TRACE):
-        result = process("explain", "-", cwd=files, stdin=data)
+        result = zabcheck("explain", "-", stdin=data)
         assert (result.code, result.err) == (1, "")
         assert result.out.startswith("total order is violated\n")
         assert "\nreplay: zabcheck replay FILE\n\nFAIL: " in result.out
@@ -105,10 +106,10 @@ def test_as_json_it_is_one_document(files: Path, zabcheck: Command) -> None:
 # Step by step.
 
 
-def test_a_walk_goes_where_it_is_told(files: Path) -> None:
+def test_a_walk_goes_where_it_is_told(files: Path, zabcheck: Command) -> None:
     steps = len(schedules.load(BROKEN_SCHEDULE, "schedule").choices)
     answers = b"\n3\nb\nw\nnonsense\n999\n%d\n\n" % steps
-    result = process("explain", "broken.json", "--step", cwd=files, stdin=answers)
+    result = zabcheck("explain", "broken.json", "--step", stdin=answers)
     shown = [int(line.split()[1]) for line in result.out.splitlines() if line.startswith("step ")]
     witness = shown[4]
     assert shown == [1, 2, 3, 2, witness, witness, witness, steps]
@@ -116,17 +117,17 @@ def test_a_walk_goes_where_it_is_told(files: Path) -> None:
     assert result.code == 1
 
 
-def test_a_walk_shows_the_state_and_what_changed_in_it(files: Path) -> None:
-    out = process("explain", "calm.json", "--step", cwd=files, stdin=b"\n" * 99).out
+def test_a_walk_shows_the_state_and_what_changed_in_it(files: Path, zabcheck: Command) -> None:
+    out = zabcheck("explain", "calm.json", "--step", stdin=b"\n" * 99).out
     last = out[out.rindex("\nstep ") :]
     assert "broadcast" in last
     assert "a⟨1,1⟩ b⟨1,2⟩" in last
     assert "⊥ → 1" in out
 
 
-def test_a_walk_ends_with_its_answers_or_with_q(files: Path) -> None:
+def test_a_walk_ends_with_its_answers_or_with_q(files: Path, zabcheck: Command) -> None:
     for answers in (b"", b"q\n"):
-        result = process("explain", "broken.json", "--step", cwd=files, stdin=answers)
+        result = zabcheck("explain", "broken.json", "--step", stdin=answers)
         assert result.out.count("\nstep ") == 1
 
 
@@ -145,6 +146,7 @@ def test_every_form_can_be_written(files: Path, zabcheck: Command) -> None:
             assert (files / f"out{suffix}").stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_the_same_bytes_are_written_each_time(files: Path) -> None:
     written = []
     for hash_seed in ("0", "77"):
@@ -219,16 +221,15 @@ def test_the_processes_of_a_trace_are_not_without_number(tmp_path: Path, zabchec
     )
 
 
-def test_what_raised_is_written_too(tmp_path: Path) -> None:
-    step = "    def on_elected(self, leader):\n        raise KeyError(1)\n"
-    (tmp_path / "bad.py").write_text(f"import zabcheck\n\n\nclass Bad(zabcheck.Process):\n{step}")
-    process("run", "--protocol", "bad:Bad", "--seed", "1", "--out", "out", cwd=tmp_path)
-    [schedule] = (tmp_path / "out").glob("*.schedule.json")
-    result = process("explain", schedule, "--write", "bad.html", "--write", "bad_test.py", cwd=tmp_path)
+def test_what_raised_is_written_too(tmp_path: Path, zabcheck: Command) -> None:
+    choices = (Lead(1, (1, 2)), Settle(6), *[Request(1)] * 3, Settle(6))
+    schedule = schedule_of("tests.protocols.own.raising:Raising", None, 2, choices)
+    (tmp_path / "raising.json").write_bytes(schedules.dump(schedule))
+    result = zabcheck("explain", "raising.json", "--write", "bad.html", "--write", "bad_test.py")
     assert (result.code, result.out) == (2, "")
-    assert "KeyError: 1" in result.err
-    assert result.err.endswith("wrote bad.html\nwrote bad_test.py\n")
-    assert "KeyError: 1" in (tmp_path / "bad.html").read_text(encoding="utf-8")
+    assert "KeyError: 3" in result.err
+    assert "\nwrote bad.html\nwrote bad_test.py\n" in result.err
+    assert "KeyError: 3" in (tmp_path / "bad.html").read_text(encoding="utf-8")
 
 
 def test_in_a_trace_without_messages_a_broadcast_comes_before_its_deliveries(files: Path, zabcheck: Command) -> None:

@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import ROOT, process
+from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 from zabcheck.cli import explore as command
 from zabcheck.search.explore import liveness, space
@@ -77,19 +78,19 @@ def test_where_memory_ends_nothing_is_proved(zabcheck: Command, monkeypatch: pyt
     assert result.out.startswith("not finished: nothing was found in what was explored, and nothing is proved")
 
 
-def test_a_protocol_of_ones_own_can_be_explored(tmp_path: Path) -> None:
+def test_a_protocol_of_ones_own_can_be_explored(zabcheck: Command, own_module: Callable[[str, str], None]) -> None:
     code = (
         "import zabcheck\n\n\nclass Mine(zabcheck.Process):\n"
         "    def on_elected(self, leader):\n        if self.leads:\n            self.ready(1)\n\n"
         "    def on_request(self, value):\n        txn = zabcheck.Txn(zabcheck.Zxid(1, 1), value)\n"
         "        self.broadcast(txn)\n        self.deliver(txn)\n"
     )
-    (tmp_path / "mine.py").write_text(code)
-    result = process("explore", "--protocol", "mine:Mine", "--processes", "2", "--txns", "2", cwd=tmp_path)
+    own_module("mine", code)
+    result = zabcheck("explore", "--protocol", "mine:Mine", "--processes", "2", "--txns", "2", "--workers", "1")
     assert result.code == 1
     assert result.out.startswith("agreement is violated, and no shorter run") or "zxid uniqueness" in result.out
-    (tmp_path / "bad.py").write_text(code.replace("self.ready(1)", "raise KeyError(7)"))
-    result = process("explore", "--protocol", "bad:Mine", "--processes", "2", cwd=tmp_path)
+    own_module("bad", code.replace("self.ready(1)", "raise KeyError(7)"))
+    result = zabcheck("explore", "--protocol", "bad:Mine", "--processes", "2", "--workers", "1")
     assert (result.code, result.out) == (2, "")
     assert "KeyError: 7" in result.err
 
@@ -100,17 +101,21 @@ NAIVE = re.findall(r"```python\n(.*?)```", (ROOT / "docs/your-own-protocol.md").
 """The first attempt of docs/your-own-protocol.md."""
 
 
-def test_what_is_wrong_with_a_first_attempt_is_found_without_an_option(tmp_path: Path) -> None:
-    (tmp_path / "naive.py").write_text(NAIVE)
-    result = process("explore", "--protocol", "naive:Naive", "--workers", "1", cwd=tmp_path)
+def test_what_is_wrong_with_a_first_attempt_is_found_without_an_option(
+    zabcheck: Command, own_module: Callable[[str, str], None]
+) -> None:
+    own_module("naive", NAIVE)
+    result = zabcheck("explore", "--protocol", "naive:Naive", "--workers", "1")
     assert result.code == 1
     assert result.out.startswith("total order is violated, and no shorter run within the bounds violates any ")
 
 
-def test_nothing_is_called_proved_that_nothing_exercised(tmp_path: Path) -> None:
-    (tmp_path / "naive.py").write_text(NAIVE)
+def test_nothing_is_called_proved_that_nothing_exercised(
+    zabcheck: Command, own_module: Callable[[str, str], None]
+) -> None:
+    own_module("naive", NAIVE)
     few = ("--processes", "2", "--txns", "1", "--crashes", "0", "--workers", "1")
-    result = process("explore", "--protocol", "naive:Naive", *few, cwd=tmp_path)
+    result = zabcheck("explore", "--protocol", "naive:Naive", *few)
     assert result.code == 3
     first, _, rest = words(result.out).partition("; ")
     assert re.fullmatch(
@@ -155,6 +160,7 @@ def test_without_reductions_the_same_is_proved(zabcheck: Command) -> None:
     assert told[0]["states"] < told[1]["states"]
 
 
+@pytest.mark.slow
 def test_a_search_that_ran_out_of_memory_goes_on(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,12 +74,9 @@ class Moody(Mine):
 
 
 @pytest.fixture
-def gate(zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def gate(zabcheck: Command, tmp_path: Path, own_module: Callable[[str, str], None]) -> Callable[..., Result]:
     """The gate with this table as its configuration, in a folder with the module `mine_here`."""
-    (tmp_path / "mine_here.py").write_text(OWN)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(__import__("sys").modules, "mine_here", raising=False)
-    monkeypatch.setattr("zabcheck.protocols.adapter._OWN", {})
+    own_module("mine_here", OWN)
 
     def call(table: str, *arguments: str) -> Result:
         (tmp_path / "pyproject.toml").write_text(f"[tool.zabcheck]\n{table}", encoding="utf-8")
@@ -479,6 +476,7 @@ def test_what_was_found_is_told_even_if_a_report_cannot_be_written(
         assert names_of(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_the_command_as_a_process_finds_the_class_in_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "mine_there.py").write_text(OWN)
     (tmp_path / "gate.toml").write_text('[tool.zabcheck]\nprotocols = ["mine_there:Mine"]\nruns = 50\n')

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import typer
 from msgspec import structs
 
 from docs.generators.commands import commands
-from tests.cli.command import ROOT, process
+from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 from zabcheck.cli import all_commands
 from zabcheck.cli.commands import EXAMPLES
@@ -71,22 +70,23 @@ def test_the_help_of_gate_shows_every_key_of_the_table(zabcheck: Command) -> Non
         ("zabcheck zoo", {"zookeeper"}),
     ],
 )
-def test_names_are_completed_in_bash(line: str, expected: set[str], tmp_path: Path) -> None:
-    words = line.split()
-    variables = {"_ZABCHECK_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    completed = process(cwd=tmp_path, variables=variables)
+def test_names_are_completed_in_bash(
+    line: str, expected: set[str], zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_ZABCHECK_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
+    completed = zabcheck()
     assert (completed.code, completed.err) == (0, "")
     assert set(completed.out.split()) == expected
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_names_are_completed_in_other_shells(shell: str, tmp_path: Path) -> None:
-    variables = {
-        "_ZABCHECK_COMPLETE": f"complete_{shell}",
-        "_TYPER_COMPLETE_ARGS": "zabcheck run --mutant commit-on-own",
-        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
-    }
-    completed = process(cwd=tmp_path, variables=variables)
+def test_names_are_completed_in_other_shells(shell: str, zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_ZABCHECK_COMPLETE", f"complete_{shell}")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "zabcheck run --mutant commit-on-own")
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    completed = zabcheck()
     assert completed.code == 0
     assert "commit-on-own-ack" in completed.out
 

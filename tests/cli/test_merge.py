@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from invariants import Event
-from tests.cli.command import A, B, process, trace_of
+from tests.cli.command import A, B, trace_of
 from tests.cli.conftest import Command
 from tests.invariants.builders import broadcasts, deliveries, restore, split
 from tests.invariants.recorded import PROCESSES, RECORDED
@@ -76,7 +76,7 @@ def test_the_verdicts_are_those_of_the_one_file(zabcheck: Command, tmp_path: Pat
         agrees(zabcheck, tmp_path, random_trace(seed).events, 2)
 
 
-@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::12]))
+@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::36]))
 def test_the_verdicts_of_what_was_recorded_are_those_of_the_one_file(
     name: str, zabcheck: Command, tmp_path: Path
 ) -> None:
@@ -195,12 +195,12 @@ def test_a_delivery_that_a_snapshot_brought_stands_nowhere(zabcheck: Command, tm
     assert places(judged(zabcheck, "t")[1], "total order") == [None, None, {"trace": "t", "line": 4}]
 
 
-def test_standard_input_has_no_lines_to_tell(tmp_path: Path) -> None:
+def test_standard_input_has_no_lines_to_tell(zabcheck: Command, tmp_path: Path) -> None:
     names = write(tmp_path, BAD)
-    alone = process("check", "-", stdin=(tmp_path / "p2").read_bytes(), cwd=tmp_path)
+    alone = zabcheck("check", "-", stdin=(tmp_path / "p2").read_bytes())
     assert "◀W1  p2 delivers a⟨1,1⟩\n" in alone.out
     both = ("check", "--merge", names[0], "-", "--property", "total order", "--format", "json")
-    [trace] = process(*both, stdin=(tmp_path / "p2").read_bytes(), cwd=tmp_path).json["traces"]
+    [trace] = zabcheck(*both, stdin=(tmp_path / "p2").read_bytes()).json["traces"]
     assert [place and place["trace"] for place in places(trace, "total order")] == [None, None, "p1", "p1"]
 
 

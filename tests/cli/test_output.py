@@ -42,7 +42,9 @@ ALL = [
     ["run", "--help"],
     ["--version"],
 ]
-each_command = pytest.mark.parametrize("arguments", ALL, ids=" ".join)
+each_command = pytest.mark.parametrize("arguments", sweep(ALL, normal=[["replay", "s.json"]]), ids=" ".join)
+WIDTHS = [(arguments, columns) for columns in (80, 160) for arguments in ALL]
+SEARCHES = ("run", "mutants")
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +55,11 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "gate.toml").write_text(f"[tool.zabcheck]\n{gate}")
 
 
-@each_command
-@pytest.mark.parametrize("columns", [80, 160])
+@pytest.mark.parametrize(
+    ("arguments", "columns"),
+    sweep(WIDTHS, normal=[(each, 80) for each in ALL if each[0] not in SEARCHES]),
+    ids=lambda value: str(value) if isinstance(value, int) else " ".join(value),
+)
 def test_no_line_is_wider_than_the_terminal(
     arguments: list[str], columns: int, zabcheck: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +76,7 @@ def test_a_width_of_zero_is_none(zabcheck: Command, monkeypatch: pytest.MonkeyPa
     assert zabcheck("list").out == wide
 
 
-@pytest.mark.parametrize("arguments", sweep(ALL, normal=[["replay", "s.json"]]), ids=" ".join)
+@each_command
 def test_a_pipe_gets_no_escapes(arguments: list[str], tmp_path: Path) -> None:
     result = process(*arguments, cwd=tmp_path, variables={"TERM": "xterm-256color"})
     assert "\x1b" not in result.out + result.err
@@ -97,9 +102,8 @@ def in_a_terminal(arguments: list[str], cwd: Path, **variables: str) -> bytes:
 
 
 def test_a_terminal_gets_colour_unless_it_is_not_wanted(tmp_path: Path) -> None:
-    for arguments in (["replay", "s.json"], ["list"]):
-        assert b"\x1b[" in in_a_terminal(arguments, tmp_path)
-        assert b"\x1b" not in in_a_terminal(arguments, tmp_path, NO_COLOR="1")
+    assert b"\x1b[" in in_a_terminal(["replay", "s.json"], tmp_path)
+    assert b"\x1b" not in in_a_terminal(["replay", "s.json"], tmp_path, NO_COLOR="1")
 
 
 C = {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
@@ -111,7 +115,7 @@ def test_a_pipe_without_unicode_gets_ascii(arguments: list[str], tmp_path: Path)
     assert_ascii(process(*arguments, cwd=tmp_path, variables={"PYTHONIOENCODING": "ascii", "TERM": "xterm-256color"}))
 
 
-@pytest.mark.parametrize("arguments", sweep(ALL, normal=[["replay", "s.json"]]), ids=" ".join)
+@each_command
 def test_where_the_locale_is_c_there_is_only_ascii(arguments: list[str], tmp_path: Path) -> None:
     assert_ascii(process(*arguments, cwd=tmp_path, variables=C))
 
@@ -126,9 +130,9 @@ def assert_ascii(result: Result) -> None:
 def test_json_is_utf8_whatever_the_terminal_is(tmp_path: Path) -> None:
     results = [
         process("replay", "s.json", "--format", "json", cwd=tmp_path, variables={"PYTHONIOENCODING": encoding})
-        for encoding in ("ascii", "utf-8", "utf-16")
+        for encoding in ("ascii", "utf-16")
     ]
-    assert results[0] == results[1] == results[2]
+    assert results[0] == results[1]
     assert "⟨" in results[0].out
 
 
@@ -141,7 +145,7 @@ def written_to(stdout: BinaryIO, arguments: list[str], cwd: Path) -> tuple[int, 
 
 PRINTING = pytest.mark.parametrize(
     "arguments",
-    sweep([["list"], ["list", "--format", "json"], ["--help"], ["--version"]], normal=[["list"], ["--help"]]),
+    sweep([["list"], ["list", "--format", "json"], ["--help"], ["--version"]], normal=[["list"]]),
     ids=" ".join,
 )
 
@@ -162,7 +166,8 @@ def test_a_device_that_is_full_is_said_in_one_line(arguments: list[str], tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "closed", "code"), [("list", ">&-", 0), ("check nope", "2>&-", 2), ("check -", "<&-", 2)]
+    ("arguments", "closed", "code"),
+    sweep([("list", ">&-", 0), ("check nope", "2>&-", 2), ("check -", "<&-", 2)], normal=[("list", ">&-", 0)]),
 )
 def test_what_is_closed_is_no_crash(arguments: str, closed: str, code: int, tmp_path: Path) -> None:
     command = f'exec "$0" -m zabcheck {arguments} {closed}'
@@ -221,14 +226,16 @@ def test_ctrl_c_ends_a_search_and_says_what_was_done_so_far(tmp_path: Path) -> N
     assert list(tmp_path.glob("reports")) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_gate_and_says_what_was_done_so_far(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.zabcheck]\nprotocols = ["zab"]\nruns = 1000000\nkills = ["all"]\n')
     code, out = interrupted_when(rb"[1-9]\d+ of [\d,]+ runs, zab, seed 1", ["gate"], tmp_path)
     assert code == 3
-    assert re.search(r"  inconclusive  seed 1: [\d,]+ of 1,000,000 runs: interrupted\n", out)
+    assert re.search(r"  inconclusive  seed 1: [\d,]+ of 1,000,000 runs: interrupted *\n", out)
     assert "  inconclusive  no-truncation: not searched for: interrupted " in out
 
 
+@pytest.mark.slow
 def test_the_matrix_grows_on_a_terminal_and_ctrl_c_leaves_what_it_is_by_then(tmp_path: Path) -> None:
     only = ["--mutant", "promise-not-durable", "--mutant", "counter-wraps"]
     arguments = ["mutants", *only, "--seeds", "1000"]
@@ -269,6 +276,7 @@ def test_ctrl_c_ends_a_step_that_never_returns(
     assert " had not returned" in last
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_an_evaluation_and_writes_nothing(tmp_path: Path) -> None:
     arguments = ["evaluate", "--operations", "1000000", "--out", "out"]
     assert interrupted_when(rb"1 of 72 runs", arguments, tmp_path) == (3, "")

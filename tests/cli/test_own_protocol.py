@@ -1,5 +1,6 @@
 """`zabcheck run --protocol module:Class` and `replay`: what is found in a protocol of one's own, from any folder."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,6 @@ import pytest
 from invariants import select
 from tests.cli.command import ROOT, process
 from tests.cli.conftest import Command
-from tests.tiers import sweep
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.adapter import PROPERTIES
 
@@ -26,13 +26,14 @@ class Mistaken(Hasty):
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "mine.py").write_text(MODULE)
+def folder(tmp_path: Path, own_module: Callable[[str, str], None]) -> Path:
+    own_module("mine", MODULE)
     return tmp_path
 
 
-def test_a_class_in_the_current_folder_is_searched_and_replayed(folder: Path) -> None:
-    found = process("run", "--protocol", "mine:Hasty", "--seed", "1", "--property", "agreement", cwd=folder)
+def test_a_class_in_the_current_folder_is_searched_and_replayed(folder: Path, zabcheck: Command) -> None:
+    """The replay is a process of its own, which has to find the folder by itself."""
+    found = zabcheck("run", "--protocol", "mine:Hasty", "--seed", "1", "--property", "agreement")
     assert (found.code, found.err) == (1, "")
     assert "agreement is violated" in found.out
     assert "mine:Hasty, " in found.out
@@ -42,24 +43,26 @@ def test_a_class_in_the_current_folder_is_searched_and_replayed(folder: Path) ->
     assert "agreement is violated" in again.out
 
 
-def test_it_is_judged_by_what_holds_for_any_such_protocol(folder: Path) -> None:
-    result = process("run", "--protocol", "mine:Hasty", "--seed", "1", "--runs", "1", "--format", "json", cwd=folder)
+def test_it_is_judged_by_what_holds_for_any_such_protocol(folder: Path, zabcheck: Command) -> None:
+    result = zabcheck("run", "--protocol", "mine:Hasty", "--seed", "1", "--runs", "1", "--format", "json")
     names = [each["property"] for each in result.json["properties"]]
     assert names == [each.name for each in select(PROPERTIES)]
     assert {"agreement", "primary integrity", "strict causality", "zxid uniqueness"} < set(names)
     assert not {"convergence", "invariant 1", "redelivery"} & set(names)
 
 
-@pytest.mark.parametrize("format", sweep(("text", "json"), normal=("text",)))
-def test_code_that_raises_is_a_report_on_standard_error_and_exit_code_2(folder: Path, format: str) -> None:
-    found = process("run", "--protocol", "mine:Raising", "--seed", "1", "--format", format, cwd=folder)
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_code_that_raises_is_a_report_on_standard_error_and_exit_code_2(
+    folder: Path, format: str, zabcheck: Command
+) -> None:
+    found = zabcheck("run", "--protocol", "mine:Raising", "--seed", "1", "--format", format)
     assert (found.code, found.out) == (2, "")
     assert found.err.startswith("the protocol's own code raised an exception; no property was judged\nKeyError: 'v1'\n")
     assert 'File "mine.py", line 19, in on_request\n    {}[value]\n' in found.err
     assert "violated" not in found.err
     [schedule] = (folder / "reports").glob("mine-Raising-raised-*.schedule.json")
     assert f"wrote reports/{schedule.name}\n" in found.err
-    again = process("replay", schedule, "--format", format, cwd=folder)
+    again = zabcheck("replay", schedule, "--format", format)
     assert (again.code, again.out) == (2, "")
     assert again.err.startswith("the protocol's own code raised an exception; no property was judged\nKeyError: 'v1'\n")
     assert "wrote" not in again.err
@@ -74,9 +77,9 @@ NOTHING = {
 }
 
 
-@pytest.mark.parametrize("name", sweep(NOTHING, normal=("mine:No", "mine")))
-def test_a_name_of_nothing_is_one_line(folder: Path, name: str) -> None:
-    result = process("run", "--protocol", name, cwd=folder)
+@pytest.mark.parametrize("name", NOTHING)
+def test_a_name_of_nothing_is_one_line(folder: Path, name: str, zabcheck: Command) -> None:
+    result = zabcheck("run", "--protocol", name)
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith(f"zabcheck: {NOTHING[name]}")
     assert result.err.count("\n") == 1

@@ -17,6 +17,8 @@ from tests.tiers import sweep
 
 HEADER = Header(1, 9, "test", order="per-process")
 BLOCK = 125
+QUICK = range(80)
+"""The seeds of the normal tier."""
 Source = tuple[BytesIO, str]
 
 
@@ -41,10 +43,11 @@ def merged(logs: Sequence[Sequence[Event]], header: Header = HEADER) -> list[Eve
 
 @pytest.mark.parametrize(
     "seeds",
-    [
-        pytest.param(range(first, first + BLOCK), marks=[pytest.mark.slow] if first else [], id=f"from-{first}")
-        for first in range(0, 1500, BLOCK)
-    ],
+    sweep(
+        [QUICK, range(len(QUICK), BLOCK), *(range(first, first + BLOCK) for first in range(BLOCK, 1500, BLOCK))],
+        normal=[QUICK],
+    ),
+    ids=lambda seeds: f"from-{seeds[0]}",
 )
 def test_the_verdicts_are_those_of_the_one_file(seeds: range) -> None:
     for seed in seeds:
@@ -55,7 +58,7 @@ def test_the_verdicts_are_those_of_the_one_file(seeds: range) -> None:
             assert findings(merged(order)) == expected, f"seed {seed}"
 
 
-@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::12]))
+@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::36]))
 def test_the_verdicts_of_what_was_recorded_are_those_of_the_one_file(name: str) -> None:
     events = RECORDED[name]()
     expected = findings(events)
@@ -63,8 +66,9 @@ def test_the_verdicts_of_what_was_recorded_are_those_of_the_one_file(name: str) 
         assert findings(merged(order, replace(HEADER, processes=PROCESSES[name]))) == expected
 
 
-def test_a_file_may_hold_several_processes() -> None:
-    for seed in range(500):
+@pytest.mark.parametrize("seeds", sweep((range(150), range(150, 500)), normal=(range(150),)), ids=str)
+def test_a_file_may_hold_several_processes(seeds: range) -> None:
+    for seed in seeds:
         events = random_trace(seed).events
         rng = Random(seed)
         home = {process: rng.randrange(3) for process in range(1, 10)}

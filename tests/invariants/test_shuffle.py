@@ -12,6 +12,8 @@ from tests.invariants.traces import random_trace
 from tests.tiers import sweep
 
 BLOCK = 250
+QUICK = range(80)
+"""The seeds of the normal tier."""
 
 
 def findings(events: list[Event], processes: int = 9) -> list[tuple[Verdict, tuple[Event, ...], str]]:
@@ -25,7 +27,10 @@ def findings(events: list[Event], processes: int = 9) -> list[tuple[Verdict, tup
 
 @pytest.mark.parametrize(
     "seeds",
-    sweep([range(first, first + BLOCK) for first in range(0, 2000, BLOCK)], normal=[range(BLOCK)]),
+    sweep(
+        [QUICK, range(len(QUICK), BLOCK), *(range(first, first + BLOCK) for first in range(BLOCK, 2000, BLOCK))],
+        normal=[QUICK],
+    ),
     ids=lambda seeds: f"from-{seeds[0]}",
 )
 def test_no_merge_of_the_logs_changes_a_verdict_or_a_witness(seeds: range) -> None:
@@ -37,7 +42,7 @@ def test_no_merge_of_the_logs_changes_a_verdict_or_a_witness(seeds: range) -> No
             assert findings(merge(rng, events)) == expected, f"seed {seed}"
 
 
-@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::12]))
+@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::36]))
 def test_no_merge_of_what_a_simulator_showed_changes_a_verdict_or_a_witness(name: str) -> None:
     events = RECORDED[name]()
     expected = findings(events, PROCESSES[name])
@@ -46,7 +51,7 @@ def test_no_merge_of_what_a_simulator_showed_changes_a_verdict_or_a_witness(name
         assert findings(merge(rng, events), PROCESSES[name]) == expected
 
 
-@pytest.mark.parametrize("seeds", sweep((range(250), range(250, 1000)), normal=(range(250),)), ids=str)
+@pytest.mark.parametrize("seeds", sweep((QUICK, range(len(QUICK), 1000)), normal=(QUICK,)), ids=str)
 def test_a_log_after_another_is_a_merge_too(seeds: range) -> None:
     for seed in seeds:
         events = random_trace(seed).events

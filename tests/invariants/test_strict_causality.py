@@ -26,6 +26,7 @@ from tests.invariants.builders import (
 )
 from tests.invariants.oracle import Reading
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 
 NAME = "strict causality"
 
@@ -141,11 +142,12 @@ def test_the_witness_is_the_least_pair_not_the_first_found() -> None:
     )
 
 
+@pytest.mark.parametrize("seeds", sweep((range(400), range(400, 1500)), normal=(range(400),)), ids=str)
 def test_in_a_large_trace_the_verdict_is_the_same_and_so_is_the_witness_of_every_merge(
-    monkeypatch: pytest.MonkeyPatch,
+    seeds: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(strict_causality, "LARGE", 0)
-    for seed in range(1500):
+    for seed in seeds:
         events = random_trace(seed).events
         verdict = judge(NAME, events)
         assert verdict.status == oracle.strict_causality(Reading(events))[0], f"seed {seed}"

@@ -166,7 +166,8 @@ def explore(
         if certify is None:
             with bad_input_for(ValueError, "--switch: "):
                 chosen = structs.replace(COARSE, **switches_of(switch or ()))
-            name, system = protocol or "zab", quorums or MAJORITY
+            name = "zab" if protocol is None else protocol
+            system = MAJORITY if quorums is None else quorums
             try:
                 found = exploration.explore(
                     name,

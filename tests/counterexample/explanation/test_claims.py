@@ -42,7 +42,7 @@ from zabcheck.search.run import Search, replay
 from zabcheck.search.swarm import find
 
 
-@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::12]))
+@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::36]))
 def test_of_a_recorded_run(name: str) -> None:
     told = story(name)
     assert wrong_claims(told.explanation, told.trace) == []
