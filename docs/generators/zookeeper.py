@@ -1,6 +1,6 @@
 """docs/zookeeper.md shows a recorded run of ZooKeeper 3.8.0 that lost a write, with a picture and a page of it.
 
-Other pages show a run that lost nothing, and two in which acknowledged writes were cut off for other reasons.
+Other pages show a run that lost nothing, and runs of other bugs.
 """
 
 import re
@@ -28,9 +28,16 @@ RECORDINGS = ROOT / "tests/ensemble"
 EXAMPLES = DOCS / "examples"
 LOST_WRITE = RECORDINGS / "lost-write-3.8.0"
 HEALTHY = RECORDINGS / "healthy-3.8.0"
-ARCHIVED = {"zookeeper-applied-again": "applied-again-3.8.0", "zookeeper-stale-log": "stale-log-3.9.5"}
+ARCHIVED = {
+    "zookeeper-applied-again": "applied-again-3.8.0",
+    "zookeeper-stale-log": "stale-log-3.9.5",
+    "zookeeper-ack-before-trunc": "ack-before-trunc-3.9.5",
+    "zookeeper-trunc-keeps-one": "trunc-keeps-one-3.9.5",
+}
 """For pages in docs/examples, with schedules of these names: recordings, and logs without what tells of the machine."""
 SCHEDULE = "docs/examples/zookeeper-lost-write.schedule.json"
+FOUND = "docs/examples/zookeeper-lost-write-found.schedule.json"
+"""What was recorded is what the search found; the other schedule shows the same each time."""
 PAGE = DOCS / "zookeeper.md"
 PICTURE = EXAMPLES / "zookeeper-lost-write.svg"
 SHOWN = {PAGE: (0, 1, 2, 3), ROOT / "README.md": (0,), DOCS / "start/zookeeper.md": (0, 1)}

@@ -59,8 +59,10 @@ def test_the_examples_of_the_documentation_are_schedules() -> None:
         "zookeeper-4643.schedule.json",
         "zookeeper-ack-before-trunc.schedule.json",
         "zookeeper-applied-again.schedule.json",
+        "zookeeper-lost-write-found.schedule.json",
         "zookeeper-lost-write.schedule.json",
         "zookeeper-stale-log.schedule.json",
+        "zookeeper-trunc-keeps-one.schedule.json",
     ]
     for file in files:
         assert encode(decode(file.read_bytes(), file.name)) == file.read_bytes()

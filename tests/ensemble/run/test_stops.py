@@ -1,5 +1,6 @@
 """Stops at points: what a schedule with them needs, and runs of a real ensemble whose threads are held."""
 
+import os
 import re
 import socket
 from pathlib import Path
@@ -14,7 +15,7 @@ from zabcheck.ensemble.recording.folder import log_file, read
 from zabcheck.ensemble.recording.records import Acknowledged, Chose, Ended, FieldsRead, Killed, Reached, Record
 from zabcheck.ensemble.report.runs import what_was_done
 from zabcheck.ensemble.run import stops
-from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.distribution import DEBIAN, Distribution, find
 from zabcheck.ensemble.run.ensemble import EnsembleError
 from zabcheck.ensemble.run.execute import execute
 from zabcheck.ensemble.run.schedule import (
@@ -209,4 +210,15 @@ def test_an_ack_of_before_a_trunc_still_counts(run: Path) -> None:
     name = "zookeeper-ack-before-trunc.schedule.json"
     execute(decode((EXAMPLES / name).read_bytes(), name), real.distribution(), run)
     assert notes(list(read(run))) == {}
-    assert "durability" in judge(run).wrong
+    assert {"durability", "commits_are_kept_by_a_quorum"} <= set(judge(run).wrong)
+
+
+@pytest.mark.zookeeper
+def test_3_8_0_loses_a_write_that_it_acknowledged(run: Path) -> None:
+    """ZOOKEEPER-4712, with Debian's ZooKeeper: a follower that leaves between NEWLEADER and UPTODATE."""
+    name = "zookeeper-lost-write.schedule.json"
+    execute(decode((EXAMPLES / name).read_bytes(), name), find(classpath=os.pathsep.join(map(str, DEBIAN))), run)
+    judged = judge(run)
+    assert notes(list(read(run))) == {}
+    assert "durability" in judged.wrong
+    assert "ZOOKEEPER-4712" in [each.issue.key for each in judged.known]

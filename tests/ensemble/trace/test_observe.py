@@ -164,6 +164,66 @@ def test_a_snapshot_above_a_truncation_stays_in_memory_and_that_breaks_total_ord
     assert found.notes[0] == "server 3: told to truncate after ⟨1,1⟩, it goes on from its snapshot up to ⟨1,3⟩"
 
 
+@pytest.mark.parametrize(
+    ("left", "note"),
+    [
+        ([A, E], None),
+        ([B, E], "told to truncate after ⟨1,1⟩, which its log does not have, it keeps ⟨1,2⟩ in its log"),
+        ([A, C, E], "told to truncate after ⟨1,1⟩, it keeps ⟨1,3⟩ in its log"),
+    ],
+)
+def test_a_record_that_outlives_a_truncation_is_noted(
+    recording: Recording, left: list[LoggedTxn], note: str | None
+) -> None:
+    leader_without(recording, B, C)
+    joins(recording, 3, 2, C.zxid)
+    recording.packet(2, 3, "TRUNC", A.zxid)
+    recording.proposal(2, 3, E)
+    recording.packet(2, 3, "COMMIT", E.zxid)
+    recording.new_leader(2, 3, 2)
+    recording.disks[3] = left
+    recording.up_to_date(2, 3, 2)
+    found = finish(recording, A, E)
+    assert [each for each in found.notes if "truncate" in each] == ([f"server 3: {note}"] if note else [])
+
+
+def test_a_record_that_was_there_when_its_server_was_killed_is_not_noted(recording: Recording) -> None:
+    """It may not have read the TRUNC."""
+    leader_without(recording, B, C)
+    joins(recording, 3, 2, C.zxid)
+    recording.packet(2, 3, "TRUNC", A.zxid)
+    recording.kill(3)
+    assert not any("truncate" in note for note in finish(recording, A, E).notes)
+
+
+def test_what_a_synchronisation_brought_that_broke_off_is_not_accepted_in_the_epoch_before(
+    recording: Recording,
+) -> None:
+    """Server 1 has B in memory when it leaves; it has promised epoch 2, in which B came to it."""
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.kill(1)
+    recording.write(3, [2], B, 2)
+    recording.kill(3)
+    recording.start(1)
+    recording.look(1, reach=A.zxid)
+    recording.look(2, reach=B.zxid)
+    recording.discover(2, [1], 2, A.zxid)
+    recording.packet(2, 1, "DIFF", B.zxid)
+    recording.proposal(2, 1, B)
+    recording.packet(2, 1, "COMMIT", B.zxid)
+    recording.packet(2, 1, "NEWLEADER", zxid(2, 0))
+    recording.kill(2)
+    recording.disks[1].append(B)
+    recording.epochs[1] = 2
+    recording.look(1, reach=B.zxid)
+    recording.end(1)
+    found = observe(recording.folder)
+    assert Accept(1, 1, 1, txn(B)) not in found.events
+    assert "invariant 3" not in broken(found)
+
+
 def test_what_nobody_committed_is_delivered_as_initial_history_of_a_leader_that_has_it(recording: Recording) -> None:
     recording.start(1, 2, 3)
     recording.lead(3, [1, 2], 1)

@@ -226,7 +226,7 @@ def test_5094_memory_was_ahead_of_the_log() -> None:
 def test_a_transaction_is_applied_again_by_a_server_that_leaves_its_leader() -> None:
     mismatch = "Message:Digests are not matching. Value is Zxid. Value:4294967373"
     found = looks_like("3.6.3", findings=(said(1, mismatch), said(2, f"{mismatch}: {LATE}")))
-    assert found == {NO_NUMBER: f"the digest of server 2 does not fit, of one transaction only: {LATE}"}
+    assert found == {"ZOOKEEPER-3598": f"the digest of server 2 does not fit, of one transaction only: {LATE}"}
     assert looks_like("3.6.3", findings=(said(2, mismatch),)) == {}
     assert looks_like("3.5.9", findings=(said(2, f"{mismatch}: {LATE}"),)) == {}
 
@@ -238,11 +238,11 @@ def test_a_leader_that_applied_a_transaction_again_cuts_off_what_it_has() -> Non
     why = f"the digest of server 1 does not fit, of one transaction only: {LATE}"
     found = looks_like("3.8.0", *before, *cut, findings=(said(1, LATE),))
     assert found == {
-        NO_NUMBER: f"{why}; as a leader it brings one up to ⟨1,1⟩ instead of a history up to ⟨1,4⟩, which "
+        "ZOOKEEPER-3598": f"{why}; as a leader it brings one up to ⟨1,1⟩ instead of a history up to ⟨1,4⟩, which "
         "server 2 told with f.a = 1"
     }
     other = looks_like("3.8.0", *before, *cut, findings=(said(3, LATE),))
-    assert other == {NO_NUMBER: why.replace("server 1", "server 3")}
+    assert other == {"ZOOKEEPER-3598": why.replace("server 1", "server 3")}
     assert looks_like("3.8.0", *before, *cut) == {}
 
 
@@ -310,3 +310,11 @@ def test_an_ack_of_before_a_trunc_is_counted() -> None:
             "(TRUNC ⟨1,2⟩, packet 20)"
         }
     assert looks_like("3.9.5", *proposed, "1>2 COMMIT 1:3", *back, "1>2 DIFF 1:3", "1>2 NEWLEADER 1:0") == {}
+
+
+def test_a_truncation_to_what_the_log_lacks_keeps_a_record() -> None:
+    note = "server 3: told to truncate after ⟨2,1⟩, which its log does not have, it keeps ⟨3,1⟩ in its log"
+    assert recognise("3.9.5", (), notes=(note.replace(", which its log does not have", ""),)) == []
+    for version in ("3.6.3", "3.9.5"):
+        [found] = recognise(version, (), notes=(note,))
+        assert (found.issue.key, found.why) == (NO_NUMBER, note)

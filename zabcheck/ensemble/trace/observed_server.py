@@ -89,6 +89,8 @@ class ObservedServer:
         self._inherited = EMPTY  # what came by SNAP: its transactions are inferred
         self._snapshot = Zxid(0, 0)  # the latest on its disk
         self._unsettled = False  # a synchronisation changed the disk, and may not have been completed
+        self._cut_off: dict[Zxid, Zxid] = {}  # what a TRUNC was to take from its log, and after which zxid
+        self._has_cut = False  # whether it has acknowledged NEWLEADER since
         self._current_epoch = 0  # f.a
         self._promised = 0  # f.p, by the `Promise` so far
         self._delivered: dict[Txn, None] = {}  # in this incarnation
@@ -114,6 +116,7 @@ class ObservedServer:
         self.incarnation = incarnation.number
         self._file = incarnation.log.file
         self._delivered = {}
+        self._cut_off = {}
         self._sync = None
         if incarnation.number:
             self._emit(Recover(self.server, incarnation.number), "driver")
@@ -171,6 +174,12 @@ class ObservedServer:
             self._emit(Crash(self.server, self.incarnation), "driver")
 
     def _settle(self, disk: Disk) -> None:
+        logged = [Zxid.unpack(each.zxid) for each in disk.log]
+        kept = [zxid for zxid in logged if zxid in self._cut_off] if self._has_cut else []
+        if kept:
+            cut = self._cut_off[kept[0]]
+            lacks = "" if cut in logged else ", which its log does not have"
+            self._note(f"told to truncate after {cut}{lacks}, it keeps {kept[0]} in its log")
         durable = self._from_disk(disk)
         source = f"disk of server {self.server} after incarnation {disk.incarnation}"
         sync = self._sync
@@ -250,7 +259,8 @@ class ObservedServer:
             if zxid.counter:
                 self._forget(f"at {source} it says that its memory reaches up to {zxid}, where that is from is unknown")
         self.history = self._fallback = reached
-        self._accept_up_to(reached, source)
+        if not self._unsettled:  # else what a synchronisation brought is of the epoch that it was for
+            self._accept_up_to(reached, source)
 
     def _forget(self, why: str) -> None:
         if not self.unknown:
@@ -269,6 +279,7 @@ class ObservedServer:
             case "PROPOSAL" if packet.txn is not None:
                 txn = self._names.txn(packet.txn)
                 self._proposed[txn.zxid] = txn
+                self._cut_off.pop(txn.zxid, None)
                 if packets.uptodate:
                     self._append(txn)
                 else:
@@ -287,11 +298,15 @@ class ObservedServer:
                 # It cuts its log, and then loads its memory from disk: from the latest snapshot on.
                 self._note(f"told to truncate after {zxid}, it goes on from its snapshot up to {self._snapshot}")
                 zxid = self._snapshot
+            else:
+                cut = self.history.after(self.history.up_to(zxid).length)
+                self._cut_off, self._has_cut = {txn.zxid: zxid for txn in cut}, False
             sync.applied = self.history.up_to(zxid)
             self._unsettled = True
         elif packet.kind == "SNAP":
             snapshot = self._snapshot_of(packet.sender, zxid)
             self._unsettled = True
+            self._cut_off = {}
             if snapshot is None:
                 self._forget(f"it got a snapshot up to {zxid} from server {packet.sender}, whose history is unknown")
                 return
@@ -313,6 +328,7 @@ class ObservedServer:
         elif packet.kind == "ACK" and sync.adopted is not None:
             assert epoch is not None, "NEWLEADER names it"
             if not sync.packets.acknowledged:
+                self._has_cut = True
                 self._adopt(epoch, sync.adopted, source)
             self._acknowledge_proposal(Zxid.unpack(packet.zxid), source)
         sync.packets.sends(packet)

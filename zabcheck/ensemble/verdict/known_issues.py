@@ -2,7 +2,8 @@
 
 A signature (`signatures`) is no proof, and is used only for versions that have the bug, as read in ZooKeeper's sources
 at its release tags. An entry's `affected` has those versions: from the first one, up to the one in which the bug is
-fixed (None: in none up to 3.9.5). Of some bugs in the list no issue is known: their key is `NO_NUMBER`.
+fixed (None: in none up to 3.9.5). Of some bugs in the list no issue is known: their key is `NO_NUMBER`. ZOOKEEPER-3598
+is said to be fixed: its repair (79f99af81, in 2019) was reverted (9f1326856) before 3.6.0.
 
 Not in the list, although they concern Zab: bugs that were fixed before 3.6, the oldest version that can be run
 (ZOOKEEPER-335, 790, 962, 1154, 1282, 1319, 2845, 3104), and ZOOKEEPER-3023, of which nothing is seen outside.
@@ -93,6 +94,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         signatures.reads_a_log_that_a_snapshot_overtook,
     ),
     KnownIssue(
+        "ZOOKEEPER-3598",
+        "a server that leaves its leader loads its log, and then applies a transaction of it again",
+        (("3.6.0", None),),
+        signatures.applies_a_transaction_again,
+    ),
+    KnownIssue(
         "ZOOKEEPER-3642",
         "a snapshot that was taken over in memory only counts as the server's history",
         (("3.4.0", "3.5.10"), ("3.6.0", "3.6.3")),
@@ -160,15 +167,15 @@ ISSUES: tuple[KnownIssue, ...] = (
     ),
     KnownIssue(
         NO_NUMBER,
-        "a server that leaves its leader loads its log, and then applies a transaction of it again",
-        (("3.6.0", None),),
-        signatures.applies_a_transaction_again,
-    ),
-    KnownIssue(
-        NO_NUMBER,
         "an ACK of before a TRUNC still counts, though the follower does not have the transaction any more",
         (("3.4.4", None),),
         signatures.counts_an_ack_of_before_a_trunc,
+    ),
+    KnownIssue(
+        NO_NUMBER,
+        "TRUNC to a zxid that the log does not have keeps one record too many",
+        (("3.4.0", None),),
+        signatures.keeps_a_record_that_was_cut,
     ),
 )
 """In the order of their numbers; those without one come last."""

@@ -219,3 +219,8 @@ def counts_an_ack_of_before_a_trunc(evidence: Evidence) -> str | None:
         f"server {each.server} leads, and sends {each.seen}"
         for each in _diverges(evidence, "commits_are_kept_by_a_quorum")
     )
+
+
+def keeps_a_record_that_was_cut(evidence: Evidence) -> str | None:
+    """FileTxnLog.truncate cuts behind the first record that is not before the zxid, also if that is a later one."""
+    return _first(note for note in evidence.notes if "which its log does not have, it keeps" in note)
