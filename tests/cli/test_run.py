@@ -245,7 +245,7 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
         (
             "x=1",
             "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, "
-            "closing, version, defects, window",
+            "closing, version, defects, window, grain",
         ),
     ],
 )

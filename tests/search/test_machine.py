@@ -21,6 +21,7 @@ from zabcheck.protocols.zab.process import Leader
 from zabcheck.search.machine import Machine, choices_a_run, find, machine_class
 from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.search.tally import Tally
+from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Bridge, Choice, FineChoice, Flap, Mute, Overtake, PowerLoss, Ring, Sever, Split
 
 PRINT_RUNS = """
@@ -115,6 +116,7 @@ def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int, number:
     assert find(Search(mutated("zab"), processes, runs=number, rng=1, on_run=on_run)) is None
     counts = {kind: sum(kind in kinds for kinds in runs) for kind in get_args(FineChoice)}
     assert counts.pop(Overtake) == 0
+    assert counts.pop(choices.Run) == 0, "Zab has no threads"
     assert {kind: count for kind, count in counts.items() if count < len(runs) / 50} == {}
 
 

@@ -182,6 +182,8 @@ def _action(choice: Choice, shown: Sequence[Event], flights: Mapping[int, Flight
             return f"← p{choice.sender} {text}"
         case choices.Sync():
             return "disk: sync"
+        case choices.Run():
+            return f"thread {choice.thread}"
         case choices.Request():
             return "client: request"
         case choices.Timeout():

@@ -87,6 +87,12 @@ class TakeSnapshot(Stimulus, frozen=True):
     cut: bool = False
 
 
+class Run(Stimulus, frozen=True):
+    """The scheduler of the process gives its thread of this name a turn (`Protocol.threads`)."""
+
+    thread: str
+
+
 # What a step can want done. An `invariants.Event` among the effects is shown to the outside.
 
 
@@ -118,7 +124,7 @@ class Write:
     """Write these durable variables at once: they are synced when the step goes on with the next effect.
 
     For a protocol whose steps say themselves when the disk is waited for. None of its writes may be a `Persist`: there
-    is no order between the two.
+    is no order between the two. What was written by `Buffer` has to be flushed before it is written by `Write`.
     """
 
     __slots__ = ("fields",)
@@ -133,6 +139,32 @@ class Write:
         return isinstance(other, Write) and self.fields == other.fields
 
     __hash__ = None  # type: ignore[assignment]  # the fields are a dict
+
+
+class Buffer:
+    """Write these durable variables, all or none, and go on: they are synced by the next `Flush`.
+
+    Until then a crash keeps any prefix of such writes. `shows` are events that tell what is durable by it: they are
+    shown once it is, by a `Flush` or because a crash has kept it.
+    """
+
+    __slots__ = ("fields", "shows")
+
+    def __init__(self, shows: Sequence[Event] = (), **fields: object) -> None:
+        self.shows = shows
+        self.fields = fields
+
+    def __repr__(self) -> str:
+        return f"Buffer({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Buffer) and (self.fields, self.shows) == (other.fields, other.shows)
+
+    __hash__ = None  # type: ignore[assignment]  # the fields are a dict
+
+
+class Flush(Struct, frozen=True, gc=False):
+    """Wait until all that was written by `Buffer` is synced."""
 
 
 class Connect(Struct, frozen=True, gc=False):
@@ -172,7 +204,7 @@ class Members(tuple[str, ...]):
 Variables = Mapping[str, str | tuple[str, ...]]
 """The variables of a process as text, a sequence as its entries, a set as `Members`; "" is what the process does."""
 
-Effect = Send | Persist | Write | Connect | GiveUp | Changed | ResetTimer | Event
+Effect = Send | Persist | Write | Buffer | Flush | Connect | GiveUp | Changed | ResetTimer | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
 """A step: (the process, the sender or the process itself, the message or stimulus) -> effects.
 
@@ -260,6 +292,9 @@ class Protocol(Struct, frozen=True):
     `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
     `switches` has the switches that runs of this protocol draw otherwise than those of Zab: of a hundred runs how many
     have each value, as in `zabcheck.search.moves.SWITCHES`.
+    `threads` has the threads of a process by name, each with a function that tells whether it has something to do: then
+    a schedule may give it a turn, and the process is handed `Run`. Empty: a process does at once all that a stimulus
+    leads to.
     `vote(process)` returns what an election compares, where the switch `elections` is "oracle"; None: nobody votes.
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
@@ -290,6 +325,7 @@ class Protocol(Struct, frozen=True):
     never: tuple[str, ...] = ()
     moves: Mapping[str, int] = {}
     switches: Mapping[str, Sequence[tuple[int, object]]] = {}
+    threads: Mapping[str, Callable[[Any], bool]] = {}
     vote: Callable[[Any], Any] | None = None
     mutant: str | None = None
     step_seconds: float = STEP_SECONDS

@@ -18,8 +18,31 @@ COUNTER_LIMIT = 2**32 - 1
 Release = Literal["3.4.10", "3.5.5", "3.6.3", "3.8.0", "3.9.2", "3.9.3", "3.9.5"]
 """The versions of ZooKeeper that the protocol `zookeeper` can be."""
 
-Defects = Literal["all", "none", "2355", "2832", "2845", "2846", "3642", "3911", "4837", "4925", "5094", "n1", "n2"]
+Defects = Literal[
+    "all",
+    "none",
+    "2355",
+    "2832",
+    "2845",
+    "2846",
+    "3598",
+    "3642",
+    "3911",
+    "4394",
+    "4643",
+    "4646",
+    "4712",
+    "4712c",
+    "4837",
+    "4925",
+    "5094",
+    "n1",
+    "n2",
+]
 """Which of its known defects a version has: all, none, or one alone, by the number of its ZOOKEEPER issue."""
+
+Grain = Literal["G0", "G1", "G2", "G3", "G4"]
+"""How fine the protocol `zookeeper` is: which queues of a server are emptied by choices of their own."""
 
 _NUMBERS = ("counter_limit", "window")
 _LONGEST_NUMBER = 20
@@ -37,8 +60,10 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     `application`: none, or a replicated key-value state whose digest every process shows ("key-value").
     `counter_limit`: the highest counter of an epoch.
     `closing`: what a process has sent arrives although it closes the connection ("graceful"), or is lost ("abrupt").
-    `version`, `defects`, `window`: only of the protocol `zookeeper`: the release; which of its known defects it has;
-    how many transactions a server keeps in memory for synchronising others (committedLog).
+    `version`, `defects`, `window`, `grain`: only of the protocol `zookeeper`: the release; which of its known defects
+    it has; how many transactions a server keeps in memory for synchronising others (committedLog); which threads are
+    choices of their own: none (G0), the main thread's writes (G1), also the logging (G2), the applying (G3), and those
+    that outlive an iteration (G4).
     """
 
     histories: Literal["full", "missing"] = "full"
@@ -50,6 +75,7 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     version: Release = "3.9.5"
     defects: Defects = "all"
     window: Annotated[int, Meta(ge=1, le=COUNTER_LIMIT)] = 500
+    grain: Grain = "G0"
 
 
 LETTER = Switches()

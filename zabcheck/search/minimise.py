@@ -279,7 +279,7 @@ class Minimiser:
 
         Writes and syncs, and elections, are made separate choices only if the run takes no more steps.
         """
-        for switch in ("histories", "application", "counter_limit", "closing", "window"):
+        for switch in ("histories", "application", "counter_limit", "closing", "window", "grain"):
             letter = getattr(LETTER, switch)
             if switch not in self.keep and getattr(self.best.switches, switch) != letter:
                 self._accept_longer(self._switched(**{switch: letter}))

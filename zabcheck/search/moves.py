@@ -22,6 +22,7 @@ WEIGHTS: Mapping[str, int] = {
     "drain": 8,
     "receive": 7,
     "sync": 4,
+    "run": 0,
     "notice": 2,
     "recover": 5,
     "wake": 1,
@@ -115,7 +116,8 @@ class Moves:
     # The protocol goes on.
 
     def settle(self, pick: int) -> Choice | None:
-        if not self.simulator.waiting() and not self.simulator.unsynced():
+        simulator = self.simulator
+        if not simulator.waiting() and not simulator.unsynced() and not simulator.threads():
             return None
         return choices.Settle(_one(_ROUNDS, pick), sync=pick // len(_ROUNDS) % 3 != 0)
 
@@ -138,6 +140,10 @@ class Moves:
     def sync(self, pick: int) -> Choice | None:
         unsynced = self.simulator.unsynced()
         return choices.Sync(_one(unsynced, pick)) if unsynced else None
+
+    def run(self, pick: int) -> Choice | None:
+        threads = self.simulator.threads()
+        return choices.Run(*_one(threads, pick)) if threads else None
 
     def snapshot(self, pick: int) -> Choice | None:
         # A log that was cut at a leader makes others need its snapshot.
@@ -186,7 +192,7 @@ class Moves:
 
     def crash(self, pick: int) -> Choice | None:
         # Half of the crashes hit a process that has something to lose, if there is one.
-        candidates = (pick % 2 and self.simulator.unsynced()) or self.ids
+        candidates = (pick % 2 and self.unfinished()) or self.ids
         return choices.Crash(_one(candidates, pick // 2), _one(_KEPT, pick // 2 // len(candidates)))
 
     def power_loss(self, pick: int) -> Choice | None:
@@ -311,6 +317,11 @@ class Moves:
         """Return the processes that are up and not paused."""
         states, paused = self.simulator.states, self.simulator.paused
         return [process for process in self.ids if states[process] is not None and process not in paused]
+
+    def unfinished(self) -> list[int]:
+        """Return the processes that have something to lose by a crash: a write, or what a thread has yet to do."""
+        busy = dict.fromkeys(process for process, _ in self.simulator.threads())
+        return sorted({**dict.fromkeys(self.simulator.unsynced()), **busy})
 
     def links(self) -> list[tuple[int, int]]:
         """Return both directions of each connection."""

@@ -48,6 +48,8 @@ CYCLES = (0.0, 0.5, 0.9)
 """How often the next move is the one of the cycle."""
 MOST_IN_ORDER = 12
 """How many steps one move takes at most where priorities decide."""
+_CATCHING_UP = 0.3
+"""How often, where there are threads, a cycle leaves a follower behind, and ends while that one catches up."""
 _PICKS = 2**30
 _PROGRESS = ("settle", "drain", "receive", "sync")
 
@@ -124,7 +126,7 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
         name = next(cycle) if random() < drawn.cycle else names[int(random() * len(names))]
         pick = int(random() * _PICKS)
         for each, move in ring[place[name] :]:
-            if in_order is not None and each in _PROGRESS:
+            if in_order is not None and (each in _PROGRESS or each == "run"):
                 if in_order.go(1 + pick % MOST_IN_ORDER):
                     break
             else:
@@ -179,21 +181,48 @@ def _one(items: Sequence[Any], random: Callable[[], float]) -> Any:
 
 def _cycle(weights: Mapping[str, int], random: Callable[[], float]) -> Iterator[str]:
     """Yield the moves of the cycle. Where no oracle names a leader, a time-out makes one."""
+    progress = (*_PROGRESS, "run") if weights.get("run") else _PROGRESS
     faults = [name for name in (*OPTIONAL, *SELDOM, "follow") if name in weights]
     while True:
         yield "lead" if "lead" in weights else "timeout"
+        if weights.get("run") and random() < _CATCHING_UP:
+            yield from _catching_up(random, weights)
+            continue
         for _ in range(2 + int(random() * 2)):
             yield "settle"
         for _ in range(1 + int(random() * 3)):
             yield "request"
             if random() < 0.5:
-                yield _one(_PROGRESS, random)
+                yield _one(progress, random)
         for _ in range(int(random() * 3)):
-            yield _one(_PROGRESS, random)
+            yield _one(progress, random)
         for _ in range(int(random() * 3)):
             yield _one(faults or ["timeout"], random)
         if random() < 0.5:
             yield "recover"
+
+
+def _catching_up(random: Callable[[], float], weights: Mapping[str, int]) -> Iterator[str]:
+    """Yield the moves after an election that leave a follower behind, elect again, and stop in the midst of that."""
+    away = [name for name in ("split", "sever", "mute", "crash", "reset") if name in weights]
+    ends = [name for name in ("crash", "crash", "power_loss", "timeout", "reset", "follow") if name in weights]
+    for _ in range(3 + int(random() * 3)):
+        yield "settle"
+    if random() < 0.7:
+        yield from ("request", "settle", "settle")
+    if away and random() < 0.8:
+        yield _one(away, random)
+    for _ in range(1 + int(random() * 2)):
+        yield "request"
+    yield _one(("settle", "settle", *_PROGRESS, "run"), random)
+    yield from ("heal", "recover", "lead")
+    for _ in range(1 + int(random() * 2)):
+        yield "settle"
+    for _ in range(int(random() * 4)):
+        yield "run"
+    yield _one(ends or ["settle"], random)
+    if random() < 0.8:
+        yield "recover"
 
 
 class Priorities:
@@ -203,15 +232,17 @@ class Priorities:
         self.simulator = simulator
         self.random = random
         self.demoted = demoted
-        self.priorities: dict[tuple[int, int], float] = {}  # by (process, sender), or (process, process) for its disk
+        # By (process, sender), (process, process) for its disk, or (process, thread).
+        self.priorities: dict[tuple[int, int | str], float] = {}
         self.lowest = 0.0
 
     def go(self, steps: int) -> bool:
         """Take up to `steps` steps, while there is something to do; return whether there was."""
         simulator, priorities, random = self.simulator, self.priorities, self.random
         for number in range(steps):
-            chains = [(process, sender) for process, sender, _ in simulator.waiting()]
+            chains: list[tuple[int, int | str]] = [(process, sender) for process, sender, _ in simulator.waiting()]
             chains += [(process, process) for process in simulator.unsynced()]
+            chains += simulator.threads()
             if not chains:
                 return number > 0
             for chain in chains:
@@ -219,7 +250,10 @@ class Priorities:
                     priorities[chain] = random()
             highest = max(chains, key=priorities.__getitem__)
             process, sender = highest
-            simulator.execute(choices.Sync(process) if process == sender else choices.Receive(process, sender))
+            if isinstance(sender, str):
+                simulator.execute(choices.Run(process, sender))
+            else:
+                simulator.execute(choices.Sync(process) if process == sender else choices.Receive(process, sender))
             if random() < self.demoted:
                 self.lowest -= 1
                 priorities[highest] = self.lowest

@@ -44,6 +44,13 @@ class Sync(Choice, frozen=True):
     process: _Id
 
 
+class Run(Choice, frozen=True):
+    """The thread `thread` of `process` does the next thing that it has to do."""
+
+    process: _Id
+    thread: str
+
+
 class Request(Choice, frozen=True):
     """A client asks `process` to broadcast `value` (None: a fresh one)."""
 
@@ -202,7 +209,10 @@ class Drain(Choice, frozen=True):
 
 
 class Settle(Choice, frozen=True):
-    """`rounds` times: each process handles what waits for it at the start of the round, then, with `sync`, syncs."""
+    """`rounds` times: each process handles what waits for it at the start of the round, then, with `sync`, syncs.
+
+    With `sync` its threads do all that they have to do, too.
+    """
 
     rounds: _Count
     sync: bool = True
@@ -256,6 +266,7 @@ FineChoice = (
     Elect
     | Receive
     | Sync
+    | Run
     | Request
     | Timeout
     | Notice
@@ -276,7 +287,7 @@ FineChoice = (
 AnyChoice = (
     FineChoice | Stabilise | Quiesce | Lead | Drain | Settle | Split | Sever | Mute | Bridge | Ring | Flap | PowerLoss
 )
-NO_PROCESS = ("keep", "record", "rounds", "sync", "value", "cut", "kind", "times")
+NO_PROCESS = ("keep", "record", "rounds", "sync", "value", "cut", "kind", "times", "thread")
 """The fields of a choice that name no process."""
 
 

@@ -11,6 +11,9 @@ from typing import Any, Protocol
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
 
+_MOST_TURNS = 100
+"""How many turns each thread has at most in one round."""
+
 
 class Running(Protocol):
     """What a coarse choice can see of the run in which it is executed, at any moment."""
@@ -23,6 +26,9 @@ class Running(Protocol):
 
     def unsynced(self) -> list[int]:
         """Return the processes that can sync something."""
+
+    def threads(self) -> list[tuple[int, str]]:
+        """Return (process, thread) for each thread that has something to do."""
 
 
 def fine(choice: Choice, running: Running) -> Iterator[Choice]:
@@ -59,6 +65,11 @@ def _a_round(running: Running, sync: bool = True) -> Iterator[Choice]:
     if sync:
         for process in running.unsynced():
             yield choices.Sync(process)
+        for _ in range(_MOST_TURNS):
+            for process, thread in (busy := running.threads()):
+                yield choices.Run(process, thread)
+            if not busy:
+                return
 
 
 def _split(choice: choices.Split, running: Running) -> Iterator[Choice]:

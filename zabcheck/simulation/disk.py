@@ -51,6 +51,10 @@ class Disk:
         """Make these variables durable at once."""
         self.durable = {**self.durable, **fields}
 
+    def is_behind(self, fields: dict[str, Any]) -> bool:
+        """Whether one of these variables has a write that is not synced."""
+        return any(field in write.fields for write in self.unsynced for field in fields)
+
     def written(self, field: str) -> Any:
         """Return what was last written to a durable variable, synced or not."""
         found = [write.fields[field] for write in self.unsynced if field in write.fields]

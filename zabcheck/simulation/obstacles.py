@@ -16,7 +16,16 @@ from zabcheck.simulation import choices
 from zabcheck.simulation.network import Connection
 
 _OWN_ACTS = frozenset(
-    (choices.Elect, choices.Receive, choices.Sync, choices.Request, choices.Timeout, choices.Notice, choices.Snapshot)
+    (
+        choices.Elect,
+        choices.Receive,
+        choices.Sync,
+        choices.Run,
+        choices.Request,
+        choices.Timeout,
+        choices.Notice,
+        choices.Snapshot,
+    )
 )
 """The choices in which a process acts itself: none of them is enabled while the process is paused."""
 

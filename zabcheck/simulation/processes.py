@@ -6,7 +6,7 @@ that stops keeps its disk and nothing else.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
@@ -15,9 +15,11 @@ from invariants import Accept, AckEpoch, Adopt, Crash, Event, Halt, Promise, Rec
 from invariants.quorums import Quorums
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
+    Buffer,
     Changed,
     Connect,
     Effect,
+    Flush,
     GiveUp,
     Message,
     Persist,
@@ -37,7 +39,7 @@ from zabcheck.simulation.disk import Write as Unsynced
 
 _calls = step_limit.calls
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
-_TO_BE_DONE = frozenset((Send, Persist, Write, Connect, GiveUp, Changed, ResetTimer, Halt))
+_TO_BE_DONE = frozenset((Send, Persist, Write, Buffer, Flush, Connect, GiveUp, Changed, ResetTimer, Halt))
 """The kinds of effects that are more than an event to show."""
 _MOST_OWN_MESSAGES = 2000
 """A process that sends itself more messages than this within one choice is assumed never to stop."""
@@ -208,7 +210,17 @@ class Processes:
                 self.disks[process].unsynced.append(Unsynced(effect.fields, effects[index + 1 :]))
                 break
             elif isinstance(effect, Write):
+                assert not self.disks[process].is_behind(effect.fields), "what is buffered has to be flushed first"
                 self.disks[process].write(effect.fields)
+            elif isinstance(effect, Buffer):
+                if self._atomic:
+                    self.disks[process].write(effect.fields)
+                    self._show_all(effect.shows)
+                else:
+                    self.disks[process].unsynced.append(Unsynced(effect.fields, list(effect.shows)))
+            elif isinstance(effect, Flush):
+                for write in self.disks[process].sync():
+                    self._show_all(write.withheld)
             elif isinstance(effect, Connect):
                 assert effect.closes or effect.to != process, "a leader keeps no connection that it has opened"
                 self._disconnect(process, keep_followed=not effect.closes)
@@ -243,6 +255,10 @@ class Processes:
             self.application.lose_leadership(process)
         self._own[process].clear()
         self.channels.close(process, keep_followed=keep_followed)
+
+    def _show_all(self, events: Iterable[Any]) -> None:
+        for event in events:
+            self.show(event)
 
     def _show_sent(self, process: int, effect: Send, number: int) -> None:
         kind, text = self.protocol.show(effect.message)

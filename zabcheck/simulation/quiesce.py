@@ -28,6 +28,9 @@ class LeftAlone(Protocol):
     def unsynced(self) -> list[int]:
         """Return the processes that can sync something."""
 
+    def threads(self) -> list[tuple[int, str]]:
+        """Return (process, thread) for each thread that has something to do."""
+
     def closed(self) -> list[tuple[int, int]]:
         """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
 
@@ -44,16 +47,20 @@ def until_quiet(ensemble: LeftAlone) -> Iterator[Choice]:
 
 
 def a_round(ensemble: LeftAlone) -> Iterator[Choice]:
-    """Let each process handle what waits for it, sync, then notice which of its connections are closed."""
+    """Let each process handle what waits for it, sync, give its threads a turn, then notice which of its connections
+    are closed.
+    """
     for process, sender, count in sorted(ensemble.waiting()):
         for _ in range(count):
             yield choices.Receive(process, sender)
     for process in ensemble.unsynced():
         yield choices.Sync(process)
+    for process, thread in ensemble.threads():
+        yield choices.Run(process, thread)
     for process, peer in sorted(ensemble.closed()):
         yield choices.Notice(process, peer)
 
 
 def is_quiet(ensemble: LeftAlone) -> bool:
     """Whether nothing is left to be done."""
-    return not ensemble.waiting() and not ensemble.unsynced() and not ensemble.closed()
+    return not (ensemble.waiting() or ensemble.unsynced() or ensemble.threads() or ensemble.closed())

@@ -36,6 +36,7 @@ from invariants import (
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Elected, Lost, Protocol, StepRaised, TakeSnapshot, TimedOut
 from zabcheck.protocols.base import Request as RequestStimulus
+from zabcheck.protocols.base import Run as RunStimulus
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation import choices, coarse, quiesce, stabilise
 from zabcheck.simulation.application import Application
@@ -186,9 +187,20 @@ class Simulator:
         return self._waiting
 
     def unsynced(self) -> list[int]:
-        """Return the processes that have something to sync and are not paused, in ascending order."""
+        """Return the processes that have something to sync and are not paused, in ascending order.
+
+        What a process syncs itself (`Buffer`) is among it, although no choice does so.
+        """
         disks, paused = self.disks, self.paused
         return [process for process in self.ids if disks[process].unsynced and process not in paused]
+
+    def threads(self) -> list[tuple[int, str]]:
+        """Return (process, thread) for each thread that has something to do, of the processes that are not paused."""
+        if not self.protocol.threads:
+            return []
+        up = [(process, self.states[process]) for process in self.ids if process not in self.paused]
+        threads = self.protocol.threads.items()
+        return [(process, name) for process, state in up if state is not None for name, busy in threads if busy(state)]
 
     def closed(self) -> list[tuple[int, int]]:
         """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
@@ -268,6 +280,13 @@ class Simulator:
             return False
         for write in self.disks[process].sync():
             self.processes.perform(process, write.withheld)
+        return True
+
+    def _run(self, choice: choices.Run) -> bool:
+        state, busy = self.states[choice.process], self.protocol.threads.get(choice.thread)
+        if state is None or busy is None or not busy(state):
+            return False
+        self.processes.handle(choice.process, choice.process, RunStimulus(choice.thread))
         return True
 
     def _request(self, choice: choices.Request) -> bool:
@@ -452,6 +471,7 @@ def _fine_table(elections: str, never: tuple[str, ...]) -> dict[type[Choice], Ca
     table |= {
         choices.Receive: Simulator._receive,
         choices.Sync: Simulator._sync,
+        choices.Run: Simulator._run,
         choices.Request: Simulator._request,
         choices.Timeout: Simulator._timeout,
         choices.Notice: Simulator._notice,

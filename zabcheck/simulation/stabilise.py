@@ -11,7 +11,7 @@ propose in a later one: one that takes the epoch after its own, say, and has to 
 So while the leader may not broadcast, all choose it again: `tries` says how often.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
 from invariants.quorums import Quorums
@@ -116,14 +116,17 @@ def choose(leader: int, members: Collection[int], together: bool) -> Iterator[Ch
         yield choices.Elect(follower, leader)
 
 
-def a_round(members: Collection[int], waiting: Waiting) -> Iterator[Choice]:
-    """Let each member handle what waits for it from the others, then sync."""
+def a_round(members: Collection[int], waiting: Waiting, threads: Iterable[tuple[int, str]] = ()) -> Iterator[Choice]:
+    """Let each member handle what waits for it from the others, then sync, then give each of its threads a turn."""
     for process, sender, count in sorted(waiting):
         if process in members and sender in members:
             for _ in range(count):
                 yield choices.Receive(process, sender)
     for process in members:
         yield choices.Sync(process)
+    for process, thread in threads:
+        if process in members:
+            yield choices.Run(process, thread)
 
 
 def ask(leader: int, counter_limit: int) -> Iterator[Choice]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from invariants import NO_ZXID, Chain, Event, Txn, Zxid
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Effect, Message, Send, Write
+from zabcheck.protocols.base import Buffer, Effect, Message, Send, Write
 from zabcheck.protocols.switches import Defects, Release, Switches
 from zabcheck.protocols.zookeeper.database import Database, Snapshot
 from zabcheck.protocols.zookeeper.server import Link, Mode, Phase, Server
@@ -78,9 +78,13 @@ def sent(effects: Iterable[Effect]) -> list[tuple[int, Message]]:
 
 
 def shown(effects: Iterable[Effect]) -> list[Event]:
-    return [each for each in effects if isinstance(each, Event)]
+    """The events, those that tell of a write among them, as if nothing were lost."""
+    found: list[Event] = []
+    for each in effects:
+        found += each.shows if isinstance(each, Buffer) else [each] if isinstance(each, Event) else []
+    return found
 
 
 def written(effects: Iterable[Effect]) -> list[str]:
     """The names of the durable variables that are written, in order."""
-    return [name for each in effects if isinstance(each, Write) for name in each.fields]
+    return [name for each in effects if isinstance(each, Write | Buffer) for name in each.fields]

@@ -16,19 +16,22 @@ from tests.protocols.zookeeper.builders import (
 )
 from zabcheck.protocols.base import Elected, GiveUp, Lost, Request
 from zabcheck.protocols.switches import Switches
-from zabcheck.protocols.zookeeper import messages
+from zabcheck.protocols.zookeeper import leader, messages
 from zabcheck.protocols.zookeeper.database import FIRST
 from zabcheck.protocols.zookeeper.leader import (
     can_broadcast,
     forwarding,
-    on_ack,
-    on_ack_epoch,
     on_elected,
     on_follower_info,
     on_lost,
-    on_request,
 )
 from zabcheck.protocols.zookeeper.server import Link, Outstanding, Phase, Server
+from zabcheck.protocols.zookeeper.threads import with_threads
+
+# With all that the threads of the server do because of it, at once.
+on_ack = with_threads(leader.on_ack)
+on_ack_epoch = with_threads(leader.on_ack_epoch)
+on_request = with_threads(leader.on_request)
 
 D_VALUE = D.value
 
@@ -141,9 +144,6 @@ def test_remove_learner_handler_leaves_acknowledgements() -> None:
     leader = leading(A, outstanding=(Outstanding(D, (2,)),))
     assert on_lost(leader, 1, Lost(2)) == []
     assert (leader.links, leader.outstanding) == ({}, (Outstanding(D, (2,)),))
-    leader = leading(A, outstanding=(Outstanding(D, (2,)),), switches=switches(defects="none"))
-    on_lost(leader, 1, Lost(2))
-    assert leader.outstanding == (Outstanding(D, ()),)
 
 
 def test_memory_is_that_of_the_log() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from invariants import Accept, AckEpoch, Adopt, Chain, CommitEpoch, Deliver, Promise, Restore, Truncate, Zxid
+from invariants import Accept, AckEpoch, Adopt, Chain, CommitEpoch, Deliver, Halt, Promise, Restore, Truncate, Zxid
 from tests.protocols.zookeeper.builders import (
     A,
     B,
@@ -20,21 +20,24 @@ from tests.protocols.zookeeper.builders import (
     written,
 )
 from zabcheck.protocols.base import Connect, GiveUp, Lost
-from zabcheck.protocols.zookeeper import messages
-from zabcheck.protocols.zookeeper.database import FIRST, Exit
+from zabcheck.protocols.zookeeper import learner, messages
+from zabcheck.protocols.zookeeper.database import FIRST
 from zabcheck.protocols.zookeeper.learner import (
     follow,
-    on_commit,
     on_diff,
     on_leader_info,
     on_lost_leader,
-    on_new_leader,
-    on_proposal,
     on_snap,
     on_trunc,
-    on_up_to_date,
 )
 from zabcheck.protocols.zookeeper.server import Mode, Phase
+from zabcheck.protocols.zookeeper.threads import with_threads
+
+# With all that the threads of the server do because of it, at once.
+on_new_leader = with_threads(learner.on_new_leader)
+on_up_to_date = with_threads(learner.on_up_to_date)
+on_proposal = with_threads(learner.on_proposal)
+on_commit = with_threads(learner.on_commit)
 
 ACK = messages.Ack(Zxid(2, 0))
 
@@ -125,7 +128,8 @@ def test_enforce_continuous_proposal_since_3_9_4() -> None:
     ("version", "log", "tree", "cache", "order"),
     [
         ("3.5.5", (A,), (A,), (A,), ["current_epoch"]),
-        ("3.8.0", (A, B, D), (A,), (A,), ["log", "log", "current_epoch"]),
+        ("3.8.0", (A, B, D), (A,), (A,), ["current_epoch", "log", "log"]),
+        ("3.9.2", (A, B, D), (A,), (A,), ["log", "log", "current_epoch"]),
         ("3.9.3", (A, B), (A, B), (A,), ["log", "current_epoch"]),
         ("3.9.5", (A, B), (A, B), (A, B), ["log", "current_epoch"]),
     ],
@@ -163,7 +167,7 @@ def test_sync_with_leader_newleader_behind_snap_may_clear_the_disk() -> None:
 def test_sync_with_leader_uptodate_delivers_and_logs_what_is_outstanding() -> None:
     f = syncing(Mode.NONE, A, B, kept=(D,), acknowledged=True, current_epoch=2)
     effects = on_up_to_date(f, 1, messages.UpToDate())
-    assert shown(effects) == [CommitEpoch(2, 0, 2), Accept(2, 0, 2, D), Deliver(2, 0, A), Deliver(2, 0, B)]
+    assert shown(effects) == [CommitEpoch(2, 0, 2), Deliver(2, 0, A), Deliver(2, 0, B), Accept(2, 0, 2, D)]
     assert sent(effects) == [(1, ACK), (1, messages.Ack(D.zxid))]
     assert f.pending == (D,)
     assert f.phase is Phase.BROADCAST
@@ -186,8 +190,9 @@ def test_process_packet_proposal() -> None:
 def test_process_packet_commit_has_to_be_the_first_that_is_pending() -> None:
     f = following(A, pending=(D, txn(2, 2)))
     assert shown(on_commit(f, 1, messages.Commit(D.zxid))) == [Deliver(2, 0, D)]
-    with pytest.raises(Exit, match="⟨2,2⟩ is next"):
-        on_commit(f, 1, messages.Commit(Zxid(2, 3)))
+    [halt] = on_commit(f, 1, messages.Commit(Zxid(2, 3)))
+    assert isinstance(halt, Halt)
+    assert halt.reason == "COMMIT of ⟨2,3⟩, but ⟨2,2⟩ is next"
 
 
 def test_process_packet_commit_between_newleader_and_uptodate_is_a_null_pointer() -> None:

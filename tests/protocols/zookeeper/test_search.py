@@ -11,7 +11,7 @@ from tests.protocols.zookeeper.builders import D
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.protocols.switches import Release, Switches
+from zabcheck.protocols.switches import Grain, Release, Switches
 from zabcheck.protocols.zookeeper import KINDS, messages, show
 from zabcheck.protocols.zookeeper.versions import REPAIRS, VERSIONS
 from zabcheck.search import machine, swarm
@@ -24,18 +24,47 @@ from zabcheck.simulation.simulator import Simulator
 ZOOKEEPER = PROTOCOLS["zookeeper"]
 SCHEDULES = Path(__file__).parent / "schedules"
 SINCE_3_5 = ("3.5.5", "3.6.3", "3.8.0", "3.9.2", "3.9.3", "3.9.5")
+SINCE_3_6 = SINCE_3_5[1:]
 KEPT: dict[str, tuple[str, ...]] = {
+    "2355": ("3.4.10",),
+    "2845": ("3.4.10",),
     "2846-gap": SINCE_3_5,
     "2846-abandoned": SINCE_3_5,
+    "3598": SINCE_3_6[:-1],
     "3642": ("3.5.5",),
+    "3911": SINCE_3_5[:-2],
+    "4643": SINCE_3_5[:-3],
+    "4646": ("3.6.3", "3.8.0"),
+    "4712-halted": SINCE_3_5[:-2],
+    "4712-leaks": SINCE_3_5[:-2],
+    "4712c": SINCE_3_5[:-2],
     "4837": SINCE_3_5,
     "4925": ("3.9.3",),
+    "5094": ("3.9.3", "3.9.5"),
+    "n1": ("3.9.3", "3.9.5"),
     "n2": SINCE_3_5,
 }
-"""Each minimal schedule with the releases in which it breaks a property, all of their defects included."""
-FOUND: dict[str, Release] = {"2846": "3.9.5", "3642": "3.5.5", "4837": "3.9.5", "4925": "3.9.3", "n2": "3.9.5"}
-"""A release that has each bug."""
-REPAIRED: dict[str, Release] = {"3642": "3.6.3", "4925": "3.9.5"}
+"""Each minimal schedule with the releases in which it breaks a property, all of their defects included.
+
+A release can have several defects of which each shows in the same run, as 3911, 4712 and 4712c do. What synchronises
+otherwise may have the bug, and need another schedule, as releases up to 3.9.2 do for 5094 and N1.
+"""
+FOUND: dict[str, tuple[Release, Grain]] = {
+    "2355": ("3.4.10", "G0"),
+    "2845": ("3.4.10", "G0"),
+    "2846": ("3.9.5", "G0"),
+    "3598": ("3.8.0", "G4"),
+    "3642": ("3.5.5", "G0"),
+    "3911": ("3.5.5", "G0"),
+    "4646": ("3.8.0", "G2"),
+    "4712": ("3.8.0", "G4"),
+    "4712c": ("3.8.0", "G0"),
+    "4837": ("3.9.5", "G0"),
+    "4925": ("3.9.3", "G0"),
+    "n2": ("3.9.5", "G0"),
+}
+"""A release that has each bug, and the coarsest grain in which it shows."""
+REPAIRED: dict[str, Release] = {"2845": "3.5.5", "3642": "3.6.3", "4643": "3.9.2", "4712": "3.9.3", "4925": "3.9.5"}
 """A release that has it no more; of the others there is none yet."""
 
 
@@ -61,6 +90,7 @@ def test_a_minimal_schedule_breaks_a_property_by_its_bug_alone(name: str) -> Non
     assert run.skipped == 0
     assert run.schedule.violates in broken(run)
     assert run.schedule.switches.defects == name.partition("-")[0]
+    assert run.schedule.switches.version in KEPT[name]
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -98,28 +128,34 @@ def test_trunc_behind_a_snap_keeps_one_record_too_many(defects: Any, kept: bool)
     assert ("total order" in broken(run)) is kept
 
 
-def search(version: Release, defects: str, runs: int, seed: int, engine: Any = swarm) -> tuple[Any, Tally]:
+def search(
+    version: Release, defects: str, runs: int, seed: int, engine: Any = swarm, **fixed: Any
+) -> tuple[Any, Tally]:
     names = tuple(kind.name for kind in select(ZOOKEEPER.properties))
     tally = Tally(select(names))
-    fixed = {"version": version, "defects": defects}
+    fixed = {"version": version, "defects": defects, **fixed}
     processes = 3 if engine is machine else None
     return engine.find(Search(ZOOKEEPER, processes, names, runs, 200, seed, tally.add, fixed=fixed)), tally
 
 
-@pytest.mark.parametrize(("defects", "runs"), [("2846", 200), ("4925", 200), ("4837", 200), ("n2", 200)])
+@pytest.mark.parametrize(
+    ("defects", "runs"), [("2846", 200), ("3911", 200), ("4712", 200), ("4925", 200), ("4837", 200), ("n2", 200)]
+)
 def test_the_swarm_finds(defects: str, runs: int) -> None:
-    assert search(FOUND[defects], defects, runs, 1)[0] is not None
+    version, grain = FOUND[defects]
+    assert search(version, defects, 200, 1, grain=grain)[0] is not None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("defects", FOUND)
+@pytest.mark.parametrize("defects", [bug for bug in FOUND if bug != "4646"])  # 4646 takes some 10 CPU seconds a seed
 def test_the_swarm_finds_by_any_seed(defects: str, seed: int) -> None:
-    assert search(FOUND[defects], defects, 10_000, seed)[0] is not None
+    version, grain = FOUND[defects]
+    assert search(version, defects, 10_000, seed, grain=grain)[0] is not None
 
 
 def test_hypothesis_finds() -> None:
-    assert search("3.9.5", "n2", 300, 1, machine)[0] is not None
+    assert search("3.9.5", "n2", 300, 1, machine, grain="G0")[0] is not None
 
 
 def test_without_known_defects_nothing_is_found() -> None:
@@ -137,7 +173,7 @@ def test_without_known_defects_nothing_is_found_in_thousands_of_runs(version: Re
 @pytest.mark.slow
 @pytest.mark.parametrize("defects", REPAIRED)
 def test_the_release_with_the_repair_survives(defects: str) -> None:
-    assert search(REPAIRED[defects], defects, 3000, 1)[0] is None
+    assert search(REPAIRED[defects], defects, 1500, 1)[0] is None
 
 
 def test_an_explanation_shows_the_files_and_the_packets() -> None:

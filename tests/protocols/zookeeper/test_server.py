@@ -10,8 +10,8 @@ from zabcheck.protocols.zookeeper.database import FIRST, Database
 from zabcheck.protocols.zookeeper.server import (
     Mode,
     Phase,
-    abandon,
     deliver_tree,
+    leave,
     on_started,
     on_take_snapshot,
     on_timed_out,
@@ -42,7 +42,7 @@ def test_shutdown_fast_forwards_what_is_logged() -> None:
     new = following(A, D, database=memory(A))
     old = following(A, D, database=memory(A), switches=switches("3.4.10"))
     for f in (new, old):
-        abandon(f)
+        leave(f)
         assert f.phase is Phase.LOOKING
     assert [*new.database.tree] == [A, D]
     assert [*old.database.tree] == [A]
@@ -52,7 +52,7 @@ def test_shutdown_after_an_interrupted_snap_clears_memory_since_3642() -> None:
     new = syncing(Mode.SNAP, A, database=memory(A, B))
     old = syncing(Mode.SNAP, A, database=memory(A, B), switches=switches("3.5.5"))
     for f in (new, old):
-        abandon(f)
+        leave(f)
     assert [*new.database.tree] == [A]
     assert [*old.database.tree] == [A, B]
 
@@ -62,7 +62,7 @@ def test_shutdown_after_an_interrupted_trunc_keeps_memory() -> None:
     new = syncing(Mode.TRUNC, A, database=memory(A, B), switches=switches(defects="none"))
     old = syncing(Mode.TRUNC, A, database=memory(A, B))
     for f in (new, old):
-        abandon(f)
+        leave(f)
     assert [*new.database.tree] == [A]
     assert [*old.database.tree] == [A, B]
 

@@ -47,8 +47,8 @@ def test_sync_follower_by_log_overlooks_a_gap_in_it() -> None:
     database = memory(A, B, C, D, lpz=Zxid(2, 1), cache=(D,))
     leader = leading(A, D, database=database, snapshots=(snapshot(C.zxid, A, B, C),))
     assert synchronise(leader, A.zxid) == [Diff(D.zxid), *both(D)]
-    leader.switches = switches(defects="none")
-    assert synchronise(leader, A.zxid) == [Snap(D.zxid, database.tree)]
+    repaired = leading(A, D, database=database, switches=switches(defects="none"))
+    assert synchronise(repaired, A.zxid) == [Snap(D.zxid, database.tree)]
 
 
 def test_sync_follower_by_log_sends_a_snapshot_over_a_gap_before_committed_log() -> None:
@@ -56,8 +56,7 @@ def test_sync_follower_by_log_sends_a_snapshot_over_a_gap_before_committed_log()
     database = memory(A, B, C, D, lpz=Zxid(2, 1), cache=(D,))
     leader = leading(A, database=database)
     assert synchronise(leader, A.zxid) == [Snap(D.zxid, database.tree)]
-    leader.switches = switches("3.5.5")
-    assert synchronise(leader, A.zxid) == [Diff(D.zxid), *both(D)]
+    assert synchronise(leading(A, database=database, switches=switches("3.5.5")), A.zxid) == [Diff(D.zxid), *both(D)]
 
 
 def test_sync_follower_who_is_behind_the_log() -> None:
@@ -77,6 +76,19 @@ def test_sync_follower_of_3_4_has_no_log() -> None:
     assert synchronise(leader, D.zxid) == [Trunc(C.zxid)]
 
 
+def test_start_forwarding_sends_what_is_committed_and_not_applied() -> None:
+    leader = leading(A, B, D, database=memory(A), to_apply=(B,), outstanding=(Outstanding(D),))
+    assert synchronise(leader, A.zxid) == [Diff(A.zxid), *both(B), Proposal(D)]
+
+
 def test_start_forwarding_sends_what_is_outstanding() -> None:
     leader = leading(A, outstanding=(Outstanding(D),))
     assert synchronise(leader, A.zxid) == [Diff(A.zxid), Proposal(D)]
+
+
+def test_sync_follower_who_has_what_is_outstanding() -> None:
+    """N1: what the follower has acknowledged is cut off, and its acknowledgement still counts."""
+    leader = leading(A, outstanding=(Outstanding(D, (2,)),), database=memory(A))
+    assert synchronise(leader, D.zxid) == [Trunc(A.zxid), Proposal(D)]
+    repaired = leading(A, outstanding=(Outstanding(D, (2,)),), database=memory(A), switches=switches(defects="none"))
+    assert synchronise(repaired, D.zxid) == [Diff(D.zxid)]

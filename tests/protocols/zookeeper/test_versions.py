@@ -30,7 +30,7 @@ def test_the_page_has_the_table_of_versions() -> None:
 
 def test_the_page_names_what_is_found_and_kept() -> None:
     found = rows("| bug | release |")
-    assert {bug.lower(): release for bug, release, *_ in found} == FOUND
+    assert {bug.lower(): (release, grain) for bug, release, grain, *_ in found} == FOUND
     assert all(f"`{name}`" in PAGE for name in KEPT)
 
 

@@ -5,8 +5,9 @@ the greatest (currentEpoch, zxid, id). It synchronises followers by DIFF, TRUNC 
 applied or from its log. The epochs, the log and the snapshots are files of their own. The database in memory outlives a
 leader. `versions` has what differs from release to release.
 
-How fine the model is: a packet is one step, and what it writes is durable at once. No queue between threads is
-separate, so whatever needs a crash or a packet within a step is not in it: `docs/zookeeper-model.md` lists that.
+How fine the model is: a packet is one step, in the coarsest grain together with all that the server's threads do
+because of it. In finer ones the threads take turns of their own, which a schedule chooses (`threads`), and a crash
+falls between any two. `docs/zookeeper-model.md` lists what no grain has.
 
 What ZooKeeper does otherwise than the paper without harm is no finding: a leader is not the follower whose history was
 chosen; an answer to LEADERINFO with -1 does not count; a follower applies what it has not yet logged; the whole log,
@@ -16,25 +17,20 @@ Invariant 4 does not apply either: it takes a history for what was adopted and a
 some steps before NEWLEADER, so a server that leaves in between answers the next LEADERINFO with less.
 """
 
-from functools import wraps
-
-from invariants import Halt
 from zabcheck.protocols.base import (
-    Effect,
     Elected,
     Lost,
     Message,
-    ProcessId,
     Protocol,
     Request,
+    Run,
     Started,
     Step,
     Stimulus,
     TakeSnapshot,
     TimedOut,
 )
-from zabcheck.protocols.zookeeper import leader, learner, messages, server
-from zabcheck.protocols.zookeeper.database import Exit
+from zabcheck.protocols.zookeeper import leader, learner, messages, server, threads
 from zabcheck.protocols.zookeeper.server import Server
 
 KINDS: dict[type[Message], str] = {
@@ -84,20 +80,20 @@ def describe(f: Server) -> dict[str, str | tuple[str, ...]]:
         "tree": tuple(map(str, f.database.tree)),
         "lpz": str(f.database.lpz),
         "cache": tuple(str(txn.zxid) for txn in f.database.cache),
+        **{name: each for name, each in _waiting(f).items() if each},
     }
 
 
-def or_exit(step: Step) -> Step:
-    """Return the step as the process takes it: what ends the process stops it for good."""
-
-    @wraps(step)
-    def taken(f: Server, sender: ProcessId, m: object) -> list[Effect]:
-        try:
-            return step(f, sender, m)
-        except Exit as reason:
-            return [Halt(f.id, f.incarnation, str(reason))]
-
-    return taken
+def _waiting(f: Server) -> dict[str, tuple[str, ...]]:
+    """Return what each thread has yet to do."""
+    return {
+        "main": tuple(map(str, f.todo)),
+        "to log": tuple(map(str, f.to_log)),
+        "to force": tuple(map(str, f.to_flush)),
+        "to apply": tuple(map(str, f.to_apply)),
+        "late to log": tuple(map(str, f.left_to_log)),
+        "late to apply": () if f.left_to_apply is None else (str(f.left_to_apply),),
+    }
 
 
 _STEPS: dict[type[Message] | type[Stimulus], Step] = {
@@ -107,24 +103,25 @@ _STEPS: dict[type[Message] | type[Stimulus], Step] = {
     Elected: leader.on_elected,
     Lost: leader.on_lost,
     Request: leader.on_request,
+    Run: threads.on_run,
     messages.FollowerInfo: leader.on_follower_info,
     messages.LeaderInfo: learner.on_leader_info,
     messages.AckEpoch: leader.on_ack_epoch,
-    messages.Diff: learner.on_diff,
-    messages.Trunc: learner.on_trunc,
-    messages.Snap: learner.on_snap,
-    messages.Proposal: learner.on_proposal,
-    messages.Commit: learner.on_commit,
-    messages.NewLeader: learner.on_new_leader,
+    messages.Diff: threads.reading(learner.on_diff),
+    messages.Trunc: threads.reading(learner.on_trunc),
+    messages.Snap: threads.reading(learner.on_snap),
+    messages.Proposal: threads.reading(learner.on_proposal),
+    messages.Commit: threads.reading(learner.on_commit),
+    messages.NewLeader: threads.reading(learner.on_new_leader),
     messages.Ack: leader.on_ack,
-    messages.UpToDate: learner.on_up_to_date,
+    messages.UpToDate: threads.reading(learner.on_up_to_date),
 }
 
 ZOOKEEPER = Protocol(
     name="zookeeper",
     summary="Zab as Apache ZooKeeper implements it; the switch `version` says which release",
     source="ZooKeeper 3.4.10 to 3.9.5",
-    steps={kind: or_exit(step) for kind, step in _STEPS.items()},
+    steps={kind: threads.with_threads(step) for kind, step in _STEPS.items()},
     start=server.start,
     abandon=server.abandon,
     can_broadcast=leader.can_broadcast,
@@ -154,14 +151,16 @@ ZOOKEEPER = Protocol(
     ),
     highest_epoch=server.highest_epoch,
     never=("sync", "corrupt", "stabilise", "quiesce"),
-    moves={"sync": 0, "corrupt": 0, "elect": 0, "lead": 7, "timeout": 2},
+    moves={"sync": 0, "run": 11, "settle": 14, "request": 15, "corrupt": 0, "elect": 0, "lead": 7, "timeout": 2},
     switches={
         "histories": (),
-        "sync": ((100, "atomic"),),
+        "sync": (),
         "elections": ((100, "oracle"),),
         "application": (),
         "closing": (),
         "window": ((25, 1), (25, 2)),
+        "grain": ((15, "G1"), (20, "G2"), (10, "G3"), (15, "G4")),
     },
+    threads={name: busy for name, (busy, _) in threads.THREADS.items()},
     vote=server.vote,
 )

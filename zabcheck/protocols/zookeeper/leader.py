@@ -11,11 +11,12 @@ from zabcheck.protocols.zookeeper.server import (
     Link,
     Outstanding,
     Phase,
-    abandon,
-    accept,
-    apply,
+    Todo,
+    adopt,
     deliver_tree,
+    finish,
     give_up,
+    leave,
     set_current_epoch,
     take_snapshot,
 )
@@ -28,8 +29,10 @@ def on_elected(l: Leader, sender: ProcessId, m: Elected) -> list[Effect]:
     """`QuorumPeer.run`, LEADING or FOLLOWING: what the election has named."""
     if m.leader != l.id:
         return learner.on_elected(l, sender, m)
-    abandon(l)
-    return lead(l)
+    effects = finish(l)
+    if l.phase is not Phase.LOOKING:
+        effects += leave(l)
+    return effects + lead(l)
 
 
 def lead(l: Leader) -> list[Effect]:
@@ -85,16 +88,22 @@ def on_ack_epoch(l: Leader, sender: ProcessId, m: messages.AckEpoch) -> list[Eff
 
 
 def finish_election(l: Leader) -> list[Effect]:
-    """`Leader.lead` after `waitForEpochAck`: the leader's own currentEpoch (its f.2.1), then its followers' turn."""
+    """`Leader.waitForEpochAck` returns to all that wait in it: the followers' handlers, and the main thread."""
     if l.finished or not l.quorums.contains(l.electing):
         return []
     l.finished = True
-    effects = set_current_epoch(l, l.epoch)
-    l.new_leader_acks = (l.id,)
+    l.todo = (*l.todo, Todo(adopt_own_epoch))
+    effects: list[Effect] = []
     for follower, link in l.links.items():
         if link is Link.DISCOVERED:
             effects += synchronise_with(l, follower)
-    return effects + start_server(l)
+    return effects
+
+
+def adopt_own_epoch(l: Leader, _: None) -> list[Effect]:
+    """`Leader.lead` after `waitForEpochAck`: write currentEpoch, and be the first that has its own history (f.2.1)."""
+    l.new_leader_acks = (*l.new_leader_acks, l.id)
+    return [*set_current_epoch(l, l.epoch), adopt(l), *form_quorum(l)]
 
 
 # Synchronisation.
@@ -118,17 +127,23 @@ def on_ack(l: Leader, sender: ProcessId, m: messages.Ack) -> list[Effect]:
             return [Send(sender, messages.UpToDate())]
         if m.zxid == Zxid(l.epoch, 0):
             l.new_leader_acks = (*(each for each in l.new_leader_acks if each != sender), sender)
-        return start_server(l)
+        return form_quorum(l)
     return process_ack(l, sender, m.zxid) if link is Link.SYNCED else []
 
 
-def start_server(l: Leader) -> list[Effect]:
-    """`Leader.waitForNewLeaderAck`, `startZkServer`: with a quorum the leader is established, and serves (l.2.2).
+def form_quorum(l: Leader) -> list[Effect]:
+    """`Leader.waitForNewLeaderAck`: with a quorum that includes itself the main thread goes on."""
+    start = Todo(start_server)
+    if l.id in l.new_leader_acks and l.quorums.contains(l.new_leader_acks) and not l.running and start not in l.todo:
+        l.todo = (*l.todo, start)
+    return []
+
+
+def start_server(l: Leader, _: None) -> list[Effect]:
+    """`Leader.startZkServer`: the leader is established, and serves (l.2.2).
 
     lastProcessedZxid becomes ⟨e',0⟩, a zxid that no transaction has.
     """
-    if l.running or not l.quorums.contains(l.new_leader_acks):
-        return []
     l.phase = Phase.BROADCAST
     l.database = at(l.database, Zxid(l.epoch, 0))
     effects: list[Effect] = [Establish(l.id, l.incarnation, l.epoch), CommitEpoch(l.id, l.incarnation, l.epoch)]
@@ -152,7 +167,7 @@ def forwarding(l: Leader) -> Collection[ProcessId]:
 
 
 def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
-    """`PrepRequestProcessor`, `Leader.propose`: number the transaction, send it, then log it oneself (l.3.1).
+    """`PrepRequestProcessor`, `Leader.propose`: number the transaction, send it, and have it logged here too (l.3.1).
 
     It leaves before the leader has logged it, and the leader acknowledges for itself once it has (not always is it one
     of the quorum). A counter that would overflow ends the iteration (1277).
@@ -166,7 +181,8 @@ def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
     l.outstanding = (*l.outstanding, Outstanding(txn))
     effects: list[Effect] = [Broadcast(l.id, l.incarnation, l.epoch, txn)]
     effects += [Send(follower, messages.Proposal(txn)) for follower in forwarding(l)]
-    return effects + accept(l, l.epoch, txn) + process_ack(l, l.id, txn.zxid)
+    l.to_log = (*l.to_log, txn)
+    return effects
 
 
 def process_ack(l: Leader, sender: ProcessId, zxid: Zxid) -> list[Effect]:
@@ -181,14 +197,14 @@ def process_ack(l: Leader, sender: ProcessId, zxid: Zxid) -> list[Effect]:
 
 
 def try_to_commit(l: Leader, proposal: Outstanding) -> list[Effect]:
-    """`Leader.tryToCommit`: with a quorum, and since 3.5 with none before it outstanding, COMMIT and apply (l.3.2)."""
+    """`Leader.tryToCommit`: with a quorum, and since 3.5 with none before it outstanding, COMMIT (l.3.2)."""
     if not l.quorums.contains(proposal.acks):
         return []
     if l.version.commits_in_order and l.outstanding[0] is not proposal:
         return []
     l.outstanding = tuple(each for each in l.outstanding if each is not proposal)
-    effects: list[Effect] = [Send(each, messages.Commit(proposal.txn.zxid)) for each in forwarding(l)]
-    return effects + apply(l, proposal.txn)
+    l.to_apply = (*l.to_apply, proposal.txn)
+    return [Send(each, messages.Commit(proposal.txn.zxid)) for each in forwarding(l)]
 
 
 # The end of a connection.
@@ -208,7 +224,3 @@ def handler_ends(l: Leader, follower: ProcessId) -> None:
     """`Leader.removeLearnerHandler`: what the follower has acknowledged still counts (N1), and it may be cut off."""
     l.links = {each: link for each, link in l.links.items() if each != follower}
     l.peers = {each: zxid for each, zxid in l.peers.items() if each != follower}
-    if l.version.forgets_acks:
-        l.outstanding = tuple(
-            Outstanding(each.txn, tuple(ack for ack in each.acks if ack != follower)) for each in l.outstanding
-        )

@@ -1,23 +1,25 @@
 """The steps of a follower (`Learner`, `Follower`), with the steps of DSN 2011 that they stand for.
 
-A packet is one step. What its handling writes is durable at once: a crash within a step, and queues between threads,
-belong to finer grains.
+A packet is one step. What the main thread does with NEWLEADER is a list of smaller ones (`Todo`), as a crash may come
+between any two; logging and applying belong to other threads (`threads`).
 """
 
-from invariants import AckEpoch, CommitEpoch, Promise, Truncate, Txn, Zxid
-from zabcheck.protocols.base import Connect, Effect, Elected, Lost, ProcessId, Send, Write
+from invariants import AckEpoch, CommitEpoch, Promise, Truncate, Zxid
+from zabcheck.protocols.base import Connect, Effect, Elected, Flush, Lost, ProcessId, Send, Write
 from zabcheck.protocols.zookeeper import messages
 from zabcheck.protocols.zookeeper.database import Database, Exit, at, truncated, without_later
 from zabcheck.protocols.zookeeper.server import (
     Follower,
     Mode,
     Phase,
-    abandon,
-    accept,
+    Todo,
+    adopt,
     append,
     apply,
     deliver_tree,
+    finish,
     give_up,
+    leave,
     load,
     purge,
     set_current_epoch,
@@ -92,7 +94,7 @@ def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
             raise Exit(f"TRUNC({m.zxid}): the disk does not go back as far")
     f.database = at(load(f), m.zxid)
     kept = before.common_prefix(f.database.tree)
-    effects: list[Effect] = [Write(log=f.log, snapshots=f.snapshots)]
+    effects: list[Effect] = [Flush(), Write(log=f.log, snapshots=f.snapshots)]
     if kept.length < before.length:
         effects.append(Truncate(f.id, f.incarnation, kept.zxid, kept.length))
     return effects
@@ -108,15 +110,15 @@ def on_snap(f: Follower, sender: ProcessId, m: messages.Snap) -> list[Effect]:
 
 
 def on_proposal(f: Follower, sender: ProcessId, m: messages.Proposal) -> list[Effect]:
-    """`Follower.processPacket` while broadcasting: log and acknowledge (step f.3.2); before UPTODATE: keep.
+    """`Follower.processPacket` while broadcasting: to be logged and acknowledged (f.3.2); before UPTODATE: keep.
 
     Since 3.9.4 a synchronisation with a hole within an epoch is refused (4925).
     """
     if sender != f.leader:
         return []
     if f.phase is Phase.BROADCAST:
-        f.pending = (*f.pending, m.txn)
-        return log_request(f, sender, m.txn)
+        f.pending, f.to_log = (*f.pending, m.txn), (*f.to_log, m.txn)
+        return []
     if f.phase is not Phase.SYNCHRONIZATION:
         return []
     zxid, last = m.txn.zxid, f.queued
@@ -128,13 +130,8 @@ def on_proposal(f: Follower, sender: ProcessId, m: messages.Proposal) -> list[Ef
     return []
 
 
-def log_request(f: Follower, leader: ProcessId, txn: Txn) -> list[Effect]:
-    """`FollowerZooKeeperServer.logRequest`: append, flush, acknowledge."""
-    return [*accept(f, f.current_epoch, txn), Send(leader, messages.Ack(txn.zxid))]
-
-
 def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect]:
-    """`Follower.processPacket` while broadcasting: deliver (step f.3.3). Before UPTODATE: apply in memory, or keep.
+    """`Follower.processPacket` while broadcasting: to be delivered (f.3.3). Before UPTODATE: apply in memory, or keep.
 
     A COMMIT behind SNAP or TRUNC and before NEWLEADER is applied at once, as the snapshot at NEWLEADER will hold it.
     Where nothing is kept a NullPointerException ends the iteration (4394: F3 and F4 between NEWLEADER and UPTODATE).
@@ -142,10 +139,10 @@ def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect
     if sender != f.leader:
         return []
     if f.phase is Phase.BROADCAST:
-        return commit(f, m.zxid)
+        commit(f, m.zxid)
     if f.phase is not Phase.SYNCHRONIZATION:
         return []
-    if not f.kept and f.version.newleader != "F2":
+    if not f.kept and not f.version.keeps_commits:
         return give_up(f, "COMMIT of a proposal that is not kept")
     if f.acknowledged or f.mode is Mode.DIFF:
         f.committed = (*f.committed, m.zxid)
@@ -156,95 +153,106 @@ def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect
     return apply(f, first, cached=f.version.caches_applied)
 
 
-def commit(f: Follower, zxid: Zxid) -> list[Effect]:
+def commit(f: Follower, zxid: Zxid) -> None:
     """`FollowerZooKeeperServer.commit`: it has to be the first of pendingTxns, or the process exits."""
     if not f.pending:
-        return []  # a warning in the server's log
+        return  # a warning in the server's log
     if f.pending[0].zxid != zxid:
         raise Exit(f"COMMIT of {zxid}, but {f.pending[0].zxid} is next")
-    first, f.pending = f.pending[0], f.pending[1:]
-    return apply(f, first)
+    f.to_apply, f.pending = (*f.to_apply, f.pending[0]), f.pending[1:]
 
 
 def on_new_leader(f: Follower, sender: ProcessId, m: messages.NewLeader) -> list[Effect]:
     """`Learner.syncWithLeader`, NEWLEADER: adopt the initial history and the epoch, then acknowledge (step f.2.1).
 
     The paper demands that both are durable before ACK-LD. After SNAP and TRUNC a snapshot makes the history so. After
-    DIFF it depends on the version what is in the log by then: `Version.newleader`.
+    DIFF it depends on the version what is in the log by then, and in which order log and epoch are written.
     """
     if not _synchronises(f, sender) or f.acknowledged:
         return []
-    effects: list[Effect] = []
-    if f.mode is not Mode.DIFF:
-        effects += take_snapshot(f)
-        if f.version.snapshot_replaces:
-            effects += purge(f, ())
-    match f.version.newleader:
-        case "F2":
-            pass
-        case "F3" | "F4":
-            effects += log_all(f)
-        case "F5":
-            effects += log_committed(f)
-    effects += set_current_epoch(f, m.epoch)
+    snapshot = [] if f.mode is Mode.DIFF else [Todo(snapshot_of_leader)]
     f.mode = Mode.NONE
     f.acknowledged = True
-    effects.append(Send(sender, messages.Ack(Zxid(m.epoch, 0))))
-    if f.version.newleader == "F3":
-        effects += [Send(sender, messages.Ack(txn.zxid)) for txn in f.pending]
-    return effects
+    log, epoch, ack = Todo(log_kept), Todo(adopt_epoch, m.epoch), Todo(acknowledge, m.epoch)
+    f.todo = (*snapshot, *((epoch, log) if f.version.epoch_first else (log, epoch)), ack)
+    return []
 
 
-def log_all(f: Follower) -> list[Effect]:
-    """NEWLEADER in F3 and F4: log all that is kept, committed or not; memory follows after UPTODATE (4712)."""
-    effects = [effect for txn in f.kept for effect in append(f, txn)]
-    f.pending, f.kept = f.kept, ()
-    return effects
+def snapshot_of_leader(f: Follower, _: None) -> list[Effect]:
+    """NEWLEADER after SNAP or TRUNC: write a snapshot of what memory holds by now."""
+    effects = take_snapshot(f)
+    return effects + purge(f, ()) if f.version.snapshot_replaces else effects
 
 
-def log_committed(f: Follower) -> list[Effect]:
-    """NEWLEADER in F5: log and apply what is kept and committed; the rest is logged and acknowledged after UPTODATE.
+def log_kept(f: Follower, _: None) -> list[Effect]:
+    """NEWLEADER: log what is kept, all of it or what is committed, and wait for the disk; or have it logged (4646).
 
-    In 3.9.3 what is applied here is not added to committedLog (4925).
+    What is only logged is applied after UPTODATE (4712). What is committed is applied here (4394); in 3.9.3 that is not
+    added to committedLog (4925). The rest is logged and acknowledged after UPTODATE.
     """
     effects: list[Effect] = []
-    for zxid in f.committed:
-        if f.kept and f.kept[0].zxid == zxid:
-            first, f.kept = f.kept[0], f.kept[1:]
-            effects += append(f, first)
-            effects += apply(f, first, cached=f.version.caches_applied)
-    f.committed = ()
-    return effects
+    match f.version.logs:
+        case "nothing":
+            pass
+        case "all":
+            f.pending, f.kept = f.kept, ()
+            if not f.version.awaits_log:
+                f.to_log = f.adopted = f.pending
+                return []
+            effects += [effect for txn in f.pending for effect in append(f, txn)]
+        case "committed":
+            for zxid in f.committed:
+                if f.kept and f.kept[0].zxid == zxid:
+                    first, f.kept = f.kept[0], f.kept[1:]
+                    effects += append(f, first)
+                    effects += apply(f, first, cached=f.version.caches_applied)
+            f.committed = ()
+    return [*effects, Flush()] if effects else []
+
+
+def adopt_epoch(f: Follower, epoch: int) -> list[Effect]:
+    """NEWLEADER: write currentEpoch. The history is adopted when both are written, and acknowledged."""
+    return set_current_epoch(f, epoch)
+
+
+def acknowledge(f: Follower, epoch: int) -> list[Effect]:
+    """NEWLEADER: the first ACK of the epoch."""
+    assert f.leader is not None
+    return [adopt(f), Send(f.leader, messages.Ack(Zxid(epoch, 0)))]
 
 
 def on_up_to_date(f: Follower, sender: ProcessId, m: messages.UpToDate) -> list[Effect]:
-    """`Learner.syncWithLeader`, UPTODATE: start to serve, log what is kept, deliver (steps f.2.2 and f.3.1).
+    """`Learner.syncWithLeader`, UPTODATE: start to serve, then hand over what is kept (steps f.2.2 and f.3.1).
 
-    The second ACK of the epoch is ignored by the leader. Then comes what is kept, and its commits.
+    The second ACK of the epoch is ignored by the leader. What was logged at NEWLEADER, and not acknowledged then, is
+    acknowledged now; what is still kept is to be logged; what is committed is to be applied.
     """
     if not _synchronises(f, sender) or not f.acknowledged:
         return []
     f.phase = Phase.BROADCAST
     effects: list[Effect] = [Send(sender, messages.Ack(Zxid(f.current_epoch, 0)))]
     effects.append(CommitEpoch(f.id, f.incarnation, f.current_epoch))
-    if f.version.newleader == "F4":
+    if f.version.awaits_log:
         effects += [Send(sender, messages.Ack(txn.zxid)) for txn in f.pending]
-    for txn in f.kept:
-        effects += log_request(f, sender, txn)
-    f.pending, f.kept = (*f.pending, *f.kept), ()
+    f.pending, f.to_log, f.kept = (*f.pending, *f.kept), (*f.to_log, *f.kept), ()
     effects += deliver_tree(f)
     for zxid in f.committed:
-        effects += commit(f, zxid)
+        commit(f, zxid)
     f.committed = ()
     return effects
 
 
 def on_lost_leader(f: Follower, m: Lost) -> list[Effect]:
     """`Follower.followLeader`: an IOException on the socket ends the iteration."""
-    return give_up(f, "the leader closed the connection") if m.peer == f.leader else []
+    if m.peer != f.leader:
+        return []
+    effects = finish(f)
+    return effects if f.leader is None else effects + give_up(f, "the leader closed the connection")
 
 
 def on_elected(f: Follower, sender: ProcessId, m: Elected) -> list[Effect]:
     """`QuorumPeer.run`, FOLLOWING: a server that is in an iteration leaves it first."""
-    abandon(f)
-    return follow(f, m.leader)
+    effects = finish(f)
+    if f.phase is not Phase.LOOKING:
+        effects += leave(f)
+    return effects + follow(f, m.leader)

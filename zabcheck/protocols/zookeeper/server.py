@@ -4,7 +4,7 @@
 writes its own epochs and log within its steps.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -12,7 +12,17 @@ from msgspec import Struct
 
 from invariants import EMPTY, NO_ZXID, Accept, Adopt, Chain, Deliver, Restore, Txn, Zxid
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Effect, GiveUp, ProcessId, Started, TakeSnapshot, TimedOut, Write
+from zabcheck.protocols.base import (
+    Buffer,
+    Effect,
+    Flush,
+    GiveUp,
+    ProcessId,
+    Started,
+    TakeSnapshot,
+    TimedOut,
+    Write,
+)
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.protocols.zookeeper.database import (
     FIRST,
@@ -62,6 +72,16 @@ class Outstanding(Struct, frozen=True, gc=False):
     acks: tuple[ProcessId, ...] = ()
 
 
+class Todo(Struct, frozen=True, gc=False):
+    """What the main thread has yet to do of a packet, or of what it was woken for: `step(f, value)`."""
+
+    step: Callable[[Any, Any], list[Effect]]
+    value: Any = None
+
+    def __str__(self) -> str:
+        return self.step.__name__
+
+
 class Server(Struct, gc=False):
     """The variables of one server. The values are immutable: steps rebind fields."""
 
@@ -82,10 +102,26 @@ class Server(Struct, gc=False):
     database: Database = Database()
     delivered: Chain = EMPTY
     """What this incarnation has delivered, or restored: the tree when it last served."""
+    left_to_log: tuple[Txn, ...] = ()
+    """What a logging thread has yet to append that was left behind by an earlier iteration (4712)."""
+    left_to_apply: Txn | None = None
+    """What an applying thread had in hand when an earlier iteration ended (3598)."""
 
     # Of the iteration.
     phase: Phase = Phase.LOOKING
     leader: ProcessId | None = None
+
+    # Of the iteration: its threads.
+    todo: tuple[Todo, ...] = ()
+    """Of the main thread (`QuorumPeer.run`)."""
+    to_log: tuple[Txn, ...] = ()
+    """To be appended (`SyncRequestProcessor.queuedRequests`)."""
+    adopted: tuple[Txn, ...] = ()
+    """What of it NEWLEADER has left to the logging thread: acknowledged as adopted, before it is accepted (4646)."""
+    to_flush: tuple[Txn, ...] = ()
+    """Appended, and not forced to the disk (`SyncRequestProcessor.toFlush`)."""
+    to_apply: tuple[Txn, ...] = ()
+    """Committed (`CommitProcessor.committedRequests`); a leader's `toBeApplied`."""
 
     # Of the iteration, as a follower.
     mode: Mode = Mode.NONE
@@ -130,13 +166,13 @@ class Server(Struct, gc=False):
     def running(self) -> bool:
         return self.phase is Phase.BROADCAST
 
-    @property
-    def version(self) -> Version:
-        return version_of(self.switches.version, self.switches.defects)
+    # What the switches say, looked up once.
+    version: Version = Version()
+    window: int = 0
 
-    @property
-    def window(self) -> int:
-        return self.switches.window
+    def __post_init__(self) -> None:
+        self.version = version_of(self.switches.version, self.switches.defects)
+        self.window = self.switches.window
 
 
 Follower = Server
@@ -186,33 +222,78 @@ def highest_epoch(f: Server) -> int:
 # The end of an iteration.
 
 
+def finish(f: Server) -> list[Effect]:
+    """Let the main thread do all that it has begun: it reads no packet, and notices nothing, before."""
+    effects: list[Effect] = []
+    while f.todo:
+        effects += do_next(f)
+    return effects
+
+
+def do_next(f: Server) -> list[Effect]:
+    """Let the main thread do the next thing. A crash may come between any two."""
+    first, f.todo = f.todo[0], f.todo[1:]
+    return first.step(f, first.value)
+
+
 def on_timed_out(f: Server, sender: ProcessId, m: TimedOut) -> list[Effect]:
     """`Follower.followLeader`, `Leader.lead`: a read times out, or a tick finds no quorum of synced learners."""
-    return [] if f.phase is Phase.LOOKING else give_up(f, "time-out")
+    if f.phase is Phase.LOOKING:
+        return []
+    effects = finish(f)
+    return effects if f.leader is None else effects + give_up(f, "time-out")
 
 
 def give_up(f: Server, reason: str) -> list[Effect]:
     """`QuorumPeer.run`, back to LOOKING: leave the iteration. (Here, as an error of the database ends the process.)"""
-    abandon(f)
-    return [GiveUp(reason)]
+    return [*leave(f), GiveUp(reason)]
 
 
-def abandon(f: Server) -> None:
+def leave(f: Server) -> list[Effect]:
     """`Learner.shutdown` and `Leader.shutdown`, then `ZooKeeperServer.shutdown`: leave an iteration.
 
     A server that was running brings its memory up to its log, what is not committed included, or keeps it as it is
-    (2845). One that was not keeps its memory: what a synchronisation that was cut off has left in it, too, unless the
-    version clears that (3642, 5094). What waits to be logged is not modelled: in this grain nothing ever waits.
+    (2845); `Version.leave` has the order of that and of what its threads still have to do. One that was not running
+    keeps its memory: what a synchronisation that was cut off has left in it, too, unless the version clears that (3642,
+    5094).
     """
-    if f.phase is Phase.LOOKING:
-        return
+    effects: list[Effect] = []
+    how = "drained" if f.leads and f.version.leave != "kept" else f.version.leave
     if f.running:
-        if f.version.leave == "fast-forward":
+        if how in ("kept", "drained"):
+            effects += drain(f)
+        if how != "kept":
             f.database = fast_forwarded(f.database, f.log, f.version, f.window)
+            if f.to_apply and not f.version.joins_commit:
+                f.left_to_apply = f.to_apply[0]
+        if how == "halted":
+            effects += drain(f)
     elif (f.mode is Mode.SNAP and f.version.clears_snap) or (f.mode is Mode.TRUNC and f.version.clears_trunc):
         f.database = load(f)
+    elif how == "drained" and f.acknowledged and f.version.logs == "all":
+        effects += drain(f)
+        f.database = fast_forwarded(f.database, f.log, f.version, f.window)
+    f.left_to_log += f.to_log
+    abandon(f)
+    return effects
+
+
+def drain(f: Server) -> list[Effect]:
+    """`SyncRequestProcessor.shutdown`: append and force all that waits. Nobody is sent an acknowledgement any more."""
+    effects = [effect for txn in f.to_log for effect in accept(f, txn)]
+    f.to_log = ()
+    return [*effects, Flush()] if effects or f.to_flush else []
+
+
+def abandon(f: Server) -> None:
+    """Forget what belongs to the iteration."""
     f.phase = Phase.LOOKING
     f.leader = None
+    f.todo = ()
+    f.to_log = ()
+    f.adopted = ()
+    f.to_flush = ()
+    f.to_apply = ()
     f.mode = Mode.NONE
     f.received = EMPTY
     f.kept = ()
@@ -258,28 +339,33 @@ def take_snapshot(f: Server) -> list[Effect]:
 def purge(f: Server, left: tuple[Txn, ...]) -> list[Effect]:
     """Remove all but the newest snapshot, and what is not `left` of the log."""
     f.snapshots, f.log = f.snapshots[-1:], left
-    return [Write(snapshots=f.snapshots, log=f.log)]
+    return [Flush(), Write(snapshots=f.snapshots, log=f.log)]
 
 
 def append(f: Server, txn: Txn) -> list[Effect]:
-    """`SyncRequestProcessor`: append to the log and flush."""
+    """`FileTxnLog.append`: a record behind the last one. A crash may lose it until the log is forced."""
     f.log = (*f.log, txn)
-    return [Write(log=f.log)]
+    return [Buffer(log=f.log)]
 
 
-def accept(f: Server, epoch: int, txn: Txn) -> list[Effect]:
-    """Append a proposal of `epoch`, and show that it is accepted (step f.3.2)."""
-    return [*append(f, txn), Accept(f.id, f.incarnation, epoch, txn)]
+def accept(f: Server, txn: Txn) -> list[Effect]:
+    """Append a proposal; it is accepted once it is on the disk (step f.3.2), unless it belongs to what was adopted."""
+    if txn in f.adopted:
+        return append(f, txn)
+    f.log = (*f.log, txn)
+    return [Buffer((Accept(f.id, f.incarnation, txn.zxid.epoch, txn),), log=f.log)]
 
 
 def set_current_epoch(f: Server, epoch: int) -> list[Effect]:
-    """`QuorumPeer.setCurrentEpoch`, and what the server has on its disk then: what it adopts (step f.2.1)."""
+    """`QuorumPeer.setCurrentEpoch`: write the file (f.a of step f.2.1)."""
     f.current_epoch = epoch
-    history = load(f).tree
-    return [
-        Write(current_epoch=epoch),
-        Adopt(f.id, f.incarnation, epoch, history.zxid, history.length, history.hash),
-    ]
+    return [Write(current_epoch=epoch)]
+
+
+def adopt(f: Server) -> Adopt:
+    """Show what the server adopts (step f.2.1): what its disk has, and what its logging thread was given by now."""
+    history = loaded(f.snapshots, f.log + f.to_log, f.version, f.window).tree
+    return Adopt(f.id, f.incarnation, f.current_epoch, history.zxid, history.length, history.hash)
 
 
 def apply(f: Server, txn: Txn, *, cached: bool = True) -> list[Effect]:

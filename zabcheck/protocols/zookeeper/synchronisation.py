@@ -53,13 +53,17 @@ class Queue:
 def synchronise(l: Leader, peer: Zxid) -> list[Message]:
     """`LearnerHandler.syncFollower`, then `Leader.startForwarding`: what a follower at `peer` is sent (l.2.1, l.3.3).
 
-    Behind it come the proposals that are outstanding: β grows while followers synchronise.
+    Behind it come the proposals that are committed and not applied (`toBeApplied`), and those that are outstanding: β
+    grows while followers synchronise.
     """
     queue = Queue(peer)
     (by_cache_only if l.version.log_sync == "3.4" else by_cache_and_log)(l, queue)
     if not queue.packets:
         queue.packets = [Snap(l.database.lpz, l.database.tree)]
         queue.zxid = l.database.lpz if l.version.forwards_from_lpz else peer
+    for txn in l.to_apply:
+        if txn.zxid > queue.zxid:
+            queue.packets += [Proposal(txn), Commit(txn.zxid)]
     forwarded = [Proposal(each.txn) for each in l.outstanding if each.txn.zxid > queue.zxid]
     return [*queue.packets, *forwarded]
 
@@ -67,7 +71,7 @@ def synchronise(l: Leader, peer: Zxid) -> list[Message]:
 def by_cache_and_log(l: Leader, queue: Queue) -> None:
     """`LearnerHandler.syncFollower` since 3.5.0. What leaves the queue empty ends in a SNAP."""
     database, peer = l.database, queue.peer
-    if database.lpz == peer:
+    if database.lpz == peer or (l.version.compares_proposed and is_proposed(l, peer)):
         queue.packets.append(Diff(peer))
     elif peer > database.newest and peer.counter:
         queue.packets.append(Trunc(database.newest))
@@ -97,7 +101,7 @@ def by_log(l: Leader, queue: Queue) -> None:
 def by_cache_only(l: Leader, queue: Queue) -> None:
     """`LearnerHandler.run` of 3.4: committedLog only; a TRUNC may cross the boundary of an epoch (1154)."""
     database, peer = l.database, queue.peer
-    if database.lpz == peer:
+    if database.lpz == peer or (l.version.compares_proposed and is_proposed(l, peer)):
         queue.packets.append(Diff(peer))
     elif database.cache and database.oldest <= peer <= database.newest:
         before = [txn.zxid for txn in database.cache if txn.zxid <= peer]
@@ -109,3 +113,8 @@ def by_cache_only(l: Leader, queue: Queue) -> None:
     elif database.cache and peer > database.newest:
         queue.packets.append(Trunc(database.newest))
         queue.zxid = database.newest
+
+
+def is_proposed(l: Leader, zxid: Zxid) -> bool:
+    """Whether this is the zxid of a transaction of the leader's own that it has not applied."""
+    return any(txn.zxid == zxid for txn in (*l.to_apply, *(each.txn for each in l.outstanding)))

@@ -17,11 +17,16 @@ from zabcheck.protocols.switches import Defects, Release
 class Version(Struct, frozen=True):
     """What a version does. The defaults are those of 3.9.5; numbers are those of ZOOKEEPER issues.
 
-    `newleader`: what a follower does with a synchronisation when NEWLEADER comes. F2: nothing of a DIFF is logged
-    before UPTODATE (2678). F3: the epoch, then all that came is logged (3911). F4: the same, the log first (4785). F5:
-    what is committed is logged and applied, then the epoch; the rest is logged after UPTODATE (4394, 4712).
-    `leave`: what a server that was running does with its memory when it leaves an iteration: it is kept as it is
-    (3.4.10 and 3.4.11), or what the log has more is applied to it (2845).
+    `logs`: what of a synchronisation a follower logs when NEWLEADER comes; the rest is logged after UPTODATE. nothing
+    (2678: F2). all (3911: F3 and F4). committed: and that is applied as well (4394, 4712: F5).
+    `epoch_first`: then it writes currentEpoch before it logs (4643).
+    `awaits_log`: it waits until that is on the disk before it acknowledges; else the logging thread does it (4646).
+    `keeps_commits`: a COMMIT between NEWLEADER and UPTODATE is kept, whatever it is of (4394).
+    `leave`: what a server that was running does when it leaves an iteration. kept: what waits is logged, and memory
+    stays as it is (3.4.10 and 3.4.11: 2845). halted: what the log has more is applied, then what waits is logged
+    (4712). leaks: what the log has more is applied, and a follower's logging thread goes on (4712). drained: what waits
+    is logged, then what the log has more is applied.
+    `joins_commit`: leaving waits for the thread that applies; else that one may apply a transaction once more (3598).
     `log_sync`: whether a leader synchronises a follower from the log where committedLog does not go back far enough.
     3.4: there is only committedLog, and TRUNC may cross epochs. unchecked: also across a gap. checked: not across a gap
     between log and committedLog (2418). never: it sends a snapshot, as with snapshotSizeFactor -1.
@@ -37,11 +42,16 @@ class Version(Struct, frozen=True):
     `drops_newer_snapshots`: TRUNC(z) removes the snapshots that hold more than z (4837; open).
     `snapshot_replaces`: the snapshot that a follower writes at NEWLEADER removes the log and the older snapshots: the
     log has a gap below that snapshot, and may have records of an abandoned branch (2832; open).
-    `forgets_acks`: when a follower's connection ends, its acknowledgements no longer count (N1; open).
+    `compares_proposed`: a leader does not cut off at a follower what it has itself proposed in its epoch, and not yet
+    applied: the follower's acknowledgement counts, or did (N1; open).
     """
 
-    newleader: Literal["F2", "F3", "F4", "F5"] = "F5"
-    leave: Literal["kept", "fast-forward"] = "fast-forward"
+    logs: Literal["nothing", "all", "committed"] = "committed"
+    epoch_first: bool = False
+    awaits_log: bool = True
+    keeps_commits: bool = True
+    leave: Literal["kept", "halted", "leaks", "drained"] = "drained"
+    joins_commit: bool = False
     log_sync: Literal["3.4", "unchecked", "checked", "never"] = "checked"
     snapshot_on_lead: bool = True
     diff_sets_lpz: bool = False
@@ -54,14 +64,23 @@ class Version(Struct, frozen=True):
     truncates_exactly: bool = False
     drops_newer_snapshots: bool = False
     snapshot_replaces: bool = False
-    forgets_acks: bool = False
+    compares_proposed: bool = False
 
 
 _V395 = Version()
 _V393 = replace(_V395, caches_applied=False, refuses_holes=False)
-_V392 = replace(_V393, newleader="F4")
-_V380 = replace(_V393, newleader="F3")
-_V355 = replace(_V393, newleader="F2", log_sync="unchecked", forwards_from_lpz=False, clears_snap=False)
+_V392 = replace(_V393, logs="all", keeps_commits=False, leave="leaks")
+_V380 = replace(_V392, epoch_first=True, awaits_log=False)
+_V355 = replace(
+    _V393,
+    logs="nothing",
+    epoch_first=True,
+    leave="halted",
+    joins_commit=True,
+    log_sync="unchecked",
+    forwards_from_lpz=False,
+    clears_snap=False,
+)
 _V3410 = replace(
     _V355, leave="kept", log_sync="3.4", snapshot_on_lead=False, diff_sets_lpz=True, commits_in_order=False
 )
@@ -75,25 +94,33 @@ VERSIONS: Mapping[Release, Version] = {
     "3.9.3": _V393,
     "3.9.5": _V395,
 }
-"""The releases that can be chosen. 3.6.3 and 3.8.0 differ in threads only, which this grain does not have."""
+"""The releases that can be chosen. 3.6.3 and 3.8.0 differ only in how a thread that was left behind ends (4409)."""
 
 REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "2355": {"diff_sets_lpz": False},
     "2832": {"snapshot_replaces": True},
-    "2845": {"leave": "fast-forward"},
+    "2845": {"leave": "drained"},
     "2846": {"log_sync": "never", "snapshot_replaces": True},
+    "3598": {"joins_commit": True, "refuses_holes": True},
     "3642": {"clears_snap": True},
-    "3911": {"newleader": "F5"},
+    "3911": {"logs": "committed"},
+    "4394": {"logs": "committed", "keeps_commits": True},
+    "4643": {"epoch_first": False},
+    "4646": {"logs": "committed", "awaits_log": True},
+    "4712": {"leave": "drained"},
+    "4712c": {"logs": "committed", "leave": "drained"},
     "4837": {"drops_newer_snapshots": True},
     "4925": {"caches_applied": True, "refuses_holes": True},
     "5094": {"clears_trunc": True},
-    "n1": {"forgets_acks": True},
+    "n1": {"compares_proposed": True},
     "n2": {"truncates_exactly": True},
 }
-"""What repairs each known defect of this grain; those of 2832, 2846, 4837, 5094, N1 and N2 are not in any release.
+"""What repairs each known defect; those of 2832, 2846, 3598, 4837, 5094, N1 and N2 are not in any release.
 
-"3911" stands for all that comes of a NEWLEADER that is not F5: 3911, 4643, 4394 and 4712 as far as this grain has them.
-"2846" stands for 2418 as well: the log is used no more.
+A value may be of several: a defect alone keeps all values that its repair names. "4712" is what a server does that was
+running when it leaves, "4712c" what one forgets that was not running, but had acknowledged. "4646" stands for 4685 as
+well, and "2846" for 2418: the log is used no more. 3598 harms up to 3.9.3, where committedLog may end with what was
+applied again; so `refuses_holes` is a repair of what comes of it.
 """
 assert {"all", "none", *REPAIRS} == set(get_args(Defects))
 

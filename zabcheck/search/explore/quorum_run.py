@@ -113,11 +113,11 @@ class QuorumRun:
             if self.places in seen or len(seen) == _MORE_ROUNDS:
                 return False
             seen.add(self.places)
-            self.take(a_round(self._quorum, self.waiting()))
+            self.take(a_round(self._quorum, self.waiting(), self.threads()))
         return True
 
     def _is_quiet(self) -> bool:
-        return not self.waiting() and not self.unsynced()
+        return not self.waiting() and not self.unsynced() and not self.threads()
 
     @property
     def ids(self) -> range:
@@ -126,6 +126,12 @@ class QuorumRun:
     def unsynced(self) -> list[int]:
         """Return what `Simulator.unsynced` tells, for the quorum."""
         return [member for member in self._quorum if self.process(member).disk.unsynced]
+
+    def threads(self) -> list[tuple[int, str]]:
+        """Return what `Simulator.threads` tells, for the quorum."""
+        threads = self._steps.components.protocol.threads.items()
+        up = [(member, state) for member in self._quorum if (state := self.process(member).state) is not None]
+        return [(member, name) for member, state in up for name, busy in threads if busy(state)]
 
     def closed(self) -> list[tuple[int, int]]:
         """Return what `Simulator.closed` tells, for the quorum."""

@@ -1,0 +1,242 @@
+"""The threads of a server, and that a coarse run is one of each finer grain."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from invariants import Accept, Chain, Deliver, Event, Zxid, select
+from invariants.quorums import Quorums
+from tests.protocols.zookeeper.builders import (
+    A,
+    B,
+    D,
+    following,
+    leading,
+    memory,
+    sent,
+    server,
+    shown,
+    switches,
+    syncing,
+    txn,
+    written,
+)
+from tests.protocols.zookeeper.test_search import KEPT, kept
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.base import Flush, GiveUp, Lost, Request, TimedOut
+from zabcheck.protocols.base import Run as Turn
+from zabcheck.protocols.switches import Grain, Switches
+from zabcheck.protocols.zookeeper import messages
+from zabcheck.protocols.zookeeper.server import Mode, Outstanding, Server, leave
+from zabcheck.protocols.zookeeper.threads import SEPARATE, THREADS, on_run
+from zabcheck.search import swarm
+from zabcheck.search.run import Run, Search, schedule_of
+from zabcheck.simulation import choices
+from zabcheck.simulation.schedule import Schedule
+from zabcheck.simulation.simulator import Simulator
+
+ZOOKEEPER = PROTOCOLS["zookeeper"]
+FINE: tuple[Grain, ...] = ("G1", "G2", "G3", "G4")
+C = txn(2, 2)
+
+
+def grained(grain: Grain, version: Any = "3.9.5") -> Switches:
+    return Switches(grain=grain, version=version)
+
+
+def turn(f: Server, thread: str) -> list[Any]:
+    return on_run(f, f.id, Turn(thread))
+
+
+def busy(f: Server) -> list[str]:
+    return [name for name, (has_something, _) in THREADS.items() if has_something(f)]
+
+
+# The logging thread.
+
+
+def test_sync_request_processor_appends_then_forces_then_acknowledges() -> None:
+    f = following(A, to_log=(D, C), switches=grained("G2"))
+    assert written(turn(f, "sync")) == ["log"]
+    assert (f.log, f.to_log, f.to_flush) == ((A, D), (C,), (D,))
+    turn(f, "sync")
+    assert turn(f, "sync") == [Flush(), *turn_of_flush(D, C)]
+    assert busy(f) == []
+
+
+def turn_of_flush(*txns: Any) -> list[Any]:
+    f = following(A, to_flush=txns)
+    return turn(f, "sync")[1:]
+
+
+def test_a_record_is_accepted_once_it_is_forced() -> None:
+    f = following(A, to_log=(D,))
+    [append] = turn(f, "sync")
+    assert append.shows == (Accept(2, 0, 2, D),)
+    assert sent(turn(f, "sync")) == [(1, messages.Ack(D.zxid))]
+
+
+def test_what_newleader_has_left_to_the_logging_thread_is_not_accepted_again() -> None:
+    f = following(A, to_log=(D,), adopted=(D,))
+    assert shown(turn(f, "sync")) == []
+
+
+def test_a_leader_acknowledges_for_itself_once_its_log_is_forced() -> None:
+    leader = leading(A, to_flush=(D,), outstanding=(Outstanding(D, (2,)),))
+    assert sent(turn(leader, "sync")) == [(2, messages.Commit(D.zxid))]
+    assert leader.to_apply == (D,)
+
+
+# The applying thread.
+
+
+def test_commit_processor_applies_what_is_committed() -> None:
+    f = following(A, D, database=memory(A), to_apply=(D,))
+    assert shown(turn(f, "commit")) == [Deliver(2, 0, D)]
+    assert f.to_apply == ()
+
+
+# Which threads are separate.
+
+
+@pytest.mark.parametrize(
+    ("grain", "left"), [("G0", []), ("G1", []), ("G2", ["sync"]), ("G3", ["sync"]), ("G4", ["sync"])]
+)
+def test_a_request_leaves_to_a_separate_thread_what_it_has_to_do(grain: Grain, left: list[str]) -> None:
+    leader = leading(A, switches=grained(grain))
+    ZOOKEEPER.steps[Request](leader, 1, Request("2.1"))
+    assert busy(leader) == left
+    assert leader.log == ((A,) if left else (A, D))
+
+
+def test_newleader_is_several_steps_of_the_main_thread() -> None:
+    f = syncing(Mode.DIFF, A, kept=(B,), committed=(B.zxid,), switches=grained("G1"))
+    assert ZOOKEEPER.steps[messages.NewLeader](f, 1, messages.NewLeader(2)) == []
+    assert list(map(str, f.todo)) == ["log_kept", "adopt_epoch", "acknowledge"]
+    assert written(turn(f, "main")) == ["log"]
+    assert written(turn(f, "main")) == ["current_epoch"]
+    assert sent(turn(f, "main")) == [(1, messages.Ack(Zxid(2, 0)))]
+
+
+def test_3_8_writes_the_epoch_first() -> None:
+    """4643."""
+    f = syncing(Mode.SNAP, A, switches=grained("G1", "3.8.0"))
+    ZOOKEEPER.steps[messages.NewLeader](f, 1, messages.NewLeader(2))
+    assert list(map(str, f.todo)) == ["snapshot_of_leader", "adopt_epoch", "log_kept", "acknowledge"]
+
+
+@pytest.mark.parametrize(
+    ("stimulus", "end"),
+    [
+        (messages.UpToDate(), None),
+        (TimedOut(), GiveUp("time-out")),
+        (Lost(1), GiveUp("the leader closed the connection")),
+    ],
+)
+def test_the_main_thread_finishes_before_it_reads_or_leaves(stimulus: Any, end: GiveUp | None) -> None:
+    f = syncing(Mode.DIFF, A, kept=(B,), committed=(B.zxid,), switches=grained("G4"))
+    ZOOKEEPER.steps[messages.NewLeader](f, 1, messages.NewLeader(2))
+    effects = ZOOKEEPER.steps[type(stimulus)](f, 1, stimulus)
+    assert written(effects) == ["log", "current_epoch"]
+    assert sent(effects)[0] == (1, messages.Ack(Zxid(2, 0)))
+    assert end is None or effects[-1] == end
+
+
+# Leaving an iteration with threads that have something to do.
+
+
+@pytest.mark.parametrize(
+    ("version", "log", "tree", "late"),
+    [
+        ("3.4.10", (A, B), (A,), ()),  # 2845: memory stays
+        ("3.5.5", (A, B), (A,), ()),  # 4712: memory is brought up to the log first
+        ("3.8.0", (A,), (A,), (B,)),  # 4712: the thread goes on
+        ("3.9.3", (A, B), (A, B), ()),
+    ],
+)
+def test_shutdown_of_a_follower_by_version(version: Any, log: Any, tree: Any, late: Any) -> None:
+    f = following(A, to_log=(B,), pending=(B,), switches=grained("G4", version))
+    leave(f)
+    assert f.log == log
+    assert tuple(f.database.tree) == tree
+    assert f.left_to_log == late
+
+
+def test_shutdown_of_a_leader_drains_first_in_3_8_too() -> None:
+    leader = leading(A, to_log=(D,), switches=grained("G4", "3.8.0"))
+    leave(leader)
+    assert (leader.log, tuple(leader.database.tree)) == ((A, D), (A, D))
+
+
+def test_a_logging_thread_that_is_left_behind_appends_to_the_log_of_the_next_iteration() -> None:
+    f = syncing(Mode.NONE, A, left_to_log=(B,), switches=grained("G4", "3.8.0"))
+    effects = turn(f, "late sync")
+    assert f.log == (A, B)
+    assert sent(effects) == []
+
+
+def test_an_applying_thread_that_is_left_behind_applies_again() -> None:
+    """3598: committedLog then ends with what it already had; not since 3.9.4."""
+    for version, last in (("3.9.3", B), ("3.9.5", D)):
+        f = following(A, B, D, database=memory(A), to_apply=(B, D), switches=grained("G4", version))
+        leave(f)
+        assert [*f.database.tree] == [A, B, D]
+        assert turn(f, "late commit") == []
+        assert f.database.cache[-1] == last
+        assert f.database.tree == Chain.of([A, B, D])
+
+
+def test_an_applying_thread_lets_go_what_was_cut_off() -> None:
+    f = server(2, A, left_to_apply=B, switches=grained("G4", "3.8.0"))
+    assert turn(f, "late commit") == []
+    assert [*f.database.tree] == [A]
+
+
+# Grains.
+
+
+def all_at_once(run: Simulator) -> None:
+    """Let each thread have its turns as a coarse run does: of a process always the first that has something to do."""
+    while turns := run.threads():
+        run.execute(choices.Run(*turns[0]))
+
+
+def assert_is_a_run_of(grain: Grain, schedule: Schedule) -> None:
+    """Replay a coarse run in this grain, where each choice is followed by the turns that it leads to."""
+    shown_there: list[Event] = []
+    coarse = Simulator(ZOOKEEPER, schedule.processes, shown_there.append, switches=schedule.switches)
+    for choice in schedule.choices:
+        coarse.execute(choice)
+    events: list[Event] = []
+    finer = structs.replace(schedule.switches, grain=grain)
+    fine = Simulator(ZOOKEEPER, schedule.processes, events.append, switches=finer)
+    for choice in coarse.executed:
+        assert fine.execute(choice) == 1
+        all_at_once(fine)
+    assert events == shown_there
+
+
+@pytest.mark.parametrize("grain", FINE)
+@pytest.mark.parametrize("name", [name for name in KEPT if kept(name).switches.grain == "G0"])
+def test_a_coarse_run_is_one_of_each_finer_grain(grain: Grain, name: str) -> None:
+    assert_is_a_run_of(grain, kept(name))
+
+
+@pytest.mark.parametrize("version", ["3.4.10", "3.5.5", "3.8.0", "3.9.2", "3.9.5"])
+def test_random_coarse_runs_are_runs_of_the_finest_grain(version: Any) -> None:
+    names = tuple(kind.name for kind in select(ZOOKEEPER.properties))
+    coarse: list[Run] = []
+    fixed = {"version": version, "defects": "none", "grain": "G0"}
+    search = Search(ZOOKEEPER, 3, names, 10, 150, 1, coarse.append, quorums=Quorums(3), fixed=fixed)
+    assert swarm.find(search) is None
+    for run in coarse:
+        simulator = run.simulator
+        assert_is_a_run_of("G4", schedule_of("zookeeper", None, 3, simulator.executed, switches=simulator.switches))
+
+
+def test_each_grain_separates_more() -> None:
+    separate = [set(threads) for threads in SEPARATE.values()]
+    assert all(coarse < fine for coarse, fine in pairwise(separate))
+    assert switches().grain == "G0"

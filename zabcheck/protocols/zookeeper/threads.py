@@ -1,0 +1,125 @@
+"""The threads of a server: what each does next, and how finely a run has them take turns (the switch `grain`).
+
+A step of another module puts what it leaves to a thread into that thread's queue. A thread is separate if a schedule
+says when it takes its next turn. Any other one does all that it has to do within the step that gave it something. So
+each run of a coarse grain is one of every finer grain, in which the threads take their turns at once.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+
+from invariants import Halt
+from zabcheck.protocols.base import Effect, Flush, ProcessId, Run, Send, Step
+from zabcheck.protocols.switches import Grain
+from zabcheck.protocols.zookeeper import leader, messages
+from zabcheck.protocols.zookeeper.database import Exit
+from zabcheck.protocols.zookeeper.server import Server, accept, apply, do_next
+
+
+def log_next(f: Server) -> list[Effect]:
+    """`SyncRequestProcessor.run`: append the next record; if there is none, force the log and acknowledge (f.3.2).
+
+    The acknowledgements go out in order: a follower's to its leader, a leader's to itself (`AckRequestProcessor`).
+    """
+    if f.to_log:
+        first, f.to_log = f.to_log[0], f.to_log[1:]
+        f.to_flush = (*f.to_flush, first)
+        return accept(f, first)
+    effects: list[Effect] = [Flush()]
+    flushed, f.to_flush = f.to_flush, ()
+    for txn in flushed:
+        if f.leads:
+            effects += leader.process_ack(f, f.id, txn.zxid)
+        else:
+            assert f.leader is not None
+            effects.append(Send(f.leader, messages.Ack(txn.zxid)))
+    return effects
+
+
+def apply_next(f: Server) -> list[Effect]:
+    """`CommitProcessor.run`, which calls `FinalRequestProcessor`: apply the next one that is committed (f.3.3)."""
+    first, f.to_apply = f.to_apply[0], f.to_apply[1:]
+    return apply(f, first)
+
+
+def log_late(f: Server) -> list[Effect]:
+    """`SyncRequestProcessor.run` of an iteration that is over: log the next record, acknowledge to nobody (4712)."""
+    first, f.left_to_log = f.left_to_log[0], f.left_to_log[1:]
+    return [*accept(f, first), Flush()]
+
+
+def apply_late(f: Server) -> list[Effect]:
+    """`CommitProcessor.run` of an iteration that is over: apply what it had in hand (3598).
+
+    The log had it, so it is applied already, unless a synchronisation has cut it off since: then it is let go, as a
+    thread that waits for so long is not modelled.
+    """
+    txn, f.left_to_apply = f.left_to_apply, None
+    assert txn is not None
+    return apply(f, txn) if txn in f.database.tree.after(0) else []
+
+
+THREADS: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
+    "main": (lambda f: bool(f.todo), do_next),
+    "sync": (lambda f: bool(f.to_log or f.to_flush), log_next),
+    "commit": (lambda f: bool(f.to_apply), apply_next),
+    "late sync": (lambda f: bool(f.left_to_log), log_late),
+    "late commit": (lambda f: f.left_to_apply is not None, apply_late),
+}
+"""Each thread: whether it has something to do, and what it does next."""
+
+SEPARATE: Mapping[Grain, tuple[str, ...]] = {
+    "G0": (),
+    "G1": ("main",),
+    "G2": ("main", "sync"),
+    "G3": ("main", "sync", "commit"),
+    "G4": tuple(THREADS),
+}
+"""The threads that are separate, by grain."""
+
+_TOGETHER = {
+    grain: [pair for name, pair in THREADS.items() if name not in separate] for grain, separate in SEPARATE.items()
+}
+
+
+def on_run(f: Server, sender: ProcessId, m: Run) -> list[Effect]:
+    """Give a thread its turn."""
+    return THREADS[m.thread][1](f)
+
+
+def with_threads(step: Step) -> Step:
+    """Return the step as the process takes it: with all that its threads do at once because of it.
+
+    What ends the process stops it for good; what was done before stays done.
+    """
+
+    @wraps(step)
+    def taken(f: Server, sender: ProcessId, m: object) -> list[Effect]:
+        effects: list[Effect] = []
+        try:
+            effects = step(f, sender, m)
+            while f.todo or f.to_log or f.to_flush or f.to_apply or f.left_to_log or f.left_to_apply:
+                for busy, take_turn in _TOGETHER[f.switches.grain]:
+                    if busy(f):
+                        effects += take_turn(f)
+                        break
+                else:
+                    break
+        except Exit as reason:
+            effects.append(Halt(f.id, f.incarnation, str(reason)))
+        return effects
+
+    return taken
+
+
+def reading(step: Step) -> Step:
+    """Return a step of a follower's main thread, which finishes what it has begun before it reads a packet."""
+
+    @wraps(step)
+    def taken(f: Server, sender: ProcessId, m: object) -> list[Effect]:
+        effects: list[Effect] = []
+        while f.todo and not f.leads:
+            effects += do_next(f)
+        return effects + step(f, sender, m)
+
+    return taken
