@@ -46,6 +46,7 @@ from tests.ensemble.trace.observed import (
     txns,
 )
 from zabcheck.ensemble.trace.observe import observe, write_trace
+from zabcheck.ensemble.wire.jute import LoggedTxn
 
 IN_STATES = set(PROPERTIES) - {
     *("clock", "epoch uniqueness", "convergence", "reliable delivery", "epoch progress", "state"),
