@@ -582,6 +582,7 @@ OPTIONS = {
         "--seed",
         "--runs",
         "--servers",
+        "--threads",
         "--property",
         "--java",
         "--zookeeper-home",

@@ -7,8 +7,9 @@ from typing import get_args
 
 import pytest
 
+from zabcheck.ensemble.debugger.catalogue import CATALOGUE
 from zabcheck.ensemble.run import schedule as schedules
-from zabcheck.ensemble.run.draw import draw
+from zabcheck.ensemble.run.draw import BRINGING, JOINING, LEAVING, LOGGING, draw
 from zabcheck.ensemble.run.schedule import (
     AnyChoice,
     AwaitStop,
@@ -22,6 +23,7 @@ from zabcheck.ensemble.run.schedule import (
     KillAt,
     KillAtPoint,
     ReadFields,
+    Reset,
     Start,
     Step,
     Stop,
@@ -192,3 +194,35 @@ def test_a_saved_one_has_a_choice_a_line() -> None:
         '  {"choice":"kill","server":"A"},\n'
         '  {"choice":"hold","sender":"A","receiver":"B","kind":"NEWLEADER"}\n]}\n'
     )
+
+
+def test_drawn_threads_are_at_points_of_every_version_and_let_go_again() -> None:
+    everywhere = set(CATALOGUE) - {"learner-start-threads", "learner-append", "learner-force"}
+    seen = set()
+    for seed in SEEDS:
+        schedule = draw(seed, 3, threads=True)
+        assert (schedule.version, schedule.patient) == (2, False)
+        assert decode(encode(schedule), "x.json") == schedule
+        assert set(schedule.points) <= everywhere
+        stops = [(choice.server, choice.point) for choice in schedule.choices if isinstance(choice, Stop)]
+        goes = [(choice.server, choice.point) for choice in schedule.choices if isinstance(choice, Go)]
+        assert set(goes) <= set(stops)
+        seen |= set(schedule.points)
+    assert seen == {*JOINING, *BRINGING, *LEAVING, *LOGGING}
+    assert draw(7, 3, threads=True) == draw(7, 3, threads=True)
+
+
+def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:
+    """As it takes for an ACK of before a TRUNC to count."""
+    found = 0
+    for seed in SEEDS:
+        choices = draw(seed, 3, threads=True).choices
+        for number, choice in enumerate(choices):
+            held = [each for each in choices[:number][-8:] if isinstance(each, Stop) and each.point in LOGGING]
+            found += isinstance(choice, Reset) and len({each.server for each in held}) >= 2
+    assert found > len(SEEDS) / 4
+
+
+@pytest.mark.parametrize(("nth", "words"), [(1, "the next"), (2, "the 2nd"), (3, "the 3rd"), (4, "the 4th")])
+def test_which_thread_is_meant_is_said_in_words(nth: int, words: str) -> None:
+    assert in_words(Stop("A", "ack", nth)) == f"hold {words} thread of A that comes to ack"

@@ -28,6 +28,8 @@ from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.ensemble.report import runs as reports
 from zabcheck.ensemble.report.packets import render_divergence
 from zabcheck.ensemble.report.runs import EnsembleSummary
+from zabcheck.ensemble.report.threads import ThreadOrders
+from zabcheck.ensemble.report.threads import render as thread_orders
 from zabcheck.ensemble.run import schedule as schedules
 from zabcheck.ensemble.run.distribution import Distribution, NoZooKeeper, find
 from zabcheck.ensemble.run.draw import draw
@@ -73,6 +75,9 @@ def ensemble(
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="How many runs; each takes some 5 to 10 seconds.")] = 10,
     servers: Annotated[int, typer.Option(help="How many servers: 3 or 5.")] = 3,
+    threads: Annotated[
+        bool, typer.Option("--threads", help="Hold single threads of the servers at drawn points, too.")
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs go on at a time.")] = 1,
     property: Properties = None,
     java: Java = None,
@@ -106,7 +111,7 @@ def ensemble(
         distribution = found_distribution(java, home, classpath)
         first = randbelow(2**32) if seed is None else seed
         with quick_to_start(distribution, runs) as quick:
-            searching = Searching(quick, servers, names, out, keep, jobs)
+            searching = Searching(quick, servers, names, out, keep, jobs, threads)
             return searching.search(range(first, first + runs), minimise, format)
 
     return guarded(search)
@@ -147,7 +152,9 @@ class Searching:
         out: Path,
         keep: bool,
         jobs: int,
+        threads: bool = False,
     ) -> None:
+        self.threads = ThreadOrders() if threads else None
         self.distribution = distribution
         self.servers = servers
         self.properties = properties
@@ -181,6 +188,7 @@ class Searching:
             print_json(
                 "zookeeper",
                 **self.summary.as_json(),
+                **({} if self.threads is None else self.threads.as_json()),
                 counterexample=story
                 and story.violation
                 and {"violation": story.violation, "schedule": schedule, "files": [as_text(file) for file in files]},
@@ -197,7 +205,7 @@ class Searching:
         from zabcheck.ensemble.run.search import attempts
 
         failures = 0
-        tasks = [(draw(seed, self.servers), self._folder(f"seed-{seed}")) for seed in seeds]
+        tasks = [(draw(seed, self.servers, self.threads is not None), self._folder(f"seed-{seed}")) for seed in seeds]
         with (
             progress(len(seeds), "running") as advance,
             closing(attempts(tasks, self.distribution, self.properties, self.jobs, self.keep)) as tries,
@@ -210,6 +218,8 @@ class Searching:
                 folder = tasks[number][1]
                 judged = tried.judged
                 self.summary.add(judged, seed, tried.seconds, tried.error)
+                if self.threads is not None:
+                    self.threads.add(folder)
                 if judged.wrong or tried.error or tried.interrupted or self.keep:
                     self._keep(folder, tried.schedule, judged)
                 else:
@@ -263,6 +273,8 @@ class Searching:
     def _print(self, story: Story | None, files: Sequence[Path]) -> int:
         console = make_console()
         console.print(reports.render(self.summary))
+        if self.threads is not None:
+            console.print("", thread_orders(self.threads), self.threads.total(), sep="\n")
         if story is not None:
             console.print()
             console.print(terminal.render(story, str(files[0])), crop=False)

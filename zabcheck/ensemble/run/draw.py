@@ -4,6 +4,10 @@ What a quorum has agreed on is in danger when the next quorum shares only one se
 one that it has just brought up to date, fails in the middle of the synchronisation. So a schedule is a series of
 *stages*: in each some quorum is up, mostly as small as possible and not the one before; a server that joins is
 synchronised, while traps wait for a packet of that synchronisation, and while writes are outstanding.
+
+With `threads` single threads of the servers are held at points, too, until the stage ends or longer: mostly in a
+synchronisation, in servers that leave their leader, and where logs are slow. A server whose thread is held may be taken
+for dead, as a slow one may. A schedule of a seed with `threads` has nothing to do with that of the same seed without.
 """
 
 from collections.abc import Iterator
@@ -12,17 +16,20 @@ from random import Random
 from zabcheck.ensemble.run.schedule import (
     ROLES,
     Await,
+    AwaitStop,
     Choice,
     Cut,
     Delay,
     Elected,
     EnsembleSchedule,
+    Go,
     Heal,
     Hold,
     Isolate,
     Kill,
     KillAll,
     KillAt,
+    KillAtPoint,
     Kind,
     Pause,
     Release,
@@ -31,6 +38,8 @@ from zabcheck.ensemble.run.schedule import (
     Role,
     Settle,
     Start,
+    StartAll,
+    Stop,
     Wait,
     Write,
 )
@@ -55,17 +64,45 @@ COUNTS = (1, 3, 20, 100, 300)
 SIZES = (10, 10, 1000, 10_000)
 """Bytes. Large writes take a server longer to log: what is sent before the log is written shows then."""
 
+JOINING = (
+    "learner-promised",
+    "learner-sync-packet",
+    "learner-truncated",
+    "learner-epoch",
+    "learner-epoch-written",
+    "learner-epoch-written",
+    "learner-ack-newleader",
+    "learner-ack-newleader",
+    "learner-ack-newleader",
+    "learner-ack-uptodate",
+    "learner-serve",
+    "learner-commit",
+    "sync-append",
+    "sync-force",
+    "sync-forced",
+)
+"""Where a thread is held in a server that is synchronised. All of these are in each version from 3.6.3 to 3.9.5."""
+BRINGING = ("handler-sync", "handler-forward", "handler-newleader-ack", "handler-ack", "leader-commit", "sync-force")
+"""Where, in the server that may lead it."""
+LEAVING = ("learner-leave", "server-shutdown", "commit-shutdown", "server-fast-forward", "commit-apply", "sync-append")
+"""Where, in a server whose leader may be killed."""
+LOGGING = ("follower-log", "sync-append", "sync-force", "sync-forced", "ack-send", "leader-try-commit", "commit-apply")
+"""Where, while transactions are broadcast."""
 
-def draw(seed: int, servers: int) -> EnsembleSchedule:
-    """Draw the schedule of this seed, the same everywhere."""
-    return EnsembleSchedule(1, "zookeeper", servers, tuple(_Drawing(Random(seed), servers).choices()), seed)  # type: ignore[arg-type]  # 3 or 5
+
+def draw(seed: int, servers: int, threads: bool = False) -> EnsembleSchedule:
+    """Draw the schedule of this seed, the same everywhere; with `threads` one whose version is 2."""
+    choices = tuple(_Drawing(Random(seed), servers, threads).choices())
+    return EnsembleSchedule(2 if threads else 1, "zookeeper", servers, choices, seed, patient=not threads)  # type: ignore[arg-type]  # 3 or 5
 
 
 class _Drawing:
     """A schedule while it is drawn: who is up, as far as the choices so far say."""
 
-    def __init__(self, random: Random, servers: int) -> None:
+    def __init__(self, random: Random, servers: int, threads: bool) -> None:
         self.random = random
+        self.threads = threads
+        self.held: list[tuple[Role, str]] = []
         self.everyone: tuple[Role, ...] = ROLES[:servers]  # type: ignore[assignment]  # letters of ROLES are roles
         self.up: set[Role] = set(self.everyone)
         self.joined: set[Role] = set()
@@ -76,13 +113,16 @@ class _Drawing:
         yield from self.writes()
         for _ in range(self.random.randint(*STAGES)):
             kind = self.random.random()
-            if kind < 0.75:
+            if self.threads and self.random.random() < 0.3:
+                yield from self.slow_logs()
+            elif kind < 0.75:
                 yield from self.another_quorum()
             elif kind < 0.9:
                 yield from self.leader_cut_off()
             else:
                 yield from self.disturbance()
             yield from self.writes()
+            yield from self.let_go(0.8)
 
     def writes(self) -> Iterator[Choice]:
         """Write in a burst, now and then not at all, at one of the servers that are up."""
@@ -106,6 +146,8 @@ class _Drawing:
         self.trapped = set()
         if joining and self.random.random() < 0.85:
             yield from self.trap(joining[0], members)
+        if self.threads and self.random.random() < 0.4:
+            yield from self.hold(self.one_of(self.up), LEAVING)
         if self.random.random() < 0.6:
             yield from (Kill(server) for server in leaving)
             yield from (Start(server) for server in starting)
@@ -117,6 +159,9 @@ class _Drawing:
         self.up = members
         self.joined = set(joining)
         yield Elected(2.0) if self.random.random() < 0.7 else Wait(round(self.random.uniform(0.3, 1.5), 1))
+        for server, point in self.held:  # a server takes a second or two to start, and may come late to its point
+            if server in self.joined and self.random.random() < 0.8:
+                yield AwaitStop(server, point, 4.0)
 
     def next_quorum(self) -> set[Role]:
         """Choose the next quorum: mostly a smallest one, of a server that joined last and servers that were down."""
@@ -131,8 +176,19 @@ class _Drawing:
         return set(list(dict.fromkeys([*first[:1], *down, *rest]))[:smallest])
 
     def trap(self, newcomer: Role, members: set[Role]) -> Iterator[Choice]:
-        """Hold a packet of the synchronisation of `newcomer` with another member, or kill one of the two at it."""
+        """Hold a packet of the synchronisation of `newcomer` with another member, or kill one of the two at it.
+
+        Or do so with a thread.
+        """
         other = self.one_of(members - {newcomer})
+        if self.threads and self.random.random() < 0.7:
+            server, points = (newcomer, JOINING) if self.random.random() < 0.7 else (other, BRINGING)
+            if self.random.random() < 0.4:
+                self.trapped.add(server)
+                yield KillAtPoint(server, self.random.choice(points))
+            else:
+                yield from self.hold(server, points)
+            return
         sender, receiver, kinds = (newcomer, other, FROM_FOLLOWER)
         if self.random.random() < 0.5:
             sender, receiver, kinds = (other, newcomer, FROM_LEADER)
@@ -143,6 +199,38 @@ class _Drawing:
             yield KillAt(victim, sender, receiver, kind)
         else:
             yield Hold(sender, receiver, kind)
+
+    def hold(self, server: Role, points: tuple[str, ...]) -> Iterator[Choice]:
+        """Hold a thread at one of these points, unless one is held there: mostly the next that comes."""
+        point = self.random.choice(points)
+        nth = self.random.choice((1, 1, 1, 2, 4))
+        if (server, point) not in self.held:
+            self.held.append((server, point))
+            yield Stop(server, point, nth)
+
+    def let_go(self, share: float) -> Iterator[Choice]:
+        """Let about this share of the threads go on, in any order."""
+        going = [each for each in self.held if self.random.random() < share]
+        self.random.shuffle(going)
+        for server, point in going:
+            self.held.remove((server, point))
+            yield Go(server, point)
+
+    def slow_logs(self) -> Iterator[Choice]:
+        """Have some servers log slowly, while a connection is made anew."""
+        for server in sorted(self.up):
+            if self.random.random() < 0.6:
+                yield from self.hold(server, LOGGING)
+        yield Write(self.one_of(self.up), self.random.choice((1, 3, 20)))
+        yield Wait(0.1)
+        one, other = self.random.sample(self.everyone, 2)
+        yield from self.hold(one, LOGGING)
+        yield Reset(one, other)
+        yield Wait(round(self.random.uniform(0.1, 0.5), 1))
+        yield from self.let_go(0.5)
+        if self.random.random() < 0.4:
+            yield Kill(self.one_of(self.up))
+            yield StartAll()
 
     def leader_cut_off(self) -> Iterator[Choice]:
         """Let the leader go on alone for a while, with writes of its clients that cannot be committed."""

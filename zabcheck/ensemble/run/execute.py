@@ -103,7 +103,9 @@ def execute(
     recorder.record(Run(1, distribution.version, schedule.servers, msgspec.to_builtins(schedule)))
     error = "interrupted"
     try:
-        with Ensemble(schedule.servers, distribution, folder, recorder.record, stop=stop, patient=debugged) as ensemble:
+        with Ensemble(
+            schedule.servers, distribution, folder, recorder.record, stop=stop, patient=debugged and schedule.patient
+        ) as ensemble:
             stops = Stops(ensemble, places, recorder.record) if debugged else None
             execution = Execution(ensemble, recorder.record, stops, exact)
             try:

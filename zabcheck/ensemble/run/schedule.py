@@ -268,7 +268,7 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """A schedule for a real ensemble of `servers` servers.
 
     `zookeeper` and `finds` say which version was run and what was wrong when the schedule was saved; a replay may use
-    another version.
+    another version. `patient`: while threads are held, servers wait minutes for each other, and not a second or two.
     """
 
     version: Literal[1, 2]
@@ -278,6 +278,7 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     seed: int | None = None
     zookeeper: str = ""
     finds: str = ""
+    patient: bool = True
 
     @property
     def points(self) -> tuple[str, ...]:
@@ -415,7 +416,7 @@ def in_words(choice: Choice) -> str:
 
 
 def _ordinal(number: int) -> str:
-    return "next " if number == 1 else f"{number}th "
+    return {1: "next ", 2: "2nd ", 3: "3rd "}.get(number, f"{number}th ")  # nobody stops at the 21st
 
 
 def replaced(schedule: EnsembleSchedule, **fields: str) -> EnsembleSchedule:
