@@ -8,11 +8,11 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from kazoo.client import KazooClient, KazooState
-from kazoo.exceptions import KazooException
+from kazoo.exceptions import KazooException, SessionExpiredError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.interfaces import IAsyncResult
 from kazoo.retry import KazooRetry
@@ -24,6 +24,8 @@ WINDOW = 100
 """How many writes of one client may wait for an answer. (kazoo would block the caller at some 280.)"""
 SESSION = 10.0
 """Seconds after which the leader forgets a client; the longest that the servers' tick allows."""
+_POLL = 0.05
+"""Seconds until a client whose session has expired looks for its next one."""
 
 _quiet = logging.getLogger("zabcheck.kazoo")
 for _logger in (_quiet, logging.getLogger("kazoo")):
@@ -84,21 +86,32 @@ class Client:
     def read_all(self, seconds: float) -> Read | NotRead:
         """Do a sync, then read the nodes that clients created. Takes `seconds` at most.
 
-        This uses the session that the client has: a new one would be one more transaction.
+        This uses the session that the client has: a new one would be one more transaction. If that session has expired,
+        as when threads of its server were held for long, the client gets a new one by itself, and reads in that.
         """
         until = monotonic() + seconds
+        while True:
+            try:
+                return self._read(until)
+            except SessionExpiredError as error:
+                if monotonic() >= until:
+                    return self._not_read(error)
+                sleep(_POLL)
+            except (KazooException, KazooTimeoutError) as error:
+                return self._not_read(error)
 
+    def _read(self, until: float) -> Read:
         def answer(result: IAsyncResult) -> Any:
             return result.get(timeout=max(0.0, until - monotonic()))
 
-        try:
-            answer(self._kazoo.sync_async("/"))
-            names = sorted(name for name in answer(self._kazoo.get_children_async("/")) if name.startswith("c"))
-            stats = [self._kazoo.exists_async(f"/{name}") for name in names]
-            nodes = [(f"/{name}", answer(stat)) for name, stat in zip(names, stats, strict=True)]
-        except (KazooException, KazooTimeoutError) as error:
-            return NotRead(now(), self.number, f"{type(error).__name__}: {error}".rstrip(": "))
+        answer(self._kazoo.sync_async("/"))
+        names = sorted(name for name in answer(self._kazoo.get_children_async("/")) if name.startswith("c"))
+        stats = [self._kazoo.exists_async(f"/{name}") for name in names]
+        nodes = [(f"/{name}", answer(stat)) for name, stat in zip(names, stats, strict=True)]
         return Read(now(), self.number, tuple((path, stat.czxid) for path, stat in nodes if stat is not None))
+
+    def _not_read(self, error: Exception) -> NotRead:
+        return NotRead(now(), self.number, f"{type(error).__name__}: {error}".rstrip(": "))
 
     def close(self) -> None:
         """Close the connection."""
