@@ -24,6 +24,7 @@ from docs.generators import (
     schemas,
     start,
     zookeeper,
+    zookeeper_catalogue,
     zookeeper_logs,
     zookeeper_points,
 )
@@ -45,6 +46,7 @@ QUICK: dict[str, Made] = {
     "start": start.made,
     "zookeeper": zookeeper.made,
     "zookeeper-logs": zookeeper_logs.made,
+    "zookeeper-catalogue": zookeeper_catalogue.made,
     "zookeeper-points": zookeeper_points.made,
 }
 """Some 30 CPU seconds together."""
