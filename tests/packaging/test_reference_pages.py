@@ -7,7 +7,6 @@ from docs.generators.__main__ import QUICK, SLOW, Made, main
 from docs.generators.output import DOCS
 from invariants import PROPERTIES
 
-
 PAGES = {"commands": commands.made, "properties": properties.made, "run-output": run_output.made, "start": start.made}
 
 
