@@ -2,13 +2,15 @@
 
 import pytest
 
-from docs.generators import commands, properties, start
+from docs.generators import commands, properties, run_output, start
 from docs.generators.__main__ import QUICK, SLOW, Made, main
 from docs.generators.output import DOCS
 from invariants import PROPERTIES
 
+PAGES = {"commands": commands.made, "properties": properties.made, "run-output": run_output.made, "start": start.made}
 
-@pytest.mark.parametrize("made", [commands.made, properties.made, start.made], ids=["commands", "properties", "start"])
+
+@pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
 def test_the_page_is_up_to_date(made: Made) -> None:
     for page, text in made().items():
         assert page.read_text(encoding="utf-8") == text

@@ -97,8 +97,8 @@ CATALOGUE: dict[str, Mutant] = {
             _DERIVED,
             _named(
                 "epoch uniqueness, total order, agreement, local primary order, po causal order, strict causality, "
-                "prefix, redelivery, invariant 4, invariant 5, chosen, zxid uniqueness, zxid assignment, convergence, "
-                "reliable delivery, epoch progress, state"
+                "prefix, causal order, redelivery, invariant 4, invariant 5, chosen, zxid uniqueness, zxid assignment, "
+                "convergence, reliable delivery, epoch progress, state"
             ),
             "a second candidate",
             {CEpoch: partial(on_cepoch, choose=highest_promise), NewEpoch: promise_again},
@@ -170,7 +170,7 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "the leader broadcasts before a quorum has acknowledged NEWLEADER (steps l.2.2, f.3.1)",
             _DERIVED,
-            _named("primary integrity, strict causality, epoch progress"),
+            _named("zxid assignment, primary integrity, strict causality, epoch progress"),
             "one change of leader",
             {Request: broadcast_early},
             {"can_broadcast": may_broadcast_early},
