@@ -9,6 +9,7 @@ from invariants import PROPERTIES
 
 
 @pytest.mark.parametrize("made", [commands.made, properties.made, start.made], ids=["commands", "properties", "start"])
+@pytest.mark.slow
 def test_the_page_is_up_to_date(made: Made) -> None:
     for page, text in made().items():
         assert page.read_text(encoding="utf-8") == text
