@@ -11,6 +11,8 @@ from zabcheck.campaign.store import Store
 pytestmark = pytest.mark.xdist_group("spark")
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")  # the examples take the session that is there
 def test_what_the_page_shows_is_real(campaign: Store, found: Tables, tmp_path: Path) -> None:
     assert campaign.plan() == campaigns.PLAN
     assert campaigns.page(campaign, found, tmp_path) == campaigns.PAGE.read_text(encoding="utf-8")

@@ -39,6 +39,7 @@ def test_many_runs_are_counted_and_the_broken_ones_are_told(
 
 
 @pytest.mark.parametrize("most", [short.SHORT, pytest.param(-1, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_one_trace_and_json(
     most: int, spark: "SparkSession", zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +69,7 @@ def test_one_trace_and_json(
     assert all(f"`{field}`" in documented or f'"{field}"' in documented for field in [*result, *broken])
 
 
+@pytest.mark.slow
 def test_what_is_refused(spark: "SparkSession", zabcheck: Command, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(b"{}\n")
     for arguments, message in (

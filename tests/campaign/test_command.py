@@ -58,6 +58,7 @@ def error(zabcheck: Command, *arguments: str) -> str:
 # What it makes.
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_campaign(spark: "SparkSession", campaign: Path, zabcheck: Command) -> None:
     zabcheck(*SMALL, "--out", "again", "--keep", "none")
     assert rows(Store(str(campaign.parent / "again"))) == rows(Store(str(campaign)))
@@ -92,6 +93,7 @@ def test_mutants_run_in_turn_with_the_protocol_as_it_is(
     assert found[0]["mutant"] is None
 
 
+@pytest.mark.slow
 def test_a_protocol_of_ones_own_is_found_where_the_command_runs(
     spark: "SparkSession", zabcheck: Command, tmp_path: Path
 ) -> None:
@@ -140,6 +142,7 @@ def test_one_whose_driver_is_killed_goes_on(tmp_path: Path) -> None:
     assert rows(store) == rows(made(tmp_path / "whole", plan))
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(
     spark: "SparkSession", zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -266,13 +269,11 @@ def test_a_campaign_goes_on_as_it_began(option: str, value: str, has: str, zabch
 def one(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign that has begun, and no more."""
     folder = tmp_path_factory.mktemp("one")
-    done = process(*SMALL, "--out", folder, "--master", "spark://127.0.0.1:1", cwd=folder)
-    assert done.code == 2
-    assert list(folder.iterdir()) == []
     Store(str(folder)).begin(small())
     return folder
 
 
+@pytest.mark.slow
 def test_the_same_options_are_welcome(spark: "SparkSession", one: Path, zabcheck: Command, tmp_path: Path) -> None:
     copy = shutil.copytree(one, tmp_path / "copy")
     assert zabcheck(*SMALL, "--resume", "--out", copy, "--keep", "events").code in (0, 3)

@@ -60,6 +60,7 @@ def test_the_runs_are_those_that_are_made_without_spark(
         assert store.read(f"events/part-{part:06}.parquet") == without_spark.read(f"events/part-{part:06}.parquet")
 
 
+@pytest.mark.slow
 def test_progress_goes_from_nothing_to_all(finished: tuple[Store, list[Progress]], without_spark: Store) -> None:
     _, shown = finished
     assert (shown[0].finished, shown[0].runs) == (0, 0)
@@ -96,6 +97,7 @@ def test_runs_of_parts_that_are_under_way_count(
     assert shown == [(50, 0), (50, 7), (60, 0), (60, 0)]
 
 
+@pytest.mark.slow
 def test_findings_are_minimised_and_reported(finished: tuple[Store, list[Progress]]) -> None:
     store, shown = finished
     findings = msgspec.json.decode(store.read(INDEX) or b"", type=list[Finding])
@@ -112,6 +114,7 @@ def test_findings_are_minimised_and_reported(finished: tuple[Store, list[Progres
         assert "request" in each.how
 
 
+@pytest.mark.slow
 def test_a_finished_campaign_makes_nothing_again(spark: "SparkSession", finished: tuple[Store, list[Progress]]) -> None:
     store, _ = finished
     before = {path: time for path, time in written(store).items() if "findings" not in path}
@@ -121,6 +124,7 @@ def test_a_finished_campaign_makes_nothing_again(spark: "SparkSession", finished
     assert {path: time for path, time in written(store).items() if "findings" not in path} == before
 
 
+@pytest.mark.slow
 def test_only_what_is_missing_is_made(
     spark: "SparkSession", finished: tuple[Store, list[Progress]], tmp_path: Path
 ) -> None:
@@ -139,6 +143,7 @@ def test_only_what_is_missing_is_made(
     assert not [path for path in written(again) if path.endswith(".tmp")]
 
 
+@pytest.mark.slow
 def test_a_corrupt_part_is_named_before_anything_is_made(spark: "SparkSession", tmp_path: Path) -> None:
     store = begun(tmp_path, MIXED)
     Path(store.root, "runs/part-000004.parquet").write_bytes(b"PAR1")
@@ -147,6 +152,7 @@ def test_a_corrupt_part_is_named_before_anything_is_made(spark: "SparkSession", 
     assert list(store.finished()) == [4]
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_loses_nothing(
     spark: "SparkSession", without_spark: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +185,7 @@ def test_a_worker_that_is_killed_loses_nothing(
     assert rows(store) == rows(without_spark)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished(spark: "SparkSession", without_spark: Store, tmp_path: Path) -> None:
     store = begun(tmp_path, MIXED)
 
@@ -195,6 +202,7 @@ def test_ctrl_c_keeps_what_is_finished(spark: "SparkSession", without_spark: Sto
     assert rows(store) == rows(without_spark)
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_no_failed_task_where_its_exception_is_lost(
     spark: "SparkSession", tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -216,6 +224,7 @@ def test_ctrl_c_is_no_failed_task_where_its_exception_is_lost(
     assert "this is for the reader" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_protocol_that_raises_is_a_finding(spark: "SparkSession", tmp_path: Path) -> None:
     plan = plan_of(20, protocol="tests.protocols.own.raising:Raising")
     store = begun(tmp_path, plan)
@@ -228,6 +237,7 @@ def test_a_protocol_that_raises_is_a_finding(spark: "SparkSession", tmp_path: Pa
         assert b"look_up" in (store.read(f"findings/{each.report}") or b"")
 
 
+@pytest.mark.slow
 def test_what_a_task_raises_is_told_in_one_line(spark: "SparkSession") -> None:
     def worker() -> object:
         raise ValueError("not\nlike this")
@@ -237,6 +247,7 @@ def test_what_a_task_raises_is_told_in_one_line(spark: "SparkSession") -> None:
     assert str(raised.value) == "not"
 
 
+@pytest.mark.slow
 def test_every_piece_is_done_once(spark: "SparkSession", tmp_path: Path) -> None:
     folder = str(tmp_path)
 

@@ -197,6 +197,7 @@ def assert_one_line(result: Result, said: str) -> None:
         normal=[("pyspark", ("--master", "local"))],
     ),
 )
+@pytest.mark.slow
 def test_without_the_extra_it_is_told_what_to_install(missing: str, arguments: tuple[str, ...], store: Store) -> None:
     """A module that is None cannot be imported, as if it was not installed."""
     command = f"import sys; sys.modules['{missing}'] = None; from zabcheck.cli import main; main()"

@@ -110,7 +110,7 @@ def traces(count: int) -> Iterator[tuple[int, list[Event]]]:
         yield seed, merge(Random(seed), events)
 
 
-@pytest.mark.parametrize("count", sweep((50, 200), normal=(50,)))
+@pytest.mark.parametrize("count", sweep((20, 200), normal=(20,)))
 @pytest.mark.parametrize("relation", READINGS)
 def test_it_is_the_definition_on_random_traces(relation: Relation, count: int) -> None:
     restores = cycles = 0
@@ -148,7 +148,7 @@ def test_precedes_chain_and_past_of_several_agree_with_the_definition(relation: 
         assert causality.past(*some) == sorted({a for a, b in expected if b in some})
 
 
-@pytest.mark.parametrize("count", sweep((50, 150), normal=(50,)))
+@pytest.mark.parametrize("count", sweep((20, 150), normal=(20,)))
 @pytest.mark.parametrize("relation", READINGS)
 def test_the_whole_graph_has_the_relation_as_its_closure(relation: Relation, count: int) -> None:
     for seed, events in traces(count):
@@ -158,7 +158,7 @@ def test_the_whole_graph_has_the_relation_as_its_closure(relation: Relation, cou
         assert set(nx.transitive_closure(graph).edges) == set(distances(len(events), direct)), f"seed {seed}"
 
 
-@pytest.mark.parametrize("count", sweep((50, 150), normal=(50,)))
+@pytest.mark.parametrize("count", sweep((20, 150), normal=(20,)))
 @pytest.mark.parametrize("relation", READINGS)
 def test_a_reduction_is_the_least_graph_with_the_restricted_relation_as_its_closure(
     relation: Relation, count: int
@@ -343,7 +343,7 @@ def with_messages(seed: int) -> list[Event]:
     return events
 
 
-@pytest.mark.parametrize("count", sweep((60, 200), normal=(60,)))
+@pytest.mark.parametrize("count", sweep((20, 200), normal=(20,)))
 def test_happened_before_is_the_definition_on_random_traces_with_messages(count: int) -> None:
     messages = 0
     for seed in range(count):

@@ -44,6 +44,7 @@ from tests.invariants.builders import (
 )
 from tests.invariants.by_property import MODULES
 from tests.invariants.traces import random_trace
+from tests.tiers import sweep
 from zabcheck.counterexample.causality import Causality
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.pieces import labels_of
@@ -482,9 +483,10 @@ def broken(events: Sequence[Event]) -> Iterable[Violation]:
     return [each.violation for each in check(whole(events)) if each.violation is not None]
 
 
-def test_whatever_is_broken_has_a_small_graph_with_a_mark() -> None:
+@pytest.mark.parametrize("seeds", sweep((range(120), range(120, 400)), normal=(range(120),)), ids=str)
+def test_whatever_is_broken_has_a_small_graph_with_a_mark(seeds: range) -> None:
     seen = set()
-    for seed in range(400):
+    for seed in seeds:
         events = random_trace(seed).events
         causality = Causality(events)
         for found in broken(events):

@@ -1,7 +1,10 @@
 """docs/zookeeper-logs.md shows what the command prints."""
 
+import pytest
+
 from docs.generators.zookeeper_logs import PAGE, made
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date() -> None:
     assert made() == {PAGE: PAGE.read_text(encoding="utf-8")}

@@ -1,9 +1,12 @@
 """docs/zookeeper-points.md shows what the command prints, and every field that can be read."""
 
+import pytest
+
 from docs.generators.zookeeper_points import PAGE, made
 from zabcheck.ensemble.debugger.fields import FIELDS
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date() -> None:
     assert made() == {PAGE: PAGE.read_text(encoding="utf-8")}
 

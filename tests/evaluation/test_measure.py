@@ -61,6 +61,7 @@ def test_the_first_who_deliver_warm_up_and_are_not_counted() -> None:
     assert row.latency_ns == pytest.approx(10 * 10**9 / row.operations_per_second, rel=0.25)
 
 
+@pytest.mark.slow
 def test_the_hash_seed_changes_nothing(tmp_path: Path) -> None:
     options = ["--servers", "3,4", "--operations", "50", "--outstanding", "20", "--history", "20", "--format", "json"]
     told = []

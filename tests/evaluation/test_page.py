@@ -21,6 +21,7 @@ def rows(text: str, servers: int) -> list[list[str]]:
     return [row for row in cells if row[:1] == [str(servers)] or row[1:2] == [str(servers)]]
 
 
+@pytest.mark.slow
 def test_what_the_page_shows_of_three_servers_is_real(tmp_path: Path) -> None:
     mine = rows(printed(tmp_path, "--servers", "3", "--history", "1000"), 3)
     assert len(mine) == 4

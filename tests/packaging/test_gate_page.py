@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from msgspec import NODEFAULT, structs
 
 from docs.generators.gate import EXAMPLE, PAGE, made
@@ -13,6 +14,7 @@ from zabcheck.gate.configuration import Configuration
 LEFT_OUT = "left out"
 
 
+@pytest.mark.slow
 def test_what_the_page_shows_is_real() -> None:
     assert made() == {PAGE: PAGE.read_text(encoding="utf-8")}
 

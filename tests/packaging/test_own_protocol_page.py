@@ -21,10 +21,12 @@ from zabcheck.search.run import PropertyBroken, Search
 from zabcheck.search.tally import Tally
 
 
+@pytest.mark.slow
 def test_what_the_pages_show_is_real() -> None:
     assert made() == {page: page.read_text(encoding="utf-8") for page in (PAGE, VIEW_CHANGES)}
 
 
+@pytest.mark.slow
 def test_another_seed_finds_what_the_page_says(tmp_path: Path) -> None:
     write_code(tmp_path)
     assert "zxid uniqueness is violated" in printed(tmp_path, "--hypothesis-seed=1", "test_careful.py")

@@ -2,10 +2,13 @@
 
 import re
 
+import pytest
+
 from docs.generators.paxos import PAGE, made
 from zabcheck.protocols import PROTOCOLS
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date() -> None:
     assert made() == {PAGE: PAGE.read_text(encoding="utf-8")}
 

@@ -78,6 +78,7 @@ def test_one_seed_gives_one_counterexample_wherever_it_is_written_and_in_workers
     assert "  wrote workers/test_mine-Hasty-agreement-" in workers[workers.index("= zabcheck =") :]
 
 
+@pytest.mark.slow
 def test_a_folder_that_the_test_names_wins(folder: Path) -> None:
     (folder / "test_mine.py").write_text(TESTS.replace("runs=200", "runs=200, out='mine'"))
     printed(folder, "--zabcheck-out=elsewhere")
@@ -111,6 +112,7 @@ def test_the_summary_has_one_line_a_test_also_in_ci(
     assert "Traceback" not in out
 
 
+@pytest.mark.slow
 def test_a_root_folder_above_the_current_one_changes_nothing(folder: Path) -> None:
     out = printed(folder, "--rootdir=..")
     assert "  wrote reports/test_mine-Hasty-agreement-" in out[out.index("= zabcheck =") :]

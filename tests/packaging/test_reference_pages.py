@@ -11,6 +11,7 @@ PAGES = {"commands": commands.made, "properties": properties.made, "run-output":
 
 
 @pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
+@pytest.mark.slow
 def test_the_page_is_up_to_date(made: Made) -> None:
     for page, text in made().items():
         assert page.read_text(encoding="utf-8") == text

@@ -12,6 +12,8 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.xdist_group("wheel")
+
 TIMEOUT = 900
 NOT_SOURCES = (".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "reports", "build", "dist", "*.egg-info")
 
@@ -76,6 +78,7 @@ def test_it_is_under_the_licence(wheel: Path) -> None:
         assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_properties_are_the_same_under_both_names(installed: Path) -> None:
     """Another project on the package index is called `invariants` too."""
     code = """
@@ -93,10 +96,12 @@ def test_the_command_is_there(installed: Path) -> None:
     assert run(installed, "python", "-m", "zabcheck", "--version").startswith("zabcheck ")
 
 
+@pytest.mark.slow
 def test_pytest_finds_the_plugin(installed: Path) -> None:
     assert "--zabcheck-out" in run(installed, "python", "-m", "pytest", "--help", "-p", "no:cacheprovider")
 
 
+@pytest.mark.slow
 def test_a_test_of_a_protocol_of_ones_own_works(installed: Path, tmp_path: Path) -> None:
     """The one that README shows."""
     [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -109,6 +114,7 @@ def test_a_test_of_a_protocol_of_ones_own_works(installed: Path, tmp_path: Path)
     assert f"wrote {schedule}" in printed
 
 
+@pytest.mark.slow
 def test_the_command_searches(installed: Path, tmp_path: Path) -> None:
     command = ("zabcheck", "run", "--seed", "1", "--runs", "40", "--property", "core", "--out", str(tmp_path))
     printed = run(installed, *command)

@@ -65,6 +65,7 @@ def test_without_anything_there_a_search_finds_schedules_as_good_as_those_that_a
         assert each.steps == steps(each.schedule) <= steps(of(EARLY.name)[each.property])
 
 
+@pytest.mark.slow
 def test_a_schedule_stays_unless_a_better_one_is_found() -> None:
     kept = of(EARLY.name)["chosen"]
     [same] = found({"chosen": kept}, "chosen")

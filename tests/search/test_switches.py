@@ -42,6 +42,7 @@ def drawn() -> list[Switches]:
     return found
 
 
+@pytest.mark.xdist_group("switches that are drawn")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_search_draws_every_value_of_a_switch(name: str, drawn: list[Switches]) -> None:
     counts = Counter(getattr(switches, name) for switches in drawn)

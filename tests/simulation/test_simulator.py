@@ -11,6 +11,7 @@ import pytest
 
 from invariants import Event
 from invariants.events import ENVIRONMENT_EVENTS
+from tests.tiers import sweep
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.search.walk import Walk
@@ -281,11 +282,11 @@ print(replay(load(sys.stdin.buffer.read(), "stdin")).sha256)
 """
 
 
-@pytest.mark.parametrize("mutant", [None, "no-truncation"])
+@pytest.mark.parametrize("mutant", sweep((None, "no-truncation"), normal=("no-truncation",)))
 def test_a_schedule_gives_the_same_trace_whatever_the_hash_seed_is(mutant: str | None) -> None:
     schedule = schedule_of("zab", mutant, 3, walked(2, 1500))
     hashes = {replay(schedule).sha256}
-    for seed in ("0", "1", "random"):
+    for seed in ("0", "1"):
         run = subprocess.run(
             [sys.executable, "-c", HASH_A_REPLAY],
             input=dump(schedule),

@@ -43,6 +43,7 @@ def by_dataframes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(short, "SHORT", -1)
 
 
+@pytest.mark.slow
 def test_short_files_are_judged_as_by_the_incremental_judge(spark: "SparkSession", tmp_path: Path) -> None:
     """Some runs are broken, one is incomplete; each file is named once."""
     runs = {f"{seed} %20ü.jsonl": whole(random_trace(seed).events) for seed in range(5, 9)}
@@ -125,6 +126,7 @@ WRONG_LINES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 @pytest.mark.parametrize("case", sweep(WRONG_LINES, normal=("wrong count",)))
 @pytest.mark.usefixtures("by_dataframes")
+@pytest.mark.slow
 def test_json_lines_that_are_no_trace_are_refused(spark: "SparkSession", tmp_path: Path, case: str) -> None:
     change, message = WRONG_LINES[case]
     (tmp_path / "x.jsonl").write_bytes(change(lines(GOOD)))
@@ -139,6 +141,7 @@ IN_OTHER_WORDS = {
 
 
 @pytest.mark.parametrize("case", sweep(WRONG_LINES, normal=("no JSON", "wrong count", "empty", "out of range")))
+@pytest.mark.slow
 def test_short_files_that_are_no_trace_are_refused(spark: "SparkSession", tmp_path: Path, case: str) -> None:
     change, message = WRONG_LINES[case]
     message = IN_OTHER_WORDS.get(case, message)
@@ -155,6 +158,7 @@ def refused(paths: Sequence[Path], message: str) -> None:
     assert "\n" not in said
 
 
+@pytest.mark.slow
 def test_parquet_that_is_no_trace_is_refused(spark: "SparkSession", tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     parquet(path, GOOD)

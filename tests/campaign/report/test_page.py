@@ -145,6 +145,7 @@ def test_it_says_what_the_tables_say() -> None:
         assert said in words, said
 
 
+@pytest.mark.slow
 def test_the_same_report_gives_the_same_bytes() -> None:
     """In another process, with another order of hashes."""
     imports = "from tests.campaign.report.campaigns import REPORT; from zabcheck.campaign.report.page import page"

@@ -49,6 +49,7 @@ def broken(rows: Rows) -> Rows:
     return [row for row in rows if row["broken"] is not None]
 
 
+@pytest.mark.slow
 def test_spark_makes_the_same_tables(spark: "SparkSession", found: Tables, campaign: Store) -> None:
     """All of them, to the last digit."""
     plan = campaign.plan()
@@ -282,6 +283,7 @@ def test_tables_that_cannot_be_written_are_told(found: Tables, campaign: Store, 
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_what_is_not_finished_yet_is_left_out(spark: "SparkSession", campaign: Store, tmp_path: Path) -> None:
     """In a folder whose name would be a pattern, or be encoded in a URI; by Spark, too."""
     store = copied(campaign, tmp_path / "a [b] {c,d}%20ü*")
@@ -307,6 +309,7 @@ def test_a_single_part_tells_nothing_of_the_next(sound: Store) -> None:
     assert end.only_once == end.states > 0
 
 
+@pytest.mark.slow
 def test_exceptions_are_told_the_most_frequent_first(spark: "SparkSession", campaign: Store, tmp_path: Path) -> None:
     store = copied(campaign, tmp_path / "c")
     says = {1: "KeyError: 1", 4: "KeyError: 1", 2: "TypeError: [a] <b>"}
@@ -341,6 +344,7 @@ def test_a_file_that_is_damaged_inside_is_named_in_one_line(column: str, campaig
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_what_spark_says_against_a_file_is_one_line(spark: "SparkSession", campaign: Store, tmp_path: Path) -> None:
     """As if the file had changed since it was looked at."""
     store, plan = copied(campaign, tmp_path / "c"), campaign.plan()

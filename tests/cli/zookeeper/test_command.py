@@ -287,8 +287,9 @@ def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]
     assert [port for port in process.ports if not is_free(port)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("ensemble")
-@pytest.mark.parametrize("running", sweep((1, 2), normal=(1,)), indirect=True)
+@pytest.mark.parametrize("running", [1, 2], indirect=True)
 def test_ctrl_c_ends_with_a_summary_and_partial_recordings(running: Running, zabcheck: Command) -> None:
     """Of all runs that are under way."""
     code, out, err = running.end(signal.SIGINT)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from invariants import Ready
 from tests.counterexample.pages import EVIL, STORIES
+from tests.tiers import sweep
 from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.forms.diagram_style import DARK, LIGHT
@@ -19,7 +20,7 @@ from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.text.words import clean, name
 
 SVG = "{http://www.w3.org/2000/svg}"
-each_story = pytest.mark.parametrize("about", STORIES)
+each_story = pytest.mark.parametrize("about", sweep(STORIES, normal=[about for about in STORIES if about != "long"]))
 
 
 def drawn(about: str, *, dark: bool = True) -> Element:

@@ -17,6 +17,7 @@ import pytest
 
 from invariants import Crash, Halt, Local, Pause, Recover, Wake
 from tests.counterexample.pages import EVIL, IMAGE, MARKUP, STORIES
+from tests.tiers import sweep
 from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.forms.lanes import BAND
@@ -30,8 +31,9 @@ from zabcheck.text.words import LONGEST, clean, name
 ROOT = Path(__file__).parents[3]
 SVG = "{http://www.w3.org/2000/svg}"
 WITH_STEPS = [name for name in STORIES if name != "empty"]
-each_page = pytest.mark.parametrize("about", STORIES)
-each_run = pytest.mark.parametrize("about", WITH_STEPS)
+SHORT = [name for name in WITH_STEPS if name != "long"]
+each_page = pytest.mark.parametrize("about", sweep(STORIES, normal=["empty", *SHORT]))
+each_run = pytest.mark.parametrize("about", sweep(WITH_STEPS, normal=SHORT))
 
 
 @cache
@@ -286,7 +288,7 @@ def shortened(value: str | tuple[str, ...]) -> str | list[str]:
     return [clean(entry, longest=LONGEST_ENTRY) for entry in value]
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "77"])
+@pytest.mark.parametrize("hash_seed", sweep(("0", "77"), normal=("77",)))
 def test_the_same_story_gives_the_same_bytes(hash_seed: str) -> None:
     """In another process, with another order of hashes."""
     command = (

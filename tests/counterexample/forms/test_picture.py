@@ -89,6 +89,7 @@ def test_lanes_texts_bands_and_marks_are_on_it(png: bytes) -> None:
     assert band.min(axis=2).min() > 0.5
 
 
+@pytest.mark.slow
 def test_the_same_story_gives_the_same_bytes_and_another_one_others(png: bytes) -> None:
     assert to_png(broken(3), labels_by_step(broken(3))) == png
     assert to_png(broken(3), {}) != png, "the marks are on it"

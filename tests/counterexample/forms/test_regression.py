@@ -99,6 +99,7 @@ def test_each_of_the_known_bugs_fails_its_test_and_zab_passes_it(first: int) -> 
         the_test(repaired(text))()
 
 
+@pytest.mark.slow
 def test_the_text_is_as_this_project_writes(tmp_path: Path) -> None:
     stories = {name: scheduled(name) for name in NAMES}
     stories |= {
@@ -175,6 +176,7 @@ def own_story(protocol: str) -> Story:
     return explain(schedule_of(protocol, None, 2, choices, "agreement"), ["agreement"])
 
 
+@pytest.mark.slow
 def test_a_protocol_of_ones_own_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hasty_of_mine.py").write_text(HASTY)
     monkeypatch.syspath_prepend(tmp_path)
@@ -193,6 +195,7 @@ def test_a_protocol_of_ones_own_is_imported(tmp_path: Path, monkeypatch: pytest.
     assert "1 passed" in passing_tests(tmp_path)
 
 
+@pytest.mark.slow
 def test_code_that_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hasty_that_raises.py").write_text(HASTY.replace("self.deliver(txn)", "self.deliver(txn.zxid[7])"))
     monkeypatch.syspath_prepend(tmp_path)

@@ -222,6 +222,7 @@ def test_a_bar_is_shown_on_a_terminal_only(zabcheck: Command, monkeypatch: pytes
     assert "of 100,000 ticks" in shown.err
 
 
+@pytest.mark.slow
 def test_as_a_process_of_its_own_whatever_the_hash_seed(tmp_path: Path) -> None:
     results = [process("db19", *BROKEN, cwd=tmp_path, variables={"PYTHONHASHSEED": each}) for each in ("0", "1")]
     assert results[0] == results[1]

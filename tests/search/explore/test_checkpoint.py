@@ -86,6 +86,7 @@ def kill_at(number: int) -> Callable[[object], None]:
     return called
 
 
+@pytest.mark.slow
 def test_a_search_that_is_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGKILL between two checkpoints; while one is written; and between two of the process that went on."""
     monkeypatch.setattr(module, "_LOOK", 1000)
@@ -121,6 +122,7 @@ def interrupt_at(number: int) -> Callable[[], None]:
     return look
 
 
+@pytest.mark.slow
 def test_ctrl_c_writes_a_checkpoint_and_leaves_the_figures_so_far(tmp_path: Path) -> None:
     """Long before one is due, and after fewer states than progress is told at."""
     file, told = tmp_path / "checkpoint", list[Progress]()

@@ -85,6 +85,7 @@ def test_this_run_is_not_real_at_the_first_attempt(monkeypatch: pytest.MonkeyPat
     assert [verdict.status for verdict in made_up.counterexample.verdicts] != ["violated"]
 
 
+@pytest.mark.slow
 def test_what_symmetry_makes_up_is_searched_for_without_it() -> None:
     found = explore(**MADE_UP_BY_SYMMETRY)
     assert (found.broken, found.trap, found.symmetry) == ("reliable delivery", "trap", False)

@@ -54,9 +54,7 @@ def processes_of(explorer: Space) -> set[tuple[object, ...]]:
     return {each for each in seen if each[-1] is not None}
 
 
-@pytest.mark.parametrize(
-    "name", sweep(SPACES, normal=("a crash, abrupt", "any faults", "a cut", "a disk", "three processes"))
-)
+@pytest.mark.parametrize("name", sweep(SPACES, normal=("a crash, abrupt", "any faults", "a cut")))
 def test_processes_come_to_the_same(name: str) -> None:
     whole, reduced = (space(*SPACES[name], reduction=reduction) for reduction in (False, True))
     said = [each.explore() for each in (whole, reduced)]
@@ -87,6 +85,9 @@ MUTANTS = {
 }
 """Bounds in which the one of each that fits is found, or is not: with and without reduction alike."""
 LONG = {
+    "keep-own-history",
+    "duplicate-proposal",
+    "deliver-initial-history-last",
     "reuse-highest-epoch",
     "broadcast-before-established",
     "keep-longer-history",

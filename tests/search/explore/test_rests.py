@@ -55,7 +55,7 @@ def simulated(case: Case, run: Sequence[AnyChoice], alone: Sequence[AnyChoice]) 
     return Ending(verdict.property if verdict.status == "violated" else None, raised=False)
 
 
-@pytest.mark.parametrize("name", sweep(AGREEING, normal=("a leader that nobody hears",)))
+@pytest.mark.parametrize("name", sweep(AGREEING, normal=("one that follows nobody",)))
 def test_what_is_looked_up_is_what_the_simulator_does(name: str) -> None:
     case = AGREEING[name]
     space = case.space()
@@ -72,7 +72,7 @@ def test_what_is_looked_up_is_what_the_simulator_does(name: str) -> None:
     assert len(given) == (1 if case.protocol.mutant is None else 2)
 
 
-@pytest.mark.parametrize("name", sweep(FOUND, normal=("late-ack-ld-unanswered", "ignore-closed-connection")))
+@pytest.mark.parametrize("name", sweep(FOUND, normal=("ignore-closed-connection",)))
 def test_what_a_running_epoch_leaves_undone_is_found_by_nothing_else(name: str) -> None:
     bounds = FOUND[name]
     found = explore(mutant=name, bounds=bounds)

@@ -59,7 +59,7 @@ def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_levels")
-@pytest.mark.parametrize("name", sweep(SPACES, normal=("reduction alone", "a mutant, with symmetry")))
+@pytest.mark.parametrize("name", sweep(SPACES, normal=("a mutant, with symmetry",)))
 def test_any_number_of_workers_finds_what_one_finds(name: str) -> None:
     one = space(name)
     expected = everything(one, one.explore())
@@ -69,7 +69,8 @@ def test_any_number_of_workers_finds_what_one_finds(name: str) -> None:
 
 
 @pytest.mark.usefixtures("small_levels")
-@pytest.mark.parametrize("share", sweep((0.02, 0.3, 0.9), normal=(0.3,)))
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
+@pytest.mark.slow
 def test_how_a_level_is_cut_makes_no_difference(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     one = space("unlimited faults")
     expected = everything(one, one.explore())
