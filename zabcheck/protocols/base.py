@@ -267,6 +267,14 @@ Start = Callable[[ProcessId, int, Quorums, Mapping[str, Any], Switches], Any]
 """What makes a process: (its id, its incarnation, quorums, what its disk kept, switches) -> its variables."""
 
 
+Threads = Mapping[str, Callable[[Any], bool]]
+"""The threads of a process by name: whether each has something to do."""
+
+
+def without_threads(switches: Switches) -> Threads:
+    return {}
+
+
 class Protocol(Struct, frozen=True):
     """A protocol as a table of steps. A mutant is the same table with one entry replaced.
 
@@ -292,9 +300,9 @@ class Protocol(Struct, frozen=True):
     `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
     `switches` has the switches that runs of this protocol draw otherwise than those of Zab: of a hundred runs how many
     have each value, as in `zabcheck.search.moves.SWITCHES`.
-    `threads` has the threads of a process by name, each with a function that tells whether it has something to do: then
-    a schedule may give it a turn, and the process is handed `Run`. Empty: a process does at once all that a stimulus
-    leads to.
+    `threads(switches)` returns the threads of a process by name, each with a function that tells whether it has
+    something to do: then a schedule may give it a turn, and the process is handed `Run`. Without threads a process does
+    at once all that a stimulus leads to.
     `vote(process)` returns what an election compares, where the switch `elections` is "oracle"; None: nobody votes.
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
@@ -325,7 +333,7 @@ class Protocol(Struct, frozen=True):
     never: tuple[str, ...] = ()
     moves: Mapping[str, int] = {}
     switches: Mapping[str, Sequence[tuple[int, object]]] = {}
-    threads: Mapping[str, Callable[[Any], bool]] = {}
+    threads: Callable[[Switches], Threads] = without_threads
     vote: Callable[[Any], Any] | None = None
     mutant: str | None = None
     step_seconds: float = STEP_SECONDS

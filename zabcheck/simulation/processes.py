@@ -210,8 +210,9 @@ class Processes:
                 self.disks[process].unsynced.append(Unsynced(effect.fields, effects[index + 1 :]))
                 break
             elif isinstance(effect, Write):
-                assert not self.disks[process].is_behind(effect.fields), "what is buffered has to be flushed first"
-                self.disks[process].write(effect.fields)
+                disk = self.disks[process]
+                assert not (disk.unsynced and disk.is_behind(effect.fields)), "what is buffered has to be flushed first"
+                disk.write(effect.fields)
             elif isinstance(effect, Buffer):
                 if self._atomic:
                     self.disks[process].write(effect.fields)

@@ -125,6 +125,7 @@ class Simulator:
         self.rests = 0  # how often the environment has looked at an ensemble at rest
         self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
         self._consist_of(processes.channels, processes)
+        self._threads = self.protocol.threads(self.switches)
         self._fine = _fine_table(self.switches.elections, self.protocol.never)
 
     def _consist_of(self, channels: Channels, processes: Processes) -> None:
@@ -196,10 +197,10 @@ class Simulator:
 
     def threads(self) -> list[tuple[int, str]]:
         """Return (process, thread) for each thread that has something to do, of the processes that are not paused."""
-        if not self.protocol.threads:
+        if not self._threads:
             return []
         up = [(process, self.states[process]) for process in self.ids if process not in self.paused]
-        threads = self.protocol.threads.items()
+        threads = self._threads.items()
         return [(process, name) for process, state in up if state is not None for name, busy in threads if busy(state)]
 
     def closed(self) -> list[tuple[int, int]]:
@@ -283,7 +284,7 @@ class Simulator:
         return True
 
     def _run(self, choice: choices.Run) -> bool:
-        state, busy = self.states[choice.process], self.protocol.threads.get(choice.thread)
+        state, busy = self.states[choice.process], self._threads.get(choice.thread)
         if state is None or busy is None or not busy(state):
             return False
         self.processes.handle(choice.process, choice.process, RunStimulus(choice.thread))

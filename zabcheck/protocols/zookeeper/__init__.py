@@ -149,6 +149,7 @@ ZOOKEEPER = Protocol(
         "epoch uniqueness",
         "zxid uniqueness",
     ),
+    identity=server.identity,
     highest_epoch=server.highest_epoch,
     never=("sync", "corrupt", "stabilise", "quiesce"),
     moves={"sync": 0, "run": 11, "settle": 14, "request": 15, "corrupt": 0, "elect": 0, "lead": 7, "timeout": 2},
@@ -161,6 +162,6 @@ ZOOKEEPER = Protocol(
         "window": ((25, 1), (25, 2)),
         "grain": ((15, "G1"), (20, "G2"), (10, "G3"), (15, "G4")),
     },
-    threads={name: busy for name, (busy, _) in threads.THREADS.items()},
+    threads=threads.separate,
     vote=server.vote,
 )

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 
 from invariants import Halt
-from zabcheck.protocols.base import Effect, Flush, ProcessId, Run, Send, Step
-from zabcheck.protocols.switches import Grain
+from zabcheck.protocols.base import Effect, Flush, ProcessId, Run, Send, Step, Threads
+from zabcheck.protocols.switches import Grain, Switches
 from zabcheck.protocols.zookeeper import leader, messages
 from zabcheck.protocols.zookeeper.database import Exit
 from zabcheck.protocols.zookeeper.server import Server, accept, apply, do_next
@@ -77,9 +77,13 @@ SEPARATE: Mapping[Grain, tuple[str, ...]] = {
 }
 """The threads that are separate, by grain."""
 
-_TOGETHER = {
-    grain: [pair for name, pair in THREADS.items() if name not in separate] for grain, separate in SEPARATE.items()
-}
+_TOGETHER = {grain: [pair for name, pair in THREADS.items() if name not in names] for grain, names in SEPARATE.items()}
+_SEPARATE = {grain: {name: THREADS[name][0] for name in names} for grain, names in SEPARATE.items()}
+
+
+def separate(switches: Switches) -> Threads:
+    """Return the threads that take turns of their own, each with whether it has something to do."""
+    return _SEPARATE[switches.grain]
 
 
 def on_run(f: Server, sender: ProcessId, m: Run) -> list[Effect]:

@@ -35,7 +35,7 @@ class Version(Struct, frozen=True):
     `forwards_from_lpz`: behind a SNAP the leader forwards what is later than the snapshot, not than the follower.
     `commits_in_order`: a proposal waits for the one before it (3.5).
     `clears_snap`: a server that leaves between SNAP and NEWLEADER drops what it received (3642).
-    `clears_trunc`: the same between TRUNC and NEWLEADER (5094; open).
+    `clears_trunc`: the same between TRUNC and NEWLEADER (5094; open, pull request 2459).
     `caches_applied`: what a follower applies while it is synchronised enters committedLog (4925).
     `refuses_holes`: a hole within an epoch is an error: among PROPOSALs, in committedLog, in the log at load (4925).
     `truncates_exactly`: TRUNC(z) removes the first record above z if the log has no record z (N2; open).
@@ -93,6 +93,7 @@ VERSIONS: Mapping[Release, Version] = {
     "3.9.2": _V392,
     "3.9.3": _V393,
     "3.9.5": _V395,
+    "pr-2459": replace(_V395, clears_trunc=True),
 }
 """The releases that can be chosen. 3.6.3 and 3.8.0 differ only in how a thread that was left behind ends (4409)."""
 

@@ -90,6 +90,7 @@ class Components:
         self.quorums = quorums
         self.switches = switches
         self.ids = range(1, quorums.size + 1)
+        self.threads = protocol.threads(switches)
         self.processes: list[LocalProcess] = []
         self.links: list[Link | None] = [None]
         self.events: list[tuple[Event, ...]] = [()]
@@ -101,7 +102,9 @@ class Components:
         self._renamed_events: dict[tuple[int, Names], int] = {}
         self._pairs = {p: (*((p, other) for other in self.ids), *((other, p) for other in self.ids)) for p in self.ids}
         """By process: the keys of the connections that it has opened, then of those to it."""
-        self._model = Model(protocol, quorums, switches)
+        # An election by vote looks at several processes, so the search makes it of what each is told.
+        told = replace(switches, elections="apart") if switches.elections == "oracle" else switches
+        self._model = Model(protocol, quorums, told)
         self.start = tuple(map(self._intern_process, self._model.start()))
 
     def execute(

@@ -8,8 +8,10 @@ no second model of the protocol.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
+from invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, TIMEOUT, UNLIMITED, Bounds, requests_in
 from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Components, Names, Outcome, of_disk
@@ -58,6 +60,18 @@ class Expansion(NamedTuple):
     moves: tuple[Move, ...]
 
 
+def elections_of(quorums: Quorums) -> tuple[choices.Lead, ...]:
+    """Return each election that there can be: a leader, and who makes a quorum with it."""
+    ids = range(1, quorums.size + 1)
+    found = []
+    for leader in ids:
+        others = [process for process in ids if process != leader]
+        for size in range(quorums.size):
+            some = combinations(others, size)
+            found += [choices.Lead(leader, each) for each in some if quorums.contains((leader, *each))]
+    return tuple(found)
+
+
 class LocalStates:
     """The local states and moves of one search; with `reduced`, partial-order reduction leaves moves out."""
 
@@ -72,6 +86,9 @@ class LocalStates:
         """Whether elections are put off (`reduction`)."""
         self.choices: list[AnyChoice | None] = [None]
         self._choices = {p: list(self._choices_of(p, switches)) for p in components.ids}
+        self.elections = elections_of(components.quorums) if switches.elections == "oracle" else ()
+        """The elections by vote, which move several processes (`successors`)."""
+        self.elected = {each: self._number(each) for each in self.elections}
         self.made_of: list[tuple[int, ...]] = []
         """By number: the process, then its link to each process (none to itself), all by number as in `components`."""
         self.leads: list[bool] = []
@@ -112,6 +129,8 @@ class LocalStates:
         yield from ((self._number(choices.Notice(process, other)), FREE) for other in others)
         if switches.sync == "separate":
             yield self._number(choices.Sync(process)), FREE
+        for thread in self.components.threads:
+            yield self._number(choices.Run(process, thread)), FREE
         yield self._number(choices.Recover(process)), FREE
         yield self._number(choices.Request(process)), REQUEST
         yield from ((self._number(choices.Elect(process, leader)), TIMEOUT) for leader in self.components.ids)
@@ -200,7 +219,8 @@ class LocalStates:
             self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
         elif outcome is not None:
             waits = outcome.raised or self._only_waits(self.made_of[local_state][0], outcome)
-            assert waits or not isinstance(self.choices[number], choices.Elect), "who is told a leader only waits"
+            told = self.is_lazy and isinstance(self.choices[number], choices.Elect)
+            assert waits or not told, "who is told a leader only waits"
             found = self._move(number, FREE, outcome, links_to)
         self._singles[key] = found
         return found
@@ -248,6 +268,8 @@ class LocalStates:
         moves = []
         for choice_number, cost in self._choices[process]:
             choice = self.choices[choice_number]
+            if isinstance(choice, choices.Elect) and self.elections:
+                continue  # nobody is told a leader without an election
             if isinstance(choice, choices.Elect) and component.following == NOBODY:
                 cost = FREE
             if not isinstance(choice, chosen.kinds) or (cost != FREE and not mask & cost):
@@ -302,6 +324,8 @@ class LocalStates:
             return bool(self.components.protocol.can_broadcast(component.state))
         if kind is choices.Sync:
             return bool(component.disk.unsynced)
+        if kind is choices.Run:
+            return self.components.threads[choice.thread](component.state)
         if kind is choices.Crash:
             return bool(choice.keep <= len(component.disk.unsynced))
         if kind is choices.Reset:

@@ -129,7 +129,7 @@ class QuorumRun:
 
     def threads(self) -> list[tuple[int, str]]:
         """Return what `Simulator.threads` tells, for the quorum."""
-        threads = self._steps.components.protocol.threads.items()
+        threads = self._steps.components.threads.items()
         up = [(member, state) for member in self._quorum if (state := self.process(member).state) is not None]
         return [(member, name) for member, state in up for name, busy in threads if busy(state)]
 

@@ -30,6 +30,7 @@ TRIED = (
     choices.Recover,
     choices.Request,
     choices.Reset,
+    choices.Run,
     choices.Sync,
     choices.Timeout,
 )

@@ -3,15 +3,21 @@
 With reduction a transition of the search is more than a move. What has to be done anyway is done at once, and no state
 in between is kept; nor where a follower has something to read, or may stop reading. And that a process is told a leader
 is put off until that leader hears of it: that is then one transition, a *join*. `reduction` says why.
+
+An election by vote (the switch `elections`) moves several processes, and depends on all their votes. It is made here
+of the moves of each, as `Simulator` makes it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from zabcheck.search.explore.bounds import TIMEOUT
 from zabcheck.search.explore.local_states import LocalStates, Move
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.simulation import choices
+from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.next_state import LocalProcess
 
 Row = tuple[int, ...]
 """A state: a local state for each process, what was used of the bounds, and a monitor, all by number."""
@@ -69,6 +75,7 @@ class Successors:
         self._monitors = monitors
         self._ids = local_states.components.ids
         numbers = {choice: number for number, choice in enumerate(local_states.choices) if choice is not None}
+        self._numbers = numbers
         self._joins = list(self._all_joins(numbers)) if local_states.is_lazy else []
 
     def _all_joins(self, numbers: dict[AnyChoice, int]) -> Iterator[_Joins]:
@@ -108,6 +115,8 @@ class Successors:
                 if events:
                     changed[-1] = after_events(changed[-1], events)
                 successors.append(Successor(choice, changed, raised, (None, choice)))
+        if local_states.elections:
+            successors.extend(self._elected(row))
         if not local_states.reduced:
             return successors
         settled: list[Successor] = []
@@ -179,3 +188,64 @@ class Successors:
         if move is None:
             return None
         return Successor(0, self._after(before.row, process, move), move.raised, (before.path, choice))
+
+    # Elections by vote.
+
+    def _elected(self, row: Row) -> Iterator[Successor]:
+        """Yield the states after an election, and after a process has joined the leader that a quorum has."""
+        for election in self._local_states.elections:
+            after = self._after_election(row, election)
+            if after is not None:
+                yield after
+        for process in self._ids:
+            for leader in self._ids:
+                if self._may_follow(row, process, leader):
+                    number = self._numbers[choices.Elect(process, leader)]
+                    after = self._by(Successor(number, list(row), False, None), process, number)
+                    if after is not None:
+                        yield after._replace(first=number)
+
+    def _after_election(self, row: Row, election: choices.Lead) -> Successor | None:
+        """Return the state after all that take part have left their iterations, and have been told who leads.
+
+        None if somebody is down, if the leader's vote is not the greatest, or if the bounds forbid it. Who leaves an
+        iteration uses a time-out of the bounds.
+        """
+        components, states = self._local_states.components, self._local_states
+        number = states.elected[election]
+        everybody = (election.leader, *election.followers)
+        after = Successor(number, list(row), False, None)
+        for process in everybody:
+            if not self._process(after.row, process).is_up:
+                return None
+            if self._process(after.row, process).following != NOBODY:
+                if not states.mask(after.row[-2]) & TIMEOUT:
+                    return None
+                left = self._by(after, process, self._numbers[choices.Timeout(process)])
+                if left is None:
+                    return None
+                left.row[-2] += states.bounds.counted(TIMEOUT)
+                after = left
+        vote = components.protocol.vote
+        if vote is None or after.raised or not all(self._process(after.row, each).is_up for each in everybody):
+            return None
+        votes = {process: vote(self._process(after.row, process).state) for process in everybody}
+        if max(votes, key=votes.__getitem__) != election.leader:
+            return None
+        for process in everybody:
+            told = self._by(after, process, self._numbers[choices.Elect(process, election.leader)])
+            if told is None:
+                return None
+            after = told
+        return after._replace(first=number, path=(None, number))
+
+    def _may_follow(self, row: Row, process: int, leader: int) -> bool:
+        """Whether the process is in no iteration, and a quorum follows the leader, which leads (`Simulator._join`)."""
+        if process == leader or not self._local_states.may_join[row[process - 1]]:
+            return False
+        led = [each for each in self._ids if self._process(row, each).following == leader]
+        return leader in led and self._local_states.components.quorums.contains(led)
+
+    def _process(self, row: Sequence[int], process: int) -> LocalProcess:
+        components, made_of = self._local_states.components, self._local_states.made_of
+        return components.processes[made_of[row[process - 1]][0]]
