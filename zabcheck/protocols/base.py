@@ -272,6 +272,7 @@ Threads = Mapping[str, Callable[[Any], bool]]
 
 
 def without_threads(switches: Switches) -> Threads:
+    """Return the threads of a process that has none: each step does all of its work at once."""
     return {}
 
 
