@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import fuzzing
-from tests.cli.fuzzing import KINDS, Hang, fuzz, limited
+from tests.cli.fuzzing import calling
+from tests.cli.fuzzing.calling import Hang, limited
+from tests.cli.fuzzing.kinds import KINDS, fuzz
 
 QUICK, BLOCK = 60, 5000
 NUMBERS = {"recording": 20, "explain": 200, "arguments": 150}
@@ -48,7 +49,7 @@ def test_these_are_sixty_five_thousand_cases() -> None:
 
 
 def test_what_hangs_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fuzzing, "SECONDS", 0.05)
+    monkeypatch.setattr(calling, "SECONDS", 0.05)
 
     def hang() -> None:
         start = time.process_time()

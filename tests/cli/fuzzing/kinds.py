@@ -1,0 +1,32 @@
+"""The kinds of input, and the cases of each."""
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+from tests.cli.fuzzing.calling import Hang
+from tests.cli.fuzzing.command_lines import command_line
+from tests.cli.fuzzing.configurations import gate_configured, replay_configured
+from tests.cli.fuzzing.files import check_merged, check_one, explain_one, judge_one, replay_one
+
+KINDS: dict[str, Callable[[Random, Path], int]] = {
+    "check": check_one,
+    "merge": check_merged,
+    "replay": replay_one,
+    "explain": explain_one,
+    "recording": judge_one,
+    "configuration": replay_configured,
+    "gate": gate_configured,
+    "arguments": command_line,
+}
+
+
+def fuzz(kind: str, numbers: range, folder: Path) -> list[int]:
+    """The exit codes of these cases; the current folder has to be `folder`."""
+    codes = []
+    for case in numbers:
+        try:
+            codes.append(KINDS[kind](Random(f"{kind} {case}"), folder))
+        except (Exception, Hang) as error:
+            raise AssertionError(f"{kind}, case {case}: {type(error).__name__} {error}") from error
+    return codes
