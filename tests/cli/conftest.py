@@ -15,6 +15,7 @@ from zabcheck import cli
 from zabcheck.search.tally import Tally
 
 Command = Callable[..., Result]
+HERE = Path(__file__).parent
 
 
 @pytest.fixture
@@ -82,6 +83,14 @@ class Found(msgspec.Struct):
     def file(self, suffix: str) -> Path:
         [file] = (self.folder / "found").glob(f"*{suffix}")
         return file
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist looks at the groups here, too
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have one worker make the search `found` and run all tests that look at it."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "found" in item.fixturenames and item.path.parent == HERE:
+            item.add_marker(pytest.mark.xdist_group("found"))
 
 
 @pytest.fixture(scope="session")

@@ -94,6 +94,7 @@ def test_a_seed_that_was_not_given_is_told(zabcheck: Command) -> None:
     assert again["steps"] == document["steps"]
 
 
+@pytest.mark.slow
 def test_a_property_can_be_judged_alone(zabcheck: Command) -> None:
     result = zabcheck(
         *MUTANT_RUN, "--property", "total-order", "--property", "clock", "--format", "json", "--engine", "hypothesis"

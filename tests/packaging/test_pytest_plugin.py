@@ -94,7 +94,8 @@ def test_without_the_plugin_a_test_fails_with_the_same_report(folder: Path) -> N
     assert len(saved(folder / "reports")) == 8
 
 
-@pytest.mark.parametrize("workers", [pytest.param("0", marks=pytest.mark.slow), "1"])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["0", "1"])
 def test_the_summary_has_one_line_a_test_also_in_ci(
     folder: Path, monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:

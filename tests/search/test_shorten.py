@@ -7,7 +7,6 @@ import pytest
 
 from invariants.quorums import MAJORITY, quorums_of
 from tests.search.builders import breaks_alone, failure_of, minimised
-from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.search import minimise as minimising
 from zabcheck.search import shorten
@@ -39,8 +38,9 @@ SHORT, LONG = ("commit-on-own-ack", "agreement"), ("no-truncation", "total order
 
 @pytest.mark.parametrize(
     ("mutant", "property_", "seed"),
-    sweep([(*SHORT, 3), *((*LONG, seed) for seed in (1, 2, 3))], normal=[(*SHORT, 3)]),
+    [(*SHORT, 3), *((*LONG, seed) for seed in (1, 2, 3))],
 )
+@pytest.mark.slow
 def test_it_breaks_the_same_property_in_no_more_steps(mutant: str, property_: str, seed: int) -> None:
     schedule = found(mutant, seed, property_)
     short = shortened(schedule, property_)
