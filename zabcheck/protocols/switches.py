@@ -76,8 +76,8 @@ MEANINGS = {
     "defects": "only of the protocol zookeeper: which of the release's known defects it has",
     "window": "only of the protocol zookeeper: how many transactions a server keeps in memory for synchronising others "
     "(committedLog)",
-    "grain": "only of the protocol zookeeper: which threads are choices of their own: none (G0), the main thread's writes "
-    "(G1), also the logging (G2), the applying (G3), and those that outlive an iteration (G4)",
+    "grain": "only of the protocol zookeeper: which threads are choices of their own: none (G0), the main thread's "
+    "writes (G1), also the logging (G2), the applying (G3), and those that outlive an iteration (G4)",
 }
 """What each switch decides."""
 
