@@ -10,6 +10,7 @@ from invariants import GROUPS, PROPERTIES
 from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.switches import Switches
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.goals import GOALS
 
@@ -20,6 +21,7 @@ LISTED: dict[str, Iterable[str]] = {
     "groups": GROUPS,
     "goals": GOALS,
     "scenarios": SCENARIOS,
+    "switches": Switches.__struct_fields__,
 }
 
 

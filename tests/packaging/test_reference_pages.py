@@ -2,10 +2,11 @@
 
 import pytest
 
-from docs.generators import commands, properties, run_output, start
+from docs.generators import commands, detection, properties, run_output, start
 from docs.generators.__main__ import QUICK, SLOW, Made, main
 from docs.generators.output import DOCS
 from invariants import PROPERTIES
+from zabcheck.mutants.catalogue import CATALOGUE
 
 PAGES = {"commands": commands.made, "properties": properties.made, "run-output": run_output.made, "start": start.made}
 
@@ -32,6 +33,14 @@ def test_every_property_is_in_the_overview() -> None:
     overview = properties.PAGE.read_text(encoding="utf-8").partition("<!-- properties -->")[0].lower()
     words = {word for name in PROPERTIES for word in name.split() if not word.isdigit()}
     assert [word for word in sorted(words) if word not in overview] == []
+
+
+def test_the_page_on_detection_knows_every_bug() -> None:
+    """Its figures take many minutes to make; what can be told at once is how many bugs there are, and which."""
+    page = detection.PAGE.read_text(encoding="utf-8")
+    assert detection.with_number_of_bugs(page) == page
+    table = page.partition("## With no option")[2].partition("\n## ")[0]
+    assert [name for name in CATALOGUE if f"\n| {name} | " not in table] == []
 
 
 def test_every_generator_is_named_once_and_others_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

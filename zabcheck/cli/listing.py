@@ -15,6 +15,7 @@ from zabcheck.cli.verdict import OK
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.switches import MEANINGS, values_in_words
 from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import DEFAULT_PROCESSES
@@ -36,6 +37,7 @@ class Kinds(StrEnum):
     groups = "groups"
     goals = "goals"
     scenarios = "scenarios"
+    switches = "switches"
 
 
 @command
@@ -43,7 +45,7 @@ def list_(
     kind: Annotated[Kinds | None, typer.Argument(metavar="[KIND]", help=f"Only these: {', '.join(Kinds)}.")] = None,
     format: Formats = Format.text,
 ) -> int:
-    """List the protocols, mutants, properties, groups of properties, goals, and scenarios."""
+    """List the protocols, mutants, properties, groups of properties, goals, scenarios, and switches."""
     catalogue = {
         "protocols": {p.name: (p.summary, p.source) for p in PROTOCOLS.values()},
         "mutants": {m.name: (summary_of(m), m.source) for m in CATALOGUE.values()},
@@ -51,6 +53,9 @@ def list_(
         "groups": {name: (", ".join(members), "zabcheck") for name, members in GROUPS.items()},
         "goals": {name: (meaning, "zabcheck") for name, meaning in GOALS.items()},
         "scenarios": {s.name: (s.title, s.source) for s in SCENARIOS.values()},
+        "switches": {
+            name: (f"{meaning}; {values_in_words(name)}", "docs/output.md") for name, meaning in MEANINGS.items()
+        },
     }
     if kind is not None:
         catalogue = {kind.value: catalogue[kind]}

@@ -49,22 +49,7 @@ _LONGEST_NUMBER = 20
 
 
 class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How a run is modelled. The defaults are the letter of DSN 2011, IV.
-
-    `histories`: ACK-E and NEWLEADER carry whole histories ("full"), or what the receiver lacks ("missing": the
-    optimisation at the end of IV).
-    `sync`: writing and syncing are separate choices, or one ("atomic").
-    `elections`: each oracle changes its mind by itself ("apart"), or an election is one choice that tells a leader and
-    its followers ("together"), or that names the one with the greatest vote of a quorum ("oracle": where processes
-    vote).
-    `application`: none, or a replicated key-value state whose digest every process shows ("key-value").
-    `counter_limit`: the highest counter of an epoch.
-    `closing`: what a process has sent arrives although it closes the connection ("graceful"), or is lost ("abrupt").
-    `version`, `defects`, `window`, `grain`: only of the protocol `zookeeper`: the release; which of its known defects
-    it has; how many transactions a server keeps in memory for synchronising others (committedLog); which threads are
-    choices of their own: none (G0), the main thread's writes (G1), also the logging (G2), the applying (G3), and those
-    that outlive an iteration (G4).
-    """
+    """How a run is modelled, as MEANINGS says. The defaults are the letter of DSN 2011, IV."""
 
     histories: Literal["full", "missing"] = "full"
     sync: Literal["separate", "atomic"] = "separate"
@@ -77,6 +62,24 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     window: Annotated[int, Meta(ge=1, le=COUNTER_LIMIT)] = 500
     grain: Grain = "G0"
 
+
+MEANINGS = {
+    "histories": "ACK-E and NEWLEADER carry whole histories (full), or what the receiver lacks (missing: the "
+    "optimisation at the end of IV)",
+    "sync": "writing and syncing are separate choices, or one (atomic)",
+    "elections": "each oracle changes its mind by itself (apart), or an election is one choice that tells a leader and "
+    "its followers (together), or that names the one with the greatest vote of a quorum (oracle: where processes vote)",
+    "application": "none, or a replicated key-value state whose digest every process shows (key-value)",
+    "counter_limit": "the highest counter of an epoch",
+    "closing": "what a process has sent arrives although it closes the connection (graceful), or is lost (abrupt)",
+    "version": "only of the protocol zookeeper: the release",
+    "defects": "only of the protocol zookeeper: which of the release's known defects it has",
+    "window": "only of the protocol zookeeper: how many transactions a server keeps in memory for synchronising others "
+    "(committedLog)",
+    "grain": "only of the protocol zookeeper: which threads are choices of their own: none (G0), the main thread's "
+    "writes (G1), also the logging (G2), the applying (G3), and those that outlive an iteration (G4)",
+}
+"""What each switch decides."""
 
 LETTER = Switches()
 """The letter of the paper."""
@@ -128,3 +131,9 @@ _VALUES = {name: values for name, hint in get_type_hints(Switches).items() if (v
 """The values of each switch that has only a few."""
 SETTINGS = (*(f"{name}={value}" for name, values in _VALUES.items() for value in values), "counter_limit=", "window=")
 """The settings of switches that can be written, as `switches_of` takes them."""
+
+
+def values_in_words(name: str) -> str:
+    """Return which values a switch has, and its default: "atomic or separate; default: separate"."""
+    values = " or ".join(_VALUES[name]) if name in _VALUES else f"a number from 1 to {COUNTER_LIMIT}"
+    return f"{values}; default: {getattr(LETTER, name)}"

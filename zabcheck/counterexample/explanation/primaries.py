@@ -114,7 +114,7 @@ def zxid_assignment(v: Violation, f: Facts) -> Iterator[str]:
         yield f"{p} became ready to broadcast in epoch {first.epoch}{f.at(first)}"
         yield f"After that, as primary of epoch {epoch}, it broadcast {shown(event.txn)}{f.at(event)}"
         yield demands(v, f"a primary broadcasts in the epoch that ready told it last, which is {first.epoch}")
-        older = "is no longer" if first.epoch > epoch else "has not been told that it is"
+        older = "is no longer" if first.epoch > epoch else "is not yet"
         yield f"So {p} broadcasts as the primary of epoch {epoch}, which it {older}"
         return
     assert isinstance(first, Broadcast)
