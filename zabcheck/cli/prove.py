@@ -2,17 +2,22 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from invariants.diagnosis import like
-from zabcheck.cli.commands import BadInput, command
-from zabcheck.cli.output import interrupts, make_console, print_path, progress
+from zabcheck.cli.commands import BadInput, Format, Formats, command
+from zabcheck.cli.files import bad_path, check_out
+from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.tables import render_rows
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.proof import prover
+from zabcheck.proof.certificate import Entry, contents, entry, write
 from zabcheck.proof.conjuncts import CONJUNCTS
 from zabcheck.proof.mutants import MUTANTS, OUTSIDE
 from zabcheck.proof.obligations import Obligation, Theory, leave_out, obligations
@@ -36,6 +41,10 @@ def prove(
         str | None, typer.Option(metavar="C", help="Leave this conjunct out of the invariant, to see what needs it.")
     ] = None,
     seconds: Annotated[float, typer.Option(min=1, help="The most that one obligation may take.")] = 60,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="If all is proved, write the proof here, for `zabcheck verify`.")
+    ] = None,
+    format: Formats = Format.text,
 ) -> int:
     """Prove the properties of Zab for any number of processes, epochs, transactions and faults.
 
@@ -49,7 +58,25 @@ def prove(
         prover.load()
     except prover.NoSolver as error:
         raise BadInput(str(error)) from None
-    return _decide(wanted, seconds)
+    if certificate is not None:
+        check_out(certificate, "--certificate")
+    done = _decide(wanted, seconds)
+    code, why = _verdict(done)
+    fingerprint = None
+    if certificate is not None and code == OK:
+        fingerprint = _write(certificate, done)
+    if format is Format.json:
+        told = [
+            {"name": d.obligation.name, "status": d.status, "seconds": d.seconds, "counterexample": _lines(d)}
+            for d in done
+        ]
+        print_json("prove", obligations=told, fingerprint=fingerprint, verdict=why)
+        return code
+    console = make_console()
+    _show(console, done)
+    if fingerprint is not None:
+        print_path(console, f"wrote {certificate}; fingerprint of its index: {fingerprint}")
+    return conclude(console, code, why, f"zabcheck verify {quote(str(certificate))}" if fingerprint else "")
 
 
 def _theory(mutant: str | None, left_out: str | None) -> Theory:
@@ -94,23 +121,43 @@ def _wanted(
     return found
 
 
-def _decide(wanted: Sequence[Obligation], seconds: float) -> int:
+def _decide(wanted: Sequence[Obligation], seconds: float) -> list[prover.Decision]:
+    """Decide obligations, with progress on a terminal."""
     done: list[prover.Decision] = []
     with progress(len(wanted), "prove", "obligations") as advance, interrupts() as look_for_interrupt:
         for obligation in wanted:
             advance(obligation.name, len(done))
             done.append(prover.decide(obligation, seconds))
             look_for_interrupt()
-    console = make_console()
+    return done
+
+
+def _write(folder: Path, done: Sequence[prover.Decision]) -> str:
+    """Write the certificate, and return its fingerprint."""
+    with progress(len(done), "certificate", "obligations") as advance, interrupts() as look_for_interrupt:
+        entries: list[Entry] = []
+        for each in done:
+            advance(each.obligation.name, len(entries))
+            entries.append(entry(each))
+            look_for_interrupt()
+    with bad_path("--certificate", folder):
+        return write(folder, contents(entries))
+
+
+def _lines(decision: prover.Decision) -> list[str]:
+    return list(decision.counterexample.lines()) if decision.counterexample is not None else []
+
+
+def _show(console: Console, done: Sequence[prover.Decision]) -> None:
+    """Print the counterexamples, and the table."""
     for each in done:
         if each.counterexample is not None:
             console.print(Text(f"{each.obligation.name}: refused", "bold red"))
-            for line in each.counterexample.lines():
+            for line in _lines(each):
                 print_path(console, line)
             console.print()
     rows = [_row(part, [each for each in done if _part(each.obligation) == part]) for part in _parts(done)]
     console.print(render_rows(("what", "proved", "refused", "not decided", "seconds", "longest"), rows))
-    return conclude(console, *_verdict(done))
 
 
 def _part(obligation: Obligation) -> str:

@@ -71,12 +71,6 @@ def opened_by_leaders(s: State, e: Epoch) -> Formula:
 
 
 @claim
-def one_leader(s: State, e: Epoch, k: Node, l: Node) -> Formula:
-    """An epoch has one leader."""
-    return (s.led(e, k) & s.led(e, l)) >> same(k, l)
-
-
-@claim
 def adopted_are_open(s: State, n: Node, e: Epoch) -> Formula:
     """Only an epoch that has an initial history is adopted (f.2.1)."""
     return s.adopted(n, e) >> s.opened(e)
@@ -183,7 +177,6 @@ CONJUNCTS = (
     promises_leave,
     leaders_have_promises,
     opened_by_leaders,
-    one_leader,
     adopted_are_open,
     accepted_in_the_epoch,
     initial_history_accepted,

@@ -4,7 +4,7 @@ The start satisfies each conjunct; each step keeps each conjunct, if all are tru
 imply each property. An obligation is proved if its negation has no model: if a solver says `unsat`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct, structs
 
@@ -64,17 +64,27 @@ class Obligation(Struct, frozen=True):
         """Return what has to follow."""
         return self.claim.of(State(after=self.step is not None))
 
-    def script(self) -> str:
-        """Return the obligation in SMT-LIB: the hypotheses, and the negation of the goal. Expected: unsat."""
+    def given(self) -> list[str]:
+        """Return the names of all that may be used, in the order of the script: assumptions, then hypotheses."""
+        return [*self.theory.assumptions, *(name for name, _ in self.hypotheses())]
+
+    def script(self, only: Collection[str] | None = None) -> str:
+        """Return the obligation in SMT-LIB: what is given, and the negation of the goal. Expected: unsat.
+
+        With `only`, what has no name there is left out: what follows from less is proved all the more.
+        """
+        used = self.given() if only is None else only
         lines = [*smtlib.preamble()]
         names: smtlib.Names = {}
         for name in self.theory.assumptions:
-            lines += [f"; assumed: {name}", f"(assert {smtlib.text(ASSUMPTIONS[name])})"]
+            if name in used:
+                lines += [f"; assumed: {name}", f"(assert {smtlib.text(ASSUMPTIONS[name])})"]
         if self.step is not None:
             constants, names = smtlib.declarations(self.step)
             lines += [f"; step {self.step.number}, {self.step.name}, is about:", *constants]
         for name, formula in self.hypotheses():
-            lines += [f"; before: {name}", f"(assert {smtlib.text(formula, names)})"]
+            if name in used:
+                lines += [f"; before: {name}", f"(assert {smtlib.text(formula, names)})"]
         if self.step is not None:
             lines += [f"; the relations after {self.step.name}:", *smtlib.after(self.step, names)]
         negated = f"(not {smtlib.text(self.goal, names)})"

@@ -67,6 +67,12 @@ def committed_survives(s: State, e: Epoch, f: Epoch, t: Transaction) -> Formula:
 
 
 @claim
+def one_leader(s: State, e: Epoch, k: Node, l: Node) -> Formula:
+    """An epoch has one leader, established or not (V-C)."""
+    return (s.led(e, k) & s.led(e, l)) >> same(k, l)
+
+
+@claim
 def epoch_uniqueness(s: State, e: Epoch, k: Node, l: Node) -> Formula:
     """An epoch has at most one established leader (V-C)."""
     return (s.established(e, k) & s.established(e, l)) >> same(k, l)
@@ -100,6 +106,7 @@ PROPERTIES = (
     primary_integrity,
     in_the_order_of_zxids,
     committed_survives,
+    one_leader,
     epoch_uniqueness,
     chosen,
     invariant_1,

@@ -69,6 +69,30 @@ def decide(obligation: Obligation, seconds: float = 60) -> Decision:
     return result("not decided")
 
 
+def needed(obligation: Obligation, tries: int) -> list[str]:
+    """Return the names of what a proof uses: a part of what is given, from which the goal follows.
+
+    `tries` says with which seed it was proved. All of the names if the solver, asked what it used, does not decide it.
+    """
+    z3 = load()
+    given = obligation.given()
+    parsed = z3.Solver()
+    parsed.from_string(obligation.script())
+    *hypotheses, negated = parsed.assertions()
+    assert len(hypotheses) == len(given)
+    for seed in range(tries - 1, tries + 3):
+        solver = z3.Solver()
+        solver.set("random_seed", seed)
+        solver.set("rlimit", MORE)
+        solver.add(negated)
+        for number, each in enumerate(hypotheses):
+            solver.assert_and_track(each, f"given-{number}")
+        if solver.check() == z3.unsat:
+            used = {str(each) for each in solver.unsat_core()}
+            return [name for number, name in enumerate(given) if f"given-{number}" in used]
+    return given
+
+
 def _unsatisfiable(z3: Any, text: str, effort: int, seed: int, seconds: float) -> bool:
     """Return whether z3 says `unsat` within this effort; `sat`, `unknown` and a time-out are all no."""
     solver = z3.Solver()
