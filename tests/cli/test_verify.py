@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.cli.test_documentation import EXAMPLES, shape
 from zabcheck.proof import certificate, verifier
 from zabcheck.proof.obligations import Theory, obligations
 
@@ -24,6 +25,13 @@ def test_a_certificate_is_verified_by_both_solvers(zabcheck: Command, folder: Pa
     done = zabcheck("verify", "proof")
     assert done.code == 0
     assert done.out.splitlines()[-1] == "PASS: 1 obligation proved, 1 of them by both solvers"
+
+
+def test_the_forms_are_the_documented_ones(zabcheck: Command, folder: Path) -> None:
+    bug = ("--mutant", "accept-equal-epoch", "--step", "f.1.2", "--conjunct", "one-promise")
+    for arguments in (("prove", *bug), ("verify", "proof")):
+        told = zabcheck(*arguments, "--format", "json").json
+        assert list(dict.fromkeys(shape(told))) == list(dict.fromkeys(shape(EXAMPLES[arguments[0]])))
 
 
 def test_what_a_proof_does_not_need_is_left_out(folder: Path) -> None:
