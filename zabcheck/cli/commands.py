@@ -34,6 +34,8 @@ EXAMPLES = {
     "scenario": "zabcheck scenario dsn-figure-3",
     "check": "zabcheck check --merge p1.jsonl p2.jsonl p3.jsonl",
     "explore": "zabcheck explore --processes 2 --epochs 1",
+    "prove": "zabcheck prove --mutant stale-proposal-accepted --step f.3.2",
+    "verify": "zabcheck verify reports/proof",
     "mutants": "zabcheck mutants --seeds 1",
     "gate": "zabcheck gate --junit gate.xml",
     "campaign": "zabcheck campaign --runs 100000 --mutant all --out reports/nightly",

@@ -24,6 +24,11 @@ def render_counts(
     return Drawing(lambda pen: [_counts(pen, titles, rows)], ascii_only)
 
 
+def render_rows(titles: Sequence[str], rows: Iterable[Sequence[str]], ascii_only: bool | None = None) -> RenderableType:
+    """Render a line for each row of texts; all columns but the first and the last are numbers."""
+    return Drawing(lambda pen: [_rows(pen, titles, rows)], ascii_only)
+
+
 def render_runs(violations: Sequence[tuple[int, Violation]], ascii_only: bool | None = None) -> RenderableType:
     """Render a line for each violation, with the number of its run."""
     return Drawing(lambda pen: [_runs(pen, violations)], ascii_only)
@@ -56,6 +61,15 @@ def _counts(pen: Pen, titles: Sequence[str], rows: Mapping[str, Sequence[int]]) 
         column.justify = "right"
     for row, numbers in rows.items():
         table.add_row(pen.write(row), *[pen.write(f"{number:,}") for number in numbers])
+    return table
+
+
+def _rows(pen: Pen, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    table = _table(pen, *titles)
+    for column in table.columns[1:-1]:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(*[pen.write(text) for text in row])
     return table
 
 

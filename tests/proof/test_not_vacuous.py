@@ -1,0 +1,80 @@
+"""The proof says something: the abstraction has runs, and the invariant has no conjunct too many."""
+
+import pytest
+
+from tests.tiers import sweep
+from zabcheck.proof import prover
+from zabcheck.proof.conjuncts import CONJUNCTS
+from zabcheck.proof.example import EXAMPLE
+from zabcheck.proof.finite import SMALL, Facts, at_start, holds, take
+from zabcheck.proof.obligations import Theory, leave_out, obligations
+from zabcheck.proof.properties import PROPERTIES
+from zabcheck.proof.relations import RELATIONS, State
+from zabcheck.proof.steps import STEPS
+
+
+def states() -> list[Facts]:
+    """Each state of the example."""
+    found = [at_start(SMALL)]
+    for number, (step, things) in enumerate(EXAMPLE, 1):
+        after = take(step, SMALL, found[-1], things)
+        assert after is not None, f"step {number} of the example, {step.name}, is not possible"
+        assert after > found[-1], f"step {number} of the example, {step.name}, adds nothing"
+        found.append(after)
+    return found
+
+
+def test_a_run_commits_in_two_epochs() -> None:
+    last = states()[-1]
+    committed = {things for name, things in last if name == "committed"}
+    assert committed == {(1, (1, 1)), (2, (1, 1)), (2, (1, 2)), (2, (2, 1))}
+    assert {name for name, _ in last} == set(RELATIONS)
+
+
+def test_each_step_is_possible_after_a_commit() -> None:
+    """But the one that needs empty histories in a quorum: it is the first choice of all."""
+    committed = next(at for at, facts in enumerate(states()) if any(name == "committed" for name, _ in facts))
+    names = [step.name for step, _ in EXAMPLE]
+    assert {*names[committed:]} == {step.name for step in STEPS} - {"choose empty"}
+    assert "choose empty" in names
+
+
+def test_the_conjuncts_and_properties_hold_in_a_run() -> None:
+    for facts in states()[::9]:
+        wrong = [each.name for each in (*CONJUNCTS, *PROPERTIES) if not holds(each.of(State()), SMALL, facts)]
+        assert wrong == []
+
+
+NEEDED_BY = {
+    "one promise": "choose keeps initial history accepted",
+    "promises leave": "choose keeps not choosable",
+    "leaders have promises": "choose keeps initial history accepted",
+    "opened by leaders": "choose keeps initial history accepted",
+    "adopted are open": "choose keeps initial history accepted",
+    "accepted in the epoch": "choose keeps accepted is a prefix",
+    "initial history accepted": "choose keeps not choosable",
+    "accepted is a prefix": "choose keeps logs match",
+    "initial is earlier": "choose keeps logs match",
+    "proposed in its epoch": "choose keeps initial is earlier",
+    "established lead": "broadcast keeps proposed in its epoch",
+    "primaries are established": "the conjuncts imply primary integrity",
+    "logs match": "choose keeps delivered is a prefix",
+    "committed by a quorum": "choose keeps delivered is a prefix",
+    "not choosable": "the conjuncts imply total order",
+    "not skipped": "the conjuncts imply primary integrity",
+    "delivered was committed": "choose keeps delivered is a prefix",
+    "delivered is a prefix": "the conjuncts imply total order",
+    "primary is up to date": "the conjuncts imply primary integrity",
+}
+"""For each conjunct an obligation that is refused without it."""
+
+
+@pytest.mark.parametrize("conjunct", sweep(NEEDED_BY, ["promises leave"]))
+def test_each_conjunct_is_needed(conjunct: str) -> None:
+    theory = leave_out(Theory(), conjunct)
+    [needs] = [each for each in obligations(theory) if each.name == NEEDED_BY[conjunct]]
+    assert prover.refute(needs)
+
+
+def test_each_conjunct_has_what_needs_it() -> None:
+    assert [*NEEDED_BY] == [each.name for each in CONJUNCTS]

@@ -1,0 +1,95 @@
+"""The proof of Zab: what is proved, what is refused, and what is neither."""
+
+import pytest
+from msgspec import structs
+
+from tests.tiers import sweep
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.proof import prover
+from zabcheck.proof.counterexample import Counterexample
+from zabcheck.proof.mutants import MUTANTS, OUTSIDE
+from zabcheck.proof.obligations import Obligation, Theory, obligations
+
+ALL = {each.name: each for each in obligations(Theory())}
+QUICK = [
+    "the start satisfies logs match",
+    "promise keeps one promise",
+    "adopt keeps initial history accepted",
+    "accept keeps accepted is a prefix",
+    "accept keeps not choosable",
+    "commit keeps committed by a quorum",
+    "deliver keeps delivered is a prefix",
+    "the conjuncts imply epoch uniqueness",
+]
+"""Each takes some hundredths of a second."""
+
+
+def test_every_obligation_has_a_name_of_its_own() -> None:
+    every = obligations(Theory())
+    theory = Theory()
+    assert len(every) == len(theory.conjuncts) * (1 + len(theory.steps)) + len(theory.properties)
+    assert len({each.name for each in every}) == len({each.file for each in every}) == len(every)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_proved(name: str) -> None:
+    assert prover.decide(ALL[name]).status == "proved"
+
+
+@pytest.mark.slow
+def test_all_is_proved() -> None:
+    """The whole proof: some 10 seconds of CPU time."""
+    assert {each.name: each.status for each in map(prover.decide, ALL.values()) if each.status != "proved"} == {}
+
+
+def refused(mutant: str) -> list[Obligation]:
+    """The obligations of a known bug that could be refused: those of the step that is wrong."""
+    known = MUTANTS[mutant]
+    own = [each for each in obligations(known.theory()) if each.step is not None]
+    return [each for each in own if each.step is known.instead] or [each for each in own if each.step.number == "l.1.2"]
+
+
+def first_refused(mutant: str) -> Counterexample:
+    found = (prover.refute(each) for each in refused(mutant))
+    return next(each for each in found if each is not None)
+
+
+@pytest.mark.parametrize("mutant", sweep(MUTANTS, ["accept-equal-epoch", "promise-not-durable"]))
+def test_a_known_bug_is_refused_at_its_own_step(mutant: str) -> None:
+    found = first_refused(mutant)
+    assert found.broken
+    assert f"broken: {found.claim}" in "\n".join(found.lines())
+
+
+def test_every_known_bug_of_zab_is_expressed_or_has_a_reason() -> None:
+    zab = [name for name, known in CATALOGUE.items() if known.protocol == "zab"]
+    assert sorted([*MUTANTS, *OUTSIDE]) == sorted(zab)
+
+
+def test_quorums_have_to_intersect() -> None:
+    """Else an epoch may have two leaders."""
+    every = obligations(MUTANTS["quorum-off-by-one"].theory())
+    found = prover.refute(next(each for each in every if each.name == "the conjuncts imply one leader"))
+    assert found is not None
+    assert {name for name, _ in found.before} >= {"led"}
+    assert found.broken["k"] != found.broken["l"]
+
+
+def test_a_conjunct_that_is_wrong_is_never_proved() -> None:
+    """A goal that the hypotheses do not imply is refused, and the state that shows it is told."""
+    theory = structs.replace(Theory(), conjuncts=())
+    alone = next(each for each in obligations(theory) if each.claim.name == "epoch uniqueness")
+    told = prover.decide(alone)
+    assert told.status == "refused"
+    assert told.counterexample is not None
+    assert list(told.counterexample.lines())[1:3] == [
+        "  p2 is established in epoch 3",
+        "  p3 is established in epoch 3",
+    ]
+
+
+def test_what_no_solver_decides_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prover, "_unsatisfiable", lambda *_: False)
+    ticks = iter(range(10_000))
+    monkeypatch.setattr(prover, "monotonic", lambda: next(ticks))
+    assert prover.decide(ALL["promise keeps one promise"], seconds=10).status == "not decided"

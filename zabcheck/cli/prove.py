@@ -1,0 +1,197 @@
+"""`zabcheck prove`: the properties of Zab for any number of processes, by an inductive invariant and a solver."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from invariants.diagnosis import like
+from zabcheck.cli.commands import BadInput, Format, Formats, command
+from zabcheck.cli.files import bad_path, check_out
+from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
+from zabcheck.cli.tables import render_rows
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.proof import prover
+from zabcheck.proof.certificate import Entry, contents, entry, write
+from zabcheck.proof.conjuncts import CONJUNCTS
+from zabcheck.proof.mutants import MUTANTS, OUTSIDE
+from zabcheck.proof.obligations import Obligation, Theory, leave_out, obligations
+from zabcheck.proof.properties import PROPERTIES
+from zabcheck.text.words import counted
+
+
+@command
+def prove(
+    step: Annotated[
+        str | None, typer.Option(metavar="S", help="Only what this step keeps, e.g. f.3.2 or accept.")
+    ] = None,
+    conjunct: Annotated[str | None, typer.Option(metavar="C", help="Only what keeps this conjunct.")] = None,
+    property: Annotated[
+        str | None, typer.Option(metavar="P", help="Only that the conjuncts imply this property.")
+    ] = None,
+    mutant: Annotated[
+        str | None, typer.Option(metavar="M", help="Try to prove a known bug: see docs/proof.md for those possible.")
+    ] = None,
+    without: Annotated[
+        str | None, typer.Option(metavar="C", help="Leave this conjunct out of the invariant, to see what needs it.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=1, help="The most that one obligation may take.")] = 60,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="If all is proved, write the proof here, for `zabcheck verify`.")
+    ] = None,
+    format: Formats = Format.text,
+) -> int:
+    """Prove the properties of Zab for any number of processes, epochs, transactions and faults.
+
+    The start satisfies each conjunct of an invariant, each step keeps each, and together they imply each property. What
+    is refused is shown with three processes: a state, a step, and the conjunct that the step breaks. What the solver
+    cannot decide is never a proof: exit code 3. docs/proof.md says what is proved, and of what.
+    """
+    theory = _theory(mutant, without)
+    wanted = _wanted(obligations(theory), step, conjunct, property)
+    try:
+        prover.load()
+    except prover.NoSolver as error:
+        raise BadInput(str(error)) from None
+    if certificate is not None:
+        check_out(certificate, "--certificate")
+    done = _decide(wanted, seconds)
+    code, why = _verdict(done)
+    fingerprint = None
+    if certificate is not None and code == OK:
+        fingerprint = _write(certificate, done)
+    if format is Format.json:
+        told = [
+            {"name": d.obligation.name, "status": d.status, "seconds": d.seconds, "counterexample": _lines(d)}
+            for d in done
+        ]
+        print_json("prove", obligations=told, fingerprint=fingerprint, verdict=why)
+        return code
+    console = make_console()
+    _show(console, done)
+    if fingerprint is not None:
+        print_path(console, f"wrote {certificate}; fingerprint of its index: {fingerprint}")
+    return conclude(console, code, why, f"zabcheck verify {quote(str(certificate))}" if fingerprint else "")
+
+
+def _theory(mutant: str | None, left_out: str | None) -> Theory:
+    theory = Theory()
+    if mutant is not None:
+        if mutant in OUTSIDE:
+            raise BadInput(f"--mutant: `{mutant}` is not expressed by the abstraction: {OUTSIDE[mutant]}")
+        if mutant not in MUTANTS:
+            raise BadInput(f"--mutant: no `{mutant}`; {like(mutant, list(MUTANTS))}")
+        theory = MUTANTS[mutant].theory()
+    if left_out is not None:
+        theory = leave_out(theory, _one_of("--without", left_out, [each.name for each in CONJUNCTS]))
+    return theory
+
+
+def _one_of(option: str, name: str, names: Collection[str]) -> str:
+    """Return the name, which may be written with hyphens. BadInput if there is none such."""
+    spaced = name.replace("-", " ").replace("_", " ")
+    if spaced in names:
+        return spaced
+    raise BadInput(f"{option}: no `{name}`; {like(name, [each.replace(' ', '-') for each in names])}")
+
+
+def _wanted(
+    every: Sequence[Obligation], step: str | None, conjunct: str | None, property: str | None
+) -> list[Obligation]:
+    """Return the obligations that the options leave."""
+    found = list(every)
+    if step is not None:
+        steps = [each.step for each in every if each.step]
+        if not any(each.number == step for each in steps):
+            step = _one_of("--step", step, dict.fromkeys(each.name for each in steps))
+        found = [each for each in found if each.step and step in (each.step.number, each.step.name)]
+    if conjunct is not None:
+        conjunct = _one_of("--conjunct", conjunct, [each.name for each in CONJUNCTS])
+        found = [each for each in found if each.kind != "property" and each.claim.name == conjunct]
+    if property is not None:
+        property = _one_of("--property", property, [each.name for each in PROPERTIES])
+        found = [each for each in found if each.kind == "property" and each.claim.name == property]
+    if not found:
+        raise BadInput("no obligation is of all of these: a property is kept by no single step")
+    return found
+
+
+def _decide(wanted: Sequence[Obligation], seconds: float) -> list[prover.Decision]:
+    """Decide obligations, with progress on a terminal."""
+    done: list[prover.Decision] = []
+    with progress(len(wanted), "prove", "obligations") as advance, interrupts() as look_for_interrupt:
+        for obligation in wanted:
+            advance(obligation.name, len(done))
+            done.append(prover.decide(obligation, seconds))
+            look_for_interrupt()
+    return done
+
+
+def _write(folder: Path, done: Sequence[prover.Decision]) -> str:
+    """Write the certificate, and return its fingerprint."""
+    with progress(len(done), "certificate", "obligations") as advance, interrupts() as look_for_interrupt:
+        entries: list[Entry] = []
+        for each in done:
+            advance(each.obligation.name, len(entries))
+            entries.append(entry(each))
+            look_for_interrupt()
+    with bad_path("--certificate", folder):
+        return write(folder, contents(entries))
+
+
+def _lines(decision: prover.Decision) -> list[str]:
+    return list(decision.counterexample.lines()) if decision.counterexample is not None else []
+
+
+def _show(console: Console, done: Sequence[prover.Decision]) -> None:
+    """Print the counterexamples, and the table."""
+    for each in done:
+        if each.counterexample is not None:
+            console.print(Text(f"{each.obligation.name}: refused", "bold red"))
+            for line in _lines(each):
+                print_path(console, line)
+            console.print()
+    rows = [_row(part, [each for each in done if _part(each.obligation) == part]) for part in _parts(done)]
+    console.print(render_rows(("what", "proved", "refused", "not decided", "seconds", "longest"), rows))
+
+
+def _part(obligation: Obligation) -> str:
+    if obligation.step is not None:
+        return f"{obligation.step.number} {obligation.step.name}"
+    return "the start" if obligation.kind == "start" else "the properties"
+
+
+def _parts(done: Sequence[prover.Decision]) -> list[str]:
+    return list(dict.fromkeys(_part(each.obligation) for each in done))
+
+
+def _row(part: str, done: Sequence[prover.Decision]) -> list[str]:
+    of = Counter(each.status for each in done)
+    longest = max(done, key=lambda each: each.seconds)
+    figures = [str(of["proved"]), str(of["refused"]), str(of["not decided"])]
+    return [
+        part,
+        *figures,
+        f"{sum(each.seconds for each in done):.1f}",
+        f"{longest.obligation.claim.name} {longest.seconds:.1f} s",
+    ]
+
+
+def _verdict(done: Sequence[prover.Decision]) -> tuple[int, str]:
+    """Return the exit code, and why."""
+    of: dict[str, list[str]] = {"refused": [], "not decided": [], "proved": []}
+    for each in done:
+        of[each.status].append(each.obligation.name)
+    if of["refused"]:
+        several = counted(len(of["refused"]), "obligation", "obligations")
+        return VIOLATED, f"{several} of {len(done)} refused: {named(of['refused'])}"
+    if of["not decided"]:
+        open_ = counted(len(of["not decided"]), "obligation", "obligations")
+        return INCONCLUSIVE, f"{open_} of {len(done)} not decided, which is no proof: {named(of['not decided'])}"
+    several = counted(len(done), "obligation", "obligations")
+    return OK, f"{several} proved, for any number of processes, epochs and transactions"

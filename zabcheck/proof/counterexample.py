@@ -1,0 +1,210 @@
+"""A counterexample to induction: a small state of the invariant, and a step after which a conjunct is broken.
+
+Such a state need not be one that a run reaches. If it is not, the invariant is too weak, not the protocol wrong.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+
+from msgspec import Struct
+
+from zabcheck.proof import smtlib
+from zabcheck.proof.finite import HALVES, SMALL, Bound, Fact, Facts, Thing, Universe, ground, holds, take
+from zabcheck.proof.logic import FALSE, Atom, Both, Either, Exists, ForAll, Formula, Named, Not, Same, Term
+from zabcheck.proof.obligations import Obligation
+from zabcheck.proof.relations import State
+
+SHOWN = {
+    "promised": "{0} promised {1} to {2}",
+    "led": "{1} leads {0}",
+    "initial": "{1} is in the initial history of {0}",
+    "adopted": "{0} adopted {1}",
+    "accepted": "{0} accepted {2} in {1}",
+    "opened": "{0} has an initial history",
+    "established": "{1} is established in {0}",
+    "proposed": "{1} was broadcast in {0}",
+    "committed": "{1} was committed in {0}",
+    "delivered": "{0} delivered {1}",
+    "left": "",
+}
+"""How a fact of each relation is said, in the order in which facts are told; what a process left is told at the end."""
+
+
+class Counterexample(Struct, frozen=True):
+    """A state, a step possible in it, and what the step breaks; for a property, only the state."""
+
+    universe: Universe
+    before: Facts
+    step: str
+    things: dict[str, Thing]
+    after: Facts
+    claim: str
+    broken: dict[str, Thing]
+    """What the broken claim is about, by the names of its variables."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield it as text: the state before, the step, what it adds, and what is broken."""
+        yield "before:"
+        yield from (f"  {each}" for each in _told(self.before))
+        if self.step:
+            yield f"step {self.step}, with {_named(self.things)}: adds"
+            yield from (f"  {each}" for each in _told(self.after - self.before))
+        yield f"broken: {self.claim}, for {_named(self.broken)}"
+
+
+def show(it: Thing) -> str:
+    """Return a thing's name: p1, epoch 2, ⟨2,1⟩ or {p1, p2}."""
+    if isinstance(it, frozenset):
+        return "{" + ", ".join(sorted(it)) + "}"
+    if isinstance(it, tuple):
+        return f"⟨{it[0]},{it[1]}⟩"
+    return f"epoch {it}" if isinstance(it, int) else it
+
+
+def _named(things: Mapping[str, Thing]) -> str:
+    return ", ".join(f"{name} = {show(it)}" for name, it in things.items())
+
+
+def _told(facts: Facts) -> list[str]:
+    """Return facts as sentences, in the order of the relations; what is so in every state is left out."""
+    order = list(SHOWN)
+    usual = {("opened", (0,))}
+    facts = frozenset((name, things) for name, things in facts - usual if name != "adopted" or things[1] != 0)
+    ordered = sorted(facts, key=lambda fact: (order.index(fact[0]), [show(each) for each in fact[1]]))
+    told = [SHOWN[name].format(*map(show, things)) for name, things in ordered if name != "left"]
+    left: dict[Thing, list[str]] = {}
+    for name, things in ordered:
+        if name == "left":
+            left.setdefault(things[0], []).append(f"{things[1]}")
+    told += [f"{node} left {'epoch' if len(each) == 1 else 'epochs'} {', '.join(each)}" for node, each in left.items()]
+    return told or ["nothing has happened"]
+
+
+def universe_of(obligation: Obligation) -> Universe:
+    """Return where to look: without the assumption that quorums intersect, among quorums that do not."""
+    return SMALL if "quorums intersect" in obligation.theory.assumptions else HALVES
+
+
+class Script(Struct, frozen=True):
+    """The search for a counterexample as SMT-LIB without quantifiers, and which constant stands for what."""
+
+    text: str
+    facts: dict[str, Fact]
+    choices: dict[str, tuple[Term, Thing]]
+
+
+def script(obligation: Obligation, universe: Universe) -> Script:
+    """Write the negation of an obligation in a universe. A model of it is a counterexample."""
+    return _Writer(obligation, universe).script()
+
+
+class _Writer:
+    """Writes it, and keeps what it has named."""
+
+    def __init__(self, obligation: Obligation, universe: Universe) -> None:
+        self.obligation = obligation
+        self.universe = universe
+        self.step = obligation.step
+        self.terms = self.step.terms if self.step else ()
+        self.facts: dict[str, Fact] = {}
+        self.choices: dict[str, tuple[Term, Thing]] = {}
+        self.adds: dict[Fact, Formula] = {}
+        if self.step:
+            self.adds = self._added()
+
+    def script(self) -> Script:
+        universe = self.universe
+        parts = [self._of(formula) for _, formula in self.obligation.hypotheses()]
+        parts.append(Not(ground(self.obligation.goal, universe, {}, self._fact)))
+        lines = [f"(assert {smtlib.text(part)})" for part in parts]
+        for term in self.terms:
+            options = [self._choice(term, it) for it in universe.all(type(term))]
+            lines.append(f"(assert {smtlib.text(Either(tuple(options)))})")
+            lines += [
+                f"(assert {smtlib.text(Not(Both((one, other))))})"
+                for index, one in enumerate(options)
+                for other in options[:index]
+            ]
+        names = [*self.facts, *self.choices]
+        return Script("\n".join([*(f"(declare-const {n} Bool)" for n in names), *lines]), self.facts, self.choices)
+
+    def _fact(self, fact: Fact, after: bool) -> Formula:
+        """Return whether something is so: after the step, if it was before or the step adds it."""
+        name = "|" + " ".join([fact[0], *map(show, fact[1])]) + "|"
+        self.facts[name] = fact
+        return Either((Named(name), self.adds[fact])) if after and fact in self.adds else Named(name)
+
+    def _choice(self, term: Term, it: Thing) -> Formula:
+        name = f"|{term.name} = {show(it)}|"
+        self.choices[name] = (term, it)
+        return Named(name)
+
+    def _cases(self, formula: Formula) -> Iterator[tuple[Bound, list[Formula]]]:
+        """Yield what the terms of the step in a formula may stand for, and the choices that this means."""
+        used = _terms(formula)
+        terms = [term for term in self.terms if term.number in used]
+        for things in product(*(self.universe.all(type(term)) for term in terms)):
+            chosen = list(zip(terms, things, strict=True))
+            yield {term.number: it for term, it in chosen}, [self._choice(*each) for each in chosen]
+
+    def _of(self, formula: Formula) -> Formula:
+        """Return the formula for whatever the terms of the step stand for."""
+        if isinstance(formula, Both):
+            return Both(tuple(self._of(each) for each in formula.formulas))
+        cases = []
+        for bound, choices in self._cases(formula):
+            then = ground(formula, self.universe, bound, self._fact)
+            cases.append(Either((*map(Not, choices), then)))
+        return Both(tuple(cases))
+
+    def _added(self) -> dict[Fact, Formula]:
+        assert self.step is not None
+        found: dict[Fact, list[Formula]] = {}
+        for addition in self.step.change.adds:
+            for bound, choices in self._cases(addition.formula):
+                for things in product(*(self.universe.all(type(v)) for v in addition.variables)):
+                    inside = {**bound, **{v.number: it for v, it in zip(addition.variables, things, strict=True)}}
+                    formula = ground(addition.formula, self.universe, inside, self._fact)
+                    if formula != FALSE:
+                        found.setdefault((addition.relation, things), []).append(Both((*choices, formula)))
+        return {fact: Either(tuple(ways)) for fact, ways in found.items()}
+
+
+def _terms(formula: Formula) -> set[int]:
+    """Return the numbers of the terms that a formula mentions."""
+    match formula:
+        case Atom(_, terms):
+            return {_base(term).number for term in terms}
+        case Same(one, other):
+            return {_base(one).number, _base(other).number}
+        case Not(inner) | ForAll(_, inner) | Exists(_, inner):
+            return _terms(inner)
+        case Both(formulas) | Either(formulas):
+            return {number for each in formulas for number in _terms(each)}
+    return set()
+
+
+def _base(term: Term) -> Term:
+    return term if term.of is None else _base(term.of)
+
+
+def counterexample(
+    obligation: Obligation, universe: Universe, true: Callable[[str], bool], found: Script
+) -> Counterexample:
+    """Return the counterexample of a model, of which `true` says which constants are true in it."""
+    before = frozenset(fact for name, fact in found.facts.items() if true(name))
+    things = {term.number: it for name, (term, it) in found.choices.items() if true(name)}
+    step, after = obligation.step, before
+    if step is not None:
+        then = take(step, universe, before, [things[term.number] for term in step.terms])
+        assert then is not None, "the solver's step is not possible"
+        after = then
+    claim = obligation.claim
+    for each in product(*(universe.all(type(term)) for term in claim.terms)):
+        bound = {term.number: it for term, it in zip(claim.terms, each, strict=True)}
+        if not holds(claim.says(State(), *claim.terms), universe, after, bound):
+            broken = {term.name: it for term, it in zip(claim.terms, each, strict=True)}
+            named = {term.name: things[term.number] for term in step.terms} if step else {}
+            about = f"{step.number} ({step.name})" if step else ""
+            return Counterexample(universe, before, about, named, after, claim.name, broken)
+    raise AssertionError("the solver's state breaks nothing")

@@ -1,0 +1,185 @@
+"""The abstraction in a small universe: a few named processes, epochs and transactions.
+
+There every formula is a finite one: "for all" is a long "and". A step can be taken in it, which gives runs; and a
+solver finds a counterexample to induction in it, or says for certain that this universe has none.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, product
+
+from msgspec import Struct
+
+from zabcheck.proof.logic import (
+    FALSE,
+    TRUE,
+    Atom,
+    Both,
+    Either,
+    Exists,
+    ForAll,
+    Formula,
+    Node,
+    Not,
+    Quorum,
+    Same,
+    Term,
+    Transaction,
+)
+from zabcheck.proof.logic import Epoch as EpochTerm
+from zabcheck.proof.relations import RELATIONS, State
+from zabcheck.proof.steps import Step, start
+
+Thing = str | int | frozenset[str] | tuple[int, int]
+"""A process is a name, an epoch a number, a quorum a set of names, a transaction its zxid."""
+Fact = tuple[str, tuple[Thing, ...]]
+"""A relation, and what it holds of."""
+Bound = dict[int, Thing]
+"""What the variables of a formula stand for, by their numbers."""
+
+
+class Universe(Struct, frozen=True):
+    """What there is: the things of each sort, in their order."""
+
+    nodes: tuple[str, ...]
+    quorums: tuple[frozenset[str], ...]
+    epochs: tuple[int, ...]
+    transactions: tuple[tuple[int, int], ...]
+
+    def all(self, sort: type[Term]) -> Sequence[Thing]:
+        """Return all things of a sort."""
+        things: dict[type[Term], Sequence[Thing]] = {
+            Node: self.nodes,
+            Quorum: self.quorums,
+            EpochTerm: self.epochs,
+            Transaction: self.transactions,
+        }
+        return things[sort]
+
+
+def majorities(nodes: Sequence[str], size: int | None = None) -> tuple[frozenset[str], ...]:
+    """Return the quorums of this size: of the smallest majority, if None. Larger sets add nothing."""
+    return tuple(frozenset(each) for each in combinations(nodes, size or len(nodes) // 2 + 1))
+
+
+THREE = ("p1", "p2", "p3")
+SMALL = Universe(THREE, majorities(THREE), (0, 1, 2, 3), ((1, 1), (1, 2), (2, 1), (3, 1)))
+"""Three processes, three epochs and four transactions: enough for all counterexamples that we know."""
+HALVES = Universe(THREE, majorities(THREE, 1), SMALL.epochs, SMALL.transactions)
+"""The same where half of the processes, rounded down, are a quorum: two quorums need not intersect."""
+
+
+def ground(formula: Formula, universe: Universe, bound: Bound, fact: Callable[[Fact, bool], Formula]) -> Formula:
+    """Return the formula without quantifiers; `fact` says what an atom is, given whether it is meant after the step."""
+    match formula:
+        case Atom(relation, terms, after):
+            things = tuple(thing(term, bound) for term in terms)
+            if relation in RELATIONS:
+                return fact((relation, things), after)
+            return TRUE if _known(relation, things) else FALSE
+        case Same(one, other):
+            return TRUE if thing(one, bound) == thing(other, bound) else FALSE
+        case Not(inner):
+            denied = ground(inner, universe, bound, fact)
+            return FALSE if denied == TRUE else TRUE if denied == FALSE else Not(denied)
+        case Both(formulas):
+            return _both(ground(each, universe, bound, fact) for each in formulas)
+        case Either(formulas):
+            return _either(ground(each, universe, bound, fact) for each in formulas)
+        case ForAll(variables, inner):
+            return _both(ground(inner, universe, each, fact) for each in _bindings(variables, universe, bound))
+        case Exists(variables, inner):
+            return _either(ground(inner, universe, each, fact) for each in _bindings(variables, universe, bound))
+    raise TypeError(f"not a formula: {formula!r}")
+
+
+def thing(term: Term, bound: Mapping[int, Thing]) -> Thing:
+    """Return what a term stands for."""
+    if term.of is not None:
+        txn = thing(term.of, bound)
+        assert isinstance(txn, tuple)
+        return txn[0]
+    return 0 if term.constant else bound[term.number]
+
+
+def _known(relation: str, things: tuple[Thing, ...]) -> bool:
+    """Return whether a relation holds that no step changes."""
+    if relation == "member":
+        assert isinstance(things[1], frozenset)
+        return things[0] in things[1]
+    assert relation in ("before", "precedes")
+    return things[0] < things[1]  # type: ignore[operator]  # two numbers, or two pairs of numbers
+
+
+def _bindings(variables: Sequence[Term], universe: Universe, bound: Bound) -> Iterator[Bound]:
+    for things in product(*(universe.all(type(variable)) for variable in variables)):
+        yield {**bound, **{variable.number: each for variable, each in zip(variables, things, strict=True)}}
+
+
+def _both(formulas: Iterable[Formula]) -> Formula:
+    parts = []
+    for each in formulas:
+        if each == FALSE:
+            return FALSE
+        if each != TRUE:
+            parts.append(each)
+    return parts[0] if len(parts) == 1 else Both(tuple(parts))
+
+
+def _either(formulas: Iterable[Formula]) -> Formula:
+    parts = []
+    for each in formulas:
+        if each == TRUE:
+            return TRUE
+        if each != FALSE:
+            parts.append(each)
+    return parts[0] if len(parts) == 1 else Either(tuple(parts))
+
+
+Facts = frozenset[Fact]
+"""A state: all that is so."""
+
+
+def _in(facts: Facts) -> Callable[[Fact, bool], Formula]:
+    """Return what says whether a fact is one of these."""
+
+    def fact(each: Fact, after: bool) -> Formula:
+        assert not after, "a state alone has no later one"
+        return TRUE if each in facts else FALSE
+
+    return fact
+
+
+def holds(formula: Formula, universe: Universe, facts: Facts, bound: Bound | None = None) -> bool:
+    """Return whether a formula about the state before a step is true in this state."""
+    return ground(formula, universe, bound or {}, _in(facts)) == TRUE
+
+
+def at_start(universe: Universe) -> Facts:
+    """Return the state that a run begins in: everybody is in epoch 0."""
+    facts: Facts = frozenset({("opened", (0,)), *(("adopted", (node, 0)) for node in universe.nodes)})
+    assert holds(start(State()), universe, facts)
+    return facts
+
+
+def added(step: Step, universe: Universe, bound: Bound, fact: Callable[[Fact, bool], Formula]) -> dict[Fact, Formula]:
+    """Return the facts that a step may add, each with the condition under which it does."""
+    found: dict[Fact, Formula] = {}
+    for addition in step.change.adds:
+        for each in _bindings(addition.variables, universe, bound):
+            formula = ground(addition.formula, universe, each, fact)
+            if formula != FALSE:
+                found[addition.relation, tuple(each[variable.number] for variable in addition.variables)] = formula
+    return found
+
+
+def take(step: Step, universe: Universe, facts: Facts, things: Sequence[Thing]) -> Facts | None:
+    """Return the state after a step with these things, None if it is not possible."""
+    bound = bindings_of(step, things)
+    if not holds(step.change.when, universe, facts, bound):
+        return None
+    return facts | added(step, universe, bound, _in(facts)).keys()
+
+
+def bindings_of(step: Step, things: Sequence[Thing]) -> Bound:
+    """Return what the terms of a step stand for."""
+    return {term.number: each for term, each in zip(step.terms, things, strict=True)}

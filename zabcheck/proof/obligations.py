@@ -1,0 +1,104 @@
+"""The obligations: what has to be shown so that the properties hold in every state that a run can reach.
+
+The start satisfies each conjunct; each step keeps each conjunct, if all are true before it; and all conjuncts together
+imply each property. An obligation is proved if its negation has no model: if a solver says `unsat`.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec import Struct, structs
+
+from zabcheck.proof import smtlib
+from zabcheck.proof.assumptions import ASSUMPTIONS
+from zabcheck.proof.conjuncts import CONJUNCTS, Claim
+from zabcheck.proof.logic import Formula
+from zabcheck.proof.properties import PROPERTIES
+from zabcheck.proof.relations import State
+from zabcheck.proof.steps import STEPS, Step, start
+
+
+class Theory(Struct, frozen=True):
+    """What is to be proved: of these steps, with these conjuncts, under these assumptions."""
+
+    steps: Sequence[Step] = STEPS
+    conjuncts: Sequence[Claim] = CONJUNCTS
+    properties: Sequence[Claim] = PROPERTIES
+    assumptions: Sequence[str] = tuple(ASSUMPTIONS)
+
+
+class Obligation(Struct, frozen=True):
+    """One thing to be shown: `goal` follows from the hypotheses, after the step if there is one."""
+
+    kind: str
+    """`start`, `step` or `property`."""
+    step: Step | None
+    claim: Claim
+    theory: Theory
+
+    @property
+    def name(self) -> str:
+        """Return what is shown, in words."""
+        if self.kind == "start":
+            return f"the start satisfies {self.claim.name}"
+        return f"{self.step.name} keeps {self.claim.name}" if self.step else f"the conjuncts imply {self.claim.name}"
+
+    @property
+    def file(self) -> str:
+        """Return the name of the obligation's file in a certificate."""
+        first = self.step.name if self.step else self.kind
+        return f"{first}.{self.claim.name}.smt2".replace(" ", "-")
+
+    def hypotheses(self) -> Iterator[tuple[str, Formula]]:
+        """Yield what may be used, each with its name: all but the assumptions, which are about no state."""
+        before = State()
+        if self.kind == "start":
+            yield "the start", start(before)
+            return
+        for conjunct in self.theory.conjuncts:
+            yield conjunct.name, conjunct.of(before)
+        if self.step is not None:
+            yield f"{self.step.name} is possible", self.step.change.when
+
+    @property
+    def goal(self) -> Formula:
+        """Return what has to follow."""
+        return self.claim.of(State(after=self.step is not None))
+
+    def given(self) -> list[str]:
+        """Return the names of all that may be used, in the order of the script: assumptions, then hypotheses."""
+        return [*self.theory.assumptions, *(name for name, _ in self.hypotheses())]
+
+    def script(self, only: Collection[str] | None = None) -> str:
+        """Return the obligation in SMT-LIB: what is given, and the negation of the goal. Expected: unsat.
+
+        With `only`, what has no name there is left out: what follows from less is proved all the more.
+        """
+        used = self.given() if only is None else only
+        lines = [*smtlib.preamble()]
+        names: smtlib.Names = {}
+        for name in self.theory.assumptions:
+            if name in used:
+                lines += [f"; assumed: {name}", f"(assert {smtlib.text(ASSUMPTIONS[name])})"]
+        if self.step is not None:
+            constants, names = smtlib.declarations(self.step)
+            lines += [f"; step {self.step.number}, {self.step.name}, is about:", *constants]
+        for name, formula in self.hypotheses():
+            if name in used:
+                lines += [f"; before: {name}", f"(assert {smtlib.text(formula, names)})"]
+        if self.step is not None:
+            lines += [f"; the relations after {self.step.name}:", *smtlib.after(self.step, names)]
+        negated = f"(not {smtlib.text(self.goal, names)})"
+        lines += [f"; not so: {self.claim.name}", f"(assert {negated})", "(check-sat)"]
+        return "".join(f"{line}\n" for line in lines)
+
+
+def obligations(theory: Theory) -> list[Obligation]:
+    """Return all obligations: those of the start, of each step, and of the properties."""
+    found = [Obligation("start", None, conjunct, theory) for conjunct in theory.conjuncts]
+    found += [Obligation("step", step, conjunct, theory) for step in theory.steps for conjunct in theory.conjuncts]
+    return found + [Obligation("property", None, each, theory) for each in theory.properties]
+
+
+def leave_out(theory: Theory, conjunct: str) -> Theory:
+    """Return a theory without one of its conjuncts: what is refused then is what needs it."""
+    return structs.replace(theory, conjuncts=tuple(each for each in theory.conjuncts if each.name != conjunct))

@@ -1,0 +1,115 @@
+"""What follows from the invariant: the paper's properties, as formulas about a state.
+
+A state has no order of events, but it does not need one: "in the order of zxids" says that what a process has not yet
+delivered when it delivers a later transaction is committed nowhere, so it is never delivered after it. With that, "n
+delivered u and t, t ≺ u" means that n delivered t first.
+"""
+
+from zabcheck.proof.conjuncts import claim
+from zabcheck.proof.logic import Epoch, Formula, Node, Quorum, Transaction, epoch_of, every, member, same, some
+from zabcheck.proof.relations import State
+
+
+@claim
+def integrity(s: State, n: Node, t: Transaction) -> Formula:
+    """Integrity (III-A): what a process delivers, some process has broadcast."""
+    return s.delivered(n, t) >> s.proposed(epoch_of(t), t)
+
+
+@claim
+def in_the_order_of_zxids(s: State, n: Node, e: Epoch, t: Transaction, u: Transaction) -> Formula:
+    """Whoever delivered a transaction has delivered every committed one before it."""
+    return (s.committed(e, t) & s.delivered(n, u) & (t < u)) >> s.delivered(n, t)
+
+
+@claim
+def total_order(s: State, n: Node, m: Node, t: Transaction, u: Transaction) -> Formula:
+    """Total order (III-A): if n delivers t before u, whoever delivers u delivers t before it."""
+    return (s.delivered(n, t) & s.delivered(m, u) & (t < u)) >> s.delivered(m, t)
+
+
+@claim
+def agreement(s: State, n: Node, m: Node, t: Transaction, u: Transaction) -> Formula:
+    """Agreement (III-A): if n delivers t and m delivers u, then n delivers u or m delivers t."""
+    return (s.delivered(n, t) & s.delivered(m, u)) >> (s.delivered(n, u) | s.delivered(m, t))
+
+
+@claim
+def local_primary_order(s: State, n: Node, e: Epoch, t: Transaction, u: Transaction) -> Formula:
+    """Local primary order (III-A): whoever delivers u delivers before it what the same primary broadcast before u."""
+    return (s.proposed(e, t) & s.proposed(e, u) & (t < u) & s.delivered(n, u)) >> s.delivered(n, t)
+
+
+@claim
+def global_primary_order(s: State, n: Node, m: Node, e: Epoch, f: Epoch, t: Transaction, u: Transaction) -> Formula:
+    """Global primary order (III-A): what an earlier primary broadcast is delivered before what a later one did.
+
+    Once it has delivered u, it has delivered t, or t is delivered by nobody.
+    """
+    broadcast = s.proposed(e, t) & s.proposed(f, u) & (e < f)
+    return (broadcast & s.delivered(n, u) & s.delivered(m, t)) >> ((t < u) & s.delivered(n, t))
+
+
+@claim
+def primary_integrity(s: State, n: Node, l: Node, f: Epoch, t: Transaction, u: Transaction) -> Formula:
+    """Primary integrity (III-A): before it broadcasts, a primary delivers what anybody delivers of earlier epochs.
+
+    What they deliver is in I_f, which is fixed before, and of which the primary has delivered all.
+    """
+    earlier = s.proposed(f, t) & s.led(f, l) & s.delivered(n, u) & (epoch_of(u) < f)
+    return earlier >> (s.initial(f, u) & s.delivered(l, u))
+
+
+@claim
+def committed_survives(s: State, e: Epoch, f: Epoch, t: Transaction) -> Formula:
+    """What was committed in an epoch is in the initial history of every later one (claim 2 of the technical report)."""
+    return (s.committed(e, t) & s.opened(f) & (e < f)) >> s.initial(f, t)
+
+
+@claim
+def one_leader(s: State, e: Epoch, k: Node, l: Node) -> Formula:
+    """An epoch has one leader, established or not (V-C)."""
+    return (s.led(e, k) & s.led(e, l)) >> same(k, l)
+
+
+@claim
+def epoch_uniqueness(s: State, e: Epoch, k: Node, l: Node) -> Formula:
+    """An epoch has at most one established leader (V-C)."""
+    return (s.established(e, k) & s.established(e, l)) >> same(k, l)
+
+
+@claim
+def chosen(s: State, n: Node, t: Transaction) -> Formula:
+    """What is delivered was accepted by a quorum, in one epoch (definition VI.1)."""
+    by = lambda e, q: every(lambda m: member(m, q) >> s.accepted(m, e, t), Node)  # noqa: E731
+    return s.delivered(n, t) >> some(by, Epoch, Quorum)
+
+
+@claim
+def invariant_1(s: State, n: Node, e: Epoch, t: Transaction) -> Formula:
+    """Invariant 1 (VI-B): a process accepts a proposal of e only with f.a = e, so it had adopted e."""
+    return s.accepted(n, e, t) >> s.adopted(n, e)
+
+
+@claim
+def invariant_3(s: State, n: Node, d: Epoch, e: Epoch, l: Node) -> Formula:
+    """Invariant 3 (VI-B): who promised e accepts no proposal of an earlier epoch any more, as it left that."""
+    return (s.promised(n, e, l) & (d < e)) >> s.left(n, d)
+
+
+PROPERTIES = (
+    integrity,
+    total_order,
+    agreement,
+    local_primary_order,
+    global_primary_order,
+    primary_integrity,
+    in_the_order_of_zxids,
+    committed_survives,
+    one_leader,
+    epoch_uniqueness,
+    chosen,
+    invariant_1,
+    invariant_3,
+)
+"""All of them, those of III-A first."""

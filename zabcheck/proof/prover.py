@@ -1,0 +1,136 @@
+"""Decides obligations with z3: proved, refused with a counterexample, or not decided."""
+
+from time import monotonic
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from zabcheck.proof.counterexample import Counterexample, Script, counterexample, script, universe_of
+from zabcheck.proof.obligations import Obligation
+
+Status = Literal["proved", "refused", "not decided"]
+EFFORTS = (1_000_000, 2_000_000, 4_000_000)
+"""What the first tries may cost, in z3's own measure, which is the same on every machine: a million is half a second.
+
+How soon z3 ends on formulas with quantifiers depends on its random seed more than on anything else, so a short try with
+another seed is worth more than a long one.
+"""
+MORE = 20_000_000
+"""What each try may cost once the small universe is known to have no counterexample."""
+
+
+class NoSolver(Exception):
+    """The solver is not installed; the message says what to do."""
+
+
+class Decision(Struct, frozen=True):
+    """What became of an obligation, and after how many seconds and tries."""
+
+    obligation: Obligation
+    status: Status
+    seconds: float
+    tries: int
+    counterexample: Counterexample | None = None
+
+
+def load() -> Any:
+    """Return the module z3. NoSolver if it is not installed."""
+    try:
+        import z3
+    except ImportError:
+        raise NoSolver("z3 is not installed: pip install 'zabcheck[prove]'") from None
+    return z3
+
+
+def decide(obligation: Obligation, seconds: float = 60) -> Decision:
+    """Decide an obligation; what is open after `seconds` is not decided, which is never a proof.
+
+    First some short tries to prove it, each with another seed; then a search for a counterexample in a small universe;
+    if that has none, longer tries until the time is over. NoSolver without z3.
+    """
+    z3 = load()
+    begun = monotonic()
+    text = obligation.script()
+    tries = 0
+
+    def result(status: Status, found: Counterexample | None = None) -> Decision:
+        return Decision(obligation, status, monotonic() - begun, tries, found)
+
+    for effort in EFFORTS:
+        tries += 1
+        if _unsatisfiable(z3, text, effort, tries - 1, seconds - (monotonic() - begun)):
+            return result("proved")
+    if found := refute(obligation):
+        return result("refused", found)
+    while (left := seconds - (monotonic() - begun)) > 0:
+        tries += 1
+        if _unsatisfiable(z3, text, MORE, tries - 1, left):
+            return result("proved")
+    return result("not decided")
+
+
+def needed(obligation: Obligation, tries: int) -> list[str]:
+    """Return the names of what a proof uses: a part of what is given, from which the goal follows.
+
+    `tries` says with which seed it was proved. All of the names if the solver, asked what it used, does not decide it.
+    """
+    z3 = load()
+    given = obligation.given()
+    parsed = z3.Solver()
+    parsed.from_string(obligation.script())
+    *hypotheses, negated = parsed.assertions()
+    assert len(hypotheses) == len(given)
+    for seed in range(tries - 1, tries + 3):
+        solver = z3.Solver()
+        solver.set("random_seed", seed)
+        solver.set("rlimit", MORE)
+        solver.add(negated)
+        for number, each in enumerate(hypotheses):
+            solver.assert_and_track(each, f"given-{number}")
+        if solver.check() == z3.unsat:
+            used = {str(each) for each in solver.unsat_core()}
+            return [name for number, name in enumerate(given) if f"given-{number}" in used]
+    return given
+
+
+def _unsatisfiable(z3: Any, text: str, effort: int, seed: int, seconds: float) -> bool:
+    """Return whether z3 says `unsat` within this effort; `sat`, `unknown` and a time-out are all no."""
+    solver = z3.Solver()
+    solver.set("random_seed", seed)
+    solver.set("rlimit", effort)
+    solver.set("timeout", max(1, int(seconds * 1000)))
+    solver.from_string(text)
+    return bool(solver.check() == z3.unsat)
+
+
+def refute(obligation: Obligation) -> Counterexample | None:
+    """Return a counterexample in the small universe, with as few facts as can be; None if that has none."""
+    z3 = load()
+    universe = universe_of(obligation)
+    written = script(obligation, universe)
+    solver = z3.Solver()
+    solver.from_string(written.text)
+    if solver.check() != z3.sat:
+        return None
+    model = _least(z3, solver, written)
+    return counterexample(obligation, universe, lambda name: _true(z3, model, name), written)
+
+
+def _true(z3: Any, model: Any, name: str) -> bool:
+    return bool(z3.is_true(model.eval(z3.Bool(name.strip("|")), model_completion=True)))
+
+
+def _least(z3: Any, solver: Any, written: Script) -> Any:
+    """Return a model from which no fact can be left out."""
+    model = solver.model()
+    for name in written.facts:
+        if not _true(z3, model, name):
+            solver.add(z3.Not(z3.Bool(name.strip("|"))))
+            continue
+        solver.push()
+        solver.add(z3.Not(z3.Bool(name.strip("|"))))
+        if solver.check() == z3.sat:
+            model = solver.model()
+            continue
+        solver.pop()
+    return model
