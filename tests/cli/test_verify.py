@@ -1,5 +1,6 @@
 """The certificate of a proof: what is written, and what is found when it is changed."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,17 @@ def test_a_changed_file_is_found(zabcheck: Command, folder: Path) -> None:
     (folder / "promise.one-promise.smt2").write_text("(assert false)(check-sat)")
     done = zabcheck("verify", "proof")
     assert (done.code, "promise.one-promise.smt2: changed: " in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"(assert (x)", "z3 cannot read it: "), (b"\xff", "no UTF-8 at byte 0")]
+)
+def test_a_file_that_no_solver_can_read_is_one_line(zabcheck: Command, folder: Path, content: bytes, said: str) -> None:
+    (folder / "promise.one-promise.smt2").write_bytes(content)
+    (folder / "SHA256SUMS").write_text(f"{sha256(content).hexdigest()}  promise.one-promise.smt2\n")
+    done = zabcheck("verify", "proof")
+    assert (done.code, f"promise.one-promise.smt2: {said}" in done.err) == (2, True)
+    assert done.err.count("\n") == 1
 
 
 def test_a_missing_file_is_found(zabcheck: Command, folder: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command
+from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import interrupts, make_console, print_json, progress
 from zabcheck.cli.tables import render_rows
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
@@ -31,7 +32,11 @@ def verify(
     except (verifier.BadCertificate, verifier.SolverMissing) as error:
         raise BadInput(str(error)) from None
     done: list[verifier.Checked] = []
-    with progress(len(texts), "verify", "files") as advance, interrupts() as look_for_interrupt:
+    with (
+        bad_input_for(verifier.BadCertificate, f"{folder}/"),
+        progress(len(texts), "verify", "files") as advance,
+        interrupts() as look_for_interrupt,
+    ):
         for each in verifier.check(texts, seconds):
             done.append(each)
             advance(each.file, len(done))

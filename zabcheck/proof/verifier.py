@@ -27,6 +27,13 @@ class SolverMissing(Exception):
     """A solver is not installed; the message says what to do."""
 
 
+class _NotSmtLib(Exception):
+    """A solver cannot read the text."""
+
+    def __init__(self, said: str | bytes) -> None:
+        super().__init__(" ".join((said.decode(errors="replace") if isinstance(said, bytes) else said).split()))
+
+
 class Checked(Struct, frozen=True):
     """What each solver said of a file, and after how many seconds."""
 
@@ -56,7 +63,10 @@ def read(folder: Path) -> tuple[str, dict[str, str]]:
             raise BadCertificate(f"{folder / name}: missing: {error.strerror}") from None
         if hashlib.sha256(content).hexdigest() != digest:
             raise BadCertificate(f"{folder / name}: changed: its SHA-256 sum is not that of {SUMS}")
-        texts[name] = content.decode()
+        try:
+            texts[name] = content.decode()
+        except UnicodeDecodeError as error:
+            raise BadCertificate(f"{folder / name}: no UTF-8 at byte {error.start}") from None
     if not texts:
         raise BadCertificate(f"{folder / SUMS}: no file is in it")
     for extra in sorted(folder.glob("*.smt2")):
@@ -76,14 +86,20 @@ def solvers() -> dict[str, Callable[[str, float], Answer]]:
 
 
 def check(texts: dict[str, str], seconds: float) -> Iterator[Checked]:
-    """Yield what each solver says of each file; each may take `seconds` for it."""
+    """Yield what each solver says of each file; each may take `seconds` for it.
+
+    BadCertificate if a solver cannot read one.
+    """
     both = solvers()
     for name, text in texts.items():
         answers: dict[str, Answer] = {}
         took: dict[str, float] = {}
         for solver, ask in both.items():
             begun = monotonic()
-            answers[solver] = ask(text, seconds)
+            try:
+                answers[solver] = ask(text, seconds)
+            except _NotSmtLib as error:
+                raise BadCertificate(f"{name}: {solver} cannot read it: {error}") from None
             took[solver] = monotonic() - begun
         yield Checked(name, answers, took)
 
@@ -105,7 +121,10 @@ def by_z3(text: str, seconds: float) -> Answer:
         solver.set("random_seed", seed)
         solver.set("timeout", max(1, int(left * 1000)))
         solver.set("rlimit", effort)
-        solver.from_string(text)
+        try:
+            solver.from_string(text)
+        except z3.Z3Exception as error:
+            raise _NotSmtLib(error.value) from None
         answer = solver.check()
         if answer in (z3.unsat, z3.sat):
             return "unsat" if answer == z3.unsat else "sat"
@@ -125,8 +144,11 @@ def by_cvc5(text: str, seconds: float) -> Answer:
         parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligation")
         symbols = parser.getSymbolManager()
         said = ""
-        while not (command := parser.nextCommand()).isNull():
-            said += command.invoke(solver, symbols)
+        try:
+            while not (command := parser.nextCommand()).isNull():
+                said += command.invoke(solver, symbols)
+        except RuntimeError as error:
+            raise _NotSmtLib(str(error)) from None
         if said.strip() in ("unsat", "sat"):
             return "unsat" if said.strip() == "unsat" else "sat"
     return "unknown"
