@@ -21,7 +21,7 @@ from zabcheck.campaign.results import ConfigurationRow, Tables
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.campaign.tables import in_process, on_spark, ratios
 from zabcheck.campaign.tables.configurations import configurations_table
-from zabcheck.campaign.tables.counts import overview_table, raised_table
+from zabcheck.campaign.tables.counts import PLACES, overview_table, raised_table
 from zabcheck.campaign.tables.in_process import InProcess
 from zabcheck.campaign.tables.on_spark import OnSpark
 from zabcheck.campaign.tables.questions import FIGURES
@@ -244,6 +244,12 @@ def test_distributions_are_numpys(found: Tables, rows: Rows) -> None:
         values = [round(row[each.figure], 6) for row in rows]
         expected = np.percentile(values, [0, 50, 90, 99, 100])
         assert msgspec.structs.astuple(each)[1:] == pytest.approx(tuple(expected)), each.figure
+
+
+def test_the_last_digits_of_a_percentile_are_not_kept() -> None:
+    """Nine tenths of the way from 2452 to 2467 microseconds: 0.002453500000000001 or ...004, as one interpolates."""
+    one, other = 0.9 * 0.002452 + 0.1 * 0.002467, 0.002452 + 0.1 * (0.002467 - 0.002452)
+    assert round(one, PLACES) == round(other, PLACES) == 0.0024535
 
 
 def test_a_histogram_counts_each_run_once_where_it_belongs(found: Tables, rows: Rows) -> None:

@@ -17,6 +17,11 @@ from zabcheck.campaign.results import (
 from zabcheck.campaign.tables.questions import BINS, FIGURES, MILLION, Questions
 from zabcheck.search.goals import GOALS
 
+PLACES = 9
+"""The decimal places of a percentile that are kept: in those that follow, two ways to interpolate may differ.
+
+A percentile of whole numbers or of whole microseconds has at most eight, so nothing hangs on how halves are rounded."""
+
 
 def overview_table(runs: Questions, plan: Plan) -> Overview:
     """Sum up the campaign in one row. Its `states` are 0: `saturation_table` counts them."""
@@ -54,7 +59,9 @@ def mutants_table(runs: Questions, mutants: Sequence[str | None]) -> tuple[Mutan
     for mutant in dict.fromkeys(mutants):
         count, steps, seconds, violating = totals.get((mutant,), (0, 0, 0.0, 0))
         rate = violating * MILLION / steps if steps else 0.0
-        rows.append(MutantRow(mutant, count, steps, seconds, violating, rate, *spent.get((mutant,), (None, None))))
+        median, worst = spent.get((mutant,), (None, None))
+        median = median if median is None else round(median, PLACES)
+        rows.append(MutantRow(mutant, count, steps, seconds, violating, rate, median, worst))
     return tuple(rows)
 
 
@@ -73,7 +80,7 @@ def raised_table(runs: Questions) -> tuple[RaisedRow, ...]:
 def distributions_table(runs: Questions) -> tuple[DistributionRow, ...]:
     """Make a row for each figure. CPU time is rounded to microseconds, so that there are fewer distinct values."""
     found = runs.percentiles()
-    return tuple(DistributionRow(name, *found[name]) for name in FIGURES)
+    return tuple(DistributionRow(name, *(round(each, PLACES) for each in found[name])) for name in FIGURES)
 
 
 def histograms_table(runs: Questions, distributions: Iterable[DistributionRow]) -> tuple[HistogramRow, ...]:

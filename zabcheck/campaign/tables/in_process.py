@@ -216,7 +216,7 @@ def _known(column: pa.ChunkedArray) -> int:
 
 
 def _percentile(values: Sequence[float], at: float) -> float:
-    """Return a percentile of sorted values, with the arithmetic of Spark's `percentile`."""
+    """Return a percentile of sorted values, between two of them interpolated."""
     place = (len(values) - 1) * at
     low, high = floor(place), ceil(place)
     if values[low] == values[high]:

@@ -2,7 +2,8 @@
 
 Both give the same answers, to the last digit. Rows have CPU seconds in whole microseconds, and so are sums rounded, as
 their last digits depend on the order in which machines finish. Percentiles are of such values, and interpolated between
-neighbouring ones. A key of None stands for the unchanged protocol.
+neighbouring ones; the last digits of that, in which versions of Spark differ, are not kept (`counts.PLACES`).
+A key of None stands for the unchanged protocol.
 """
 
 from collections.abc import Mapping, Sequence

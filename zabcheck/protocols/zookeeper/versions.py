@@ -123,6 +123,13 @@ running when it leaves, "4712c" what one forgets that was not running, but had a
 well, and "2846" for 2418: the log is used no more. 3598 harms up to 3.9.3, where committedLog may end with what was
 applied again; so `refuses_holes` is a repair of what comes of it.
 """
+_OF_ANOTHER = {
+    ("2845", "leave", "halted"),
+    ("2845", "leave", "leaks"),
+    ("4712", "leave", "kept"),
+    ("4712c", "leave", "kept"),
+}
+"""The values (defect, field, value) that a repair replaces as well, but that show another defect than the one named."""
 assert {"all", "none", *REPAIRS} == set(get_args(Defects))
 
 
@@ -135,7 +142,7 @@ def version_of(release: Release, defects: Defects) -> Version:
     version = VERSIONS[release]
     if defects == "all":
         return version
-    kept = REPAIRS.get(defects, {})
+    kept = [each for each in REPAIRS.get(defects, {}) if (defects, each, getattr(version, each)) not in _OF_ANOTHER]
     wanted: dict[str, object] = {}
     for repair in REPAIRS.values():
         wanted |= repair
