@@ -126,11 +126,12 @@ def test_what_is_said_of_a_history_is_what_the_process_had(name: str) -> None:
             held, _, missing = initial[3].rstrip(".").partition(", without ")
             assert list(history) == re.findall(TXN, held)
             assert missing not in history
-        came = re.search(rf"({TXN}) came into (?:its|the) history (?:of p(\d+) )?only at step (\d+)", sentence)
-        if came is not None:
-            process, step = int(came[2] or (initial and initial[1]) or 0), int(came[3])
-            assert came[1] not in after[step - 1][process]
-            assert came[1] in after[step][process]
+        late = re.search(rf"(?:^|; )p(\d+) accepted ({TXN}) only at step (\d+)", sentence)
+        if late is not None:
+            process, step = int(late[1]), int(late[3])
+            [too_soon, *_] = re.findall(r"step (\d+)", sentence if initial is not None else before)
+            assert late[2] not in after[int(too_soon)][process]
+            assert late[2] in after[step][process]
         never = re.match(rf"p(\d+) never accepted ({TXN})", sentence)
         if never is not None:
             assert not [step for step in after if never[2] in step[int(never[1])]]
@@ -172,7 +173,6 @@ VERBS: dict[str, tuple[type[Event], ...]] = {
     "truncated": (Truncate,),
     "adopted": (Adopt,),
     "accepted": (Accept, Adopt),
-    "came into": (Accept, Adopt),
     "came only after": (Deliver,),
     "promised": (Promise,),
     "provided": (AckEpoch,),

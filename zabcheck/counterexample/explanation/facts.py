@@ -211,7 +211,7 @@ class Facts:
         return None
 
     def acquisition(self, process: int, txn: Txn, after: int | None) -> Place[Local] | None:
-        """Return where `txn` came into the history of the process, after rank `after`."""
+        """Return where the process accepted `txn`, by itself or within an initial history, after rank `after`."""
         for place in self.of(process, Local):
             if after is None or place.rank <= after:
                 continue

@@ -229,7 +229,7 @@ def _is_before(place: Place[Local], before: int | None) -> bool:
 
 
 def _never_accepted(f: Facts, process: int, txn: Txn, before: int | None) -> str:
-    """Say what the history of the process was instead, and when the transaction came into it after all."""
+    """Say what the history of the process was instead, and when it accepted the transaction after all."""
     accepted, later = f.acceptance(process, txn, before), f.acquisition(process, txn, before)
     adopted = [found for found in f.of(process, Adopt) if _is_before(found, before)]
     if adopted and (accepted is not None or txn.zxid.epoch < adopted[-1].event.epoch):
@@ -237,11 +237,11 @@ def _never_accepted(f: Facts, process: int, txn: Txn, before: int | None) -> str
         initial = f.resolved(last.event)
         if initial is not None and txn not in set(initial):
             held = "empty" if not initial else f"{txns(initial)}, without {shown(txn)}"
-            came = "" if later is None else f"; {shown(txn)} came into its history only{f.at_place(later)}"
+            came = "" if later is None else f"; p{process} accepted {shown(txn)} only{f.at_place(later)}"
             epoch = last.event.epoch
             return f"The initial history of epoch {epoch}, which p{process} adopted{f.at_place(last)}, was {held}{came}"
     if later is not None:
-        return f"{shown(txn)} came into the history of p{process} only{f.at_place(later)}"
+        return f"p{process} accepted {shown(txn)} only{f.at_place(later)}"
     if accepted is not None:
         return f"p{process} had accepted {shown(txn)}{f.at_place(accepted)}"
     return f"p{process} never accepted {shown(txn)}"
