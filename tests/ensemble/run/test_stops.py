@@ -157,19 +157,25 @@ def test_a_write_is_acknowledged_when_the_thread_that_logs_it_may_go_on(run: Pat
 def test_an_exact_execution_that_cannot_go_on_says_which_thread_waits_for_which(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A's thread that proposes is held inside the leader's monitor, which an ACK needs: so B has nothing to commit."""
+    """A's thread that proposes is held inside the leader's monitor, which an ACK needs: so B has nothing to commit.
+
+    No follower acknowledges the proposal before until then, so that the ACK does come too late.
+    """
     monkeypatch.setattr("zabcheck.ensemble.run.execute.EXACT_PATIENCE", 1.0)
     choices = (
+        Stop("B", "ack"),
+        Stop("C", "ack"),
         Stop("A", "leader-propose-send", 2),
         Stop("B", "follower-commit"),
         Write("A", 2),
         AwaitStop("A", "leader-propose-send", 0.0),
+        Go("B", "ack"),
         Go("B", "follower-commit"),
     )
     with pytest.raises(EnsembleError) as raised:
         execute(schedule(*choices), real.distribution(), run, exact=True)
     told = str(raised.value)
-    assert told.startswith("choice 4, let the thread of B at follower-commit go on: no thread came; server ")
+    assert told.startswith("choice 7, let the thread of B at follower-commit go on: no thread came; server ")
     assert re.search(r"; server (\d): ProcessThread\(sid:\1 cport:-1\): is held at leader-propose-send;", told)
     assert re.search(r"; server \d: (SyncThread|Learner).* waits for a monitor that ProcessThread", told)
     assert told.count(": its main thread is in ") == 3
