@@ -76,9 +76,9 @@ def test_a_width_of_zero_is_none(zabcheck: Command, monkeypatch: pytest.MonkeyPa
     assert zabcheck("list").out == wide
 
 
-def test_a_pipe_gets_no_escapes(tmp_path: Path) -> None:
-    """Of the other commands it is seen below, where the pipe has no Unicode."""
-    result = process("replay", "s.json", cwd=tmp_path, variables={"TERM": "xterm-256color"})
+@each_command
+def test_a_pipe_gets_no_escapes(arguments: list[str], tmp_path: Path) -> None:
+    result = process(*arguments, cwd=tmp_path, variables={"TERM": "xterm-256color"})
     assert "\x1b" not in result.out + result.err
 
 
@@ -115,9 +115,9 @@ def test_a_pipe_without_unicode_gets_ascii(arguments: list[str], tmp_path: Path)
     assert_ascii(process(*arguments, cwd=tmp_path, variables={"PYTHONIOENCODING": "ascii", "TERM": "xterm-256color"}))
 
 
-def test_where_the_locale_is_c_there_is_only_ascii(tmp_path: Path) -> None:
-    """How the encoding is found is the same for every command; what each makes of ASCII is seen above."""
-    assert_ascii(process("replay", "s.json", cwd=tmp_path, variables=C))
+@each_command
+def test_where_the_locale_is_c_there_is_only_ascii(arguments: list[str], tmp_path: Path) -> None:
+    assert_ascii(process(*arguments, cwd=tmp_path, variables=C))
 
 
 def assert_ascii(result: Result) -> None:

@@ -29,7 +29,7 @@ QUICK = range(150)
 blocks = pytest.mark.parametrize(
     "seeds",
     sweep(
-        [QUICK, range(len(QUICK), BLOCK), *(range(first, first + BLOCK) for first in range(BLOCK, 5000, BLOCK))],
+        [QUICK, range(len(QUICK), BLOCK), *(range(first, first + BLOCK) for first in range(BLOCK, 8000, BLOCK))],
         normal=[QUICK],
     ),
     ids=lambda seeds: f"from-{seeds[0]}",

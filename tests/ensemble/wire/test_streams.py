@@ -36,7 +36,7 @@ from zabcheck.ensemble.wire.streams import FIRST_ACK, ElectionStream, QuorumStre
 SNAP = QuorumPacket(PacketType.SNAP, 9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None)
 @given(st.lists(PACKETS), SPLITS)
 def test_packets_come_out_whole_wherever_they_were_split(packets: list[QuorumPacket], cuts: list[int]) -> None:
     data = b"".join(map(encoded, packets))
@@ -47,7 +47,7 @@ def test_packets_come_out_whole_wherever_they_were_split(packets: list[QuorumPac
     assert stream.undecoded is None
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None)
 @given(st.lists(PACKETS, max_size=3), SNAPSHOTS, st.lists(PACKETS, max_size=3), SPLITS)
 @example([], snapshot([(b"/" + SIGNATURE, SIGNATURE + packet("NEWLEADER"))]), [], list(range(500)))
 def test_a_snapshot_ends_where_its_tree_ends(
@@ -162,7 +162,7 @@ def test_the_transaction_of_each_kind_of_packet() -> None:
     assert QuorumPacket(40, 8).kind == "40"
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None)
 @given(PACKETS)
 def test_the_beginning_of_a_packet_may_become_one(each: QuorumPacket) -> None:
     data = encoded(each)
