@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.conftest import Command
 from zabcheck.proof import prover
+from zabcheck.proof.obligations import Obligation
 
 
 def test_a_step_is_proved(zabcheck: Command) -> None:
@@ -25,8 +26,8 @@ def test_a_known_bug_is_refused_with_a_counterexample(zabcheck: Command) -> None
 
 
 def test_what_is_not_decided_is_no_proof(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    def undecided(obligation: object, seconds: float) -> object:
-        return prover.Decision(obligation, "not decided", seconds, 9)  # type: ignore[arg-type]
+    def undecided(obligation: Obligation, seconds: float) -> prover.Decision:
+        return prover.Decision(obligation, "not decided", seconds, 9)
 
     monkeypatch.setattr(prover, "decide", undecided)
     done = zabcheck("prove", "--property", "agreement")

@@ -16,8 +16,9 @@ from invariants.quorums import Quorums, quorums_of
 from tests.invariants.builders import Order, ensemble, merge, whole
 from tests.invariants.by_property import OF_SEQUENCES, OF_THE_PROTOCOL, OWN_TRACES
 from tests.invariants.oracle import Finding, Reading
+from tests.invariants.protocol_defects import DEFECTS
 from tests.invariants.protocol_oracle import chosen
-from tests.invariants.protocol_traces import DEFECTS, LONGEST, random_protocol_trace
+from tests.invariants.protocol_traces import LONGEST, random_protocol_trace
 from tests.invariants.traces import random_trace
 from tests.tiers import sweep
 
