@@ -23,6 +23,8 @@ _STARTS = {
 }
 _LONGEST_NAME = 99
 """The longest name, in characters, that is compared with those that there are."""
+_ALIKE = 0.65
+"""How alike two names must be, from 0 to 1 (`difflib`). Below it `mutnts` would be taken for `runs`."""
 _INVALID = re.compile(r"Invalid (?:enum )?value (.*)", re.DOTALL)
 _STEP = re.compile(r"\[[^]]*]|(\w+)")
 
@@ -39,9 +41,11 @@ def like(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
     'did you mean `agreement`?'
     >>> like("x", ["integrity", "agreement"])
     'expected one of: integrity, agreement'
+    >>> like("mutnts", ["runs", "kills"])
+    'expected one of: runs, kills'
     """
     known = list(known)
-    meant = get_close_matches(name.lower(), known, 1) if len(name) <= _LONGEST_NAME else []
+    meant = get_close_matches(name.lower(), known, 1, _ALIKE) if len(name) <= _LONGEST_NAME else []
     return f"did you mean `{meant[0]}`?" if meant else otherwise or f"expected one of: {', '.join(known)}"
 
 
