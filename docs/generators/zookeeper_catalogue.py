@@ -1,15 +1,16 @@
 """docs/zookeeper-catalogue.md: the bugs of ZooKeeper for which a schedule is kept, and how often it shows each of them.
 
-The figures were counted by `zabcheck replay SCHEDULE --times N`, with the versions named; whoever executes a schedule
-again changes them here.
+What is said of each bug is in `zabcheck/ensemble/bugs/catalogue.py`, beside its schedule, of which docs/examples gets a
+copy. The figures here were counted by `zabcheck zookeeper catalogue --bug NAME --times N`, with the versions named;
+whoever executes a schedule again changes them.
 """
 
 from pathlib import Path
-from typing import NamedTuple
 
 from docs.generators.output import DOCS
-from zabcheck.ensemble.run import schedule as schedules
-from zabcheck.ensemble.verdict.known_issues import ISSUES, NO_NUMBER, KnownIssue
+from zabcheck.ensemble.bugs.catalogue import BUGS, NOT_SHOWN, Bug
+from zabcheck.ensemble.report.bugs import affected, title
+from zabcheck.ensemble.verdict.known_issues import NO_NUMBER
 
 PAGE = DOCS / "zookeeper-catalogue.md"
 EXAMPLES = DOCS / "examples"
@@ -21,102 +22,51 @@ VERSIONS = {
 }
 """The versions that were run, and which package brings each."""
 
-
-class Entry(NamedTuple):
-    """A bug: its schedule, what has to come together, what is lost, and what an operator can do.
-
-    `issue` is what the title of the known issue begins with. `shown` says, by version, in how many of how many
-    executions the schedule showed what it was saved for.
-    """
-
-    issue: str
-    schedule: str
-    trigger: str
-    lost: str
-    remedy: str
-    shown: dict[str, tuple[int, int]]
-
-
-ENTRIES = (
-    Entry(
-        "a leader brings others up to date from a log",
-        "zookeeper-stale-log",
-        "a server takes over a snapshot, and later leads while a server comes back that was down in between",
-        "acknowledged writes, at every server",
-        "`-Dzookeeper.snapshotSizeFactor=-1`: a leader then never reads its log for others (with 3.9.5 nothing was "
-        "lost in 4 executions)",
-        {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
-    ),
-    Entry(
-        "a server that leaves its leader loads its log",
-        "zookeeper-applied-again",
-        "a leader is lost while a follower has much to apply, and that follower leads next",
-        "acknowledged writes, at one server or two",
-        "none is known; 3.9.4 and later log a digest mismatch, and no more was seen",
-        {"3.8.0": (1, 60), "3.9.5": (0, 40)},
-    ),
-    Entry(
-        "the epoch is written before its history",
-        "zookeeper-4643",
-        "a follower is killed in a synchronisation, and another quorum forms with it",
-        "acknowledged writes",
-        "a version that has the repair",
-        {"3.6.3": (3, 3), "3.8.0": (5, 5), "3.9.3": (0, 3), "3.9.5": (0, 2)},
-    ),
-    Entry(
-        "a server that leaves its leader is shut down in part",
-        "zookeeper-lost-write",
-        "a leader is lost when a follower has acknowledged NEWLEADER, and has no UPTODATE yet",
-        "acknowledged writes, at every server",
-        "a version that has the repair",
-        {"3.6.3": (5, 5), "3.8.0": (20, 20), "3.9.3": (0, 3), "3.9.5": (0, 3)},
-    ),
-    Entry(
-        "an ACK of before a TRUNC still counts",
-        "zookeeper-ack-before-trunc",
-        "a leader's disk is slower than a follower's, the follower's connection breaks and is made again, and the "
-        "leader is lost before the follower has logged again",
-        "acknowledged writes, at every server",
-        "none is known",
-        {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
-    ),
-    Entry(
-        "TRUNC to a zxid that the log does not have",
-        "zookeeper-trunc-keeps-one",
-        "a server takes over a snapshot, leads next, and is lost with a write that nobody else has",
-        "agreement: one server has a write for good that was never acknowledged",
-        "none is known",
-        {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
-    ),
-)
-"""In the order of the known issues."""
+SHOWN: dict[str, dict[str, tuple[int, int]]] = {
+    "ZOOKEEPER-2846": {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
+    "ZOOKEEPER-3598": {"3.8.0": (20, 20)},
+    "ZOOKEEPER-4394": {"3.8.0": (1, 1), "3.9.3": (0, 1), "3.9.5": (0, 1)},
+    "ZOOKEEPER-4643": {"3.6.3": (3, 3), "3.8.0": (5, 5), "3.9.3": (0, 3), "3.9.5": (0, 2)},
+    "ZOOKEEPER-4646": {"3.8.0": (1, 1), "3.9.3": (0, 1), "3.9.5": (0, 1)},
+    "ZOOKEEPER-4685": {"3.8.0": (1, 1), "3.9.3": (0, 1), "3.9.5": (0, 1)},
+    "ZOOKEEPER-4712": {"3.6.3": (5, 5), "3.8.0": (20, 20), "3.9.3": (0, 3), "3.9.5": (0, 3)},
+    "ZOOKEEPER-4837": {"3.8.0": (1, 1), "3.9.3": (1, 1), "3.9.5": (1, 1)},
+    "ZOOKEEPER-4925": {"3.9.3": (2, 2), "3.9.5": (0, 1)},
+    "ZOOKEEPER-5094": {"3.8.0": (1, 1), "3.9.3": (1, 1)},
+    "ack-before-trunc": {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
+    "trunc-keeps-one": {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
+}
+"""For each bug and version in how many of how many executions the schedule showed what it was saved for."""
 
 HEAD = """# Bugs of ZooKeeper, and schedules that show them
 
-Each of these is a bug of ZooKeeper that loses data, with a schedule that shows it on unmodified servers. It is executed
-again by `zabcheck replay docs/examples/NAME.schedule.json --times 10`, on the version that is installed or named
-(`--classpath`). The table says in how many executions it showed what it was saved for; the machine had other work
-beside. A dash: not executed.
+Each of these is a bug of ZooKeeper, with a schedule that shows it on unmodified servers. All of them, or those that are
+named, are executed by one command, which says what the version at hand has, and what to do:
+
+    zabcheck zookeeper catalogue --times 5
+    zabcheck zookeeper catalogue --bug 4643 --bug ack-before-trunc --classpath pyspark --classpath 'patched/lib/*'
+
+It needs what [`zabcheck zookeeper`](zookeeper.md#what-it-needs) needs. Exit code 1: a bug was shown; 0: none was; 3:
+nothing could be executed. A run that shows a bug is kept under `--out`, with its page. `zabcheck replay
+docs/examples/NAME.schedule.json --times 10` executes one of the schedules alone.
+
+The table says in how many executions a schedule showed what it was saved for; the machine had other work beside. A
+dash: not executed.
 
 """
 
 
 def made() -> dict[Path, str]:
-    """Return the page."""
-    return {PAGE: HEAD + _table() + "\n" + "\n".join(map(_section, ENTRIES))}
-
-
-def issue_of(entry: Entry) -> KnownIssue:
-    """Return the known issue that an entry is about."""
-    [issue] = [each for each in ISSUES if each.title.startswith(entry.issue)]
-    return issue
+    """Return the page, and the copies of the schedules."""
+    copies = {EXAMPLES / bug.path.name: bug.path.read_text(encoding="utf-8") for bug in BUGS}
+    return {PAGE: HEAD + _table() + "\n" + "\n".join(map(_section, BUGS)) + _not_shown(), **copies}
 
 
 def _table() -> str:
     rows = ["| bug | " + " | ".join(VERSIONS) + " |", "|---|" + "---|" * len(VERSIONS)]
-    for entry in ENTRIES:
-        cells = [_count(entry.shown.get(version)) for version in VERSIONS]
-        rows.append(f"| [{_name(entry)}](#{_anchor(entry)}) | " + " | ".join(cells) + " |")
+    for bug in BUGS:
+        cells = [_count(SHOWN[bug.name].get(version)) for version in VERSIONS]
+        rows.append(f"| [{bug.name}](#{bug.name.lower()}) | " + " | ".join(cells) + " |")
     brought = ", ".join(f"{version} is in {package}" for version, package in VERSIONS.items())
     return "\n".join(rows) + f"\n\n{brought}.\n"
 
@@ -125,34 +75,38 @@ def _count(shown: tuple[int, int] | None) -> str:
     return "–" if shown is None else f"{shown[0]} of {shown[1]}"
 
 
-def _name(entry: Entry) -> str:
-    key = issue_of(entry).key
-    return entry.schedule.removeprefix("zookeeper-").replace("-", " ") if key == NO_NUMBER else key
+def _section(bug: Bug) -> str:
+    page = f", [page](examples/{bug.file}.html)" if (EXAMPLES / f"{bug.file}.html").exists() else ""
+    numbers = " No issue of ZooKeeper is known." if bug.known.key == NO_NUMBER else ""
+    others = f" {' and '.join(bug.others)} is about the same." if bug.others else ""
+    return f"""## {bug.name}
 
-
-def _anchor(entry: Entry) -> str:
-    return _name(entry).lower().replace(" ", "-")
-
-
-def _section(entry: Entry) -> str:
-    issue, name = issue_of(entry), entry.schedule
-    schedule = schedules.decode((EXAMPLES / f"{name}.schedule.json").read_bytes(), name)
-    page = f", [page](examples/{name}.html)" if (EXAMPLES / f"{name}.html").exists() else ""
-    numbers = " No issue of ZooKeeper is known." if issue.key == NO_NUMBER else ""
-    return f"""## {_name(entry)}
-
-{issue.title[0].upper()}{issue.title[1:]}.{numbers}
+{title(bug)}{numbers}{others}
 
 | | |
 |---|---|
-| shows | {schedule.finds} is violated: [schedule](examples/{name}.schedule.json){page} |
-| happens when | {entry.trigger} |
-| what is lost | {entry.lost} |
-| versions, by the sources | {_affected(issue)} |
-| a way round | {entry.remedy} |
+| shows | {_finds(bug)}: [schedule](examples/{bug.path.name}){page} |
+| happens when | {bug.trigger} |
+| what is lost | {bug.lost} |
+| versions, by the sources | {affected(bug)} |
+| a way round | {bug.remedy} |
 """
 
 
-def _affected(issue: KnownIssue) -> str:
-    spans = [f"{first} on" if cured is None else f"{first} to before {cured}" for first, cured in issue.affected]
-    return "; ".join(spans)
+def _finds(bug: Bug) -> str:
+    """Say what an execution has to show to be counted."""
+    finds = bug.schedule().finds
+    if finds == bug.name:
+        return "what the issue looks like from outside (its signature)"
+    return f"a packet breaks the rule `{finds}`" if "_" in finds else f"{finds} is violated"
+
+
+def _not_shown() -> str:
+    rows = "\n".join(f"| {name} | {reason} |" for name, reason in NOT_SHOWN.items())
+    return f"""
+## Not shown
+
+| bug | why no schedule shows it |
+|---|---|
+{rows}
+"""

@@ -66,6 +66,9 @@ def serve(behaviour: str, configuration: str) -> None:
     if behaviour == "silent":
         time.sleep(600)
     number = int(data["dataDir"].rpartition("-")[2])
+    if behaviour == "alone" and number == 2 and not Path(data["dataDir"], "again").exists():
+        Path(data["dataDir"], "again").touch()
+        time.sleep(600)
     if behaviour == "talks":
         others = re.findall(r"^server\.(\d+)=([\d.]+):(\d+):", configuration, re.MULTILINE)
         opened = [socket.create_connection((host, int(port))) for other, host, port in others if int(other) != number]

@@ -26,13 +26,13 @@ def test_the_pages_are_up_to_date() -> None:
     [
         (
             "zookeeper-applied-again",
-            "final agreement",
+            "durability",
             [
                 "ZOOKEEPER-3598: a server that leaves its leader loads its log, "
                 "and then applies a transaction of it again"
             ],
-            "a history up to ⟨1,206⟩, which server 1 told with f.a = 1",
-            "one up to ⟨1,154⟩",
+            "a history up to ⟨1,6⟩, which server 1 told with f.a = 1",
+            "one up to ⟨1,5⟩",
         ),
         (
             "zookeeper-stale-log",

@@ -76,7 +76,7 @@ HOUSE = (
 
 ENSEMBLE = tuple(
     (f"zabcheck.ensemble.{room}",)
-    for room in ("wire", "disk", "debugger", "recording", "trace", "rules", "verdict", "run", "report")
+    for room in ("wire", "disk", "debugger", "recording", "trace", "rules", "verdict", "run", "bugs", "report")
 )
 """The floors of one room, likewise."""
 

@@ -41,6 +41,7 @@ EXAMPLES = {
     "campaign": "zabcheck campaign --runs 100000 --mutant all --out reports/nightly",
     "campaign report": "zabcheck campaign report reports/nightly --html nightly.html",
     "zookeeper": "zabcheck zookeeper --runs 10 --keep",
+    "zookeeper catalogue": "zabcheck zookeeper catalogue --bug 4643 --times 5",
     "zookeeper judge": "zabcheck zookeeper judge reports",
     "zookeeper logs": "zabcheck zookeeper logs /var/lib/zookeeper --txns",
     "zookeeper points": "zabcheck zookeeper points --classpath pyspark",

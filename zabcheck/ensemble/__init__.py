@@ -9,4 +9,5 @@ from proxies between them, what they stored from their disks, and what they answ
     wire/   the bytes between two servers, and the binary form that disks share with them
     disk/   transaction logs and snapshots; needs no ensemble
     debugger/   named places in the servers' threads
+    bugs/   the bugs for which a schedule is kept, and how often it shows them
 """

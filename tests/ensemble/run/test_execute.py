@@ -151,6 +151,25 @@ def test_an_ensemble_that_does_not_come_up(
     assert monotonic() - start < 600
 
 
+@pytest.mark.usefixtures("impatient")
+def test_a_fresh_server_that_leads_nobody_is_started_again(
+    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would wait for followers for minutes, while the others serve."""
+    waits = Ensemble.await_all
+
+    def await_all(ensemble: Ensemble, seconds: float, condition: Callable[[], bool]) -> bool:
+        if seconds != execute.ALONE_AT_FIRST:
+            return waits(ensemble, seconds, condition)
+        waits(ensemble, WAITED, lambda: bool(ensemble.served(1) and ensemble.served(3)))
+        return condition()
+
+    monkeypatch.setattr(Ensemble, "await_all", await_all)
+    execute.execute(schedule(), fake(tmp_path, "alone"), run)
+    started = [(record.server, record.incarnation) for record in read(run) if isinstance(record, Started)]
+    assert started == [(1, 0), (2, 0), (3, 0), (2, 1)]
+
+
 def test_a_java_that_is_gone(tmp_path: Path, run: Path) -> None:
     with pytest.raises(EnsembleError, match=r"^cannot start server 1: .*No such file"):
         execute.execute(schedule(), Distribution("3.8.0", tmp_path / "java", ""), run)

@@ -70,6 +70,9 @@ GIVEN_UP = 0.3
 """Seconds after which a pointless wait ends: the servers get them to do by themselves what they still do."""
 UP_AT_FIRST = 30.0
 """Seconds that a fresh ensemble gets to elect a leader."""
+ALONE_AT_FIRST = 8.0
+"""Seconds after which a fresh server that does not serve, though others do, is started again: it may have been elected
+by one that then followed another, and would wait for followers for minutes in an ensemble that is patient."""
 CONNECTED_AT_FIRST = 10.0
 """Seconds that clients get to connect; a run goes on without those that do not."""
 UP_AT_LAST = 60.0
@@ -160,7 +163,12 @@ class Execution:
             leader = None if waiting else self.ensemble.leader()
             return leader is not None or not all(server.up for server in servers.values())
 
-        self.ensemble.await_all(UP_AT_FIRST, all_serve_or_one_has_ended)
+        first = min(ALONE_AT_FIRST, UP_AT_FIRST)
+        if not self.ensemble.await_all(first, all_serve_or_one_has_ended):
+            for number in waiting if len(waiting) < len(servers) else ():
+                servers[number].kill()
+                self._start(number)
+            self.ensemble.await_all(UP_AT_FIRST - first, all_serve_or_one_has_ended)
         for number, server in servers.items():
             if not server.up:
                 raise EnsembleError(f"server {number} ended by itself when it was started: {reason(server.log())}")

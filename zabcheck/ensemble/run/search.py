@@ -22,6 +22,7 @@ from zabcheck.ensemble.run.ensemble import EnsembleError
 from zabcheck.ensemble.run.execute import DID_NOTHING, execute
 from zabcheck.ensemble.run.schedule import Choice, EnsembleSchedule, Write
 from zabcheck.ensemble.verdict.judge import Judged, judge
+from zabcheck.ensemble.verdict.known_issues import looks_like
 
 ATTEMPTS = 2
 """How often a shorter schedule is tried before it is given up."""
@@ -42,8 +43,12 @@ class Attempt(NamedTuple):
     interrupted: bool = False
 
     def shows(self, wanted: str) -> bool:
-        """Whether what is called `wanted` was seen, even if the run was not recorded to its end."""
-        return wanted in self.judged.wrong or wanted in self.judged.noticed
+        """Whether what is called `wanted` was seen, even if the run was not recorded to its end.
+
+        That is a property, a kind of finding, a rule for packets, or the number of a known issue whose signature fits.
+        """
+        judged = self.judged
+        return wanted in judged.wrong or wanted in judged.noticed or looks_like(wanted, judged.evidence)
 
 
 def attempt(

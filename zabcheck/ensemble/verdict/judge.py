@@ -17,7 +17,7 @@ from zabcheck.ensemble.trace.observe import Observation, observe_sorted
 from zabcheck.ensemble.verdict.coverage import Coverage, coverage
 from zabcheck.ensemble.verdict.findings import Finding, findings
 from zabcheck.ensemble.verdict.known_issues import IssueMatch, recognise
-from zabcheck.ensemble.verdict.signatures import Forgot
+from zabcheck.ensemble.verdict.signatures import Evidence, Forgot
 
 SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations these are reported first."""
@@ -51,6 +51,7 @@ class Judged(NamedTuple):
     verdicts: list[Verdict]
     findings: list[Finding]
     steps: Judgement
+    evidence: Evidence
     known: list[IssueMatch]
     coverage: list[Coverage]
     counts: Counts
@@ -103,11 +104,14 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     found = findings(recording, observation)
     steps = judge_packets(recording.records)
     version = recording.run.zookeeper
-    known = list(recognise(version, steps.divergences, found, list(forgot(observation, verdicts)), observation.notes))
+    evidence = Evidence(steps.divergences, found, list(forgot(observation, verdicts)), observation.notes)
+    known = recognise(version, *evidence)
     covered = coverage(recording, observation)
     schedule = recording.run.schedule
     counts = counts_of(recording.records)
-    return Judged(folder, version, schedule, observation, verdicts, found, steps, known, covered, counts, unsure)
+    return Judged(
+        folder, version, schedule, observation, verdicts, found, steps, evidence, known, covered, counts, unsure
+    )
 
 
 def counts_of(records: Sequence[AnyRecord]) -> Counts:

@@ -74,6 +74,11 @@ def recognise(
     return [IssueMatch(issue, why) for issue, why in asked if why is not None]
 
 
+def looks_like(key: str, evidence: Evidence) -> bool:
+    """Whether a run looks like the known issue `key`, whatever its version. O(issues × evidence)."""
+    return any(issue.key == key and issue.signature(evidence) is not None for issue in ISSUES)
+
+
 ISSUES: tuple[KnownIssue, ...] = (
     KnownIssue(
         "ZOOKEEPER-1653",

@@ -1,0 +1,147 @@
+"""`zabcheck zookeeper catalogue`."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import ROOT
+from tests.cli.conftest import Command
+from tests.ensemble import fake_zookeeper, real
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.schedule import EnsembleSchedule
+from zabcheck.ensemble.run.search import Attempt
+from zabcheck.ensemble.verdict.judge import judge
+
+CATALOGUE = ("zookeeper", "catalogue")
+RECORDINGS = ROOT / "tests/ensemble"
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of recordings, of which each execution takes the next one instead of starting an ensemble; or "Ctrl-C"."""
+    names: list[str] = []
+
+    def attempt(schedule: EnsembleSchedule, distribution: Distribution, folder: Path) -> Attempt:
+        name = names.pop(0)
+        shutil.copytree(RECORDINGS / name.replace("Ctrl-C", "healthy-3.8.0"), folder, dirs_exist_ok=True)
+        return Attempt(schedule, judge(folder), 1.0, interrupted=name == "Ctrl-C")
+
+    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", attempt)
+    return names
+
+
+def fake(folder: Path, behaviour: str = "serves", version: str = "3.8.0") -> tuple[str, ...]:
+    """Options for real jars of PySpark, which say they are of this version."""
+    return "--java", str(fake_zookeeper.java(folder, behaviour, version)), "--classpath", real.classpath()
+
+
+def test_a_bug_that_is_shown_is_kept_and_explained_to_an_operator(
+    recorded: list[str], zabcheck: Command, tmp_path: Path
+) -> None:
+    recorded += ["healthy-3.8.0", "lost-write-3.8.0", "lost-write-3.8.0"]
+    result = zabcheck(*CATALOGUE, "--bug", "4712", "--times", "3", *fake(tmp_path))
+    assert (result.code, result.err) == (1, "")
+    said = " ".join(result.out.split())
+    assert "bug 3.8.0 versions that have it, by the sources" in said
+    assert "ZOOKEEPER-4712 2 of 3 3.5.10 to before 3.6.0; 3.6.3 to before 3.9.3" in said
+    assert "what is lost acknowledged writes, at every server a way round a version that has the repair" in said
+    kept = tmp_path / "reports/zookeeper-3.8.0-ZOOKEEPER-4712"
+    assert {"schedule.json", "report.html"} <= {file.name for file in kept.iterdir()}
+    assert result.out.splitlines()[-1] == (
+        "FAIL: of the bugs that are looked for 3 executions with ZooKeeper 3.8.0 show ZOOKEEPER-4712 in 2 of 3 with "
+        "3.8.0; next: open reports/zookeeper-3.8.0-ZOOKEEPER-4712/report.html"
+    )
+
+
+def test_versions_and_bugs_side_by_side_as_json(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    recorded += ["healthy-3.8.0"] * 2
+    options = ("--bug", "ZOOKEEPER-4785", "--bug", "4712", "--times", "1", "--format", "json")
+    result = zabcheck(*CATALOGUE, *options, *fake(tmp_path, version="3.9.3"))
+    assert result.code == 0
+    first, second = result.json["bugs"]
+    assert (first["bug"], first["others"], first["finds"]) == ("ZOOKEEPER-4646", ["ZOOKEEPER-4785"], "durability")
+    [executed] = first["executed"]
+    assert executed == {
+        "zookeeper": "3.9.3",
+        "expected": False,
+        "times": 1,
+        "shown": 0,
+        "partial": 0,
+        "wrong": {},
+        "error": "",
+        "cannot": "",
+        "kept": None,
+    }
+    assert second["affected"][0] == {"first": "3.5.10", "cured": "3.6.0"}
+    assert result.json["interrupted"] is False
+
+
+def test_something_else_that_is_wrong_is_told(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    recorded += ["lost-write-3.8.0"]
+    result = zabcheck(*CATALOGUE, "--bug", "4394", "--times", "1", *fake(tmp_path))
+    assert result.code == 1
+    assert "ZOOKEEPER-4394 with 3.8.0: where it was not shown, something else is wrong: durability in 1" in " ".join(
+        result.out.split()
+    )
+    assert "show none of the bugs that are looked for, but something else is wrong: durability" in result.out
+
+
+def test_what_was_done_until_ctrl_c_is_told(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    recorded += ["healthy-3.8.0", "Ctrl-C"]
+    result = zabcheck(*CATALOGUE, "--bug", "4712", "--times", "9", *fake(tmp_path))
+    assert result.code == 3
+    assert "ZOOKEEPER-4712  0 of 1" in result.out
+    verdict = "INCONCLUSIVE: interrupted after 1 execution with ZooKeeper 3.8.0, which show no bug"
+    assert result.out.splitlines()[-1] == verdict
+
+
+def test_an_ensemble_that_never_comes_up(zabcheck: Command, tmp_path: Path) -> None:
+    java = ("--java", str(fake_zookeeper.java(tmp_path, "exits")), "--classpath", str(tmp_path))
+    result = zabcheck(*CATALOGUE, "--bug", "2846", "--times", "2", *java)
+    assert (result.code, result.err) == (3, "")
+    last = result.out.splitlines()[-1]
+    assert last.startswith("INCONCLUSIVE: 2 of 2 executions with ZooKeeper 3.8.0 not recorded to the end: server ")
+
+
+def test_a_schedule_that_a_version_cannot_execute(zabcheck: Command, tmp_path: Path) -> None:
+    """There are no classes with the points in this folder."""
+    java = ("--java", str(fake_zookeeper.java(tmp_path, "serves")), "--classpath", str(tmp_path))
+    result = zabcheck(*CATALOGUE, "--bug", "4643", *java)
+    assert (result.code, result.err) == (3, "")
+    assert "ZOOKEEPER-4643 with 3.8.0 is not executed: " in " ".join(result.out.split())
+    assert result.out.splitlines()[-1] == "INCONCLUSIVE: nothing could be executed: ZOOKEEPER-4643 with 3.8.0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--bug", "464"], "no bug `464`; did you mean `4646`?"),
+        (["--bug", "5088"], "no schedule shows ZOOKEEPER-5088: "),
+        (["--times", "0"], "Invalid value for '--times'"),
+        (["--out", "a file"], "--out a file: expected a directory, a file is a file"),
+        (["--classpath", "nowhere"], "/nowhere: expected a jar or a folder of the class path, found nothing"),
+        (["--zookeeper-home", "."], ".: expected a folder with zookeeper-*.jar in it or in its lib, found none"),
+    ],
+)
+def test_bad_input(arguments: list[str], message: str, zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "a file").touch()
+    result = zabcheck(*CATALOGUE, *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_the_same_version_twice(zabcheck: Command, tmp_path: Path) -> None:
+    result = zabcheck(*CATALOGUE, *fake(tmp_path), "--classpath", str(tmp_path))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "zabcheck: expected builds of different versions, found 3.8.0, 3.8.0\n"
+
+
+@pytest.mark.zookeeper
+def test_a_real_ensemble_shows_a_bug(zabcheck: Command, tmp_path: Path) -> None:
+    """ZOOKEEPER-3598 takes a thread that is held while its server leaves its leader: it was 1 of 60 without."""
+    told = zabcheck(*CATALOGUE, "--bug", "3598", "--times", "1", "--format", "json").json
+    [executed] = told["bugs"][0]["executed"]
+    assert (executed["expected"], executed["shown"], executed["error"]) == (True, 1, "")
+    assert (tmp_path / executed["kept"] / "report.html").exists()

@@ -1,0 +1,165 @@
+"""`zabcheck zookeeper catalogue`: executes the schedules of ZooKeeper's known bugs, and says which of them it has."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zabcheck.cli.commands import BadInput, Format, Formats, command_of
+from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.cli.zookeeper.command import Java, found_distribution, quick_to_start, save_report, zookeeper
+from zabcheck.ensemble.bugs import catalogue as bugs
+from zabcheck.ensemble.bugs.catalogue import Bug, UnknownBug
+from zabcheck.ensemble.bugs.executed import Executed, not_executable
+from zabcheck.ensemble.report import bugs as reports
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.text.words import counted
+
+
+def _completed(incomplete: str) -> list[str]:
+    return [bug.name for bug in bugs.BUGS if bug.name.lower().startswith(incomplete.lower())]
+
+
+@command_of(zookeeper)
+def catalogue(
+    bug: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only this bug (4643, ack-before-trunc); repeat it for several.",
+            autocompletion=_completed,
+        ),
+    ] = None,
+    times: Annotated[int, typer.Option(min=1, help="How often each schedule is executed; 5 to 20 seconds each.")] = 3,
+    java: Java = None,
+    home: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--zookeeper-home", metavar="DIR", help="An unpacked release of ZooKeeper to run; repeat it for several."
+        ),
+    ] = None,
+    classpath: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATHS",
+            help="The class path with the jars of ZooKeeper, as for Java, or `pyspark`; repeat it for several.",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where a run that shows a bug is kept, with its report.")] = Path("reports"),
+    format: Formats = Format.text,
+) -> int:
+    """Execute the schedules of ZooKeeper's known bugs, and say which of them a version has, and what to do."""
+    with bad_input_for(UnknownBug):
+        chosen = list(dict.fromkeys(map(bugs.named, bug))) if bug else list(bugs.BUGS)
+    check_out(out)
+    asked: list[tuple[Path | None, str | None]] = [(each, None) for each in home or ()]
+    asked += [(None, each) for each in classpath or ()]
+    distributions = [found_distribution(java, *each) for each in asked or [(None, None)]]
+    versions = [each.version for each in distributions]
+    if len({*versions}) < len(versions):
+        raise BadInput(f"expected builds of different versions, found {', '.join(versions)}")
+    executing = _Executing(chosen, distributions, times, out)
+    interrupted = False
+    try:
+        executing.run()
+    except KeyboardInterrupt:
+        interrupted = True
+    code, why = outcome(executing.executed, interrupted)
+    if format is Format.json:
+        print_json("zookeeper catalogue", **reports.as_json(executing.executed), interrupted=interrupted)
+        return code
+    console = make_console()
+    console.print(reports.render(executing.executed))
+    for each in executing.executed:
+        if each.kept is not None:
+            print_path(console, f"kept {each.kept}")
+    kept = [each.kept for each in executing.executed if each.kept is not None]
+    return conclude(console, code, why, f"open {kept[0]}/report.html" if kept else "")
+
+
+class _Executing:
+    """The executions of all `bugs` on all builds: a version after the other, `times` for each bug."""
+
+    def __init__(self, bugs: Sequence[Bug], distributions: Sequence[Distribution], times: int, out: Path) -> None:
+        self.executed: list[Executed] = []
+        self._bugs = bugs
+        self._distributions = distributions
+        self._times = times
+        self._out = out
+        self._done = 0
+
+    def run(self) -> None:
+        """Execute everything. KeyboardInterrupt after Ctrl-C: what was executed until then counts."""
+        total = self._times * len(self._bugs) * len(self._distributions)
+        with (
+            tempfile.TemporaryDirectory(prefix="zabcheck-") as folder,
+            progress(total, "running", "executions") as advance,
+        ):
+            for distribution in self._distributions:
+                with ExitStack() as stack:
+                    runs = self._times * len(self._bugs)
+                    quick = stack.enter_context(quick_to_start(distribution, runs))
+                    for bug in self._bugs:
+                        executed = Executed(bug, distribution.version)
+                        self.executed.append(executed)
+                        executed.cannot = not_executable(bug.schedule(), distribution)
+                        for _ in range(0 if executed.cannot else self._times):
+                            self._execute(executed, quick, Path(folder, "run"))
+                            self._done += 1
+                            shown = sum(each.shown for each in self.executed)
+                            advance(f"{bug.name} with {distribution.version}; {shown} showed a bug", self._done)
+
+    def _execute(self, executed: Executed, distribution: Distribution, folder: Path) -> None:
+        """Execute a bug's schedule once; keep the first run that shows the bug, with its report."""
+        from zabcheck.ensemble.run.search import attempt
+
+        schedule = executed.bug.schedule()
+        with bad_path("a folder for the run", folder):
+            tried = attempt(schedule, distribution, folder)
+        if tried.interrupted:
+            raise KeyboardInterrupt
+        shows = tried.shows(schedule.finds)
+        executed.add(shows, tried.judged, tried.error)
+        if shows and executed.kept is None:
+            kept = self._out / f"zookeeper-{executed.zookeeper}-{executed.bug.name}"
+            with bad_path("--out", self._out):
+                shutil.rmtree(kept, ignore_errors=True)
+                shutil.copytree(folder, kept)
+                save_report(schedule, tried.judged._replace(folder=kept))
+            executed.kept = kept
+
+
+def outcome(executed: Sequence[Executed], interrupted: bool) -> tuple[int, str]:
+    """Return the exit code for executions of the catalogue, and why."""
+    times = sum(each.times for each in executed)
+    what = f"{counted(times, 'execution', 'executions')} with ZooKeeper " + ", ".join(
+        dict.fromkeys(each.zookeeper for each in executed)
+    )
+    shown = [
+        f"{each.bug.name} in {each.shown} of {each.times} with {each.zookeeper}" for each in executed if each.shown
+    ]
+    if shown:
+        return VIOLATED, f"of the bugs that are looked for {what} show {named(shown, len(shown))}"
+    wrong = {name: None for each in executed for name in each.wrong}
+    if wrong:
+        return (
+            VIOLATED,
+            f"{what} show none of the bugs that are looked for, but something else is wrong: {named(wrong)}",
+        )
+    if interrupted:
+        return INCONCLUSIVE, f"interrupted after {what}, which show no bug"
+    partial = sum(each.partial for each in executed)
+    cannot = [f"{each.bug.name} with {each.zookeeper}" for each in executed if each.cannot]
+    if partial:
+        error = next(each.error for each in executed if each.error)
+        return INCONCLUSIVE, f"{partial} of {what} not recorded to the end: {error}"
+    if not times:
+        return INCONCLUSIVE, f"nothing could be executed: {named(cannot)}"
+    not_executed = f"; not executed: {named(cannot)}" if cannot else ""
+    return OK, f"{what} show none of the bugs that are looked for{not_executed}"

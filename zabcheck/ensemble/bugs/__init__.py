@@ -1,0 +1,1 @@
+"""The bugs of ZooKeeper for which a schedule is kept, and how often executions show them."""
