@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from invariants import Event, Header, Local, check
 from tests.counterexample.stories import broken
 from zabcheck.counterexample.explain import explain
-from zabcheck.counterexample.story import Moment, Raised, Story
+from zabcheck.counterexample.story import HeldThread, Moment, Raised, Story
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
@@ -93,6 +93,11 @@ def hostile() -> Story:
         legend=(EVIL,),
         settings=(EVIL,),
         explanation=(f"It went wrong: {EVIL}.", long),
+        threads=(
+            HeldThread("T1", 1, None, story.moments[4].step, "goes on", EVIL, (EVIL, long)),
+            HeldThread("T2", 1, story.moments[1].step, None, "goes on", EVIL, ()),
+            HeldThread("T3", 3, story.moments[2].step, story.moments[5].step, "killed", EVIL, (EVIL,)),
+        ),
     )
 
 

@@ -78,6 +78,24 @@ class Moment(Struct, frozen=True):
     unsynced: Mapping[int, int]
 
 
+class HeldThread(Struct, frozen=True):
+    """A thread of a process that stood still while others of the process went on.
+
+    It was held after the step `since` (None: before the first one that is shown) until the step `until` was over (None:
+    until the end); `end` says how that ended: it "goes on", or its process was "killed". `label` marks it ("T1"),
+    `head` says in a line which thread it is and where it stood, and `told` what it was about to do and what it held up,
+    a sentence each.
+    """
+
+    label: str
+    process: int
+    since: int | None
+    until: int | None
+    end: str
+    head: str
+    told: tuple[str, ...]
+
+
 class Raised(Struct, frozen=True):
     """What a step of the protocol raised, in a line, and the lines of its own code that led there.
 
@@ -150,6 +168,8 @@ class Story(Struct, frozen=True):
     """Of a real ensemble: the known issues that this looks like."""
     noticed: tuple[tuple[str, str], ...] = ()
     """Of a real ensemble: what else was wrong, of what kind and where."""
+    threads: tuple[HeldThread, ...] = ()
+    """Of a real ensemble: the threads that were held, in the order in which they were."""
 
     def step_of(self, event: Event) -> int | None:
         """Return the step that showed this event first; None if no step did."""

@@ -202,3 +202,33 @@ def test_work_is_linear_in_the_run() -> None:
         assert text.count('class="pt"') == sum(len(diagram.processes_of(moment)) for moment in story.moments)
         assert text.count('class="f ') == messages
         assert len(text) < 700 * (len(story.moments) + messages + 10)
+
+
+def test_a_lane_splits_where_a_thread_of_its_process_is_held() -> None:
+    """Its line leaves that of the process, and comes back where the thread goes on, beside those of other threads."""
+    story = STORIES["hostile"]()
+    placed = diagram.layout(story, labels_by_step(story))
+    first, second, third = placed.branches
+    lanes, steps = placed.lanes, [moment.step for moment in story.moments]
+    assert [branch.mark.text for branch in placed.branches] == ["T1", "T2", "T3"]
+    assert first.x != second.x
+    assert first.x < lanes.x(1)
+    assert second.x < lanes.x(1)
+    assert third.x == first.x - lanes.x(1) + lanes.x(3)
+    assert first.top < lanes.y(steps[0])
+    assert lanes.y(steps[4]) < first.bottom < lanes.y(steps[5])
+    assert lanes.y(steps[1]) < second.top < lanes.y(steps[2])
+    assert second.bottom >= lanes.y(steps[-1])
+    assert third.bottom == lanes.y(steps[5]), "its process is killed"
+    comes_back = [group[1].attrib["d"].endswith(f"L{lanes.x(1):g} {first.bottom:g}") for group in branches("hostile")]
+    assert comes_back == [True, False, False]
+
+
+def branches(about: str) -> list[list[Element]]:
+    return [list(each) for each in drawn(about).iter(f"{SVG}g") if each.attrib.get("class") == "ht"]
+
+
+def test_the_legend_says_which_threads_were_held_and_where() -> None:
+    said = ["".join(each.itertext()) for each in texts(drawn("hostile"), "legend")]
+    assert [each[:4] for each in said if each.startswith("T")] == ["T3: ", "T2: ", "T1: "]
+    assert branches("usual") == []

@@ -127,7 +127,7 @@ def test_whatever_a_user_wrote_is_shown_escaped_everywhere() -> None:
     assert EVIL not in made("hostile")
     shown = " ".join(clean(EVIL).split())
     for about, terms in (("hostile", ("planted", "run")), ("raised badly", ("handling", "traceback"))):
-        [facts] = parsed(about).iter("dl")
+        *_, facts = parsed(about).iter("dl")
         said = {words(term): words(fact) for term, fact in zip(facts.iter("dt"), facts.iter("dd"), strict=True)}
         assert [term for term in terms if shown not in said[term]] == []
     for tag in (f"{SVG}title", "label", "li", "p"):
@@ -440,3 +440,16 @@ def test_where_nothing_happened_there_is_nothing_to_step_through() -> None:
     assert 'id="data"' not in text
     assert 'id="run"' not in text
     assert '<h1 class="fine">no property is violated</h1>' in text
+
+
+def test_threads_that_were_held_are_told_with_links_to_where() -> None:
+    section = next(each for each in parsed("hostile").iter("section") if each.attrib["aria-labelledby"] == "threads")
+    story = STORIES["hostile"]()
+    links = [link.attrib["href"] for link in section.iter("a")]
+    steps = [moment.step for moment in story.moments]
+    assert links == [f"#s{steps[at]}" for at in (4, 1, 2, 5)]
+    first, second, third = (words(each) for each in section.iter("dd"))
+    assert ", from the start, until step " in first
+    assert second.endswith(f", after step {steps[1]}.")
+    assert f", after step {steps[2]}, until step {steps[5]}. " in third
+    assert not any(each.attrib["aria-labelledby"] == "threads" for each in parsed("usual").iter("section"))

@@ -26,6 +26,7 @@ from zabcheck.ensemble.recording.records import (
     Resumed,
     Started,
     Stopped,
+    Wiped,
 )
 from zabcheck.ensemble.run import ensemble as ensembles
 from zabcheck.ensemble.run import execute
@@ -168,6 +169,7 @@ def test_a_fresh_server_that_leads_nobody_is_started_again(
     execute.execute(schedule(), fake(tmp_path, "alone"), run)
     started = [(record.server, record.incarnation) for record in read(run) if isinstance(record, Started)]
     assert started == [(1, 0), (2, 0), (3, 0), (2, 1)]
+    assert [record.server for record in read(run) if isinstance(record, Wiped)] == [2]
 
 
 def test_a_java_that_is_gone(tmp_path: Path, run: Path) -> None:

@@ -26,6 +26,7 @@ from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.ensemble.report import runs as reports
+from zabcheck.ensemble.report.held import held_threads
 from zabcheck.ensemble.report.packets import render_divergence
 from zabcheck.ensemble.report.runs import EnsembleSummary
 from zabcheck.ensemble.report.threads import ThreadOrders
@@ -343,4 +344,6 @@ def story_of(judged: Judged) -> Story:
     story = story_of_trace(observation.header, placed, told, unit="line", sha256=digest, folded=True)
     known = tuple(f"{each.issue.key}, {each.issue.title}: {each.why}" for each in judged.known)
     done, noticed = tuple(reports.what_was_done(judged.folder)), tuple(reports.noticed_in(judged))
-    return structs.replace(story, known=known, noticed=noticed, done=done)
+    schedule = None if judged.schedule is None else schedules.converted(judged.schedule)
+    threads = held_threads(judged, schedule, story)
+    return structs.replace(story, known=known, noticed=noticed, done=done, threads=threads)

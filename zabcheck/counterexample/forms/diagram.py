@@ -1,9 +1,10 @@
 """The space-time diagram of a run, as SVG: time runs down, a lane a process, a row a step.
 
-A lane has the line of the process, dashed while it is down; a band for each epoch in which it takes part; and a point
-for each of its steps, with a sign for what the outside saw. Between the lanes are the ways of the messages, and what
-happened to the links. These are the space-time diagrams of Lamport ("Time, clocks, and the ordering of events in a
-distributed system", 1978), turned so that a long run scrolls.
+A lane has the line of the process, dashed while it is down, and one beside it for each of its threads that is held
+while others go on; a band for each epoch in which it takes part; and a point for each of its steps, with a sign for
+what the outside saw. Between the lanes are the ways of the messages, and what happened to the links. These are the
+space-time diagrams of Lamport ("Time, clocks, and the ordering of events in a distributed system", 1978), turned so
+that a long run scrolls.
 
 Elements carry classes, not colours, which `diagram_style` gives them. Elements that belong to a step have `data-s` (the
 number of the step) and `data-p` (the process), and messages have a class for their kind, so that a page can mark them.
@@ -47,7 +48,7 @@ from zabcheck.counterexample.forms.lanes import BAND, HEAD, ROW, Lanes
 from zabcheck.counterexample.forms.lettering import Lettering, Text, Way
 from zabcheck.counterexample.forms.room import breadth
 from zabcheck.counterexample.pieces import Labels
-from zabcheck.counterexample.story import Flight, Moment, Story
+from zabcheck.counterexample.story import Flight, HeldThread, Moment, Story
 from zabcheck.text.words import clean, name
 
 MOST_ROOM = 150
@@ -55,6 +56,10 @@ HUES = 6
 """The number of colours for epochs; after that many epochs they repeat."""
 LONGEST_LABEL = 12
 """The longest value beside a point, in characters."""
+BESIDE = 13
+"""How far the line of a thread that is held is from that of its process, in pixels."""
+AWAY = 7
+"""How far from each other the lines of such threads of a process are, in pixels."""
 LONGEST_EFFECT = 20
 """The longest label of the step that decided."""
 
@@ -71,6 +76,16 @@ class Point(Struct, frozen=True):
     label: Text | None
 
 
+class Branch(Struct, frozen=True):
+    """The line of a thread that is held, beside that of its process, and the text that marks it."""
+
+    thread: HeldThread
+    x: float
+    top: float
+    bottom: float
+    mark: Text
+
+
 class Layout(Struct, frozen=True):
     """All that is drawn, and where."""
 
@@ -81,6 +96,7 @@ class Layout(Struct, frozen=True):
     epochs: tuple[Text, ...]
     points: tuple[Point, ...]
     names: tuple[tuple[Text, Flight], ...]
+    branches: tuple[Branch, ...]
 
 
 def lanes_of(story: Story) -> Lanes:
@@ -118,6 +134,7 @@ def layout(story: Story, labels: Labels) -> Layout:
     }
     ended = [lettering.under_way(each) for each in flights if each.received is None]
     ways = {way.flight: way for way in (*arrived, *ended)}
+    branches = _branches(story, lanes, lettering)
     points = _with_texts(story, labels, decision, lanes, lettering, bare)
     epochs = [
         lettering.epoch(f"e{epoch}", lanes.x(process), top, bottom)
@@ -130,7 +147,9 @@ def layout(story: Story, labels: Labels) -> Layout:
     named = [*arrived, *reversed(ended_alone)]
     names = [(text, way.flight) for way in named if (text := lettering.name(way)) is not None]
     in_order = tuple(ways[flight] for flight in flights)
-    return Layout(lanes, in_order, crosses, tuple(each for each in epochs if each is not None), points, tuple(names))
+    return Layout(
+        lanes, in_order, crosses, tuple(each for each in epochs if each is not None), points, tuple(names), branches
+    )
 
 
 def heads(lanes: Lanes) -> str:
@@ -151,6 +170,7 @@ def draw(story: Story, labels: Labels, kinds: Mapping[str, str]) -> str:
     deciding = decision.flights if decision is not None else frozenset()
     parts = [
         *(part for process in range(1, story.processes + 1) for part in _lane(story, lanes, process)),
+        *(_branch(lanes, branch) for branch in placed.branches),
         *(_way(way, kinds, way.flight.number in deciding) for way in placed.ways),
         *(part for moment in story.moments for part in _links(lanes, moment, placed.crosses)),
         *(_text(text) for text in placed.epochs),
@@ -164,6 +184,7 @@ def texts_of(placed: Layout) -> Iterator[Text]:
     """Yield every text of a layout."""
     yield from placed.epochs
     yield from (text for text, _ in placed.names)
+    yield from (branch.mark for branch in placed.branches)
     for point in placed.points:
         yield from (text for text in (point.tag, point.label) if text is not None)
 
@@ -229,6 +250,37 @@ def _up_times(story: Story, lanes: Lanes, process: int) -> Iterator[tuple[float,
                 yield since, lanes.y(moment.step), up
                 up, since = now, lanes.y(moment.step)
     yield since, float(lanes.height), up
+
+
+# Threads that are held.
+
+
+def _branches(story: Story, lanes: Lanes, lettering: Lettering) -> tuple[Branch, ...]:
+    """Place the lines of the threads that are held: a lane splits where the others of its process go on."""
+    placed: list[tuple[HeldThread, float, float, float]] = []
+    for thread in story.threads:
+        top = lanes.y(thread.since) + ROW / 4 if thread.since is not None else float(HEAD)
+        bottom = max(top + ROW / 2, lanes.y(thread.until) + (3 * ROW / 4 if thread.end == "goes on" else 0))
+        taken = {x for other, x, _, low in placed if other.process == thread.process and low > top}
+        columns = (lanes.x(thread.process) - BESIDE - AWAY * column for column in range(len(placed) + 1))
+        x = next(x for x in columns if x not in taken)
+        placed.append((thread, x, top, bottom))
+        lettering.line((x, top), (x, bottom))
+    return tuple(
+        Branch(thread, x, top, bottom, lettering.thread(thread.label, x, top, bottom))
+        for thread, x, top, bottom in placed
+    )
+
+
+def _branch(lanes: Lanes, branch: Branch) -> str:
+    """Draw a thread that is held: it leaves the line of its process, stands still, and comes back if it goes on."""
+    thread, x, top, bottom, lane = branch.thread, branch.x, branch.top, branch.bottom, lanes.x(branch.thread.process)
+    back = f"L{lane:g} {bottom:g}" if thread.end == "goes on" and thread.until is not None else ""
+    bend = min(6.0, (bottom - top) / 2)
+    title = f"<title>{escaped('. '.join((thread.head, *thread.told)))}</title>"
+    line = f'<path class="held" d="M{lane:g} {top:g}L{x:g} {top + bend:g}L{x:g} {bottom - bend:g}{back}"/>'
+    stands = f'<path class="held" d="M{x - 3:g} {top + bend:g}h6m-6 3h6"/>'
+    return f'<g class="ht">{title}{line}{stands}{_text(branch.mark)}</g>'
 
 
 # Messages and links.

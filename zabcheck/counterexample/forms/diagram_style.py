@@ -25,6 +25,11 @@ STYLE = """
 .say { fill: INK; } .say.never { fill: BAD; }
 """
 """The style sheet; words in capitals stand for colours."""
+THREADS = """
+.held { stroke: WARNING; stroke-width: 2; fill: none; }
+.thread { font-size: 11px; font-weight: 700; fill: WARNING; stroke: PAPER; stroke-width: 3px; paint-order: stroke; }
+"""
+"""What a diagram needs besides in which threads are held."""
 LIGHT = {
     "INK": "#1b1f24",
     "SOFT": "#57606a",
@@ -33,6 +38,7 @@ LIGHT = {
     "PAPER": "#ffffff",
     "GOOD": "#116329",
     "BAD": "#b3261e",
+    "WARNING": "#855700",
 }
 DARK = {
     "INK": "#e4e7ea",
@@ -42,6 +48,7 @@ DARK = {
     "PAPER": "#14171a",
     "GOOD": "#6fce8b",
     "BAD": "#ff8a80",
+    "WARNING": "#e3b341",
 }
 
 

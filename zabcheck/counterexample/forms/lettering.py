@@ -95,6 +95,9 @@ class Lettering:
         self.room.take(_cross(x, y))
         return x
 
+    def line(self, begin: tuple[float, float], end: tuple[float, float]) -> None:
+        self.room.take((begin, end))
+
     def link(self, x1: float, x2: float, y: float) -> None:
         self.room.take(((x1, y), (x2, y)))
 
@@ -115,6 +118,14 @@ class Lettering:
         heights = [top + 9 + step * ROW / 4 for step in range(max(1, int((last - top - 9) * 4 / ROW) + 1))]
         sides = ((x - BAND / 2 - 3, "end"), (x + BAND / 2 + 3, "start"))
         return self._first("epoch", text, [(at, y, anchor) for y in heights for at, anchor in sides])
+
+    def thread(self, text: str, x: float, top: float, bottom: float) -> Text:
+        """Place the mark of a thread that is held beside its line, which is at x, or else left of all lanes."""
+        heights = [top + 14 + step * ROW / 4 for step in range(max(1, int((bottom - top - 14) * 4 / ROW) + 1))]
+        places = [(at, y, anchor) for y in heights for at, anchor in ((x - 4, "end"), (x + 4, "start"))]
+        gutter = [(2.0, y, "start") for y in heights]
+        found = self._first("thread", text, [*places, *gutter], bold=True)
+        return found or self._put(_text("thread", text, *gutter[0], bold=True))
 
     def label(self, text: str, x: float, y: float, signs: int, has_ring: bool, must: bool = False) -> Text | None:
         """Place what a point shows; with `must`, right of the last lane if there is no room beside the point."""

@@ -14,14 +14,14 @@ from importlib.resources import files
 from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.decided import MARK, decided
 from zabcheck.counterexample.forms.deliveries import table_of
-from zabcheck.counterexample.forms.diagram_style import LIGHT, style
+from zabcheck.counterexample.forms.diagram_style import LIGHT, THREADS, style
 from zabcheck.counterexample.forms.lanes import HEAD, NUMBERS, ROW
 from zabcheck.counterexample.forms.page_data import data, states_of
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.forms.rows import said_of
 from zabcheck.counterexample.forms.terminal import LONGEST_DONE, PAPERS
 from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, labels_by_step, labels_of
-from zabcheck.counterexample.story import Moment, Story
+from zabcheck.counterexample.story import HeldThread, Moment, Story
 from zabcheck.text.html import document, text
 from zabcheck.text.words import LONGEST, clean, counted, cut, name, sentence
 
@@ -40,6 +40,7 @@ def page(story: Story, file: str = "FILE") -> str:
             f"<header>\n<h1{fine}>{text(title)}</h1>\n{_summary(story)}</header>\n<main>\n",
             _what_happened(story),
             _run(story, labels) if story.moments else "",
+            _threads(story),
             _done(story),
             _particulars(story),
             _causality(story),
@@ -49,7 +50,9 @@ def page(story: Story, file: str = "FILE") -> str:
             f'<script type="application/json" id="data">{data(story, labels)}</script>\n' if story.moments else "",
         )
     )
-    styles = _measures(story) + _resource("page.css") + style(COLOURS) + _filters(story)
+    styles = (
+        _measures(story) + _resource("page.css") + style(COLOURS, THREADS if story.threads else "") + _filters(story)
+    )
     return document(title, styles, body, _resource("page.js") if story.moments or story.schedule else "")
 
 
@@ -153,6 +156,31 @@ def _fact(term: str, *lines: str) -> str:
     return f"<dt>{text(term)}</dt><dd>{'<br/>'.join(map(text, lines))}</dd>\n"
 
 
+def _threads(story: Story) -> str:
+    """Draw the section on the threads that were held; "" if none was."""
+    if not story.threads:
+        return ""
+    lines = "".join(
+        f"<dt>{text(each.label)}</dt><dd>{text(each.head)}, {_stay(story, each)}. "
+        f"{text(' '.join(f'{said[0].upper()}{said[1:]}.' for said in each.told), LONGEST_DONE)}</dd>\n"
+        for each in story.threads
+    )
+    return (
+        '<section aria-labelledby="threads">\n<h2 id="threads">Threads that were held</h2>\n'
+        f'<dl class="facts">\n{lines}</dl>\n</section>\n'
+    )
+
+
+def _stay(story: Story, thread: HeldThread) -> str:
+    """Say from where to where a thread was held, with links."""
+    since = "from the start" if thread.since is None else f"after {_link(story, thread.since)}"
+    return since if thread.until is None else f"{since}, until {_link(story, thread.until)}"
+
+
+def _link(story: Story, step: int) -> str:
+    return f'<a href="#s{step}" data-step="{step}">{text(story.unit)} {step}</a>'
+
+
 def _done(story: Story) -> str:
     """Draw the section on what was done to a real ensemble; "" for any other run."""
     if not story.done:
@@ -246,9 +274,10 @@ def _signs(story: Story) -> str:
     """Draw the legend: what the signs and marks mean."""
     decision = f", {MARK} in red: where that was decided" if decided(story) is not None else ""
     witness = f"; ringed: the witness{decision}" if story.violation is not None else ""
+    threads = "; a line beside a lane (T1, …): a thread of the process that is held" if story.threads else ""
     return (
         '<p class="signs">▲ broadcasts, ■ delivers, ◆ ready, ✕ crash or loss, ○ recovery; '
-        f"dashed: lost or never handled{witness}</p>\n"
+        f"dashed: lost or never handled{threads}{witness}</p>\n"
     )
 
 

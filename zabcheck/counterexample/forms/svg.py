@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.forms.diagram import draw, escaped, heads, lanes_of
-from zabcheck.counterexample.forms.diagram_style import DARK, LIGHT, style
+from zabcheck.counterexample.forms.diagram_style import DARK, LIGHT, THREADS, style
 from zabcheck.counterexample.forms.lanes import NUMBERS, ROW
 from zabcheck.counterexample.forms.lettering import SIZE
 from zabcheck.counterexample.forms.room import breadth
@@ -53,12 +53,11 @@ def to_svg(story: Story, labels: Labels, *, dark: bool = True) -> str:
         for line, text in enumerate(titles)
     )
     legend = "".join(
-        f'<text class="legend" x="{MARGIN}" y="{height - 8 - 16 * line}" xml:space="preserve">{text}</text>\n'
-        for line, text in enumerate(reversed(_legend(width)))
+        f'<text class="legend" x="{MARGIN}" y="{height - 8 - 16 * line}" xml:space="preserve">{escaped(text)}</text>\n'
+        for line, text in enumerate(reversed(_legend(story, width)))
     )
-    schemes = style(LIGHT, _STYLE) + (
-        f"@media (prefers-color-scheme: dark) {{ {style(DARK, _STYLE)} }}" if dark else ""
-    )
+    more = _STYLE + (THREADS if story.threads else "")
+    schemes = style(LIGHT, more) + (f"@media (prefers-color-scheme: dark) {{ {style(DARK, more)} }}" if dark else "")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'font-family="DejaVu Sans, system-ui, sans-serif" font-size="13">\n'
@@ -83,7 +82,7 @@ def size(story: Story, labels: Labels) -> tuple[int, int]:
     beside = NUMBERS + lanes.across + 2 * MARGIN
     longest = max((breadth(_whole(moment, labels), bold=True) for moment in story.moments), default=0)
     width = round(min(max(WIDEST, beside + LEAST_TEXT), max(beside + longest, beside + LEAST_TEXT, 520)))
-    return width, _top(_titles(story, width)) + lanes.height + 16 * len(_legend(width)) + MARGIN
+    return width, _top(_titles(story, width)) + lanes.height + 16 * len(_legend(story, width)) + MARGIN
 
 
 def _top(titles: list[str]) -> int:
@@ -96,9 +95,10 @@ def _titles(story: Story, width: int) -> list[str]:
     return _wrapped(clean(title_of(story)), most, bold=True)
 
 
-def _legend(width: int) -> list[str]:
+def _legend(story: Story, width: int) -> list[str]:
     lines = [LEGEND, MARKS]
-    return lines if breadth("   ".join(lines)) > width - 2 * MARGIN else ["   ".join(lines)]
+    signs = lines if breadth("   ".join(lines)) > width - 2 * MARGIN else ["   ".join(lines)]
+    return [*signs, *(clean(f"{each.label}: {each.head}") for each in story.threads)]
 
 
 def _row(moment: Moment, labels: Labels, y: float, left: int, width: int, is_decided: bool) -> str:

@@ -70,9 +70,9 @@ GIVEN_UP = 0.3
 """Seconds after which a pointless wait ends: the servers get them to do by themselves what they still do."""
 UP_AT_FIRST = 30.0
 """Seconds that a fresh ensemble gets to elect a leader."""
-ALONE_AT_FIRST = 8.0
-"""Seconds after which a fresh server that does not serve, though others do, is started again: it may have been elected
-by one that then followed another, and would wait for followers for minutes in an ensemble that is patient."""
+ALONE_AT_FIRST = 12.0
+"""Seconds after which a fresh server that does not serve, though others do, is emptied and started again: it may have
+been elected by one that then followed another, and would wait for followers for minutes if the ensemble is patient."""
 CONNECTED_AT_FIRST = 10.0
 """Seconds that clients get to connect; a run goes on without those that do not."""
 UP_AT_LAST = 60.0
@@ -167,18 +167,20 @@ class Execution:
         if not self.ensemble.await_all(first, all_serve_or_one_has_ended):
             for number in waiting if len(waiting) < len(servers) else ():
                 servers[number].kill()
+                servers[number].wipe()
                 self._start(number)
             self.ensemble.await_all(UP_AT_FIRST - first, all_serve_or_one_has_ended)
         for number, server in servers.items():
             if not server.up:
                 raise EnsembleError(f"server {number} ended by itself when it was started: {reason(server.log())}")
         if waiting:
-            log = servers[waiting[0]].log()
-            raise EnsembleError(f"server {waiting[0]} did not come up in {UP_AT_FIRST:g} s: {reason(log)}")
+            why = reason(servers[waiting[0]].log())
+            raise EnsembleError(f"server {waiting[0]} did not come up in {UP_AT_FIRST:g} s: {why}")
         if leader is None:
             raise EnsembleError(f"nobody led in {UP_AT_FIRST:g} s")
         for number, server in servers.items():
-            if not any(isinstance(line, State) for line in read_log(log_file(server.folder, number, 0)).lines):
+            log = read_log(log_file(server.folder, number, server.incarnation))
+            if not any(isinstance(line, State) for line in log.lines):
                 said = (server.log().splitlines() or ["nothing"])[0][:300]
                 raise EnsembleError(f"the log of server {number} is not understood; is slf4j bound? It begins: {said}")
         others = sorted((number for number in servers if number != leader), reverse=True)

@@ -5,6 +5,7 @@ as `2026-01-31T12:00:00.123+0000 [thread] LEVEL class - message`.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from pathlib import Path
 from threading import RLock
 
 from zabcheck.ensemble.recording.folder import log_file, now
-from zabcheck.ensemble.recording.records import Exited, Killed, Paused, Record, Resumed, Started, Stopped
+from zabcheck.ensemble.recording.records import Exited, Killed, Paused, Record, Resumed, Started, Stopped, Wiped
 from zabcheck.ensemble.run.distribution import Distribution
 
 TICK = 500
@@ -142,6 +143,12 @@ class Server:
                 env={**os.environ, "LC_ALL": "C.UTF-8"},
                 process_group=group,
             )
+
+    def wipe(self) -> None:
+        """Remove what the server has stored, so that it starts as a fresh one. It must not be up."""
+        assert not self.up
+        shutil.rmtree(self.data / "version-2", ignore_errors=True)
+        self._record(Wiped(now(), self.number))
 
     def kill(self, over: bool = False) -> None:
         """kill -9, and wait for the end. Does nothing if the server is not up. `over`: the run is over, so no fault."""

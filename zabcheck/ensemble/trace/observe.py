@@ -41,6 +41,9 @@ class Observation(Struct, frozen=True):
     notes: tuple[str, ...]
     partial: tuple[str, ...]
     holes: tuple[str, ...] = ()
+    times: tuple[int, ...] = ()
+    """When each event happened, as far as is known, in microseconds since 1970; what the recording tells besides can be
+    put among them. No property looks at it."""
 
     def trace(self) -> Iterator[Event]:
         """Yield header, events and end."""
@@ -78,6 +81,8 @@ class _Observer:
         self.recording = recording
         self.events: list[Event] = []
         self.sources: list[str] = []
+        self.times: list[int] = []
+        self.now = 0
         self.notes: list[str] = []
         self.messages = Messages(recording.names)
         self.network = Network(lambda server: self.servers[server].incarnation)
@@ -89,6 +94,7 @@ class _Observer:
     def _emit(self, event: Event, source: str) -> None:
         self.events.append(event)
         self.sources.append(source)
+        self.times.append(self.now)
 
     def _snapshot_of(self, number: int, zxid: Zxid) -> Chain | None:
         server = self.servers.get(number)
@@ -111,12 +117,19 @@ class _Observer:
         run = self.recording.run
         header = Header(1, run.servers, f"zookeeper-{run.zookeeper}", order="per-process")
         return Observation(
-            header, tuple(self.events), tuple(self.sources), tuple(self.notes), (*holes, *end), tuple(holes)
+            header,
+            tuple(self.events),
+            tuple(self.sources),
+            tuple(self.notes),
+            (*holes, *end),
+            tuple(holes),
+            tuple(self.times),
         )
 
     def _take(self, turn: Turn) -> None:
         """Make the events of a turn: a message is received before its effects, and sent after what it reports."""
         incarnation, what = turn.incarnation, turn.what
+        self.now = max(self.now, turn.time)
         if incarnation is None:
             assert not isinstance(what, Moment | Bound), "those belong to an incarnation"
             if isinstance(what, Lost):
@@ -149,6 +162,8 @@ class _Observer:
         if not epochs:
             return
         self.notes.append(f"no ACK-E is told at all, for that of the leader of epoch {epochs[0]} is not known")
-        kept = [pair for pair in zip(self.events, self.sources, strict=True) if not isinstance(pair[0], AckEpoch)]
-        self.events = [event for event, _ in kept]
-        self.sources = [source for _, source in kept]
+        told = zip(self.events, self.sources, self.times, strict=True)
+        kept = [each for each in told if not isinstance(each[0], AckEpoch)]
+        self.events = [event for event, _, _ in kept]
+        self.sources = [source for _, source, _ in kept]
+        self.times = [time for _, _, time in kept]
