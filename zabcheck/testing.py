@@ -38,6 +38,7 @@ from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated, planted
 from zabcheck.protocols.adapter import register
 from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.external.node import external
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import checked
 from zabcheck.search.machine import Machine, Memory, find_with, hypothesis_settings, machine_class, seeded
@@ -92,8 +93,9 @@ class Raised(Found):
 
 
 def machine_for(
-    protocol: str | type[Process] | Protocol,
+    protocol: str | type[Process] | Protocol | None = None,
     *,
+    exec: str | None = None,
     mutant: str | None = None,
     processes: int = 3,
     properties: str | Sequence[str] | None = None,
@@ -106,7 +108,8 @@ def machine_for(
     """A Hypothesis `RuleBasedStateMachine` that searches `protocol`; its `TestCase` is for unittest and pytest.
 
     `protocol` is the name of one, as `zabcheck list` tells them or "module:Class", a subclass of `zabcheck.Process`, or
-    a `zabcheck.protocols.base.Protocol`.
+    a `zabcheck.protocols.base.Protocol`. In its place `exec` is the command that starts a node of it, written in any
+    language: docs/any-language.md.
     At least `runs` runs of up to about `steps` steps, judged by `properties`: names of properties or of groups of them,
     a single one or several. None: all, or what holds for any such protocol if it is one of your own, that is the groups
     `core` and `causality`, and zxid uniqueness.
@@ -125,7 +128,7 @@ def machine_for(
     chosen = (properties,) if isinstance(properties, str) else None if properties is None else tuple(properties)
     if chosen == ():
         raise ValueError("`properties`: expected one or more, or None for all")
-    searched = planted(_named(protocol), mutant)
+    searched = planted(_named(protocol, exec), mutant)
     chosen = chosen or searched.properties
     tally = Tally(select(chosen))
     search = Search(
@@ -220,16 +223,17 @@ def assert_schedule(
     schedule: str | bytes | Path | Mapping[str, Any],
     *,
     protocol: str | type[Process] | Protocol | None = None,
+    exec: str | None = None,
     mutant: str | EllipsisType | None = ...,
     properties: str | Sequence[str] | None = None,
 ) -> None:
     """Execute a schedule, and fail if it breaks a property: a counterexample as a regression test.
 
     `schedule` is the JSON of one (docs/output.md), as a text, bytes or a dictionary, or a Path to a file of it.
-    `protocol` takes the place of the one that the schedule names, and `mutant` that of its mutant; None stands for the
-    protocol as it is. `properties` are names of properties or of groups. None: the one that the schedule says it
-    violates; if it says nothing, what `machine_for` would judge the protocol by. (): none, so that all that can fail is
-    the protocol's own code.
+    `protocol` takes the place of the one that the schedule names, or `exec`, a command that starts a node, and `mutant`
+    that of its mutant; None stands for the protocol as it is. `properties` are names of properties or of groups. None:
+    the one that the schedule says it violates; if it says nothing, what `machine_for` would judge the protocol by.
+    (): none, so that all that can fail is the protocol's own code.
 
     A choice that is not possible when its turn comes is skipped. So the test also passes if the protocol has changed so
     much that the schedule leads it nowhere near the old bug. It says that this run is all right, and no more; whether
@@ -244,7 +248,7 @@ def assert_schedule(
     data = file.read_bytes() if file is not None else _as_json(schedule)
     where = "schedule" if file is None else str(file)
     loaded = schedules.load(data, where)
-    named = _named(loaded.protocol if protocol is None else protocol)
+    named = _named(loaded.protocol if protocol is None and exec is None else protocol, exec)
     judged = planted(named, loaded.mutant if mutant is ... else mutant)
     loaded = replace(loaded, protocol=judged.name, mutant=judged.mutant)
     schedules.check_kinds(loaded, tuple(judged.kinds.values()), data, where)
@@ -258,8 +262,13 @@ def assert_schedule(
         raise Broken(explain_replay(replayed), file)
 
 
-def _named(protocol: str | type[Process] | Protocol) -> Protocol:
-    """Return the protocol that the user of this module means."""
+def _named(protocol: str | type[Process] | Protocol | None, command: str | None) -> Protocol:
+    """Return the protocol that the user of this module means. ValueError for none, or for two."""
+    if (protocol is None) == (command is None):
+        raise ValueError("expected either a protocol or `exec`, a command that starts a node")
+    if command is not None:
+        return external(command)
+    assert protocol is not None
     return mutated(protocol) if isinstance(protocol, str) else register(protocol)
 
 

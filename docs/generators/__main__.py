@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from docs.generators import (
+    any_language,
     campaigns,
     commands,
     counterexamples,
@@ -33,6 +34,7 @@ from docs.generators.output import ROOT
 
 Made = Callable[[], dict[Path, str]]
 QUICK: dict[str, Made] = {
+    "any-language": any_language.made,
     "commands": commands.made,
     "counterexamples": counterexamples.made,
     "gallery": gallery.made,

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FOLDERS = ("zabcheck", "invariants", "tests", "benchmarks", "docs", ".ci", ".github")
+FOLDERS = ("zabcheck", "invariants", "tests", "benchmarks", "docs", "kits", ".ci", ".github")
 FILES = [
     *(path for path in sorted(ROOT.iterdir()) if path.is_file()),
     *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.is_file()),

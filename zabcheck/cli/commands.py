@@ -20,9 +20,10 @@ from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.story import Story
 from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.simulation.schedule import ScheduleError
+from zabcheck.text.nodes import option_of
 from zabcheck.text.words import clean
 
-NAMED_ONCE = ("protocol", "mutant")
+NAMED_ONCE = ("protocol", "mutant", "exec")
 """The options that say what is checked."""
 
 
@@ -124,7 +125,7 @@ class ProtocolFailed(Exception):
         super().__init__(report + "".join(f"wrote {file}\n" for file in wrote))
         at = f"p{story.raised.process} handled {story.raised.stimulus}"
         self.why = f"the protocol's own code raised {story.raised.error} when {at}; no property was judged"
-        self.then = "" if schedule is None else f"mend it, then zabcheck replay {saved}"
+        self.then = "" if schedule is None else f"mend it, then zabcheck replay {saved}{option_of(story.protocol)}"
         self.unwritten = unwritten
 
 
@@ -133,6 +134,23 @@ def protocols(incomplete: str) -> list[str]:
     from zabcheck.protocols import PROTOCOLS
 
     return [name for name in PROTOCOLS if name.startswith(incomplete)]
+
+
+def named(protocol: str | None, command: str | None, default: str = "zab") -> str:
+    """Return the name of the protocol that is meant by `--protocol`, or by the command of `--exec`.
+
+    BadInput if both are given, or if the command does not start a node.
+    """
+    if command is None:
+        return protocol or default
+    if protocol is not None:
+        raise BadInput("--exec: expected no --protocol, the nodes of the command are the protocol")
+    from zabcheck.protocols.external.node import external
+
+    try:
+        return external(command).name
+    except ValueError as error:
+        raise BadInput(f"--exec: {error}") from None
 
 
 def known_bugs(incomplete: str) -> list[str]:
@@ -165,8 +183,10 @@ USAGE_ERROR = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
 """The base class of typer's BadParameter, which is click's: recent versions of typer have a click of their own."""
 
 Protocols = Annotated[
-    str,
-    typer.Option(autocompletion=protocols, help="Which protocol to check: see `zabcheck list`; or `module:Class`."),
+    str | None,
+    typer.Option(
+        autocompletion=protocols, help="Which protocol to check: see `zabcheck list`; or `module:Class`. Default: zab."
+    ),
 ]
 Properties = Annotated[
     list[str] | None,
@@ -175,6 +195,14 @@ Properties = Annotated[
         metavar="P",
         autocompletion=properties,
         help="Judge by this property, or group of them, only (may be repeated).",
+    ),
+]
+Exec = Annotated[
+    str | None,
+    typer.Option(
+        "--exec",
+        metavar="COMMAND",
+        help="Check the nodes that this command starts, in any language (docs/any-language.md).",
     ),
 ]
 Formats = Annotated[Format, typer.Option("--format", help="How to print the result.")]

@@ -22,10 +22,11 @@ from zabcheck.search.run import DEFAULT_PROCESSES
 
 
 class Schemas(StrEnum):
-    """The files that have a JSON Schema."""
+    """What has a JSON Schema."""
 
     trace = "trace"
     schedule = "schedule"
+    node = "node"
 
 
 class Kinds(StrEnum):
@@ -79,8 +80,8 @@ def summary_of(mutant: Mutant) -> str:
 
 
 @command
-def schema(what: Annotated[Schemas, typer.Argument(metavar="trace|schedule", help="Of which file.")]) -> int:
-    """Print the JSON Schema of a line of a trace, or of a schedule."""
+def schema(what: Annotated[Schemas, typer.Argument(metavar="trace|schedule|node", help="Of what.")]) -> int:
+    """Print the JSON Schema of a line of a trace, of a schedule, or of a line between zabcheck and a node (--exec)."""
     sys.stdout.flush()
     sys.stdout.buffer.write(schemas.as_file(what))
     return OK

@@ -5,10 +5,11 @@ from shlex import quote
 from typing import Annotated
 
 import typer
+from msgspec import structs
 
 from invariants import PROPERTIES
 from invariants.diagnosis import like
-from zabcheck.cli.commands import BadInput, Format, Formats, ProtocolFailed, command
+from zabcheck.cli.commands import BadInput, Exec, Format, Formats, ProtocolFailed, command, named
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
@@ -25,6 +26,7 @@ from zabcheck.search.run import Replay, replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
+from zabcheck.text.nodes import PREFIX, option_of
 from zabcheck.text.words import as_text, counted
 
 
@@ -42,11 +44,14 @@ def replay_(
     java: Java = None,
     home: Home = None,
     classpath: Classpath = None,
+    exec: Exec = None,
     format: Formats = Format.text,
 ) -> int:
     """Execute a saved schedule again: the same run everywhere, but on a real ensemble only as far as possible."""
     data = read(file, schedules.MAX_BYTES)
     if is_for_an_ensemble(data):
+        if exec is not None:
+            raise BadInput(f"--exec: only for a schedule of the simulator, which {file} is not")
         if trace is not None:
             check_trace(trace, file)
         return replay_ensemble(data, file, times or 5, found_distribution(java, home, classpath), trace, format, exact)
@@ -54,7 +59,7 @@ def replay_(
     for option, value in options.items():
         if value is not None:
             raise BadInput(f"--{option}: only for the schedule of a real ensemble, which {file} is not")
-    protocol, schedule = load_schedule(data, str(file))
+    protocol, schedule = load_schedule(data, str(file), exec)
     if trace is not None:
         check_trace(trace, file)
     replayed = replay_on(protocol, schedule)
@@ -88,17 +93,25 @@ def replay_(
         print_path(console, f"wrote {trace}")
     if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
         why += f"; the schedule is said to violate {schedule.violates}, and does not"
-    return conclude(console, code, why, f"zabcheck explain {quote(str(file))} --step")
+    then = f"zabcheck explain {quote(str(file))} --step{option_of(schedule.protocol)}"
+    return conclude(console, code, why, then)
 
 
-def load_schedule(data: bytes, file: str) -> tuple[Protocol, Schedule]:
+def load_schedule(data: bytes, file: str, command: str | None = None) -> tuple[Protocol, Schedule]:
     """Read a schedule, and look up the protocol that it names, with its mutant; `file` is for messages.
 
+    With `command` the protocol is that of its nodes, whatever the schedule names. A command that only the schedule
+    names is not started: the schedule may be somebody else's.
     ScheduleError if `data` is no schedule; BadInput if something that it names does not exist.
     """
     if is_for_an_ensemble(data):
         raise BadInput(f"{file}: expected a schedule of the simulator, this is one of a real ensemble: zabcheck replay")
     schedule = schedules.load(data, file)
+    if command is not None:
+        kept = schedule.mutant if schedule.protocol.startswith(PREFIX) else None
+        schedule = structs.replace(schedule, protocol=named(None, command), mutant=kept)
+    elif schedule.protocol.startswith(PREFIX):
+        raise BadInput(f"{file}: its nodes are started by a command, so add{option_of(schedule.protocol)}")
     with bad_input_for(ValueError, f"{file}, field `protocol`: "):
         protocol = mutated(schedule.protocol)
     with bad_input_for(ValueError, f"{file}, field `mutant`: "):

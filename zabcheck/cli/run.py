@@ -15,6 +15,7 @@ from invariants import select
 from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.cli.commands import (
     BadInput,
+    Exec,
     Format,
     Formats,
     Properties,
@@ -24,6 +25,7 @@ from zabcheck.cli.commands import (
     known_bugs,
     switches,
 )
+from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named, to_exercise
@@ -40,12 +42,14 @@ from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS, Pro
 from zabcheck.search.swarm import SIZES
 from zabcheck.search.tally import PropertySummary, Summary, Tally
 from zabcheck.simulation.processes import in_the_middle_of
+from zabcheck.text.nodes import option_of
 from zabcheck.text.words import as_text, counted
 
 
 @command
 def run(
-    protocol: Protocols = "zab",
+    protocol: Protocols = None,
+    exec: Exec = None,
     mutant: Annotated[
         str | None, typer.Option(autocompletion=known_bugs, help="Plant this known bug; see `zabcheck list`.")
     ] = None,
@@ -82,6 +86,7 @@ def run(
     format: Formats = Format.text,
 ) -> int:
     """Search for a run that breaks a property, minimise it, and explain it."""
+    protocol = named_protocol(protocol, exec)
     with bad_input_for(ValueError):
         checked = mutated(protocol, mutant)
         kinds = select(property or checked.properties)
@@ -227,7 +232,8 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
     runs = counted(summary.runs, "run", "runs")
     if found is not None:
         broken = "a property" if found.story.violation is None else found.story.violation.property
-        then = f"zabcheck explain {quote(str(found.files[0]))} --step" if found.files else ""
+        option = option_of(summary.protocol)
+        then = f"zabcheck explain {quote(str(found.files[0]))} --step{option}" if found.files else ""
         return f"{broken} is violated by {what}, in run {summary.runs:,}", then
     if summary.interrupted:
         return f"interrupted after {runs}, in which {what} broke nothing{where}", f"the same with --seed {summary.seed}"

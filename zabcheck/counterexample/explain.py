@@ -55,7 +55,7 @@ def _story(recording: Recording, violation: Violation | None, decisive: Decisive
         processes=schedule.processes,
         choices=len(schedule.choices),
         schedule=dump(schedule),
-        wrong=CATALOGUE[schedule.mutant].wrong if schedule.mutant else None,
+        wrong=CATALOGUE[schedule.mutant].wrong if schedule.mutant in CATALOGUE else None,
         sha256=replayed.sha256,
         verdicts=tuple(replayed.verdicts),
         violation=violation,

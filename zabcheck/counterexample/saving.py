@@ -12,6 +12,9 @@ from zabcheck.text.files import write
 TOLD = (".txt", ".html")
 """The forms in which every counterexample is saved, beside its schedule and its trace."""
 
+_LONGEST = 60
+"""How much of the name of a protocol, which may be a long command, the name of a file has."""
+
 
 def save(out: Path, replayed: Replay, story: Story) -> list[Path]:
     """Write `*.schedule.json`, `*.trace.jsonl`, `*.txt` and `*.html` into `out`, each whole or not at all.
@@ -22,7 +25,7 @@ def save(out: Path, replayed: Replay, story: Story) -> list[Path]:
     schedule = replayed.schedule
     failure = schedule.violates if replayed.raised is None else "raised"
     parts = [schedule.protocol, schedule.mutant, failure, replayed.sha256[:8]]
-    stem = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
+    stem = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-")[:_LONGEST] for part in parts if part)
     schedule_file = f"{stem}.schedule.json"
     told = {f"{stem}{suffix}": FORMS[suffix].make(story, schedule_file) for suffix in TOLD}
     out.mkdir(parents=True, exist_ok=True)

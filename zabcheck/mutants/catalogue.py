@@ -471,6 +471,8 @@ def planted(protocol: Protocol, mutant: str | None) -> Protocol:
     """The protocol with the known bug of this name, as it is for None. ValueError if there is no such mutant of it."""
     if mutant is None:
         return protocol
+    if protocol.plant is not None:
+        return protocol.plant(mutant)
     names = [name for name, each in CATALOGUE.items() if each.protocol == protocol.name]
     if mutant not in names:
         if mutant in CATALOGUE:

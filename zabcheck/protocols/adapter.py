@@ -34,6 +34,7 @@ from zabcheck.protocols.base import (
 )
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import Switches
+from zabcheck.text.nodes import PREFIX
 
 PROPERTIES = ("core", "causality", "zxid uniqueness")
 """The properties that a class is judged by unless the user asks for others: those of any primary order broadcast.
@@ -73,6 +74,8 @@ def find(name: str) -> Protocol:
     """
     if name in _OWN:
         return _OWN[name]
+    if name.startswith(PREFIX):
+        raise ValueError("a file alone starts no command: say it with --exec, or `exec=` in Python")
     module, colon, qualified = name.partition(":")
     if not colon:
         known = f"expected one of: {', '.join(PROTOCOLS)}; or `module:Class`"

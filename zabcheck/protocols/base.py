@@ -145,12 +145,13 @@ class Buffer:
     """Write these durable variables, all or none, and go on: they are synced by the next `Flush`.
 
     Until then a crash keeps any prefix of such writes. `shows` are events that tell what is durable by it: they are
-    shown once it is, by a `Flush` or because a crash has kept it.
+    shown once it is, by a `Flush` or because a crash has kept it. A `Notify` among them is for a protocol that has no
+    `Flush`: what it writes is synced by choices.
     """
 
     __slots__ = ("fields", "shows")
 
-    def __init__(self, shows: Sequence[Event] = (), **fields: object) -> None:
+    def __init__(self, shows: Sequence["Event | Notify"] = (), **fields: object) -> None:
         self.shows = shows
         self.fields = fields
 
@@ -204,7 +205,17 @@ class Members(tuple[str, ...]):
 Variables = Mapping[str, str | tuple[str, ...]]
 """The variables of a process as text, a sequence as its entries, a set as `Members`; "" is what the process does."""
 
-Effect = Send | Persist | Write | Buffer | Flush | Connect | GiveUp | Changed | ResetTimer | Event
+
+class Notify(Struct, frozen=True, gc=False):
+    """Hand the process `stimulus` right after the step; closing its connections does not prevent that.
+
+    Among the `shows` of a `Buffer` it tells the process that the write is durable.
+    """
+
+    stimulus: Stimulus
+
+
+Effect = Send | Persist | Write | Buffer | Flush | Connect | GiveUp | Changed | ResetTimer | Notify | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
 """A step: (the process, the sender or the process itself, the message or stimulus) -> effects.
 
@@ -308,6 +319,8 @@ class Protocol(Struct, frozen=True):
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
     `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
+    `plant(name)` returns the protocol with a known bug of its own planted, and raises ValueError if it has none of that
+    name. None: its bugs are those of `zabcheck.mutants`.
 
     The table has grown by a field for each thing that one protocol does otherwise: `mesh`, `never`, `moves`, `switches`
     and `fifo` describe the environment rather than the protocol, and would be better off in a type of their own.
@@ -338,10 +351,30 @@ class Protocol(Struct, frozen=True):
     vote: Callable[[Any], Any] | None = None
     mutant: str | None = None
     step_seconds: float = STEP_SECONDS
+    plant: "Callable[[str], Protocol] | None" = None
 
 
-_AROUND_A_STEP = ("zabcheck.simulation.processes", "zabcheck.protocols.own", "zabcheck.protocols.adapter")
+_AROUND_A_STEP = (
+    "zabcheck.simulation.processes",
+    "zabcheck.protocols.own",
+    "zabcheck.protocols.adapter",
+    "zabcheck.protocols.external.node",
+    "zabcheck.protocols.external.pool",
+    "zabcheck.protocols.external.running",
+)
 """The modules whose lines are left out of a traceback: they are zabcheck's, not the protocol's."""
+
+
+class Outside(Exception):
+    """What a step that is taken outside of Python did wrong; `lines` tell of it, in place of a traceback."""
+
+    def __init__(self, why: str, lines: Sequence[str] = ()) -> None:
+        super().__init__(why)
+        self.lines = tuple(lines)
+
+
+class OutsideSilent(Outside):
+    """Such a step has not been answered in time."""
 
 
 class StepRaised(Exception):
@@ -389,11 +422,15 @@ class StepRaised(Exception):
     @property
     def said(self) -> str:
         """The exception in a line: "KeyError: 3"."""
+        if isinstance(self.error, Outside):
+            return f"{type(self.error).__name__}: {self.error}"
         return " ".join(format_exception_only(self.error)[-1].split())
 
     @property
     def traceback(self) -> tuple[str, ...]:
         """The lines of the traceback in the protocol's code; files below the current directory by relative path."""
+        if isinstance(self.error, Outside):
+            return self.error.lines
         summary = StackSummary.extract(iter(self._frames()))
         for frame in summary:
             relative = os.path.relpath(frame.filename)

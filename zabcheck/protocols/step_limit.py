@@ -28,12 +28,13 @@ EVERY = 0.02
 
 
 class Calls:
-    """How many calls of steps have begun in this process, and how many are over."""
+    """How many calls of steps have begun in this process, how many are over, and the limit of the last, in seconds."""
 
-    __slots__ = ("begun", "over")
+    __slots__ = ("begun", "over", "seconds")
 
     def __init__(self) -> None:
         self.begun = self.over = 0
+        self.seconds = 0.0
 
 
 calls = Calls()

@@ -22,6 +22,8 @@ from zabcheck.protocols.base import (
     Flush,
     GiveUp,
     Message,
+    Notify,
+    OutsideSilent,
     Persist,
     Protocol,
     ResetTimer,
@@ -39,7 +41,7 @@ from zabcheck.simulation.disk import Write as Unsynced
 
 _calls = step_limit.calls
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
-_TO_BE_DONE = frozenset((Send, Persist, Write, Buffer, Flush, Connect, GiveUp, Changed, ResetTimer, Halt))
+_TO_BE_DONE = frozenset((Send, Persist, Write, Buffer, Flush, Connect, GiveUp, Changed, ResetTimer, Notify, Halt))
 """The kinds of effects that are more than an event to show."""
 _MOST_OWN_MESSAGES = 2000
 """A process that sends itself more messages than this within one choice is assumed never to stop."""
@@ -95,8 +97,9 @@ class Processes:
         self.disks = [Disk() for _ in self.incarnations]
         self.states: list[Any] = [None] * (quorums.size + 1)  # None: down
         self.halted = [False] * (quorums.size + 1)
-        # What a process has sent to itself, and whether it is handling that; empty and False between two choices.
-        self._own: list[deque[Message]] = [deque() for _ in self.incarnations]
+        # What a process has sent to itself, or is notified of, and whether it is handling that; empty and False between
+        # two choices.
+        self._own: list[deque[Message | Stimulus]] = [deque() for _ in self.incarnations]
         self._busy = [False] * (quorums.size + 1)
         self._steps = dict(protocol.steps)
         self._atomic = switches.sync == "atomic"
@@ -151,6 +154,7 @@ class Processes:
     def _stop(self, process: int) -> None:
         """Close the connections of the process and drop its state; its disk stays."""
         self._disconnect(process)
+        self._own[process].clear()
         self.channels.refuse(process)
         self.states[process] = None
 
@@ -166,10 +170,12 @@ class Processes:
         if step is None:
             return False
         _calls.begun += 1
+        _calls.seconds = self.protocol.step_seconds
         try:
             effects = step(self.states[process], sender, stimulus)
         except Exception as error:
-            raise StepRaised(process, sender, stimulus, error) from error
+            silent = isinstance(error, OutsideSilent)
+            raise StepRaised(process, sender, stimulus, error, stopped=silent) from error
         except step_limit.Stopped as stopped:
             said = f"the step has not returned after {self.protocol.step_seconds:g} s of CPU time"
             too_long = TimeoutError(said).with_traceback(stopped.__traceback__)
@@ -233,6 +239,8 @@ class Processes:
                 self.show(effect)
                 self._halt(process)
                 return
+            elif isinstance(effect, Notify) and self.states[process] is not None:
+                self._own[process].append(effect.stimulus)
         own = self._own[process]
         if own and not self._busy[process]:
             self._busy[process] = True
@@ -254,7 +262,10 @@ class Processes:
             write.withheld = [effect for effect in write.withheld if type(effect) not in _ANSWERS]
         if self.application is not None:
             self.application.lose_leadership(process)
-        self._own[process].clear()
+        own = self._own[process]
+        notified = [each for each in own if isinstance(each, Stimulus)]
+        own.clear()
+        own.extend(notified)
         self.channels.close(process, keep_followed=keep_followed)
 
     def _show_all(self, events: Iterable[Any]) -> None:

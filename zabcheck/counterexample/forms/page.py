@@ -23,6 +23,7 @@ from zabcheck.counterexample.forms.terminal import LONGEST_DONE, PAPERS
 from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, labels_by_step, labels_of
 from zabcheck.counterexample.story import HeldThread, Moment, Story
 from zabcheck.text.html import document, text
+from zabcheck.text.nodes import PREFIX, option_of
 from zabcheck.text.words import LONGEST, clean, counted, cut, name, sentence
 
 PHONE_LANES = 132
@@ -139,13 +140,15 @@ def _facts(story: Story) -> Iterator[str]:
         yield _fact("decisive", story.decisive.sentence)
     if story.wrong is not None:
         yield _fact("planted", f"{story.mutant}: {story.wrong}")
+    elif story.mutant is not None:
+        yield _fact("planted", story.mutant)
     if story.known:
         yield _fact("looks like", *story.known)
     for kind, what in story.noticed:
         yield _fact(kind, what)
     if story.raised is not None:
         yield _fact("handling", f"{name(story.raised.process)}, {story.raised.stimulus}")
-        yield _fact("traceback", *story.raised.traceback)
+        yield _fact("the node" if story.protocol.startswith(PREFIX) else "traceback", *story.raised.traceback)
     size = [counted(story.processes, "process", "processes"), *story.settings]
     if story.unit == "step":  # a row of a trace may be several lines, and not all are shown
         size.append(counted(len(story.moments), "step", "steps"))
@@ -378,8 +381,9 @@ def _mark(label: str | None) -> str:
 def _again(story: Story, file: str) -> str:
     parts = []
     if story.schedule:
+        command = f"zabcheck replay {file}{option_of(story.protocol)}"
         parts.append(
-            f"<p>Saved as <code>{text(file)}</code>; <code>zabcheck replay {text(file)}</code> executes it again.</p>\n"
+            f"<p>Saved as <code>{text(file)}</code>; <code>{text(command)}</code> executes it again.</p>\n"
             + _to_copy("schedule", "Schedule", story.schedule.decode())
             + _to_copy("regression", "Regression test for pytest", regression_test(story))
         )

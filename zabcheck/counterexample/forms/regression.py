@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zabcheck.counterexample.story import Story
+from zabcheck.text.nodes import PREFIX
 from zabcheck.text.words import clean
 
 WIDTH = 120
@@ -33,6 +34,8 @@ def regression_test(story: Story) -> str:
     arguments = ["SCHEDULE"]
     if own is not None:
         arguments.append(f"protocol={own[1]}")
+    if story.protocol.startswith(PREFIX):
+        arguments.append(f"exec={json.dumps(story.protocol.removeprefix(PREFIX))}")
     if story.mutant is not None:
         arguments.append("mutant=MUTANT")
     if story.raised is not None:
@@ -55,6 +58,8 @@ def regression_test(story: Story) -> str:
 
 def _own(protocol: str) -> tuple[str, str] | None:
     """Return module and class of a user's own protocol, if an `import` can name them."""
+    if protocol.startswith(PREFIX):
+        return None
     module, colon, qualified = protocol.partition(":")
     parts = (*module.split("."), *qualified.split("."))
     possible = colon and module != "__main__" and all(_is_name(part) for part in parts)

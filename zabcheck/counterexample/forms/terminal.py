@@ -15,6 +15,7 @@ from zabcheck.counterexample.forms.deliveries import Delivered, draw_delivered
 from zabcheck.counterexample.forms.steps import draw_step, draw_steps
 from zabcheck.counterexample.pieces import labels_of
 from zabcheck.counterexample.story import Story
+from zabcheck.text.nodes import PREFIX, option_of
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen, padded, text_of
 from zabcheck.text.words import counted, name, sentence
 
@@ -94,7 +95,8 @@ def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) 
     yield table
     if story is not None and story.raised is not None and story.raised.traceback:
         yield Text()
-        yield pen.write("Traceback of the protocol's code", BOLD)
+        is_node = story.protocol.startswith(PREFIX)
+        yield pen.write("What the node was sent, and said" if is_node else "Traceback of the protocol's code", BOLD)
         yield from (pen.write(line) for line in story.raised.traceback)
 
 
@@ -110,6 +112,8 @@ def _facts(violation: Violation | None, story: Story | None) -> Iterator[tuple[s
         yield "decisive", story.decisive.sentence
     if story.wrong is not None:
         yield "planted", f"{story.mutant}: {story.wrong}"
+    elif story.mutant is not None:
+        yield "planted", story.mutant
     yield from (("looks like" if number == 0 else "", line) for number, line in enumerate(story.known))
     yield from story.noticed
     size = [counted(story.processes, "process", "processes"), *story.settings]
@@ -155,6 +159,7 @@ def _replay(pen: Pen, story: Story, file: str) -> Iterator[RenderableType]:
     if not ((story.schedule or story.done) and file):
         return
     yield Text()
-    command = Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH))
+    option = pen.write(option_of(story.protocol), longest=LONGEST_PATH)
+    command = Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH), option)
     command.overflow, command.no_wrap = "ignore", True  # so that it can be copied whole
     yield command

@@ -1,0 +1,73 @@
+"""`--exec` of `run`, `replay` and `explain`: nodes in any language."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import CALM_SCHEDULE
+from tests.cli.conftest import Command
+from tests.protocols.external.commands import KIT, wrong
+
+BUG = f"{KIT} --bug ack-before-disk"
+SHORT = ("--processes", "1", "--runs", "50", "--steps", "25")
+SEARCH = ("run", "--exec", BUG, "--property", "chosen", "--seed", "1", *SHORT)
+
+
+def test_what_is_found_is_replayed_and_explained_by_the_same_command(zabcheck: Command, tmp_path: Path) -> None:
+    found = zabcheck(*SEARCH)
+    assert (found.code, found.err) == (1, "")
+    assert "chosen is violated" in found.out
+    [schedule] = tmp_path.glob("reports/*.schedule.json")
+    assert f"zabcheck replay {schedule.relative_to(tmp_path)} --exec '{BUG}'" in found.out
+    again = zabcheck("replay", schedule, "--exec", BUG)
+    assert (again.code, again.err) == (1, "")
+    mended = zabcheck("replay", schedule, "--exec", KIT)
+    assert (mended.code, mended.err) == (0, "")
+    [trace] = tmp_path.glob("reports/*.trace.jsonl")
+    told = zabcheck("explain", trace, "--exec", BUG, "--property", "chosen", "--write", "x.py", "--write", "x.html")
+    assert told.code == 1
+    assert "decisive" in told.out
+    assert "exec=" in (tmp_path / "x.py").read_text(encoding="utf-8")
+
+
+def test_no_file_starts_a_command(zabcheck: Command, tmp_path: Path) -> None:
+    mark = tmp_path / "started"
+    (tmp_path / "x.json").write_bytes(CALM_SCHEDULE.replace(b'"zab"', f'"exec:touch {mark}"'.encode()))
+    for command in ("replay", "explain"):
+        result = zabcheck(command, "x.json")
+        assert (result.code, result.out) == (2, "")
+        assert result.err == f"zabcheck: x.json: its nodes are started by a command, so add --exec 'touch {mark}'\n"
+    assert zabcheck("run", "--protocol", f"exec:touch {mark}").code == 2
+    assert not mark.exists()
+
+
+def test_the_schedule_of_another_protocol_is_done_to_the_nodes(zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_bytes(CALM_SCHEDULE)
+    traces = []
+    for options in ((), ("--exec", KIT)):
+        result = zabcheck("replay", "x.json", *options, "--format", "json")
+        assert result.code == 0
+        traces.append(result.json["steps"])
+    assert traces[0] == traces[1]
+
+
+def test_a_node_that_fails_ends_the_search_with_a_report(zabcheck: Command) -> None:
+    result = zabcheck("run", "--exec", wrong("dies"), "--processes", "1", "--seed", "1")
+    assert (result.code, result.out) == (2, "")
+    for line in ("Ended: ended with exit code 3", "What the node was sent, and said", "standard error elected me"):
+        assert line in result.err
+    assert result.err.splitlines()[-1].startswith("ERROR: the protocol's own code raised Ended")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--exec", "./not-there"), "--exec: the node `./not-there` cannot be started: No such file or directory"),
+        (("--exec", KIT, "--protocol", "zab"), "--exec: expected no --protocol, the nodes of the command are the protocol"),  # noqa: E501
+        (("--exec", KIT, "--mutant", "x"), f"no mutant `x` of `{KIT}`; expected one of: ack-before-disk"),
+        (("--exec", "a", "--exec", "b"), "--exec: named more than once, expected at most once"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_the_option_is_told(arguments: tuple[str, ...], said: str, zabcheck: Command) -> None:
+    result = zabcheck("run", *arguments)
+    assert (result.code, result.out, result.err) == (2, "", f"zabcheck: {said}\n")
