@@ -125,6 +125,20 @@ def test_a_call_throws_and_what_is_still_held_goes_on_when_the_debugger_dies(tmp
     assert "at p.Two.both" in said
 
 
+def test_a_watch_sees_every_thread_before_a_stop_at_the_same_place_holds_one(tmp_path: Path) -> None:
+    with java(tmp_path) as (process, port):
+        debugger = Debugger(port)
+        told: list[str] = []
+        stop = debugger.stop([BOTH], nth=2, then=lambda _: told.append("stop"))
+        debugger.watch([BOTH, RUN], lambda held: told.append(f"watch {held.location.at}"))
+        debugger.begin()
+        assert debugger.wait(stop, PATIENCE) is not None
+        assert told == ["watch 0"] * 4 + ["stop"]
+        assert debugger.go(stop)
+        assert process.wait(PATIENCE) == 0
+        debugger.close()
+
+
 def test_a_jvm_that_is_killed_ends_every_wait(tmp_path: Path) -> None:
     with java(tmp_path) as (process, port):
         debugger = Debugger(port)

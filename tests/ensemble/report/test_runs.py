@@ -5,13 +5,26 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from invariants import Crash
 from tests.counterexample.pages import trace
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.story_json import to_json
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.ensemble.recording.folder import Recorder
-from zabcheck.ensemble.recording.records import Cast, Chose, Ended, Exited, Killed, Read, Run, Started
+from zabcheck.ensemble.recording.records import (
+    Cast,
+    Chose,
+    Ended,
+    Exited,
+    Killed,
+    PowerLost,
+    Reached,
+    Read,
+    Run,
+    Started,
+)
 from zabcheck.ensemble.report.runs import what_was_done
+from zabcheck.text.words import phrase
 
 DONE = (("0.5 s", "kill -9 of A"), ("1.5 s", "wait for a leader, 4 s at most: nobody leads"))
 
@@ -40,6 +53,26 @@ def test_what_was_done_is_read_from_the_recording(tmp_path: Path) -> None:
         ("2.5 s", "  p1 ends by itself with exit code 13"),
         ("6.0 s", "all is healed and up, and every server is read"),
     )
+
+
+def test_what_a_power_failure_took_is_said_in_the_words_of_a_crash_in_the_simulator(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    for record in (
+        Run(1, "3.8.0", 3),
+        Cast(1_000_000, {"A": 3}),
+        Reached(1_500_000, 3, "log-force", "SyncThread:3", "lost"),
+        PowerLost(1_600_000, 3, 1, {"log.100000001": 120}),
+        PowerLost(1_700_000, 2, 2, {"log.100000001": None, "snapshot.0": None}, "found less"),
+        PowerLost(1_800_000, 1, 0, {}),
+    ):
+        recorder.record(record)
+    recorder.close()
+    assert [words for _, words in what_was_done(tmp_path)][1:] == [
+        "  p3, log-force: SyncThread:3 comes: the power fails",
+        f"  p3 is without power: it {phrase(Crash(3, 0, 1))}; log.100000001 ends at byte 120",
+        f"  p2 is without power: it {phrase(Crash(2, 0, 2))}; log.100000001 is gone; snapshot.0 is gone (found less)",
+        "  p1 is without power: it loses nothing",
+    ]
 
 
 def test_each_form_tells_what_was_done_and_how_to_do_it_again() -> None:

@@ -10,7 +10,7 @@ import pytest
 from zabcheck.ensemble.bugs.catalogue import SCHEDULES
 from zabcheck.ensemble.debugger.catalogue import CATALOGUE
 from zabcheck.ensemble.run import schedule as schedules
-from zabcheck.ensemble.run.draw import BRINGING, JOINING, LEAVING, LOGGING, draw
+from zabcheck.ensemble.run.draw import BRINGING, FAILING, JOINING, LEAVING, LOGGING, LOSING, draw
 from zabcheck.ensemble.run.schedule import (
     AnyChoice,
     AwaitStop,
@@ -23,6 +23,7 @@ from zabcheck.ensemble.run.schedule import (
     Kill,
     KillAt,
     KillAtPoint,
+    PowerLoss,
     ReadFields,
     Reset,
     Start,
@@ -44,6 +45,9 @@ AT_POINTS: tuple[AnyChoice, ...] = (
     Go("A", "ack"),
     KillAtPoint("A", "ack"),
     Fail("A", "log-force", 2),
+    PowerLoss("A"),
+    PowerLoss("A", bytes=0),
+    PowerLoss("A", "log-force", 2, 1, 20, "lost"),
     ReadFields("A", ("currentEpoch", "syncQueue")),
 )
 
@@ -120,11 +124,11 @@ def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ack"}]}',
-            "x.json: expected version 2 of a schedule with points or fields, found 1",
+            "x.json: expected version 2 of a schedule with points, fields or power failures, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"read","server":"A","fields":["x"]}]}',
-            "x.json: expected version 2 of a schedule with points or fields, found 1",
+            "x.json: expected version 2 of a schedule with points, fields or power failures, found 1",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,'
@@ -143,6 +147,19 @@ def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
             '{"version":2,"protocol":"zookeeper","servers":3,'
             '"choices":[{"choice":"stop","server":"A","point":"ack","nth":0}]}',
             "x.json: Expected `int` >= 1 - at `$.choices[0].nth`",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,'
+            '"choices":[{"choice":"powerloss","server":"A","point":"log-forc"}]}',
+            "x.json: no point `log-forc`; did you mean `log-force`?",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"powerloss","server":"A","bytes":-1}]}',
+            "x.json: Expected `int` >= 0 - at `$.choices[0].bytes`",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"powerloss","server":"A"}]}',
+            "x.json: expected version 2 of a schedule with points, fields or power failures, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":4,"choices":[]}',
@@ -203,8 +220,16 @@ def test_drawn_threads_are_at_points_of_every_version_and_let_go_again() -> None
         goes = [(choice.server, choice.point) for choice in schedule.choices if isinstance(choice, Go)]
         assert set(goes) <= set(stops)
         seen |= set(schedule.points)
-    assert seen == {*JOINING, *BRINGING, *LEAVING, *LOGGING}
+    assert seen == {*JOINING, *BRINGING, *LEAVING, *LOGGING, *FAILING, *LOSING}
     assert draw(7, 3, threads=True) == draw(7, 3, threads=True)
+
+
+def test_with_threads_disks_fail_now_and_then() -> None:
+    """Both kinds are drawn, and most schedules have none: what follows would hide what threads alone do."""
+    every = [draw(seed, 3, threads=True).choices for seed in SEEDS]
+    for kind in (Fail, PowerLoss):
+        assert 0 < sum(any(isinstance(choice, kind) for choice in choices) for choices in every) < len(SEEDS) / 4
+    assert not any(isinstance(choice, Fail | PowerLoss) for seed in SEEDS for choice in draw(seed, 3).choices)
 
 
 def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:

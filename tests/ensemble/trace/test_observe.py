@@ -45,6 +45,7 @@ from tests.ensemble.trace.observed import (
     txn,
     txns,
 )
+from zabcheck.ensemble.recording.records import PowerLost
 from zabcheck.ensemble.trace.observe import observe, write_trace
 from zabcheck.ensemble.wire.jute import LoggedTxn
 
@@ -391,6 +392,23 @@ def test_a_write_that_a_client_was_told_of_and_nobody_has_is_lost(recording: Rec
     recording.write(3, [1, 2], B, 1)
     found = finish(recording, A)
     assert broken(found) == {"durability": "p1 told a client that c1.2⟨1,2⟩ is done, and no final read has it"}
+
+
+def test_what_a_power_failure_took_is_told_with_the_crash_and_breaks_nothing(recording: Recording) -> None:
+    """Server 1 had appended ⟨1,2⟩, and neither forced nor acknowledged it; server 2 had, so it is committed."""
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.kill(1)
+    recording.record.record(PowerLost(recording.tick(), 1, 2, {"log.100000001": 120}))
+    recording.record.record(PowerLost(recording.tick(), 1, 1, {"snapshot.100000001": None}))
+    recording.write(3, [2], B, 1)
+    recording.start(1)
+    recording.end(1, 2, 3)
+    observation = observe(recording.folder)
+    lost = {number: [getattr(event, "lost", None) for event in of(observation, number, Crash)] for number in (1, 2)}
+    assert lost == {1: [3, 0], 2: [0]}
+    assert broken(observation) == {}
 
 
 def test_an_answer_at_the_moment_of_a_crash_is_of_the_incarnation_that_delivered_the_write(

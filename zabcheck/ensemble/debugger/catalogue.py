@@ -8,6 +8,8 @@ What is said of a point is what its thread does there, with the step of DSN 2011
 
 from typing import Literal, NamedTuple
 
+from zabcheck.ensemble.debugger.class_path import SERVER
+
 MAIN = "QuorumPeer"
 """The server's main thread: it elects, synchronises with the leader, and then reads its packets; or it leads."""
 LOGGING = "SyncThread"
@@ -27,10 +29,10 @@ Moment = Literal["entry", "before", "after"]
 class Point(NamedTuple):
     """A place: where `method` begins, or right before or after it calls one of `callees`.
 
-    `method` is "quorum.Learner.readPacket", below org.apache.zookeeper.server; its parameters stand behind it where
-    only one of several methods of that name is meant ("shutdown(Z)"). A callee is "Learner.writePacket". `also` names
-    a method of the same class that has the call in other versions. `which` of the calls is meant, from 0, or -1 for
-    the last; every one of them if it is None.
+    `method` is "quorum.Learner.readPacket", below org.apache.zookeeper.server, or begins with "org."; its parameters
+    stand behind it where only one of several methods of that name is meant ("shutdown(Z)"). A callee is
+    "Learner.writePacket". `also` names a method of the same class that has the call in other versions. `which` of the
+    calls is meant, from 0, or -1 for the last; every one of them if it is None.
     """
 
     name: str
@@ -44,8 +46,9 @@ class Point(NamedTuple):
 
     @property
     def class_name(self) -> str:
-        """The class, below org.apache.zookeeper.server, with slashes ("quorum/Learner")."""
-        return self.method.partition("(")[0].rpartition(".")[0].replace(".", "/")
+        """The class, with slashes ("org/apache/zookeeper/server/quorum/Learner")."""
+        name = self.method.partition("(")[0].rpartition(".")[0].replace(".", "/")
+        return name if name.startswith("org/") else SERVER + name
 
     @property
     def method_name(self) -> str:
@@ -67,6 +70,11 @@ _SYNC = "quorum.Learner.syncWithLeader"
 _RUN = "SyncRequestProcessor.run"
 _FLUSH = "SyncRequestProcessor.flush"
 _HANDLE = "quorum.LearnerHandler.run"
+_SET_ACCEPTED, _SET_CURRENT = "quorum.QuorumPeer.setAcceptedEpoch", "quorum.QuorumPeer.setCurrentEpoch"
+_APPEND, _COMMIT = "persistence.FileTxnLog.append", "persistence.FileTxnLog.commit"
+_SNAPSHOT = "persistence.FileSnap.serialize(Lorg/apache/zookeeper/server/DataTree;Ljava/util/Map;Ljava/io/File;Z)"
+_REPLACE = "org.apache.zookeeper.common.AtomicFileOutputStream.close"
+"""How a file of an epoch, and a snapshot that has to be on the disk, is written: under another name first."""
 
 _LEARNER = (
     Point(
@@ -158,19 +166,27 @@ _LEARNER = (
 _EPOCHS = (
     Point(
         "accepted-epoch", MAIN, "the accepted epoch is about to be written (f.1.1)",
-        "quorum.QuorumPeer.setAcceptedEpoch",
+        _SET_ACCEPTED,
+    ),
+    Point(
+        "accepted-epoch-write", MAIN, "the file acceptedEpoch is about to be written (f.1.1)",
+        _SET_ACCEPTED, "before", _calls("QuorumPeer.writeLongToFile"),
     ),
     Point(
         "accepted-epoch-written", MAIN, "the accepted epoch is on the disk (f.1.1)",
-        "quorum.QuorumPeer.setAcceptedEpoch", "after", _calls("QuorumPeer.writeLongToFile"),
+        _SET_ACCEPTED, "after", _calls("QuorumPeer.writeLongToFile"),
     ),
     Point(
         "current-epoch", MAIN, "the current epoch is about to be written (f.2.1)",
-        "quorum.QuorumPeer.setCurrentEpoch",
+        _SET_CURRENT,
+    ),
+    Point(
+        "current-epoch-write", MAIN, "the file currentEpoch is about to be written (f.2.1)",
+        _SET_CURRENT, "before", _calls("QuorumPeer.writeLongToFile"),
     ),
     Point(
         "current-epoch-written", MAIN, "the current epoch is on the disk (f.2.1)",
-        "quorum.QuorumPeer.setCurrentEpoch", "after", _calls("QuorumPeer.writeLongToFile"),
+        _SET_CURRENT, "after", _calls("QuorumPeer.writeLongToFile"),
     ),
 )  # fmt: skip
 
@@ -199,20 +215,36 @@ _LOG = (
     Point("sync-shutdown", ANY, "the logging thread is about to be told to end", "SyncRequestProcessor.shutdown"),
     Point("log-append", ANY, "a record is about to be appended to the log", "persistence.FileTxnSnapLog.append"),
     Point(
-        "log-record", ANY, "the bytes of a record are about to enter the log's buffer",
-        "persistence.FileTxnLog.append", "before", _calls("Util.writeTxnBytes"),
+        "log-create", ANY, "a new file of the log is about to be made",
+        _APPEND, "before", _calls("FileOutputStream.<init>"),
+    ),
+    Point(
+        "log-header", ANY, "the header of a new file of the log is about to be written",
+        _APPEND, "before", _calls("BufferedOutputStream.flush"),
+    ),
+    Point(
+        "log-pad", ANY, "a file of the log may be about to be made longer, with zeros",
+        _APPEND, "before", _calls("FilePadding.padFile"),
+    ),
+    Point(
+        "log-record", ANY, "the bytes of a record are about to enter the log's buffer, which has their checksum",
+        _APPEND, "before", _calls("Util.writeTxnBytes"),
     ),
     Point(
         "log-commit", ANY, "the log is about to be flushed and forced to the disk",
         "persistence.FileTxnSnapLog.commit",
     ),
     Point(
+        "log-flush", ANY, "the log's buffer is about to be written to its file",
+        _COMMIT, "before", _calls("BufferedOutputStream.flush"), 0,
+    ),
+    Point(
         "log-force", ANY, "the log is flushed to the system, and not forced to the disk",
-        "persistence.FileTxnLog.commit", "before", _calls("FileChannel.force"),
+        _COMMIT, "before", _calls("FileChannel.force"),
     ),
     Point(
         "log-forced", ANY, "the log is on the disk",
-        "persistence.FileTxnLog.commit", "after", _calls("FileChannel.force"),
+        _COMMIT, "after", _calls("FileChannel.force"),
     ),
     Point("log-roll", ANY, "the next record will begin a new file of the log", "persistence.FileTxnLog.rollLog"),
     Point(
@@ -223,6 +255,30 @@ _LOG = (
     Point(
         "log-save-tree", ANY, "a snapshot has its name, the last zxid, and its content is about to be written",
         "persistence.FileTxnSnapLog.save", "before", _calls("SnapShot.serialize"),
+    ),
+    Point(
+        "snapshot-create", ANY, "the file of a snapshot is about to be made",
+        _SNAPSHOT, "before", _calls("SnapStream.getOutputStream"),
+    ),
+    Point(
+        "snapshot-write", ANY, "the tree of nodes is about to be written to the file of a snapshot",
+        _SNAPSHOT, "before", _calls("FileSnap.serialize"),
+    ),
+    Point(
+        "snapshot-seal", ANY, "the tree is in the buffer of a snapshot's file, and its checksum about to follow",
+        _SNAPSHOT, "before", _calls("SnapStream.sealStream"), 0,
+    ),
+    Point(
+        "file-sync", ANY, "an epoch or a synced snapshot is in a file *.tmp, and about to be forced to the disk",
+        _REPLACE, "before", _calls("FileDescriptor.sync"),
+    ),
+    Point(
+        "file-synced", ANY, "an epoch or a synced snapshot is on the disk, in a file *.tmp",
+        _REPLACE, "after", _calls("FileDescriptor.sync"),
+    ),
+    Point(
+        "file-rename", ANY, "a file *.tmp of an epoch or a synced snapshot is about to get its name",
+        _REPLACE, "before", _calls("File.renameTo"), 0,
     ),
 )  # fmt: skip
 

@@ -93,6 +93,7 @@ class Debugger:
         """Connect to a JVM that waits, or runs. AgentError if there is no agent."""
         self._changed = Condition()
         self._stops: list[Trap] = []
+        self._watches: list[Trap] = []
         self._watched: set[str] = set()
         """The signatures of the classes of which it is told when they are there."""
         self._steps: dict[int, Trap] = {}
@@ -131,9 +132,21 @@ class Debugger:
         """
         assert nth >= 1
         stop = Trap(places, nth, then, hold)
+        self._set(stop, self._stops)
+        return stop
+
+    def watch(self, places: Sequence[Place], then: Callable[[Held], None]) -> None:
+        """Call `then` for every thread that comes to one of `places`, before any stop there; the thread then goes on.
+
+        The thread stands still meanwhile. `then` is called in a thread of the debugger's, and is not told the name.
+        """
+        self._set(Trap(places, 1, then, False), self._watches)
+
+    def _set(self, stop: Trap, among: list[Trap]) -> None:
+        """Set the breakpoints of a stop or a watch in the classes that are there, and later in those that come."""
         with self._changed:
-            self._stops.append(stop)
-        for class_name in dict.fromkeys(place.class_name for place in places):
+            among.append(stop)
+        for class_name in dict.fromkeys(place.class_name for place in stop.places):
             signature = f"L{class_name};"
             with self._changed:
                 if signature not in self._watched:  # before it is looked for, so that it is not missed in between
@@ -142,7 +155,6 @@ class Debugger:
                     self._watched.add(signature)
             for class_id in self._prepared(signature):
                 self._arm(stop, signature, class_id)
-        return stop
 
     def wait(self, stop: Trap, seconds: float) -> Held | None:
         """Wait until a thread is held there, `seconds` at most; return it, or None, at once if the JVM has ended."""
@@ -257,6 +269,8 @@ class Debugger:
         try:
             held = False
             for event in events:
+                self._look(event)
+            for event in events:
                 if event.kind == VM_DEATH:
                     self._end()
                 elif event.kind == VM_START:
@@ -288,9 +302,17 @@ class Debugger:
 
     def _prepare(self, event: Event) -> None:
         with self._changed:
-            stops = [stop for stop in self._stops if not stop.over]
+            stops = [stop for stop in (*self._watches, *self._stops) if not stop.over]
         for stop in stops:
             self._arm(stop, event.signature, event.class_id)
+
+    def _look(self, event: Event) -> None:
+        """Tell the watch of whose place this is that a thread has come."""
+        with self._changed:
+            watch = next((each for each in self._watches if event.request in each.requests), None)
+        if event.kind == BREAKPOINT and watch is not None:
+            assert event.location is not None
+            watch.then(Held(event.thread, "", event.location))
 
     def _come(self, event: Event, taken: bool) -> bool:
         """Hold the thread if a stop is for it, unless another stop has `taken` it; whether it is held."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from invariants.diagnosis import like
 from zabcheck.ensemble.debugger.catalogue import CATALOGUE, Point
 from zabcheck.ensemble.debugger.class_file import Call, Method
-from zabcheck.ensemble.debugger.class_path import SERVER, ClassPath, ClassPathError
+from zabcheck.ensemble.debugger.class_path import ClassPath, ClassPathError
 
 NEAREST = 4
 """The most points that are named instead of one that is not there."""
@@ -45,7 +45,7 @@ def named(name: str) -> Point:
 
 def find(point: Point, classes: ClassPath) -> Found:
     """Find a point in the code. ClassPathError if a class cannot be read, or was compiled without its lines."""
-    name = SERVER + point.class_name
+    name = point.class_name
     methods = [
         method
         for method in classes.read(name).methods

@@ -61,6 +61,19 @@ class Exited(Timed, frozen=True):
     code: int
 
 
+class PowerLost(Timed, frozen=True):
+    """The power of server `server` failed: `lost` writes are gone that were not forced to its disk.
+
+    `files` has the size that each file was cut to, None if the file is not there any more. `short` says what was to be
+    kept and was not there, if anything.
+    """
+
+    server: int
+    lost: int
+    files: dict[str, int | None]
+    short: str = ""
+
+
 class Paused(Timed, frozen=True):
     """Server `server` stands still (SIGSTOP)."""
 
@@ -173,7 +186,8 @@ class Fault(Timed, frozen=True):
 class Reached(Timed, frozen=True):
     """Thread `thread` of server `server` has come to `point`.
 
-    `what` says what it comes to: the thread is "held", the server is "killed", or the call has "failed".
+    `what` says what it comes to: the thread is "held", the server is "killed", the call has "failed", or the power is
+    "lost".
     """
 
     server: int
@@ -267,6 +281,7 @@ AnyRecord = (
     | Killed
     | Stopped
     | Exited
+    | PowerLost
     | Paused
     | Resumed
     | Disk

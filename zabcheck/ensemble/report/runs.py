@@ -11,12 +11,24 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from invariants import Crash
 from zabcheck.ensemble.debugger.fields import in_words
 from zabcheck.ensemble.recording.folder import read
-from zabcheck.ensemble.recording.records import Cast, Chose, Exited, FieldsRead, Killed, NotRead, Reached, Read, Timed
+from zabcheck.ensemble.recording.records import (
+    Cast,
+    Chose,
+    Exited,
+    FieldsRead,
+    Killed,
+    NotRead,
+    PowerLost,
+    Reached,
+    Read,
+    Timed,
+)
 from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.search.report.summary import STYLES
-from zabcheck.text.words import counted
+from zabcheck.text.words import counted, phrase
 
 
 class Seen(Struct):
@@ -119,14 +131,34 @@ def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
                 case Exited(time, server, code):
                     lines["end", time] = when, f"  p{server} ends by itself with exit code {code}"
                 case Reached(time, server, point, thread, what):
-                    became = {"held": "is held", "killed": "comes: the server is killed", "failed": "comes: it fails"}
-                    lines["reached", time] = when, f"  p{server}, {point}: {thread} {became[what]}"
+                    lines["reached", time] = when, f"  p{server}, {point}: {thread} {_BECAME[what]}"
+                case PowerLost(time, server):
+                    lines["power", time] = when, f"  p{server} is without power: it {_lost(record)}"
                 case FieldsRead(time, server, values):
                     lines["fields", time] = when, f"  p{server}: {in_words(values)}"
                 case Read() | NotRead():
                     lines["read", 0] = when, "all is healed and up, and every server is read"
                     break
     yield from lines.values()
+
+
+_BECAME = {
+    "held": "is held",
+    "killed": "comes: the server is killed",
+    "failed": "comes: it fails",
+    "lost": "comes: the power fails",
+}
+"""What becomes of a thread at a point, by `Reached.what`."""
+
+
+def _lost(record: PowerLost) -> str:
+    """Say what a power failure took of a server's folder."""
+    files = (
+        f"{name} is gone" if size is None else f"{name} ends at byte {size}" for name, size in record.files.items()
+    )
+    lost = phrase(Crash(record.server, 0, record.lost)) if record.lost else "loses nothing"
+    said = "; ".join([lost, *files])
+    return said + (f" ({record.short})" if record.short else "")
 
 
 def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:

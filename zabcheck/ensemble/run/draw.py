@@ -7,7 +7,9 @@ synchronised, while traps wait for a packet of that synchronisation, and while w
 
 With `threads` single threads of the servers are held at points, too, until the stage ends or longer: mostly in a
 synchronisation, in servers that leave their leader, and where logs are slow. A server whose thread is held may be taken
-for dead, as a slow one may. A schedule of a seed with `threads` has nothing to do with that of the same seed without.
+for dead, as a slow one may. Now and then a write of a log, a snapshot or an epoch fails, or the power of one server,
+with what it has not forced to its disk. A schedule of a seed with `threads` has nothing to do with that of the same
+seed without.
 """
 
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ from zabcheck.ensemble.run.schedule import (
     Delay,
     Elected,
     EnsembleSchedule,
+    Fail,
     Go,
     Heal,
     Hold,
@@ -32,6 +35,7 @@ from zabcheck.ensemble.run.schedule import (
     KillAtPoint,
     Kind,
     Pause,
+    PowerLoss,
     Release,
     Reset,
     Resume,
@@ -88,6 +92,23 @@ LEAVING = ("learner-leave", "server-shutdown", "commit-shutdown", "server-fast-f
 """Where, in a server whose leader may be killed."""
 LOGGING = ("follower-log", "sync-append", "sync-force", "sync-forced", "ack-send", "leader-try-commit", "commit-apply")
 """Where, while transactions are broadcast."""
+FAILING = (
+    "log-append",
+    "log-append",
+    "log-record",
+    "log-create",
+    "log-flush",
+    "log-force",
+    "log-truncate",
+    "log-save-tree",
+    "accepted-epoch-write",
+    "current-epoch-write",
+)
+"""Which write fails."""
+LOSING = ("log-force", "log-force", "sync-append", "log-forced", "ack-send", "learner-ack-newleader")
+"""Where the power of a server fails: before and after it has forced what it is about to acknowledge."""
+DISKS = 0.08
+"""In which share of the stages the disk of a server fails, or its power."""
 
 
 def draw(seed: int, servers: int, threads: bool = False) -> EnsembleSchedule:
@@ -113,6 +134,8 @@ class _Drawing:
         yield from self.writes()
         for _ in range(self.random.randint(*STAGES)):
             kind = self.random.random()
+            if self.threads and self.random.random() < DISKS:
+                yield self.disk_fails(self.one_of(self.up))
             if self.threads and self.random.random() < 0.3:
                 yield from self.slow_logs()
             elif kind < 0.75:
@@ -215,6 +238,14 @@ class _Drawing:
         for server, point in going:
             self.held.remove((server, point))
             yield Go(server, point)
+
+    def disk_fails(self, server: Role) -> Choice:
+        """Let a write of a server fail, or its power, with a part of what it has not forced."""
+        if self.random.random() < 0.5:
+            return Fail(server, self.random.choice(FAILING))
+        self.trapped.add(server)
+        records, count = self.random.choice(((0, None), (0, None), (0, 20), (1, None), (1, 20)))
+        return PowerLoss(server, self.random.choice(LOSING), self.random.choice((1, 1, 2)), records, count)
 
     def slow_logs(self) -> Iterator[Choice]:
         """Have some servers log slowly, while a connection is made anew."""

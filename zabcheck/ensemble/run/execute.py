@@ -40,6 +40,7 @@ from zabcheck.ensemble.run.schedule import (
     KillAtPoint,
     Mend,
     Pause,
+    PowerLoss,
     ReadFields,
     Release,
     Reset,
@@ -54,13 +55,13 @@ from zabcheck.ensemble.run.schedule import (
     Write,
     in_words,
 )
-from zabcheck.ensemble.run.stops import Stops, found_places, with_agent
+from zabcheck.ensemble.run.stops import SHORT, Stops, found_places, with_agent
 from zabcheck.ensemble.trace.server_log import State, read_log
 
 DID_NOTHING = ("passed over", "no such packet came", "no thread came", "only 0 of them")
 """How notes of choices begin that did nothing but take time."""
 NOBODY_LEADS = "nobody leads"
-CANNOT_GO_ON = (*DID_NOTHING, NOBODY_LEADS)
+CANNOT_GO_ON = (*DID_NOTHING, NOBODY_LEADS, SHORT)
 """How notes begin of choices with which an exact execution ends."""
 EXACT_PATIENCE = 60.0
 """Seconds that a thread, a packet or a leader gets at least to come in an exact execution."""
@@ -228,6 +229,8 @@ class Execution:
             why = self._stops.wait(number, point, EXACT_PATIENCE)
             if why:
                 raise EnsembleError(f"{point} of {self._role_of(number)}: {why}{self._standing()}")
+        if self._exact and self._stops is not None and self._stops.short:
+            raise EnsembleError(self._stops.short)
 
     def _apply(self, choice: Choice, roles: dict[str, int]) -> str:
         """Apply a choice; return why it did nothing, or "" if it did something."""
@@ -299,6 +302,9 @@ class Execution:
             case Elected(seconds):
                 if not self._await(self._patience(seconds), lambda: self._leader() is not None, self._some_may_serve):
                     return NOBODY_LEADS
+            case PowerLoss(server):
+                assert self._stops is not None
+                return self._stops.cut_power(roles[server], choice)
             case ReadFields(server, fields):
                 assert self._stops is not None
                 return self._stops.read(roles[server], fields)
@@ -319,7 +325,7 @@ class Execution:
                 return self._stops.stop(number, point, nth, "failed")
             case AwaitStop(_, point, seconds):
                 why = self._stops.wait(number, point, self._patience(seconds))
-                return why + self._stops.waiting() if why and not self._exact else why
+                return why + self._stops.waiting() if why and not self._exact else why or self._stops.short
             case Step(_, point):
                 return self._stops.step(number, point)
             case Go(_, point):
@@ -367,6 +373,8 @@ class Execution:
                 self._record(self._disk(number))
 
     def _start(self, number: int) -> None:
+        if self._stops is not None:
+            self._stops.forget(number)  # its folder may be about to be cut
         if self.ensemble.servers[number].incarnation >= 0:
             self._record(self._disk(number))
         self.ensemble.start(number)

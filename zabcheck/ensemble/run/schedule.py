@@ -226,6 +226,22 @@ class Fail(AtPoint, frozen=True):
     nth: _Nth = 1
 
 
+class PowerLoss(Choice, frozen=True):
+    """The power of `server` fails: when its `nth` thread comes to `point`, or at once if that is empty.
+
+    The server is killed, and its folder cut: of what its log holds that was never forced to the disk, `records` whole
+    records are kept, and `bytes` bytes of the next. A new file of which nothing is kept is empty if `bytes` is 0, and
+    not there without `bytes`. `snapshots` that were never forced are "kept" or "lost".
+    """
+
+    server: Role
+    point: str = ""
+    nth: _Nth = 1
+    records: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    bytes: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
+    snapshots: Literal["kept", "lost"] = "kept"
+
+
 class ReadFields(Choice, frozen=True, tag="read"):
     """Read `fields` of the memory of `server` into the recording (docs/zookeeper-points.md), best while it is held."""
 
@@ -260,6 +276,7 @@ AnyChoice = (
     | Go
     | KillAtPoint
     | Fail
+    | PowerLoss
     | ReadFields
 )
 
@@ -283,12 +300,18 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     @property
     def points(self) -> tuple[str, ...]:
         """The points that it names, each once."""
-        return tuple(dict.fromkeys(choice.point for choice in self.choices if isinstance(choice, AtPoint)))
+        named = (choice.point for choice in self.choices if isinstance(choice, AtPoint | PowerLoss))
+        return tuple(dict.fromkeys(point for point in named if point))
+
+    @property
+    def cuts_power(self) -> bool:
+        """Whether it is to be seen what each server forces to its disk."""
+        return any(isinstance(choice, PowerLoss) for choice in self.choices)
 
     @property
     def needs_agent(self) -> bool:
         """Whether it can be executed only with the debug agent in each server."""
-        return any(isinstance(choice, AtPoint | ReadFields) for choice in self.choices)
+        return any(isinstance(choice, AtPoint | PowerLoss | ReadFields) for choice in self.choices)
 
 
 class EnsembleScheduleError(ValueError):
@@ -314,7 +337,7 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
         raise EnsembleScheduleError(f"{name}: {error}") from None
     if schedule.version == 1 and schedule.needs_agent:
         raise EnsembleScheduleError(
-            f"{name}: expected version {SCHEDULE_VERSION} of a schedule with points or fields, found 1"
+            f"{name}: expected version {SCHEDULE_VERSION} of a schedule with points, fields or power failures, found 1"
         )
     try:
         for point in schedule.points:
@@ -410,9 +433,20 @@ def in_words(choice: Choice) -> str:
             return f"kill -9 of {server} at the {_ordinal(nth)}{point}"
         case Fail(server, point, nth):
             return f"an IOException at the {_ordinal(nth)}{point} of {server}"
+        case PowerLoss(server, point, nth):
+            when = f" at the {_ordinal(nth)}{point}" if point else ""
+            return f"the power of {server} fails{when}{_kept_in_words(choice)}"
         case ReadFields(server, fields):
             return f"read {', '.join(fields)} of {server}"
     raise AssertionError(choice)
+
+
+def _kept_in_words(choice: PowerLoss) -> str:
+    """Say what is kept of what was not forced, if anything is."""
+    kept = [f"{choice.records} records"] if choice.records else []
+    kept += [f"{choice.bytes} bytes" + (" of the next" if choice.records else "")] if choice.bytes is not None else []
+    said = f", its log keeps {' and '.join(kept)} that were not forced" if kept else ""
+    return said + (", its snapshots that were not forced are lost" if choice.snapshots == "lost" else "")
 
 
 def _ordinal(number: int) -> str:

@@ -14,27 +14,31 @@ from zabcheck.ensemble.debugger.debugger import Blocked, Debugger, Held, Trap
 from zabcheck.ensemble.debugger.fields import PEER, read_fields
 from zabcheck.ensemble.debugger.points import Place, PointError, located
 from zabcheck.ensemble.recording.folder import now
-from zabcheck.ensemble.recording.records import FieldsRead, Reached, Record
+from zabcheck.ensemble.recording.records import FieldsRead, PowerLost, Reached, Record
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
-from zabcheck.ensemble.run.schedule import EnsembleSchedule
+from zabcheck.ensemble.run.forces import WATCHED, Forces
+from zabcheck.ensemble.run.schedule import EnsembleSchedule, PowerLoss
 
 AGENT_UP = 60.0
 """Seconds that a JVM gets to say where its agent listens; it takes a tenth of one."""
 _NO_AGENT = "agent library jdwp"
 """What a Java says that comes without the agent."""
 _POLL = 0.01
+SHORT = "the power failure"
+"""How the sentence begins that says what was to be kept, and was not there."""
 FAILURE = ("java/io/IOException", "No space left on device")
 """What a call throws that fails."""
 
-Act = Literal["held", "killed", "failed"]
-"""What becomes of a thread that comes to a point, of its server, or of the call there."""
+Act = Literal["held", "killed", "failed"] | PowerLoss
+"""What becomes of a thread that comes to a point, of its server, of the call there, or of the server's power."""
 
 
 def places_of(schedule: EnsembleSchedule, distribution: Distribution) -> dict[str, tuple[Place, ...]]:
     """Find the points that a schedule names in the jars. PointError, or ClassPathError, if one is not there."""
     classes = ClassPath(distribution.classpath)
-    return {name: located(name, classes).places for name in schedule.points}
+    watched = WATCHED if schedule.cuts_power else ()
+    return {name: located(name, classes).places for name in dict.fromkeys((*schedule.points, *watched))}
 
 
 def with_agent(distribution: Distribution) -> Distribution:
@@ -63,11 +67,18 @@ class Stops:
         self._wanted: dict[tuple[int, str], tuple[int, Act]] = {}
         """What is to be set when a server that is down starts."""
         self._traps: dict[tuple[int, str], Trap] = {}
+        watched = all(point in places for point in WATCHED)
+        self._forces = {number: Forces(server.data) for number, server in ensemble.servers.items()} if watched else {}
+        """What each server has forced to its disk, if the power of one is to fail."""
+        self._unable = ""
+        """Why a folder could not be cut."""
+        self.short = ""
+        """What was to be kept of a log when the power failed, and was not there."""
 
     def attach(self, number: int) -> None:
         """Set what is wanted in a server that was just started, and let it begin. EnsembleError if it has no agent."""
         server = self._ensemble.servers[number]
-        self._forget(number)
+        self.forget(number)
         until = monotonic() + AGENT_UP
         while (port := port_told(server.log())) is None:
             self._ensemble.check()
@@ -81,6 +92,8 @@ class Stops:
             sleep(_POLL)
         try:
             self._debuggers[number] = Debugger(port)
+            if self._forces:
+                self._forces[number].watch(self._debuggers[number], self._places)
             for (of, point), (nth, act) in [*self._wanted.items()]:
                 if of == number:
                     del self._wanted[of, point]
@@ -105,12 +118,27 @@ class Stops:
             return ""
         return self._asked(number, lambda _: self._set(number, point, nth, act))
 
+    def cut_power(self, number: int, choice: PowerLoss) -> str:
+        """Let the power of a server fail, now or at a point; return why that cannot be, or "".
+
+        What a server that is down has not forced is lost as well. EnsembleError if its folder cannot be cut.
+        """
+        if choice.point:
+            return self.stop(number, choice.point, choice.nth, choice)
+        if self._ensemble.servers[number].incarnation < 0:
+            return "passed over: it was never started"
+        self._ensemble.servers[number].kill()
+        self.forget(number)  # what it has forced is known when all that its agent said is handled
+        self._cut(number, choice)
+        self.check()
+        return self.short
+
     def wait(self, number: int, point: str, seconds: float) -> str:
         """Wait until a thread has come to a point; return why none has, or ""."""
         trap = self._traps.get((number, point))
         if trap is None:
             return "passed over: nothing is to be stopped there"
-        if self._ensemble.await_all(seconds, lambda: trap.done or trap.over or self._down(number)):
+        if self._ensemble.await_all(seconds, lambda: self._is_over(trap)):
             return "" if trap.done else "no thread came: the server has ended"
         return "no thread came"
 
@@ -177,7 +205,9 @@ class Stops:
             self.go(number, point)
 
     def check(self) -> None:
-        """EnsembleError if a debug agent did not do what it was asked."""
+        """EnsembleError if a debug agent did not do what it was asked, or a folder could not be cut."""
+        if self._unable:
+            raise EnsembleError(self._unable)
         for number, each in self._debuggers.items():
             if each.error is not None and self._ensemble.servers[number].up:
                 raise EnsembleError(f"server {number}: {each.error}")
@@ -185,19 +215,34 @@ class Stops:
     def close(self) -> None:
         """End all connections, once the servers have ended."""
         for number in [*self._debuggers]:
-            self._forget(number)
+            self.forget(number)
 
     def _set(self, number: int, point: str, nth: int, act: Act) -> None:
         debugger = self._debuggers[number]
 
         def come(held: Held) -> None:
-            self._record(Reached(now(), number, point, held.name, act))
-            if act == "killed":
+            what = "lost" if isinstance(act, PowerLoss) else act
+            self._record(Reached(now(), number, point, held.name, what))
+            if isinstance(act, PowerLoss):
+                self._ensemble.servers[number].kill()
+                self._cut(number, act)
+            elif act == "killed":
                 self._ensemble.servers[number].kill()
             elif act == "failed":
                 debugger.throw(held, *FAILURE)
 
         self._traps[number, point] = debugger.stop(self._places[point], nth, come, hold=act == "held")
+
+    def _cut(self, number: int, choice: PowerLoss) -> None:
+        """Cut the folder of a server that was killed."""
+        try:
+            plan = self._forces[number].cut(choice)
+        except OSError as error:
+            self._unable = f"the folder of server {number} cannot be cut: {error}"
+            return
+        self.short = self.short or (plan.short and f"{SHORT} of server {number}: {plan.short}")
+        files = {cut.file: cut.keep for cut in plan.cuts}
+        self._record(PowerLost(now(), number, plan.lost, files, plan.short))
 
     def _asked(self, number: int, ask: Callable[[Debugger], object]) -> str:
         """Ask a server's debugger for something; return why that cannot be, or "". EnsembleError if it refuses."""
@@ -214,11 +259,13 @@ class Stops:
             raise EnsembleError(f"server {number}: {error}") from None
         return ""
 
-    def _down(self, number: int) -> bool:
+    def _is_over(self, trap: Trap) -> bool:
+        """Whether a thread has come, with all that was to be done then; or none can come, as the server has ended."""
         self.check()
-        return not self._ensemble.servers[number].up
+        return trap.done or trap.over
 
-    def _forget(self, number: int) -> None:
+    def forget(self, number: int) -> None:
+        """End the connection to a server that has ended, with all its stops. What was under way there is done then."""
         old = self._debuggers.pop(number, None)
         if old is not None:
             old.close()

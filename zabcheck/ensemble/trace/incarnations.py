@@ -16,6 +16,7 @@ from zabcheck.ensemble.recording.records import (
     Killed,
     Opened,
     Passed,
+    PowerLost,
     Read,
     Run,
     Sent,
@@ -33,7 +34,8 @@ class Incarnation(Struct, eq=False):
     """Incarnation number `number` of a server.
 
     `before` and `after` are what was on its disk. `last`: no other incarnation follows. `wiped`: the data directory was
-    emptied before it started. `moments` is what it did and received, in order.
+    emptied before it started. `lost` is the number of its writes that a power failure took, in it or right after it.
+    `moments` is what it did and received, in order.
     """
 
     server: int
@@ -45,6 +47,7 @@ class Incarnation(Struct, eq=False):
     ended: Killed | Exited | Stopped | None = None
     last: bool = True
     wiped: bool = False
+    lost: int = 0
     moments: list[Moment] = field(default_factory=list)
 
 
@@ -130,6 +133,8 @@ def _take(record: AnyRecord, recording: SortedRecording) -> None:
         server.append(Incarnation(record.server, record.incarnation, record, log, before))
     elif isinstance(record, Killed | Exited | Stopped):
         _latest(recording, record.server).ended = record
+    elif isinstance(record, PowerLost):
+        _latest(recording, record.server).lost += record.lost
     elif isinstance(record, Disk):
         incarnation = _latest(recording, record.server)
         if record.incarnation != incarnation.number:

@@ -171,7 +171,7 @@ class ObservedServer:
             reason = f": {failures[-1].message}" if failures else ""
             self._emit(Halt(self.server, self.incarnation, f"exit code {incarnation.ended.code}{reason}"), "driver")
         else:
-            self._emit(Crash(self.server, self.incarnation), "driver")
+            self._emit(Crash(self.server, self.incarnation, incarnation.lost), "driver")
 
     def _settle(self, disk: Disk) -> None:
         logged = [Zxid.unpack(each.zxid) for each in disk.log]
