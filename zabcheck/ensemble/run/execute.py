@@ -20,6 +20,7 @@ from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.proxy import ProxyError
 from zabcheck.ensemble.run.schedule import (
     LEADER,
+    ROLE_FIELDS,
     ROLES,
     AtPoint,
     Await,
@@ -54,6 +55,8 @@ from zabcheck.ensemble.run.schedule import (
     Write,
     in_words,
 )
+from zabcheck.ensemble.run.session_choices import SessionChoice
+from zabcheck.ensemble.run.sessions import Sessions
 from zabcheck.ensemble.run.stops import Stops, found_places, with_agent
 from zabcheck.ensemble.trace.server_log import State, read_log
 
@@ -79,6 +82,8 @@ STARTS_AT_LAST = 3
 """How often servers that end by themselves are started in the end."""
 ANSWERED_AT_LAST = 5.0
 """Seconds that outstanding writes get in the end to be answered."""
+SETTLED_AT_LAST = 10.0
+"""Seconds that sessions get in the end to hear what has become of them."""
 READ_AT_LAST = 30.0
 """Seconds that a server gets in the end to serve, and then to be read."""
 
@@ -139,6 +144,7 @@ class Execution:
         self.clients: dict[int, Client] = {}
         self._record = record
         self._stops = stops
+        self._sessions = Sessions(ensemble, record)
         self._exact = exact
         self._roles: dict[str, int] = {}
         self._isolated: set[int] = set()
@@ -223,6 +229,8 @@ class Execution:
         """Apply a choice; return why it did nothing, or "" if it did something."""
         if isinstance(choice, AtPoint):
             return self._apply_at_point(choice, roles[choice.server])
+        if isinstance(choice, SessionChoice):
+            return self._sessions.apply(choice, roles)
         servers, proxy = self.ensemble.servers, self.ensemble.proxy
         match choice:
             case Write(server, count, size):
@@ -332,6 +340,7 @@ class Execution:
             if all(server.up for server in self.ensemble.servers.values()):
                 break
         self.ensemble.await_all(ANSWERED_AT_LAST, self._all_answered)
+        self.ensemble.await_all(SETTLED_AT_LAST, self._sessions.all_settled)
         for number, server in self.ensemble.servers.items():
             read: Read | NotRead
             if not server.up:
@@ -348,6 +357,7 @@ class Execution:
             for server in self.ensemble.servers.values():
                 server.kill(over=True)
         finally:
+            self._sessions.leave()
             for client in self.clients.values():
                 client.close()
             if self._stops is not None:
@@ -414,11 +424,12 @@ class Execution:
         return self.ensemble.await_all(WINDOW_OPENS, lambda: client.may_write)
 
     def _all_answered(self) -> bool:
-        return not any(client.outstanding for client in self.clients.values())
+        return self._sessions.all_answered() and not any(client.outstanding for client in self.clients.values())
 
     def _some_may_be_answered(self) -> bool:
         """Whether a write is outstanding at a server that may come to answer it."""
-        return any(self.clients[number].outstanding for number in self.ensemble.may_serve())
+        may_serve = self.ensemble.may_serve()
+        return any(self.clients[number].outstanding or self._sessions.outstanding_at(number) for number in may_serve)
 
     def _some_may_serve(self) -> bool:
         """Whether there may be a leader, or a server has not noticed yet that there is none."""
@@ -432,7 +443,7 @@ class Execution:
 
 
 def _roles_of(choice: Choice) -> list[Role]:
-    return [getattr(choice, field) for field in ("server", "sender", "receiver") if hasattr(choice, field)]
+    return [role for field in ROLE_FIELDS if (role := getattr(choice, field, None)) is not None]
 
 
 def reason(log: str) -> str:
