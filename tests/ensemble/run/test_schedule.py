@@ -24,6 +24,7 @@ from zabcheck.ensemble.run.schedule import (
     KillAtPoint,
     ReadFields,
     Reset,
+    RollOver,
     Start,
     Step,
     Stop,
@@ -45,6 +46,7 @@ AT_POINTS: tuple[AnyChoice, ...] = (
     KillAtPoint("A", "ack"),
     Fail("A", "log-force", 2),
     ReadFields("A", ("currentEpoch", "syncQueue")),
+    RollOver("leader"),
 )
 
 

@@ -189,6 +189,17 @@ class FieldsRead(Timed, frozen=True):
     values: dict[str, int | None]
 
 
+class ZxidSet(Timed, frozen=True):
+    """The counter of server `server`, which leads, was set in its memory.
+
+    `before` is the zxid of the last transaction until then; the next one comes right after `after`.
+    """
+
+    server: int
+    before: int
+    after: int
+
+
 class Cast(Timed, frozen=True):
     """Which server plays which role of the schedule, by role."""
 
@@ -330,6 +341,7 @@ AnyRecord = (
     | Fault
     | Reached
     | FieldsRead
+    | ZxidSet
     | Cast
     | Chose
     | Session

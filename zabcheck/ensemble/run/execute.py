@@ -46,6 +46,7 @@ from zabcheck.ensemble.run.schedule import (
     Reset,
     Resume,
     Role,
+    RollOver,
     Settle,
     Start,
     StartAll,
@@ -300,6 +301,9 @@ class Execution:
             case ReadFields(server, fields):
                 assert self._stops is not None
                 return self._stops.read(roles[server], fields)
+            case RollOver(server, left):
+                assert self._stops is not None
+                return self._stops.roll_over(roles[server], left)
         return ""
 
     def _apply_at_point(self, choice: AtPoint, number: int) -> str:

@@ -241,6 +241,16 @@ class ReadFields(Choice, frozen=True, tag="read"):
     fields: Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
+class RollOver(Choice, frozen=True):
+    """The counter of `server`, which has to lead, is set in its memory: after `left` transactions it rolls over.
+
+    The leader must not be broadcasting then, so `settle` comes before.
+    """
+
+    server: Role
+    left: Annotated[int, Meta(ge=0, le=1000)] = 16
+
+
 AnyChoice = (
     Write
     | Settle
@@ -269,6 +279,7 @@ AnyChoice = (
     | KillAtPoint
     | Fail
     | ReadFields
+    | RollOver
     | SetData
     | Multi
     | Delete
@@ -303,7 +314,7 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     @property
     def needs_agent(self) -> bool:
         """Whether it can be executed only with the debug agent in each server."""
-        return any(isinstance(choice, AtPoint | ReadFields) for choice in self.choices)
+        return any(isinstance(choice, AtPoint | ReadFields | RollOver) for choice in self.choices)
 
     @property
     def has_sessions(self) -> bool:
@@ -433,6 +444,8 @@ def in_words(choice: Choice) -> str:
             return f"an IOException at the {_ordinal(nth)}{point} of {server}"
         case ReadFields(server, fields):
             return f"read {', '.join(fields)} of {server}"
+        case RollOver(server, left):
+            return f"the counter of {server} is to roll over after {left} transactions"
         case SessionChoice():
             return session_in_words(choice)
     raise AssertionError(choice)
