@@ -1,10 +1,11 @@
-"""docs/properties.md lists every property with its sentence and its group, and the goals of a search."""
+"""docs/properties.md lists every property with its sentence and its source, and the goals of a search."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 from docs.generators.output import DOCS, read
 from invariants import GROUPS, PROPERTIES
+from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES
 from zabcheck.search.goals import GOALS
 
 PAGE = DOCS / "properties.md"
@@ -16,6 +17,10 @@ def made() -> dict[Path, str]:
     properties = ((kind.name, kind.statement, kind.source, group_of[kind.name]) for kind in PROPERTIES.values())
     tables = {
         "properties": table(("property", "says", "source", "group"), properties),
+        "client properties": table(
+            ("property", "says", "source"),
+            ((each.name, each.statement, each.source) for each in CLIENT_PROPERTIES.values()),
+        ),
         "goals": table(("goal", "is reached when"), GOALS.items()),
     }
     text = read(PAGE)

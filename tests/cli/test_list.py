@@ -8,6 +8,7 @@ import pytest
 
 from invariants import GROUPS, PROPERTIES
 from tests.cli.conftest import Command
+from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
@@ -22,6 +23,7 @@ LISTED: dict[str, Iterable[str]] = {
     "goals": GOALS,
     "scenarios": SCENARIOS,
     "switches": Switches.__struct_fields__,
+    "clients": CLIENT_PROPERTIES,
 }
 
 

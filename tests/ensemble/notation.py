@@ -7,6 +7,7 @@
 passed 2>1               what waits on this link is passed on
 closed 2>1               the newest connection of 2 to 1 is closed
 start 2, wipe 2          server 2 is started, its disk is wiped
+jump 1 1:2 1:8           the counter of server 1 is set, so that 1:9 comes after 1:2
 """
 
 from zabcheck.ensemble.recording.records import (
@@ -20,6 +21,7 @@ from zabcheck.ensemble.recording.records import (
     Sent,
     Started,
     Wiped,
+    ZxidSet,
 )
 
 OPENING = ("FOLLOWERINFO", "OBSERVERINFO")
@@ -54,6 +56,8 @@ class Writer:
                 self.records.append(Started(self._now, int(server), 1))
             case ["wipe", server]:
                 self.records.append(Wiped(self._now, int(server)))
+            case ["jump", server, before, after]:
+                self.records.append(ZxidSet(self._now, int(server), packed(before), packed(after)))
             case ["passed", link]:
                 for packet in self._waiting.pop(ends(link), []):
                     self.records.append(Passed(self._now, packet))

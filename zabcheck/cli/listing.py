@@ -39,6 +39,7 @@ class Kinds(StrEnum):
     goals = "goals"
     scenarios = "scenarios"
     switches = "switches"
+    clients = "clients"
 
 
 @command
@@ -46,7 +47,7 @@ def list_(
     kind: Annotated[Kinds | None, typer.Argument(metavar="[KIND]", help=f"Only these: {', '.join(Kinds)}.")] = None,
     format: Formats = Format.text,
 ) -> int:
-    """List the protocols, mutants, properties, groups of properties, goals, scenarios, and switches."""
+    """List protocols, mutants, properties, groups of them, goals, scenarios, switches, and what clients rely on."""
     catalogue = {
         "protocols": {p.name: (p.summary, p.source) for p in PROTOCOLS.values()},
         "mutants": {m.name: (summary_of(m), m.source) for m in CATALOGUE.values()},
@@ -58,6 +59,10 @@ def list_(
             name: (f"{meaning}; {values_in_words(name)}", "docs/output.md") for name, meaning in MEANINGS.items()
         },
     }
+    if kind in (None, Kinds.clients):  # loaded for no other list
+        from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES
+
+        catalogue["clients"] = {each.name: (each.statement, each.source) for each in CLIENT_PROPERTIES.values()}
     if kind is not None:
         catalogue = {kind.value: catalogue[kind]}
     if format is Format.json:

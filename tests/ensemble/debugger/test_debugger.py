@@ -73,6 +73,8 @@ def test_a_thread_is_held_steps_and_goes_while_the_other_waits_for_its_monitor(t
         assert debugger.value(held.thread, ["tid"])
         assert debugger.value(held.thread, ["holder", "daemon"]) is False
         assert debugger.value(held.thread, ["no such field"]) is None
+        debugger.set_long(held.thread, ["holder", "stackSize"], 0x1_FFFF_FFEE)
+        assert debugger.value(held.thread, ["holder", "stackSize"]) == 0x1_FFFF_FFEE
         assert debugger.value(held.thread, ["interruptLock", "no such field"]) is None
         assert debugger.thread_of("p/Two")
         assert debugger.thread_of("p/None") is None

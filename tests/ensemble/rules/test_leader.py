@@ -195,6 +195,24 @@ def test_l_3_1_proposals_have_no_gap(zxid: str) -> None:
     assert found.expected == "the proposal that follows ⟨1,1⟩"
 
 
+def test_l_3_1_a_gap_that_is_made_on_purpose_is_none() -> None:
+    jump = "jump 1 1:2 1:4294967292"
+    keeps(BROADCAST, jump, "1>2 PROPOSAL 1:4294967293", "1>2 PROPOSAL 1:4294967294")
+    found = breaks(BROADCAST, jump, "1>2 PROPOSAL 1:4294967294")
+    assert (found.name, found.expected) == ("proposals_have_no_gap", "the proposal that follows ⟨1,2⟩")
+    assert breaks(BROADCAST, "jump 1 1:3 1:8", "1>2 PROPOSAL 1:9").name == "proposals_have_no_gap"
+
+
+def test_l_3_1_a_counter_that_is_used_up_ends_the_epoch() -> None:
+    """A leader that went on would propose ⟨2,0⟩ in epoch 1."""
+    edge = "jump 1 1:2 1:4294967292", "1>2 PROPOSAL 1:4294967293", "1>2 PROPOSAL 1:4294967294"
+    assert breaks(BROADCAST, *edge, "1>2 PROPOSAL 2:0").name == "proposals_have_no_gap"
+    assert breaks(BROADCAST, *edge, "1>2 PROPOSAL 2:1").name == "proposals_are_of_its_epoch"
+    closed = "closed 2>1", "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:4294967294 a=1"
+    next_epoch = "1>2 DIFF 1:4294967294", "1>2 NEWLEADER 2:0", "2>1 ACK 2:0", "1>2 UPTODATE -1", "1>2 PROPOSAL 2:1"
+    keeps(BROADCAST, *edge, "2>1 ACK 1:4294967293", "2>1 ACK 1:4294967294", *closed, *next_epoch)
+
+
 def test_l_2_1_the_initial_history_has_no_gap() -> None:
     told = "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 3:0", "2>1 ACKEPOCH 1:7 a=1", "1>2 DIFF 2:2"
     keeps(*told, "1>2 PROPOSAL 1:8", "1>2 COMMIT 1:8", "1>2 PROPOSAL 2:1", "1>2 COMMIT 2:1", "1>2 PROPOSAL 2:2")

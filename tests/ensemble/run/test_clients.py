@@ -1,13 +1,15 @@
 """What a client reads in the end, and what keeps it from reading; what it asks is a fake."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kazoo.exceptions import ConnectionLoss, SessionExpiredError
+from kazoo.exceptions import ConnectionLoss, NoNodeError, SessionExpiredError
 
-from zabcheck.ensemble.recording.records import NotRead, Read
+from zabcheck.ensemble.recording.records import NodeState, NotRead, Read
 from zabcheck.ensemble.run import clients
 from zabcheck.ensemble.run.clients import Client
+from zabcheck.ensemble.wire.client import content_of
 
 
 class Answer:
@@ -15,7 +17,6 @@ class Answer:
 
     def __init__(self, what: object) -> None:
         self.what = what
-        self.czxid = 7
 
     def get(self, timeout: float) -> Any:
         assert timeout >= 0
@@ -25,19 +26,24 @@ class Answer:
 
 
 class Fake:
-    """In place of kazoo: `syncs` are the answers to the syncs; then there is one node."""
+    """In place of kazoo: `syncs` are the answers to the syncs; then there are some nodes, and one that is gone."""
 
     def __init__(self, *syncs: object) -> None:
         self.syncs = [*syncs]
+        self.gone = ("/e11-1",)
 
     def sync_async(self, path: str) -> Answer:
         return Answer(self.syncs.pop(0))
 
     def get_children_async(self, path: str) -> Answer:
-        return Answer(["zookeeper", "c1-1"])
+        return Answer(["zookeeper", "c1-1", "r11", "e11-1", "cats"])
 
-    def exists_async(self, path: str) -> Answer:
-        return Answer(Answer(None))
+    last_zxid = 9
+
+    def get_async(self, path: str) -> Answer:
+        if path in self.gone:
+            return Answer(NoNodeError())
+        return Answer((b"z", SimpleNamespace(czxid=7, mzxid=8, version=1, ephemeralOwner=0)))
 
 
 def read(*syncs: object, seconds: float = 60.0) -> Read | NotRead:
@@ -52,6 +58,8 @@ def test_who_has_a_new_session_reads_in_that(monkeypatch: pytest.MonkeyPatch) ->
     found = read(SessionExpiredError(), SessionExpiredError(), "/")
     assert isinstance(found, Read)
     assert (found.server, found.nodes) == (2, (("/c1-1", 7),))
+    assert found.states == tuple(NodeState(path, 7, 8, 1, content_of(b"z")) for path in ("/c1-1", "/r11"))
+    assert found.reached == 9
 
 
 @pytest.mark.parametrize(("sync", "seconds"), [(ConnectionLoss(), 60.0), (SessionExpiredError(), 0.0)])

@@ -26,6 +26,7 @@ from zabcheck.ensemble.run.schedule import (
     PowerLoss,
     ReadFields,
     Reset,
+    RollOver,
     Start,
     Step,
     Stop,
@@ -35,6 +36,7 @@ from zabcheck.ensemble.run.schedule import (
     in_words,
     is_for_an_ensemble,
 )
+from zabcheck.ensemble.run.session_choices import SessionChoice
 
 SEEDS = range(300)
 AT_POINTS: tuple[AnyChoice, ...] = (
@@ -49,6 +51,7 @@ AT_POINTS: tuple[AnyChoice, ...] = (
     PowerLoss("A", bytes=0),
     PowerLoss("A", "log-force", 2, 1, 20, "lost"),
     ReadFields("A", ("currentEpoch", "syncQueue")),
+    RollOver("leader"),
 )
 
 
@@ -75,10 +78,11 @@ def test_a_seed_gives_the_same_schedule_and_another_seed_another() -> None:
 
 
 def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
-    drawn = {type(choice) for seed in SEEDS for choice in draw(seed, 5).choices}
+    drawn = {type(choice) for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
     not_drawn = {kind.__name__ for kind in get_args(AnyChoice)} - {kind.__name__ for kind in drawn}
     assert not_drawn == {"StartAll", "Mend"} | {type(choice).__name__ for choice in AT_POINTS}
-    every = {choice for seed in SEEDS for choice in draw(seed, 5).choices} | {schedules.StartAll(), *AT_POINTS}
+    drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
+    every = drawn_too | {schedules.StartAll(), *AT_POINTS}
     assert len({in_words(choice) for choice in every}) == len(every)
 
 
@@ -129,6 +133,14 @@ def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"read","server":"A","fields":["x"]}]}',
             "x.json: expected version 2 of a schedule with points, fields or power failures, found 1",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"multi","server":"A"}]}',
+            "x.json: expected version 2 of a schedule with sessions, found 1",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"get","server":"A","of":"D"}]}',
+            "x.json: choices[0].of: expected one of A, B, C, leader, found D",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,'
@@ -230,6 +242,16 @@ def test_with_threads_disks_fail_now_and_then() -> None:
     for kind in (Fail, PowerLoss):
         assert 0 < sum(any(isinstance(choice, kind) for choice in choices) for choices in every) < len(SEEDS) / 4
     assert not any(isinstance(choice, Fail | PowerLoss) for seed in SEEDS for choice in draw(seed, 3).choices)
+
+
+def test_with_sessions_a_schedule_is_the_same_and_sessions_act_in_between() -> None:
+    for seed in SEEDS:
+        schedule = draw(seed, 3, sessions=True)
+        assert schedule.version == 2
+        assert decode(encode(schedule), "x.json") == schedule
+        rest = tuple(choice for choice in schedule.choices if not isinstance(choice, SessionChoice))
+        assert rest == draw(seed, 3).choices
+        assert schedule.has_sessions or seed != 1
 
 
 def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:

@@ -12,7 +12,17 @@ from tests.ensemble.notation import packed
 from zabcheck.ensemble.debugger.agent import port_told
 from zabcheck.ensemble.debugger.fields import FIELDS
 from zabcheck.ensemble.recording.folder import log_file, read
-from zabcheck.ensemble.recording.records import Acknowledged, Chose, Ended, FieldsRead, Killed, Reached, Record
+from zabcheck.ensemble.recording.records import (
+    Acknowledged,
+    Chose,
+    Disk,
+    Ended,
+    FieldsRead,
+    Killed,
+    Reached,
+    Record,
+    ZxidSet,
+)
 from zabcheck.ensemble.report.runs import what_was_done
 from zabcheck.ensemble.run import stops
 from zabcheck.ensemble.run.distribution import DEBIAN, Distribution, find
@@ -21,16 +31,19 @@ from zabcheck.ensemble.run.execute import execute
 from zabcheck.ensemble.run.schedule import (
     AnyChoice,
     AwaitStop,
+    Elected,
     EnsembleSchedule,
     Fail,
     Go,
     Pause,
     ReadFields,
     Resume,
+    RollOver,
     Settle,
     Start,
     Step,
     Stop,
+    Wait,
     Write,
     decode,
 )
@@ -217,6 +230,32 @@ def test_an_ack_of_before_a_trunc_still_counts(run: Path) -> None:
     execute(decode((EXAMPLES / name).read_bytes(), name), real.distribution(), run)
     assert notes(list(read(run))) == {}
     assert {"durability", "commits_are_kept_by_a_quorum"} <= set(judge(run).wrong)
+
+
+@pytest.mark.zookeeper
+def test_a_counter_that_rolls_over_ends_the_epoch(run: Path) -> None:
+    """All but what is in the way is done in the next epoch, and nothing is wrong."""
+    choices = (
+        Write("A", 3),
+        Settle(10.0),
+        RollOver("leader", 2),
+        Write("A", 2),
+        Settle(10.0),
+        Write("A", 3),
+        Wait(1.0),
+    )
+    after = (Elected(10.0), Write("B", 3), Settle(10.0))
+    execute(EnsembleSchedule(2, "zookeeper", 3, (*choices, *after), patient=False), find(), run)
+    records = [*read(run)]
+    [jump] = [record for record in records if isinstance(record, ZxidSet)]
+    assert (jump.before >> 32, jump.after) == (1, 0x1_FFFF_FFFC)
+    last = {txn.zxid for record in records if isinstance(record, Disk) for txn in record.log if txn.zxid > jump.before}
+    assert min(last) == 0x1_FFFF_FFFD
+    assert 0x2_0000_0001 in last
+    assert not last & {0x1_FFFF_FFFF, 0x2_0000_0000}
+    judged = judge(run)
+    assert judged.wrong == judged.noticed == []
+    assert judged.counts.epochs == 2
 
 
 @pytest.mark.zookeeper

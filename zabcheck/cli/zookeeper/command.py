@@ -79,6 +79,9 @@ def ensemble(
     threads: Annotated[
         bool, typer.Option("--threads", help="Hold single threads of the servers at drawn points, too.")
     ] = False,
+    sessions: Annotated[
+        bool, typer.Option("--sessions", help="Have sessions change, delete and read nodes, move and end, too.")
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs go on at a time.")] = 1,
     property: Properties = None,
     java: Java = None,
@@ -112,7 +115,7 @@ def ensemble(
         distribution = found_distribution(java, home, classpath)
         first = randbelow(2**32) if seed is None else seed
         with quick_to_start(distribution, runs) as quick:
-            searching = Searching(quick, servers, names, out, keep, jobs, threads)
+            searching = Searching(quick, servers, names, out, keep, jobs, threads, sessions)
             return searching.search(range(first, first + runs), minimise, format)
 
     return guarded(search)
@@ -154,7 +157,9 @@ class Searching:
         keep: bool,
         jobs: int,
         threads: bool = False,
+        sessions: bool = False,
     ) -> None:
+        self.sessions = sessions
         self.threads = ThreadOrders() if threads else None
         self.distribution = distribution
         self.servers = servers
@@ -206,7 +211,9 @@ class Searching:
         from zabcheck.ensemble.run.search import attempts
 
         failures = 0
-        tasks = [(draw(seed, self.servers, self.threads is not None), self._folder(f"seed-{seed}")) for seed in seeds]
+        threads = self.threads is not None
+        drawn = {seed: draw(seed, self.servers, threads, self.sessions) for seed in seeds}
+        tasks = [(schedule, self._folder(f"seed-{seed}")) for seed, schedule in drawn.items()]
         with (
             progress(len(seeds), "running") as advance,
             closing(attempts(tasks, self.distribution, self.properties, self.jobs, self.keep)) as tries,

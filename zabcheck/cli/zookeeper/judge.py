@@ -54,7 +54,7 @@ def judge(
     else:
         console = make_console()
         for each in judged:
-            if each.violated:
+            if each.violated or any(verdict.violation for verdict in each.clients):
                 print_path(console, str(each.folder), style="bold")
                 console.print(terminal.render(story_of(each), ""), crop=False)
                 console.print()

@@ -29,7 +29,7 @@ _SIGNATURE_OF, _FIELDS, _METHODS = (2, 1), (2, 4), (2, 5)
 _CLASSES_BY_SIGNATURE, _ALL_THREADS, _DISPOSE = (1, 2), (1, 4), (1, 6)
 _SUSPEND_VM, _RESUME_VM, _CREATE_STRING = (1, 8), (1, 9), (1, 11)
 _SUPERCLASS, _INVOKE, _NEW_INSTANCE = (3, 1), (3, 3), (3, 4)
-_CLASS_OF, _VALUES, _MONITOR, _KEEP = (9, 1), (9, 2), (9, 5), (9, 7)
+_CLASS_OF, _VALUES, _SET_VALUES, _MONITOR, _KEEP = (9, 1), (9, 2), (9, 3), (9, 5), (9, 7)
 _NAME, _SUSPEND, _RESUME, _STATUS, _FRAMES = (11, 1), (11, 2), (11, 3), (11, 4), (11, 6)
 _CONTENDED, _STOP = (11, 9), (11, 10)
 _LENGTH = (13, 1)
@@ -239,6 +239,14 @@ class Debugger:
             values.number()
             value = values.value()
         return value
+
+    def set_long(self, start: int, path: Sequence[str], number: int) -> None:
+        """Set a long that is reached from an object over fields, as `value` reaches it. It has to be there."""
+        owner = self.value(start, path[:-1])
+        field = self._field(int(owner or 0), path[-1])
+        assert field is not None, path
+        what = self._id(int(owner or 0)) + packed(1) + packed(field, self._agent.sizes.field)
+        self._agent.ask(_SET_VALUES, what + packed(number, 8))
 
     def length(self, array: int) -> int:
         """Return the length of an array."""

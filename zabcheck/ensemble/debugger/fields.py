@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 from invariants.diagnosis import like
 from zabcheck.ensemble.debugger.debugger import Debugger
-from zabcheck.ensemble.wire.zxids import shown
+from zabcheck.ensemble.wire.zxids import COUNTER, shown
 
 PEER = "org/apache/zookeeper/server/quorum/QuorumPeer"
 _COUNT = "count.value"
 """The length of a LinkedBlockingQueue."""
+_LAST_ZXID = ("leader", "zk", "hzxid", "value")
+"""Of a leader: the zxid that it gave last."""
 
 
 class FieldError(ValueError):
@@ -111,6 +113,21 @@ def read_fields(debugger: Debugger, names: Sequence[str]) -> dict[str, int | Non
     """
     peer = debugger.thread_of(PEER)
     return {name: None if peer is None else _read(debugger, peer, FIELDS[name]) for name in names}
+
+
+def set_zxid(debugger: Debugger, left: int) -> tuple[int, int] | None:
+    """Let the leader's counter go on with only `left` transactions until it rolls over; None if it does not lead.
+
+    Returns the zxids of the last transaction before and after that, in packed form. The leader must not be about to
+    broadcast one.
+    """
+    peer = debugger.thread_of(PEER)
+    before = None if peer is None else debugger.value(peer, _LAST_ZXID)
+    if peer is None or before is None:
+        return None
+    after = (int(before) | COUNTER) - left - 1
+    debugger.set_long(peer, _LAST_ZXID, after)
+    return int(before), after
 
 
 def _read(debugger: Debugger, peer: int, field: Field) -> int | None:

@@ -203,6 +203,17 @@ class FieldsRead(Timed, frozen=True):
     values: dict[str, int | None]
 
 
+class ZxidSet(Timed, frozen=True):
+    """The counter of server `server`, which leads, was set in its memory.
+
+    `before` is the zxid of the last transaction until then; the next one comes right after `after`.
+    """
+
+    server: int
+    before: int
+    after: int
+
+
 class Cast(Timed, frozen=True):
     """Which server plays which role of the schedule, by role."""
 
@@ -254,11 +265,61 @@ class Unanswered(Timed, frozen=True):
     error: str
 
 
+class NodeState(Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A node as a server told of it. `content` is the CRC-32 of its data; `owner` the session of an ephemeral, else 0.
+
+    `created` and `changed` are the zxids of the transactions that created and last changed it (czxid, mzxid).
+    """
+
+    path: str
+    created: int
+    changed: int
+    version: int
+    content: int
+    owner: int = 0
+
+
+class Requested(Timed, frozen=True):
+    """The session of client `client` has sent request `number`, which is about all of `paths`.
+
+    `what` is "create", "ephemeral", "set", "delete", "multi", "get" or "close". `version` is the one that a set
+    expects, -1 for any; `content` the CRC-32 of the data that is written. Numbers go on in a client's next session.
+    """
+
+    client: int
+    session: int
+    number: int
+    what: str
+    paths: tuple[str, ...] = ()
+    version: int = -1
+    content: int = 0
+
+
+class Replied(Timed, frozen=True):
+    """Request `number` of the session of client `client` has its answer: "" if it is done, else the name of an error.
+
+    "ConnectionLoss" says that the answer is not known. `zxid` is the transaction of a change, else how far the server
+    had got. `node` is what a get has read.
+    """
+
+    client: int
+    number: int
+    error: str = ""
+    zxid: int = 0
+    node: NodeState | None = None
+
+
 class Read(Timed, frozen=True):
-    """What server `server` has at the end, after a sync: the nodes that clients created, each with its czxid."""
+    """What server `server` has at the end, after a sync: the nodes that clients created, each with its czxid.
+
+    `nodes` are those that are never changed; `states` has them and those that are, with all that is known of each.
+    `reached`: what was read is not older than this zxid.
+    """
 
     server: int
     nodes: tuple[tuple[str, int], ...]
+    states: tuple[NodeState, ...] = ()
+    reached: int = 0
 
 
 class NotRead(Timed, frozen=True):
@@ -295,12 +356,15 @@ AnyRecord = (
     | Fault
     | Reached
     | FieldsRead
+    | ZxidSet
     | Cast
     | Chose
     | Session
     | Asked
     | Acknowledged
     | Unanswered
+    | Requested
+    | Replied
     | Read
     | NotRead
     | Ended

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from invariants import Crash
+from invariants import Crash, Verdict
 from zabcheck.ensemble.debugger.fields import in_words
 from zabcheck.ensemble.recording.folder import read
 from zabcheck.ensemble.recording.records import (
@@ -26,6 +26,7 @@ from zabcheck.ensemble.recording.records import (
     Read,
     Timed,
 )
+from zabcheck.ensemble.verdict.clients import ClientVerdict
 from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.search.report.summary import STYLES
 from zabcheck.text.words import counted, phrase
@@ -82,13 +83,16 @@ class EnsembleSummary(Struct):
         self.packets += judged.steps.packets
         self.logged += sum(each.logged for each in judged.coverage)
         self.delivered += sum(each.delivered for each in judged.coverage)
-        for verdict in judged.verdicts:
+        verdicts: list[Verdict | ClientVerdict] = [*judged.verdicts, *judged.clients]
+        for verdict in verdicts:
             self.exercised.setdefault(verdict.property, 0)
             self.exercised[verdict.property] += verdict.status in ("holds", "violated")
         issues = tuple(f"{each.issue.key}: {each.issue.title}" for each in judged.known)
         texts = {each.name: each.rule for each in judged.steps.divergences}
         texts |= {each.kind: each.text for each in judged.findings}
-        texts |= {v.property: v.violation.summary for v in judged.verdicts if v.violation is not None}
+        for verdict in verdicts:
+            if verdict.violation is not None:
+                texts[verdict.property] = verdict.violation.summary
         for where, names in ((self.wrong, judged.wrong), (self.noticed, judged.noticed)):
             for name in names:
                 seen = where.setdefault(name, Seen(name, texts.get(name, ""), 0, seed, issues))
@@ -163,7 +167,8 @@ def _lost(record: PowerLost) -> str:
 
 def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
     """Yield what is wrong beside the properties: the first of each kind, and how many more there are."""
-    every = [(each.kind, f"server {each.server}: {each.text}") for each in judged.findings]
+    every = [(each.property, each.violation.summary) for each in judged.clients if each.violation is not None]
+    every += [(each.kind, f"server {each.server}: {each.text}") for each in judged.findings]
     every += [("Zab's steps", each.sentence()) for each in judged.steps.divergences]
     counts = Counter(kind for kind, _ in every)
     first = dict(reversed(every))

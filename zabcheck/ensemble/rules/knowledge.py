@@ -207,7 +207,8 @@ class JudgedConnection:
 
     `follower` and `leader` are its two ends, as packets were sent and passed on. `bound`: the epoch that the leader
     chose while this follower was waiting for one. `observes`: the follower is an observer. `beginnings` is shared by
-    all connections: by the first zxid of an epoch, what comes before it in the history.
+    all connections: by the first zxid of an epoch, what comes before it in the history. So is `jumps`: by the zxid that
+    was the first behind a gap which was made on purpose, the last one before it.
     """
 
     def __init__(
@@ -217,9 +218,11 @@ class JudgedConnection:
         leader: KnownServer,
         quorum: int,
         beginnings: dict[int, PrecedingTxn],
+        jumps: dict[int, int],
     ) -> None:
         self.connection = connection
         self.beginnings = beginnings
+        self.jumps = jumps
         self.follower_server = follower
         self.leader_server = leader
         self.quorum = quorum

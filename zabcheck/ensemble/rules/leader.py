@@ -208,11 +208,11 @@ def proposals_have_no_gap(at: JudgedConnection, packet: Sent) -> Wrong | None:
 
     That is its last zxid (DIFF), where it was cut (TRUNC), or the snapshot's (SNAP). Counters of an epoch start at 1
     and skip none. What the leader has queued while it was writing the snapshot may be in the snapshot already, so the
-    first proposal behind SNAP may be an earlier one.
+    first proposal behind SNAP may be an earlier one. A gap that a schedule has made on purpose is none.
     """
     if at.leader.sync is None:
         return Wrong("DIFF, TRUNC or SNAP first", f"PROPOSAL {shown(packet.zxid)}")
-    if follows(packet.zxid, at.leader.last):
+    if follows(packet.zxid, at.leader.last) or at.jumps.get(packet.zxid, packet.zxid) <= at.leader.last < packet.zxid:
         return None
     if at.leader.sync.kind == "SNAP" and not at.leader.proposed and packet.zxid <= at.leader.last:
         return None

@@ -26,6 +26,7 @@ from zabcheck.ensemble.recording.records import (
     Started,
     Undecoded,
     Wiped,
+    ZxidSet,
 )
 from zabcheck.ensemble.rules import follower as follower_rules
 from zabcheck.ensemble.rules import leader as leader_rules
@@ -130,6 +131,7 @@ class _Judging:
         self._quorum = 1
         self._blind = False
         self._beginnings: dict[int, PrecedingTxn] = {}
+        self._jumps: dict[int, int] = {}
         self._servers: dict[int, KnownServer] = {}
         self._connections: dict[int, JudgedConnection] = {}
         self._on_the_way: dict[int, tuple[JudgedConnection, KeptPacket]] = {}
@@ -145,6 +147,8 @@ class _Judging:
             case Wiped(server=server):
                 self._server(server).is_wiped()
                 self.notes.append(f"the disk of server {server} was wiped: it may forget what it had acknowledged")
+            case ZxidSet(before=before, after=after):
+                self._jumps[after + 1] = before
             case Opened(connection=connection, client=client, server=server, port="quorum"):
                 self._connections[connection] = self._connection(connection, client, server)
             case Undecoded(connection=connection, reason=reason) if reason.startswith("from byte"):
@@ -172,7 +176,7 @@ class _Judging:
 
     def _connection(self, connection: int, follower: int, leader: int) -> JudgedConnection:
         return JudgedConnection(
-            connection, self._server(follower), self._server(leader), self._quorum, self._beginnings
+            connection, self._server(follower), self._server(leader), self._quorum, self._beginnings, self._jumps
         )
 
     def _sent(self, packet: Sent) -> None:

@@ -5,6 +5,7 @@ looked for on every server at the end, and be named by its path.
 """
 
 import logging
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -12,18 +13,30 @@ from time import monotonic, sleep
 from typing import Any
 
 from kazoo.client import KazooClient, KazooState
-from kazoo.exceptions import KazooException, SessionExpiredError
+from kazoo.exceptions import KazooException, NoNodeError, SessionExpiredError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.interfaces import IAsyncResult
 from kazoo.retry import KazooRetry
 
 from zabcheck.ensemble.recording.folder import now
-from zabcheck.ensemble.recording.records import Acknowledged, Asked, NotRead, Read, Record, Session, Unanswered
+from zabcheck.ensemble.recording.records import (
+    Acknowledged,
+    Asked,
+    NodeState,
+    NotRead,
+    Read,
+    Record,
+    Session,
+    Unanswered,
+)
+from zabcheck.ensemble.wire.client import content_of
 
 WINDOW = 100
 """How many writes of one client may wait for an answer. (kazoo would block the caller at some 280.)"""
 SESSION = 10.0
 """Seconds after which the leader forgets a client; the longest that the servers' tick allows."""
+_OURS = re.compile(r"[cemr]\d")
+"""How the names of nodes begin that clients and sessions create."""
 _POLL = 0.05
 """Seconds until a client whose session has expired looks for its next one."""
 
@@ -105,10 +118,17 @@ class Client:
             return result.get(timeout=max(0.0, until - monotonic()))
 
         answer(self._kazoo.sync_async("/"))
-        names = sorted(name for name in answer(self._kazoo.get_children_async("/")) if name.startswith("c"))
-        stats = [self._kazoo.exists_async(f"/{name}") for name in names]
-        nodes = [(f"/{name}", answer(stat)) for name, stat in zip(names, stats, strict=True)]
-        return Read(now(), self.number, tuple((path, stat.czxid) for path, stat in nodes if stat is not None))
+        reached = self._kazoo.last_zxid
+        names = sorted(name for name in answer(self._kazoo.get_children_async("/")) if _OURS.match(name))
+        asked = [(f"/{name}", self._kazoo.get_async(f"/{name}")) for name in names]
+        states = []
+        for path, result in asked:
+            with suppress(NoNodeError):  # its session has just ended
+                data, stat = answer(result)
+                owner = stat.ephemeralOwner
+                states.append(NodeState(path, stat.czxid, stat.mzxid, stat.version, content_of(data), owner))
+        nodes = tuple((state.path, state.created) for state in states if state.path.startswith("/c"))
+        return Read(now(), self.number, nodes, tuple(states), reached)
 
     def _not_read(self, error: Exception) -> NotRead:
         return NotRead(now(), self.number, f"{type(error).__name__}: {error}".rstrip(": "))

@@ -10,10 +10,13 @@ synchronisation, in servers that leave their leader, and where logs are slow. A 
 for dead, as a slow one may. Now and then a write of a log, a snapshot or an epoch fails, or the power of one server,
 with what it has not forced to its disk. A schedule of a seed with `threads` has nothing to do with that of the same
 seed without.
+
+With `sessions` the schedule is the same, and between its choices sessions change, delete and read nodes, end and move.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
+from typing import Literal
 
 from zabcheck.ensemble.run.schedule import (
     ROLES,
@@ -47,6 +50,7 @@ from zabcheck.ensemble.run.schedule import (
     Wait,
     Write,
 )
+from zabcheck.ensemble.run.session_choices import Delete, EndSession, Ephemeral, Get, Move, Multi, SetData
 
 STAGES = (2, 5)
 FROM_FOLLOWER: tuple[Kind, ...] = ("ACK-LD", "ACK-LD", "ACK-LD", "ACK", "ACKEPOCH", "FOLLOWERINFO")
@@ -111,10 +115,43 @@ DISKS = 0.08
 """In which share of the stages the disk of a server fails, or its power."""
 
 
-def draw(seed: int, servers: int, threads: bool = False) -> EnsembleSchedule:
-    """Draw the schedule of this seed, the same everywhere; with `threads` one whose version is 2."""
-    choices = tuple(_Drawing(Random(seed), servers, threads).choices())
-    return EnsembleSchedule(2 if threads else 1, "zookeeper", servers, choices, seed, patient=not threads)  # type: ignore[arg-type]  # 3 or 5
+def draw(seed: int, servers: int, threads: bool = False, sessions: bool = False) -> EnsembleSchedule:
+    """Draw the schedule of this seed, the same everywhere; with `threads` or `sessions` one whose version is 2."""
+    choices = _Drawing(Random(seed), servers, threads).choices()
+    if sessions:
+        choices = _with_sessions(choices, Random(f"{seed}, sessions"), ROLES[:servers])  # type: ignore[arg-type]  # letters of ROLES are roles
+    version: Literal[1, 2] = 2 if threads or sessions else 1
+    return EnsembleSchedule(version, "zookeeper", servers, tuple(choices), seed, patient=not threads)  # type: ignore[arg-type]  # 3 or 5
+
+
+def _with_sessions(choices: Iterable[Choice], random: Random, everyone: Sequence[Role]) -> Iterator[Choice]:
+    """Put between the choices what sessions do: mostly where something is written, and right before a server ends."""
+    for choice in choices:
+        if isinstance(choice, Kill | KillAt | KillAll | Isolate) and random.random() < 0.5:
+            yield _of_a_session(random, everyone)
+        yield choice
+        if isinstance(choice, Write | Elected | Heal) and random.random() < 0.8:
+            yield from (_of_a_session(random, everyone) for _ in range(random.randint(1, 4)))
+
+
+def _of_a_session(random: Random, everyone: Sequence[Role]) -> Choice:
+    server, other = random.sample(everyone, 2)
+    count = random.choice((1, 3, 10))
+    kind = random.random()
+    if kind < 0.4:
+        of = other if random.random() < 0.3 else None
+        return SetData(server, count, random.choice((10, 1000)), of, random.random() < 0.5)
+    if kind < 0.55:
+        return Multi(server, count)
+    if kind < 0.65:
+        return Delete(server, count)
+    if kind < 0.75:
+        return Ephemeral(server, count)
+    if kind < 0.88:
+        return Get(server, count, other if random.random() < 0.3 else None)
+    if kind < 0.94:
+        return Move(server, other)
+    return EndSession(server, "close" if random.random() < 0.7 else "expire")
 
 
 class _Drawing:

@@ -20,6 +20,7 @@ from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.proxy import ProxyError
 from zabcheck.ensemble.run.schedule import (
     LEADER,
+    ROLE_FIELDS,
     ROLES,
     AtPoint,
     Await,
@@ -46,6 +47,7 @@ from zabcheck.ensemble.run.schedule import (
     Reset,
     Resume,
     Role,
+    RollOver,
     Settle,
     Start,
     StartAll,
@@ -55,6 +57,8 @@ from zabcheck.ensemble.run.schedule import (
     Write,
     in_words,
 )
+from zabcheck.ensemble.run.session_choices import SessionChoice
+from zabcheck.ensemble.run.sessions import Sessions
 from zabcheck.ensemble.run.stops import SHORT, Stops, found_places, with_agent
 from zabcheck.ensemble.trace.server_log import State, read_log
 
@@ -83,6 +87,8 @@ STARTS_AT_LAST = 3
 """How often servers that end by themselves are started in the end."""
 ANSWERED_AT_LAST = 5.0
 """Seconds that outstanding writes get in the end to be answered."""
+SETTLED_AT_LAST = 10.0
+"""Seconds that sessions get in the end to hear what has become of them."""
 READ_AT_LAST = 30.0
 """Seconds that a server gets in the end to serve, and then to be read."""
 
@@ -143,6 +149,7 @@ class Execution:
         self.clients: dict[int, Client] = {}
         self._record = record
         self._stops = stops
+        self._sessions = Sessions(ensemble, record)
         self._exact = exact
         self._roles: dict[str, int] = {}
         self._isolated: set[int] = set()
@@ -236,6 +243,8 @@ class Execution:
         """Apply a choice; return why it did nothing, or "" if it did something."""
         if isinstance(choice, AtPoint):
             return self._apply_at_point(choice, roles[choice.server])
+        if isinstance(choice, SessionChoice):
+            return self._sessions.apply(choice, roles)
         servers, proxy = self.ensemble.servers, self.ensemble.proxy
         match choice:
             case Write(server, count, size):
@@ -308,6 +317,9 @@ class Execution:
             case ReadFields(server, fields):
                 assert self._stops is not None
                 return self._stops.read(roles[server], fields)
+            case RollOver(server, left):
+                assert self._stops is not None
+                return self._stops.roll_over(roles[server], left)
         return ""
 
     def _apply_at_point(self, choice: AtPoint, number: int) -> str:
@@ -348,6 +360,7 @@ class Execution:
             if all(server.up for server in self.ensemble.servers.values()):
                 break
         self.ensemble.await_all(ANSWERED_AT_LAST, self._all_answered)
+        self.ensemble.await_all(SETTLED_AT_LAST, self._sessions.all_settled)
         for number, server in self.ensemble.servers.items():
             read: Read | NotRead
             if not server.up:
@@ -364,6 +377,7 @@ class Execution:
             for server in self.ensemble.servers.values():
                 server.kill(over=True)
         finally:
+            self._sessions.leave()
             for client in self.clients.values():
                 client.close()
             if self._stops is not None:
@@ -432,11 +446,12 @@ class Execution:
         return self.ensemble.await_all(WINDOW_OPENS, lambda: client.may_write)
 
     def _all_answered(self) -> bool:
-        return not any(client.outstanding for client in self.clients.values())
+        return self._sessions.all_answered() and not any(client.outstanding for client in self.clients.values())
 
     def _some_may_be_answered(self) -> bool:
         """Whether a write is outstanding at a server that may come to answer it."""
-        return any(self.clients[number].outstanding for number in self.ensemble.may_serve())
+        may_serve = self.ensemble.may_serve()
+        return any(self.clients[number].outstanding or self._sessions.outstanding_at(number) for number in may_serve)
 
     def _some_may_serve(self) -> bool:
         """Whether there may be a leader, or a server has not noticed yet that there is none."""
@@ -450,7 +465,7 @@ class Execution:
 
 
 def _roles_of(choice: Choice) -> list[Role]:
-    return [getattr(choice, field) for field in ("server", "sender", "receiver") if hasattr(choice, field)]
+    return [role for field in ROLE_FIELDS if (role := getattr(choice, field, None)) is not None]
 
 
 def reason(log: str) -> str:

@@ -17,16 +17,28 @@ from msgspec import Meta, Struct
 
 from zabcheck.ensemble.debugger.fields import FieldError, field_named
 from zabcheck.ensemble.debugger.points import PointError, named
+from zabcheck.ensemble.run.choice import LEADER as LEADER
+from zabcheck.ensemble.run.choice import ROLE_FIELDS as ROLE_FIELDS
+from zabcheck.ensemble.run.choice import ROLES as ROLES
+from zabcheck.ensemble.run.choice import Choice as Choice
+from zabcheck.ensemble.run.choice import Role as Role
+from zabcheck.ensemble.run.session_choices import (
+    Delete,
+    EndSession,
+    Ephemeral,
+    Get,
+    Move,
+    Multi,
+    SessionChoice,
+    SetData,
+    session_in_words,
+)
 
 SCHEDULE_VERSION = 2
-"""Version 2 has stops at points and fields that are read, which version 1 does not know."""
+"""Version 2 has stops at points, fields that are read, and what sessions do, which version 1 does not know."""
 MAX_BYTES = 1024 * 1024
 """The largest schedule that is read."""
 SIZES = (3, 5)
-ROLES = "ABCDE"
-LEADER = "leader"
-
-Role = Literal["A", "B", "C", "D", "E", "leader"]
 Kind = Literal[
     "FOLLOWERINFO",
     "LEADERINFO",
@@ -43,10 +55,6 @@ Kind = Literal[
 ]
 _Seconds = Annotated[float, Meta(ge=0, le=30)]
 _Nth = Annotated[int, Meta(ge=1, le=1_000_000)]
-
-
-class Choice(Struct, frozen=True, tag_field="choice", tag=str.lower, omit_defaults=True, forbid_unknown_fields=True):
-    """Base of all choices; `choice` is the name of the kind in the JSON form."""
 
 
 class Write(Choice, frozen=True):
@@ -249,6 +257,16 @@ class ReadFields(Choice, frozen=True, tag="read"):
     fields: Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
+class RollOver(Choice, frozen=True):
+    """The counter of `server`, which has to lead, is set in its memory: after `left` transactions it rolls over.
+
+    The leader must not be broadcasting then, so `settle` comes before.
+    """
+
+    server: Role
+    left: Annotated[int, Meta(ge=0, le=1000)] = 16
+
+
 AnyChoice = (
     Write
     | Settle
@@ -278,6 +296,14 @@ AnyChoice = (
     | Fail
     | PowerLoss
     | ReadFields
+    | RollOver
+    | SetData
+    | Multi
+    | Delete
+    | Ephemeral
+    | Get
+    | EndSession
+    | Move
 )
 
 
@@ -311,7 +337,12 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     @property
     def needs_agent(self) -> bool:
         """Whether it can be executed only with the debug agent in each server."""
-        return any(isinstance(choice, AtPoint | PowerLoss | ReadFields) for choice in self.choices)
+        return any(isinstance(choice, AtPoint | PowerLoss | ReadFields | RollOver) for choice in self.choices)
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether sessions do something in it, besides the clients that write."""
+        return any(isinstance(choice, SessionChoice) for choice in self.choices)
 
 
 class EnsembleScheduleError(ValueError):
@@ -335,10 +366,14 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
         schedule = _decoder.decode(data)
     except msgspec.DecodeError as error:
         raise EnsembleScheduleError(f"{name}: {error}") from None
-    if schedule.version == 1 and schedule.needs_agent:
-        raise EnsembleScheduleError(
-            f"{name}: expected version {SCHEDULE_VERSION} of a schedule with points, fields or power failures, found 1"
-        )
+    for newer, what in (
+        (schedule.needs_agent, "points, fields or power failures"),
+        (schedule.has_sessions, "sessions"),
+    ):
+        if schedule.version == 1 and newer:
+            raise EnsembleScheduleError(
+                f"{name}: expected version {SCHEDULE_VERSION} of a schedule with {what}, found 1"
+            )
     try:
         for point in schedule.points:
             named(point)
@@ -346,8 +381,8 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
         raise EnsembleScheduleError(f"{name}: {error}") from None
     there = {*ROLES[: schedule.servers], LEADER}
     for number, choice in enumerate(schedule.choices):
-        for field in ("server", "sender", "receiver"):
-            role = getattr(choice, field, LEADER)
+        for field in ROLE_FIELDS:
+            role = getattr(choice, field, None) or LEADER
             if role not in there:
                 expected = f"one of {', '.join(sorted(there))}"
                 raise EnsembleScheduleError(f"{name}: choices[{number}].{field}: expected {expected}, found {role}")
@@ -438,6 +473,10 @@ def in_words(choice: Choice) -> str:
             return f"the power of {server} fails{when}{_kept_in_words(choice)}"
         case ReadFields(server, fields):
             return f"read {', '.join(fields)} of {server}"
+        case RollOver(server, left):
+            return f"the counter of {server} is to roll over after {left} transactions"
+        case SessionChoice():
+            return session_in_words(choice)
     raise AssertionError(choice)
 
 

@@ -11,10 +11,10 @@ from typing import Literal
 from zabcheck.ensemble.debugger.agent import OPTION, AgentError, AgentGone, port_told
 from zabcheck.ensemble.debugger.class_path import SERVER, ClassPath, ClassPathError
 from zabcheck.ensemble.debugger.debugger import Blocked, Debugger, Held, Trap
-from zabcheck.ensemble.debugger.fields import PEER, read_fields
+from zabcheck.ensemble.debugger.fields import PEER, read_fields, set_zxid
 from zabcheck.ensemble.debugger.points import Place, PointError, located
 from zabcheck.ensemble.recording.folder import now
-from zabcheck.ensemble.recording.records import FieldsRead, PowerLost, Reached, Record
+from zabcheck.ensemble.recording.records import FieldsRead, PowerLost, Reached, Record, ZxidSet
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.forces import WATCHED, Forces
@@ -161,6 +161,18 @@ class Stops:
         return self._asked(
             number, lambda debugger: self._record(FieldsRead(now(), number, read_fields(debugger, fields)))
         )
+
+    def roll_over(self, number: int, left: int) -> str:
+        """Let a leader have only `left` transactions until its counter rolls over; return why not, or ""."""
+        done: list[bool] = []
+
+        def set_it(debugger: Debugger) -> None:
+            jump = set_zxid(debugger, left)
+            if jump is not None:
+                done.append(True)
+                self._record(ZxidSet(now(), number, *jump))
+
+        return self._asked(number, set_it) or ("" if done else "passed over: it does not lead")
 
     def not_come(self) -> list[tuple[int, str]]:
         """Return the servers and points of all stops to which no thread has come yet."""

@@ -32,6 +32,7 @@ EXPECTED = (
     ("", r"java\.io\.IOException: ZooKeeperServer not running", "a client came while nobody led"),
     ("", r".*\bSessionExpiredException\b", "a session timed out"),
     ("", r"javax\.management\.InstanceAlreadyExistsException\b", "a name of Java's management, not of Zab"),
+    ("", r".*\bzxid lower 32 bits have rolled over\b", "the counter is used up: a new epoch has to begin"),
     (r"Exiting JVM with code", "", "another error tells why"),
     (r"Last transaction was partial\.", "", "a server was killed while it wrote its log"),
     (r"Unhandled scenario for peer sid: \d+ fall back to use snapshot", "", "the leader has another way"),

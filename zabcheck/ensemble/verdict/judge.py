@@ -14,6 +14,7 @@ from zabcheck.ensemble.rules.packets import Judgement
 from zabcheck.ensemble.rules.packets import judge as judge_packets
 from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.ensemble.trace.observe import Observation, observe_sorted
+from zabcheck.ensemble.verdict.clients import ClientVerdict, history_of, judge_clients
 from zabcheck.ensemble.verdict.coverage import Coverage, coverage
 from zabcheck.ensemble.verdict.findings import Finding, findings
 from zabcheck.ensemble.verdict.known_issues import IssueMatch, recognise
@@ -57,6 +58,8 @@ class Judged(NamedTuple):
     counts: Counts
     unsure: tuple[str, ...] = ()
     """Violations that are not believed because the trace has holes, a sentence each."""
+    clients: Sequence[ClientVerdict] = ()
+    """What the properties of `zabcheck.ensemble.verdict.clients` say; empty if only some others were asked for."""
 
     @property
     def violated(self) -> list[str]:
@@ -66,10 +69,11 @@ class Judged(NamedTuple):
 
     @property
     def wrong(self) -> list[str]:
-        """What is wrong, by name, the severest first: properties, then kinds of findings, then serious rules."""
+        """What is wrong, by name, the severest first: properties, kinds of findings, and then serious rules."""
+        clients = [verdict.property for verdict in self.clients if verdict.violation is not None]
         kinds = [finding.kind for finding in self.findings if _counts(finding)]
         rules = [each.name for each in self.steps.divergences if each.name in SERIOUS_RULES]
-        return list(dict.fromkeys([*self.violated, *kinds, *rules]))
+        return list(dict.fromkeys([*self.violated, *clients, *kinds, *rules]))
 
     @property
     def noticed(self) -> list[str]:
@@ -107,10 +111,22 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     evidence = Evidence(steps.divergences, found, list(forgot(observation, verdicts)), observation.notes)
     known = recognise(version, *evidence)
     covered = coverage(recording, observation)
-    schedule = recording.run.schedule
-    counts = counts_of(recording.records)
+    schedule, counts = recording.run.schedule, counts_of(recording.records)
+    clients = judge_clients(history_of(recording), not observation.holes) if properties is None else []
     return Judged(
-        folder, version, schedule, observation, verdicts, found, steps, evidence, known, covered, counts, unsure
+        folder,
+        version,
+        schedule,
+        observation,
+        verdicts,
+        found,
+        steps,
+        evidence,
+        known,
+        covered,
+        counts,
+        unsure,
+        clients,
     )
 
 

@@ -1,0 +1,16 @@
+"""What every choice of an ensemble's schedule has: how it is written as JSON, and how servers are named in it."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+ROLES = "ABCDE"
+LEADER = "leader"
+
+Role = Literal["A", "B", "C", "D", "E", "leader"]
+ROLE_FIELDS = ("server", "sender", "receiver", "of", "to")
+"""The fields of choices that name a server."""
+
+
+class Choice(Struct, frozen=True, tag_field="choice", tag=str.lower, omit_defaults=True, forbid_unknown_fields=True):
+    """Base of all choices; `choice` is the name of the kind in the JSON form."""
