@@ -130,21 +130,33 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """The properties that belong together, by the name of their group."""
 
 
+FURTHER: dict[str, type[Invariant]] = {}
+"""Properties that whoever imports this package has added, by name: they are chosen by their names only."""
+
+
+def add(kind: type[Invariant]) -> type[Invariant]:
+    """Add a property, so that it can be chosen by its name; it is in no group, and not among all properties."""
+    assert kind.name not in {**PROPERTIES, **FURTHER}, f"there is a property `{kind.name}`"
+    FURTHER[kind.name] = kind
+    return kind
+
+
 def select(names: Iterable[str] | None = None) -> list[type[Invariant]]:
     """The properties of these names, in the order of the papers; all of them for None.
 
     The name of a group stands for each property in it, a hyphen or an underscore for a space. ValueError for a name
-    that is in neither `PROPERTIES` nor `GROUPS`.
+    that is in none of `PROPERTIES`, `FURTHER` and `GROUPS`.
     """
     if names is None:
         return list(PROPERTIES.values())
     names = [names] if isinstance(names, str) else names
     wanted = [name.lower().replace("-", " ").replace("_", " ") for name in names]
     for name in wanted:
-        if name not in PROPERTIES and name not in GROUPS:
-            known = f"expected one of: {', '.join(PROPERTIES)}; or a group: {', '.join(GROUPS)}"
-            raise ValueError(f"no property `{name}`; {like(name, (*PROPERTIES, *GROUPS), known)}")
-    return [kind for name, kind in PROPERTIES.items() if name in wanted or kind.group in wanted]
+        if name not in PROPERTIES and name not in GROUPS and name not in FURTHER:
+            known = f"expected one of: {', '.join((*PROPERTIES, *FURTHER))}; or a group: {', '.join(GROUPS)}"
+            raise ValueError(f"no property `{name}`; {like(name, (*PROPERTIES, *FURTHER, *GROUPS), known)}")
+    chosen = [kind for name, kind in PROPERTIES.items() if name in wanted or kind.group in wanted]
+    return chosen + [kind for name, kind in FURTHER.items() if name in wanted]
 
 
 def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> list[Verdict]:
@@ -162,6 +174,7 @@ def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> l
 
 __all__ = [
     "EMPTY",
+    "FURTHER",
     "GROUPS",
     "NO_ZXID",
     "PROPERTIES",
@@ -238,6 +251,7 @@ __all__ = [
     "Zxid",
     "ZxidAssignment",
     "ZxidUniqueness",
+    "add",
     "chain_hash",
     "check",
     "select",

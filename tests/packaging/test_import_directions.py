@@ -62,7 +62,8 @@ class D:
 
 HOUSE = (
     ("invariants",),
-    ("zabcheck.invariants", "zabcheck.text", "zabcheck.java", "zabcheck.proof"),
+    ("zabcheck.invariants", "zabcheck.text", "zabcheck.java"),
+    ("zabcheck.proof",),
     ("zabcheck.protocols",),
     ("zabcheck.mutants", "zabcheck.simulation"),
     ("zabcheck.search", "zabcheck.evaluation", "zabcheck.schema"),

@@ -12,7 +12,8 @@ from typing import Annotated, Any, ParamSpec, cast
 
 import typer
 
-from invariants import GROUPS, PROPERTIES, TraceError
+import zabcheck.proof.monitors  # noqa: F401  # adds the properties `refinement` and `proof`
+from invariants import FURTHER, GROUPS, PROPERTIES, TraceError
 from invariants.diagnosis import like
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, conclude_on_standard_error
 from zabcheck.counterexample.forms import terminal
@@ -176,7 +177,9 @@ def scenarios(incomplete: str) -> list[str]:
 
 def properties(incomplete: str) -> list[str]:
     """Return the properties and groups whose names begin so, with hyphens: a shell would break them at spaces."""
-    return [each for name in (*PROPERTIES, *GROUPS) if (each := name.replace(" ", "-")).startswith(incomplete)]
+    return [
+        each for name in (*PROPERTIES, *FURTHER, *GROUPS) if (each := name.replace(" ", "-")).startswith(incomplete)
+    ]
 
 
 USAGE_ERROR = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])

@@ -37,6 +37,7 @@ from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.saving import save
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.proof.monitors import Refinement
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import switches_of
 from zabcheck.search.explore import UNLIMITED, Exploration, Refused, exploration, report
@@ -111,6 +112,10 @@ def explore(
         ),
     ] = None,
     property: Properties = None,
+    refines: Annotated[
+        bool,
+        typer.Option("--refines", help="Judge by `refinement`: each transition is a step of what is proved."),
+    ] = False,
     symmetry: Annotated[
         bool,
         typer.Option(
@@ -148,6 +153,8 @@ def explore(
         "cuts": None if cuts is None else number_of("--cuts", cuts),
     }
     known = {name: value for name, value in limits.items() if value is not None}
+    if refines:
+        property = [*(property or ()), Refinement.name]
     bounds = structs.replace(SMALL, processes=processes or SMALL.processes, **known)
     said = {
         "--protocol": protocol,

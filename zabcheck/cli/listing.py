@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from invariants import GROUPS, PROPERTIES
+from invariants import FURTHER, GROUPS, PROPERTIES
 from zabcheck import schema as schemas
 from zabcheck.cli.commands import Format, Formats, command
 from zabcheck.cli.output import make_console, print_json
@@ -51,7 +51,7 @@ def list_(
     catalogue = {
         "protocols": {p.name: (p.summary, p.source) for p in PROTOCOLS.values()},
         "mutants": {m.name: (summary_of(m), m.source) for m in CATALOGUE.values()},
-        "properties": {k.name: (k.statement, k.source) for k in PROPERTIES.values()},
+        "properties": {k.name: (k.statement, k.source) for k in (*PROPERTIES.values(), *FURTHER.values())},
         "groups": {name: (", ".join(members), "zabcheck") for name, members in GROUPS.items()},
         "goals": {name: (meaning, "zabcheck") for name, meaning in GOALS.items()},
         "scenarios": {s.name: (s.title, s.source) for s in SCENARIOS.values()},

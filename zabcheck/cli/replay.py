@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from msgspec import structs
 
-from invariants import PROPERTIES
+from invariants import FURTHER, PROPERTIES
 from invariants.diagnosis import like
 from zabcheck.cli.commands import BadInput, Exec, Format, Formats, ProtocolFailed, command, named
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
@@ -116,8 +116,8 @@ def load_schedule(data: bytes, file: str, command: str | None = None) -> tuple[P
         protocol = mutated(schedule.protocol)
     with bad_input_for(ValueError, f"{file}, field `mutant`: "):
         protocol = planted(protocol, schedule.mutant)
-    if schedule.violates is not None and schedule.violates not in PROPERTIES:
-        said = like(schedule.violates, PROPERTIES)
+    if schedule.violates is not None and schedule.violates not in {**PROPERTIES, **FURTHER}:
+        said = like(schedule.violates, (*PROPERTIES, *FURTHER))
         raise BadInput(f"{file}, field `violates`: no property `{schedule.violates}`; {said}")
     schedules.check_kinds(schedule, tuple(protocol.kinds.values()), data, file)
     return protocol, schedule

@@ -47,9 +47,9 @@ class Counterexample(Struct, frozen=True):
         yield "before:"
         yield from (f"  {each}" for each in _told(self.before))
         if self.step:
-            yield f"step {self.step}, with {_named(self.things)}: adds"
+            yield f"step {self.step}, with {named(self.things)}: adds"
             yield from (f"  {each}" for each in _told(self.after - self.before))
-        yield f"broken: {self.claim}, for {_named(self.broken)}"
+        yield f"broken: {self.claim}, for {named(self.broken)}"
 
 
 def show(it: Thing) -> str:
@@ -57,11 +57,12 @@ def show(it: Thing) -> str:
     if isinstance(it, frozenset):
         return "{" + ", ".join(sorted(it)) + "}"
     if isinstance(it, tuple):
-        return f"⟨{it[0]},{it[1]}⟩"
+        return f"{''.join(map(str, it[2:]))}⟨{it[0]},{it[1]}⟩"
     return f"epoch {it}" if isinstance(it, int) else it
 
 
-def _named(things: Mapping[str, Thing]) -> str:
+def named(things: Mapping[str, Thing]) -> str:
+    """Return what each variable stands for, as text."""
     return ", ".join(f"{name} = {show(it)}" for name, it in things.items())
 
 

@@ -29,8 +29,8 @@ from zabcheck.proof.logic import Epoch as EpochTerm
 from zabcheck.proof.relations import RELATIONS, State
 from zabcheck.proof.steps import Step, start
 
-Thing = str | int | frozenset[str] | tuple[int, int]
-"""A process is a name, an epoch a number, a quorum a set of names, a transaction its zxid."""
+Thing = str | int | frozenset[str] | tuple[int, int] | tuple[int, int, str]
+"""A process is a name, an epoch a number, a quorum a set of names, a transaction its zxid, with its value if any."""
 Fact = tuple[str, tuple[Thing, ...]]
 """A relation, and what it holds of."""
 Bound = dict[int, Thing]

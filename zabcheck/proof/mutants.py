@@ -155,13 +155,13 @@ MUTANTS = {
     "deliver-initial-history-last": Mutant(steps.deliver, deliver_named),
     "redeliver-with-gap": Mutant(steps.deliver, deliver_named),
     "counter-wraps": Mutant(steps.broadcast, broadcast_any),
-    "commit-ld-initial": Mutant(steps.deliver, deliver_named),
 }
 """The mutants of `zabcheck list mutants` that the abstraction can express."""
 
 OUTSIDE = {
     "duplicate-proposal": "a history is a set here, so what is accepted twice is there once",
     "ignore-digest": "a disk that alters what it holds is outside: each value is what was broadcast",
+    "commit-ld-initial": "liveness: a COMMIT-LD tells of less than is committed; everything that happens is allowed",
     "commit-ld-before-counting": "liveness: a COMMIT is not sent; everything that happens is allowed",
     "late-ack-ld-unanswered": "liveness: a COMMIT-LD is not sent; everything that happens is allowed",
     "late-cepoch-unanswered": "liveness: a NEWEPOCH is not sent; everything that happens is allowed",

@@ -6,7 +6,7 @@ from time import process_time
 
 from msgspec import Struct
 
-from invariants import PROPERTIES, select
+from invariants import FURTHER, PROPERTIES, select
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols.base import Protocol
@@ -139,7 +139,7 @@ def row_of(mutant: str, hunts: Sequence[Hunt]) -> MutantSummary:
         mutant,
         len(hunts),
         len(found),
-        {name: first.count(name) for name in PROPERTIES if name in first},
+        {name: first.count(name) for name in (*PROPERTIES, *FURTHER) if name in first},
         spread([each.runs for each in found]),
         spread([each.steps for each in found]),
         spread([round(each.seconds, 3) for each in found]),

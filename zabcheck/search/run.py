@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+import zabcheck.proof.monitors  # noqa: F401  # adds the properties `refinement` and `proof`
 from invariants import End, Event, Header, Invariant, Judge, Verdict, select
 from invariants import trace as trace_format
 from invariants.quorums import MAJORITY, Quorums, quorums_of

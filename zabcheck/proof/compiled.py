@@ -1,0 +1,202 @@
+"""Formulas as functions of Python: fast enough to judge each event of a long run.
+
+`finite` judges a formula by walking through it. Here the formula is written down once as an expression of Python, with
+a loop for each variable of a quantifier; a condition is looked at in the outermost loop in which all that it mentions
+is known.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from zabcheck.proof.conjuncts import Claim
+from zabcheck.proof.finite import Thing
+from zabcheck.proof.logic import SORTS, Atom, Both, Either, Exists, ForAll, Formula, Not, Same, Term
+from zabcheck.proof.relations import RELATIONS, State
+from zabcheck.proof.steps import Step
+
+World = tuple[Any, ...]
+"""What there is, and what is so: for each of `SORTS` a tuple of its things, then for each of `RELATIONS` its tuples."""
+Tuples = frozenset[tuple[Any, ...]]
+"""The tuples of a relation, each with things of the sorts that `RELATIONS` says."""
+
+_THINGS = {sort: f"each_{sort.__name__.lower()}" for sort in SORTS}
+_PLACES = {name: place for place, name in enumerate(RELATIONS, len(SORTS))}
+
+
+def world_of(things: Sequence[Sequence[Thing]], relations: Mapping[str, Tuples]) -> World:
+    """Return a world of these things, by the order of `SORTS`; a relation that is not named is empty."""
+    return (*things, *(relations.get(name, frozenset()) for name in RELATIONS))
+
+
+def of(world: World, relation: str) -> Tuples:
+    """Return the tuples of a relation."""
+    found: Tuples = world[_PLACES[relation]]
+    return found
+
+
+def with_more(world: World, relations: Mapping[str, Iterable[tuple[Any, ...]]]) -> World:
+    """Return the world in which these relations have these tuples, too."""
+    changed = list(world)
+    for name, tuples in relations.items():
+        changed[_PLACES[name]] = changed[_PLACES[name]].union(tuples)
+    return tuple(changed)
+
+
+def take(step: Step, world: World, things: Sequence[Thing]) -> World | None:
+    """Return the world after a step with these things, None if it is not possible: what `finite.take` does."""
+    when, adds = _step(step)
+    if not when(*world, *things):
+        return None
+    return with_more(world, {name: tuples(*world, *things) for name, tuples in adds})
+
+
+def broken(claim: Claim, world: World) -> dict[str, Thing] | None:
+    """Return for what a claim is false, by the names of its variables: the least such things. None if it is true."""
+    found = _claim(claim)(*world)
+    if not found:
+        return None
+    least = min(found, key=lambda things: [(len(str(thing)), str(thing)) for thing in things])
+    return {term.name: thing for term, thing in zip(claim.terms, least, strict=True)}
+
+
+@cache
+def mentioned(claim: Claim) -> frozenset[str]:
+    """Return the names of the relations that a claim mentions."""
+    return frozenset(_mentioned(claim.says(State(), *claim.terms)))
+
+
+@cache
+def _step(step: Step) -> tuple[Callable[..., bool], list[tuple[str, Callable[..., Any]]]]:
+    """Return whether a step is possible, and what it adds to each relation, as functions of a world and things."""
+    change, known = step.change, _numbers(step.terms)
+    adds = []
+    for addition in change.adds:
+        loops = _loops(addition.variables, addition.formula, known)
+        adds.append((addition.relation, _function(step.terms, f"{{{_tuple(addition.variables)} {loops}}}")))
+    return _function(step.terms, _text(change.when, known)), adds
+
+
+@cache
+def _claim(claim: Claim) -> Callable[..., set[tuple[Thing, ...]]]:
+    """Return of what a claim is false, as a function of a world."""
+    loops = _loops(claim.terms, Not(claim.says(State(), *claim.terms)), frozenset())
+    return _function((), f"{{{_tuple(claim.terms)} {loops}}}")
+
+
+def _function(terms: Iterable[Term], body: str) -> Callable[..., Any]:
+    arguments = ", ".join([*_THINGS.values(), *RELATIONS, *map(_name, terms)])
+    function: Callable[..., Any] = eval(f"lambda {arguments}: {body}")  # the text is ours: nothing of a user is in it
+    return function
+
+
+def _text(formula: Formula, known: frozenset[int]) -> str:
+    """Return a formula as an expression, where the variables of these numbers have a value."""
+    match formula:
+        case Atom("member", (node, quorum)):
+            return f"{_name(node)} in {_name(quorum)}"
+        case Atom("before" | "precedes", (one, other)):
+            return f"{_name(one)} < {_name(other)}"
+        case Atom(relation, terms, after):
+            assert not after, "a world alone has no later one"
+            return f"{_tuple(terms)} in {relation}"
+        case Same(one, other):
+            return f"{_name(one)} == {_name(other)}"
+        case Not(inner):
+            return f"(not ({_text(inner, known)}))"
+        case Both(formulas):
+            return _joined(" and ", formulas, known, "True")
+        case Either(formulas):
+            return _joined(" or ", formulas, known, "False")
+        case Exists(variables, inner):
+            return f"any(True {_loops(variables, inner, known)})"
+        case ForAll(variables, inner):
+            return f"(not any(True {_loops(variables, Not(inner), known)}))"
+    raise TypeError(f"not a formula: {formula!r}")
+
+
+def _joined(word: str, formulas: Iterable[Formula], known: frozenset[int], none: str) -> str:
+    parts = [_text(each, known) for each in formulas]
+    return f"({word.join(parts)})" if parts else none
+
+
+def _loops(variables: Sequence[Term], formula: Formula, known: frozenset[int]) -> str:
+    """Return a loop for each variable, with the conditions that make the formula true of them."""
+    conditions = _conditions(formula)
+    written = []
+    for variable in variables:
+        said = next((each for each in conditions if _says(each, variable, known)), None)
+        if isinstance(said, Same):
+            conditions.remove(said)
+            written.append(f"for {_name(variable)} in ({_name(said.other if said.one is variable else said.one)},)")
+        else:
+            written.append(f"for {_name(variable)} in {_THINGS[type(variable)]}")
+        known |= {variable.number}
+        for each in [each for each in conditions if _free(each) <= known]:
+            conditions.remove(each)
+            written.append(f"if {_text(each, known)}")
+    assert not conditions, "the variables of a quantifier are all that its formula adds"
+    return " ".join(written)
+
+
+def _conditions(formula: Formula) -> list[Formula]:
+    """Return the parts of a formula that have to be true together."""
+    match formula:
+        case Both(formulas):
+            return [part for each in formulas for part in _conditions(each)]
+        case Not(Not(inner)):
+            return _conditions(inner)
+        case Not(Either(formulas)):
+            return [part for each in formulas for part in _conditions(Not(each))]
+    return [formula]
+
+
+def _says(formula: Formula, variable: Term, known: frozenset[int]) -> bool:
+    """Whether a formula says that the variable is something of which the value is known."""
+    if not isinstance(formula, Same):
+        return False
+    one, other = formula.one, formula.other
+    return (one is variable and _free(other) <= known) or (other is variable and _free(one) <= known)
+
+
+def _free(it: Formula | Term) -> frozenset[int]:
+    """Return the numbers of the variables whose values a formula or a term needs."""
+    match it:
+        case Term():
+            return _free(it.of) if it.of is not None else frozenset() if it.constant else frozenset({it.number})
+        case Atom(_, terms):
+            return frozenset().union(*map(_free, terms))
+        case Same(one, other):
+            return _free(one) | _free(other)
+        case Not(inner):
+            return _free(inner)
+        case Both(formulas) | Either(formulas):
+            return frozenset().union(*map(_free, formulas))
+        case ForAll(variables, inner) | Exists(variables, inner):
+            return _free(inner) - _numbers(variables)
+    raise TypeError(f"not a formula: {it!r}")
+
+
+def _mentioned(formula: Formula) -> Iterable[str]:
+    match formula:
+        case Atom(relation):
+            return [relation]
+        case Not(inner) | ForAll(_, inner) | Exists(_, inner):
+            return _mentioned(inner)
+        case Both(formulas) | Either(formulas):
+            return [name for each in formulas for name in _mentioned(each)]
+    return []
+
+
+def _numbers(terms: Iterable[Term]) -> frozenset[int]:
+    return frozenset(term.number for term in terms)
+
+
+def _name(term: Term) -> str:
+    if term.of is not None:
+        return f"{_name(term.of)}[0]"
+    return "0" if term.constant else f"v{term.number}"
+
+
+def _tuple(terms: Iterable[Term]) -> str:
+    return "(" + "".join(f"{_name(term)}, " for term in terms) + ")"

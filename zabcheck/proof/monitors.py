@@ -1,0 +1,198 @@
+"""The proof as two properties of a trace with protocol events: `refinement` and `proof`.
+
+`refinement`: each event is an instance of steps of the abstraction, or changes nothing in it. Then the trace is a run
+of the abstraction, and what is proved of that is true of it.
+
+`proof`: each conjunct of the invariant is true after each event. As long as each event is an instance of steps, the
+proof says so; after that, the conjuncts that mention what an event changes are evaluated. So this one detects the first
+wrong state, long before anybody delivers what is wrong.
+
+Neither is exercised by a trace without protocol events, by one that does not tell to whom an epoch was promised, or by
+more than `MOST_PROCESSES` processes. In merged logs the events of the processes are taken in the first order in which
+each is an instance, each process's own order kept, but for an acceptance, which may have been durable before the log
+tells; an event that is in no such order is judged when the trace ends.
+
+Witness: the event. Exercised by: an event that changes the state of the abstraction.
+Cost: some hundred microseconds for such an event, more if there are many transactions; memory O(processes · epochs ·
+distinct transactions).
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
+from invariants import Accept, Adopt, Establish, Event, Invariant, Local, Promise, Violation, add
+from invariants.record import Record
+from zabcheck.proof.abstraction import LOOKS_AT, MOST_PROCESSES, at_start, remembered
+from zabcheck.proof.compiled import World, broken, mentioned, of
+from zabcheck.proof.conjuncts import CONJUNCTS
+from zabcheck.proof.counterexample import named
+from zabcheck.proof.refinement import Transition, transition
+from zabcheck.proof.relations import RELATIONS
+from zabcheck.text.words import sentence
+
+_TELLS_OF_THE_PROTOCOL = (Promise, Adopt, Accept, Establish)
+
+
+class _Abstracted(Invariant):
+    """Takes the events of a trace for steps of the abstraction."""
+
+    group = "abstraction"
+    reads_sequences = False
+    looks_at = LOOKS_AT
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        quorums = record.quorums
+        self.world: World | None = None
+        """The state so far; None if this trace is not judged."""
+        if quorums is not None and quorums.size <= MOST_PROCESSES:
+            self.world = at_start(quorums)
+        self.tells = False
+        self.steps = 0
+        self.seen = 0
+        self.waiting: dict[int, tuple[tuple[int, Local], ...]] = {}
+        """In merged logs, by process: an event that is no instance so far, and all that come after it, numbered."""
+        self.wrong: tuple[Local, str] | None = None
+
+    def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
+        return {} if self.world is None else dict.fromkeys(LOOKS_AT, self._observe)
+
+    def _observe(self, event: Local) -> bool:
+        if self.world is None or self.wrong is not None:
+            return self.wrong is not None and self.tells
+        if isinstance(event, _TELLS_OF_THE_PROTOCOL):
+            self.tells = True
+        if isinstance(event, Promise) and event.leader is None:
+            self.world = None
+        elif self.order == "global":
+            self._take(event, transition(self.world, event))
+        else:
+            self.seen += 1
+            self.waiting[event.process] = (*self.waiting.get(event.process, ()), (self.seen, event))
+            self._go_on()
+        return self.wrong is not None and self.tells
+
+    def _go_on(self) -> None:
+        """Take what is an instance by now, in merged logs."""
+        while self._take_one():
+            pass
+
+    def _take_one(self) -> bool:
+        """Take one event that is an instance; return whether there is one."""
+        assert self.world is not None
+        for process, events in self.waiting.items():
+            for place in self._places(events):
+                found = transition(self.world, event := events[place][1])
+                if found.refused is None:
+                    self._take(event, found)
+                    self._drop(process, place)
+                    return True
+        return False
+
+    def _places(self, events: Sequence[tuple[int, Local]]) -> Iterator[int]:
+        """Yield which of the events that wait may be next: the first, or an acceptance after it.
+
+        Logs and packets tell that a write was durable, often long after it was; but it was so in the epoch that the
+        process was in then.
+        """
+        yield 0
+        for place, (_, event) in enumerate(events[1:], 1):
+            if isinstance(events[place - 1][1], Promise | Adopt):
+                return
+            if isinstance(event, Accept):
+                yield place
+                return
+
+    def _drop(self, process: int, place: int) -> None:
+        events = self.waiting.pop(process)
+        if len(events) > 1:
+            self.waiting[process] = (*events[:place], *events[place + 1 :])
+
+    def _take(self, event: Local, found: Transition) -> None:
+        self.steps += found.after is not self.world and found.after != self.world
+        said = self._wrong(found)
+        if said is not None:
+            self.wrong = event, said
+        self.world = found.after
+
+    def _wrong(self, found: Transition) -> str | None:
+        """Return what is wrong with a transition from the state so far; None if nothing is."""
+        raise NotImplementedError
+
+    def judged(self) -> int:
+        return self.steps if self.tells and self.world is not None else 0
+
+    def inconclusive(self) -> bool:
+        return self.order != "global"
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        if self.world is None:
+            return None
+        return self.tells, self.wrong is not None, remembered(self.world, incarnations)
+
+    def violation(self) -> Violation | None:
+        if not self.tells or self.world is None:
+            return None
+        wrong = self.wrong
+        if wrong is None and self.waiting:
+            wrong = self._wrong_at_the_end()
+        if wrong is None:
+            return None
+        event, said = wrong
+        return self._violation(f"{sentence(event)}: {said}", event)
+
+    def _wrong_at_the_end(self) -> tuple[Local, str] | None:
+        """Take the first event that is no instance, then what is one after it, and so on until something is wrong."""
+        rest = self.fork(self.record)
+        assert isinstance(rest, _Abstracted)
+        while rest.waiting and rest.wrong is None:
+            assert rest.world is not None
+            _, event = min((events[0] for events in rest.waiting.values()), key=itemgetter(0))
+            rest._take(event, transition(rest.world, event))
+            rest._drop(event.process, 0)
+            rest._go_on()
+        return rest.wrong
+
+
+class Refinement(_Abstracted):
+    name = "refinement"
+    statement = "Each event is an instance of steps of the abstraction that is proved, or changes nothing in it."
+    source = "docs/proof.md"
+
+    def _wrong(self, found: Transition) -> str | None:
+        if found.refused is None:
+            return None
+        return f"that is no instance of step {found.refused.number} ({found.refused.name})"
+
+
+class Proof(_Abstracted):
+    name = "proof"
+    statement = "After each event, each conjunct of the invariant that carries the proof is true."
+    source = "docs/proof.md"
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.left_at: str | None = None
+        """Which event was the first that is no instance, in words; from there on the proof says nothing."""
+
+    def _wrong(self, found: Transition) -> str | None:
+        assert self.world is not None
+        if found.refused is None and self.left_at is None:
+            return None
+        if self.left_at is None:
+            assert found.refused is not None
+            self.left_at = f"{found.refused.number} ({found.refused.name})"
+        changed = {name for name in RELATIONS if of(self.world, name) != of(found.after, name)}
+        for conjunct in CONJUNCTS:
+            if mentioned(conjunct) & changed and (things := broken(conjunct, found.after)) is not None:
+                said = "" if found.refused is None else f"no instance of step {self.left_at}; "
+                return f"{said}`{conjunct.name}` is false, for {named(things)}: {conjunct.text}"
+        return None
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        return self.left_at is not None, super().remembers(incarnations)
+
+
+add(Refinement)
+add(Proof)
