@@ -36,7 +36,9 @@ def ports_of(folder: Path) -> list[int]:
     for number, file in enumerate(sorted(folder.glob("server-*/zoo.cfg")), start=1):
         text = file.read_text()
         own = re.findall(rf"^(?:clientPort|server\.{number})=(\S+)$", text, re.MULTILINE)
-        ports += [int(port) for each in own for port in each.removeprefix("127.0.0.1:").split(":")]
+        ports += [
+            int(port) for each in own for port in each.removeprefix("127.0.0.1:").removesuffix(":observer").split(":")
+        ]
     return ports
 
 

@@ -46,16 +46,16 @@ def create(z: int, client: int, cxid: int) -> LoggedTxn:
 class Recording:
     """A recording while it is written. Each step takes a millisecond, unless `step` is changed."""
 
-    def __init__(self, folder: Path, servers: int = 3, version: str = "3.8.0") -> None:
+    def __init__(self, folder: Path, servers: int = 3, version: str = "3.8.0", observers: int = 0) -> None:
         self.folder = folder
         self.time = BEGIN
         self.step = 1000
         self.incarnations: dict[int, int] = {}
-        self.disks: dict[int, list[LoggedTxn]] = {server: [] for server in range(1, servers + 1)}
+        self.disks: dict[int, list[LoggedTxn]] = {server: [] for server in range(1, servers + observers + 1)}
         self.epochs: dict[int, int] = dict.fromkeys(self.disks, 0)
         self.snapshots: dict[int, tuple[int, ...]] = {}
         self.record = Recorder(folder)
-        self.record.record(Run(1, version, servers))
+        self.record.record(Run(1, version, servers + observers, None, observers))
         self._packet = self._connection = 0
         self.links: dict[frozenset[int], int] = {}  # follower and leader: their connection
         for client in self.disks:

@@ -52,6 +52,7 @@ def is_partial(folder: Path) -> bool:
     ("arguments", "message"),
     [
         (["--servers", "4"], "--servers 4: expected 3 or 5"),
+        (["--observers", "3"], "Invalid value for '--observers'"),
         (["--zookeeper-home", ".", "--classpath", "."], "--zookeeper-home and --classpath: expected one of them"),
         (["--property", "x"], "no property `x`; expected one of: "),
         (["--out", "a file"], "--out a file: expected a directory, a file is a file"),

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from tests.ensemble.judged import breaks, keeps
 from tests.ensemble.notation import BROADCAST, DISCOVERY, SYNCHRONIZATION, records
 from zabcheck.ensemble.recording.folder import Recorder
-from zabcheck.ensemble.recording.records import AnyRecord, Passed, Sent, Undecoded
+from zabcheck.ensemble.recording.records import AnyRecord, Passed, Run, Sent, Undecoded
 from zabcheck.ensemble.report.packets import explain
 from zabcheck.ensemble.rules.packets import judge, judge_recording
 
@@ -58,10 +60,36 @@ def test_a_packet_that_is_missing_is_missed(packet: int) -> None:
     assert next((each.name for each in judged.divergences), None) == MISSED[packet]
 
 
-def test_observers_are_not_judged() -> None:
-    observer = "3>1 OBSERVERINFO 0:0", "1>3 LEADERINFO 1:0", "3>1 ACKEPOCH 0:0 a=0", "1>3 DIFF 0:0", "1>3 INFORM 1:1"
-    judged = judge(records(BROADCAST, *observer))
-    assert (judged.divergences, judged.packets) == ((), 14)
+OBSERVER = "3>1 OBSERVERINFO 0:0", "1>3 LEADERINFO 1:0", "3>1 ACKEPOCH 0:0 a=0", "1>3 DIFF 0:0", "1>3 INFORM 1:1"
+
+
+def test_of_observers_only_what_they_are_told_is_judged() -> None:
+    judged = judge(records(BROADCAST, *OBSERVER))
+    assert (judged.divergences, judged.packets) == ((), 15)
+
+
+def test_l_3_2_observers_are_told_of_what_a_quorum_has() -> None:
+    keeps(BROADCAST, *OBSERVER, "1>3 INFORM 1:2", "1>2 PROPOSAL 1:3", "2>1 ACK 1:3", "1>3 INFORM 1:3")
+    found = breaks(BROADCAST, *OBSERVER, "1>3 INFORM 1:2", "1>2 PROPOSAL 1:3", "1>3 INFORM 1:3")
+    assert (found.name, found.step, found.seen) == ("informs_need_a_quorum", "l.3.2", "INFORM after 0 of them")
+
+
+def test_l_3_1_observers_are_told_of_everything() -> None:
+    more = "1>2 PROPOSAL 1:3", "2>1 ACK 1:3"
+    found = breaks(BROADCAST, *OBSERVER, *more, "1>3 INFORM 1:3")
+    assert (found.name, found.expected) == ("informs_have_no_gap", "the INFORM that follows ⟨1,1⟩")
+    ahead = "jump 1 1:2 1:8", "1>2 PROPOSAL 1:9", "2>1 ACK 1:9"
+    keeps(BROADCAST, *OBSERVER, "1>3 INFORM 1:2", *ahead, "1>3 INFORM 1:9")
+
+
+def test_an_observer_is_in_no_quorum() -> None:
+    """Of four servers one observes: two of the others are a quorum, and its ACKs count for nothing."""
+    head, *rest = records(BROADCAST)
+    assert isinstance(head, Run)
+    assert judge([replace(head, servers=4, observers=1), *rest]).divergences == ()
+    assert judge([replace(head, servers=4), *rest]).divergences != ()
+    acknowledging = "1>2 PROPOSAL 1:3", "3>1 ACK 1:3", "1>2 COMMIT 1:3"
+    assert breaks(BROADCAST, *OBSERVER, *acknowledging).name == "commits_need_a_quorum"
 
 
 def test_a_lost_packet_tells_nobody_anything() -> None:

@@ -47,6 +47,20 @@ def test_a_server_that_is_down_or_stands_still_may_not_serve(ensemble: Ensemble)
     assert ensemble.may_serve() == [2, 3]
 
 
+def test_an_observer_is_in_no_quorum_and_may_serve_with_one(tmp_path: Path) -> None:
+    distribution = Distribution("3.8.0", fake_zookeeper.java(tmp_path, "silent"), str(tmp_path))
+    with Ensemble(1, distribution, tmp_path, lambda _: None, observers=1) as ensemble:
+        one, other = ((tmp_path / f"server-{number}/zoo.cfg").read_text() for number in (1, 2))
+        assert [line.endswith(":observer") for line in one.splitlines() if line.startswith("server.")] == [False, True]
+        assert ("peerType=observer\n" in one, "peerType=observer\n" in other) == (False, True)
+        ensemble.start(2)
+        assert ensemble.may_serve() == []
+        ensemble.start(1)
+        assert ensemble.may_serve() == [1, 2]
+        ensemble.proxy.cut(2, 1)
+        assert ensemble.may_serve() == [1]
+
+
 def test_a_server_that_reaches_no_quorum_may_not_serve(ensemble: Ensemble) -> None:
     """One direction is enough to keep two servers apart. Who leads needs a link to each of a quorum."""
     ensemble.proxy.cut(1, 2)

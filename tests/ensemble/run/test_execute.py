@@ -30,7 +30,7 @@ from zabcheck.ensemble.recording.records import (
 )
 from zabcheck.ensemble.run import ensemble as ensembles
 from zabcheck.ensemble.run import execute
-from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.distribution import Distribution, find
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError, free_ports
 from zabcheck.ensemble.run.schedule import (
     AnyChoice,
@@ -366,6 +366,30 @@ def test_a_real_ensemble_that_is_disturbed_a_little_is_sound(tmp_path: Path, run
     assert len(acknowledged) == 33
     reads = [record for record in records if isinstance(record, Read)]
     assert [len(record.nodes) for record in reads] == [33, 33, 33]
+
+
+@pytest.mark.zookeeper
+def test_a_real_observer_has_what_the_others_have(tmp_path: Path, run: Path) -> None:
+    choices = (
+        Write("D", 20),
+        Settle(10.0),
+        Kill("D"),
+        Write("A", 20),
+        Settle(10.0),
+        Start("D"),
+        Kill("A"),
+        Elected(10.0),
+        Write("D", 10),
+        Settle(10.0),
+    )
+    execute.execute(EnsembleSchedule(2, "zookeeper", 3, choices, observers=1), find(), run)
+    judged = judge(run)
+    assert judged.wrong == judged.noticed == []
+    assert judged.observation.header.quorums == "weights 1,1,1,0"
+    assert judged.steps.judged["INFORM"] > 20
+    assert [(each.server, each.share) for each in judged.coverage] == [(number, 1.0) for number in (1, 2, 3, 4)]
+    reads = [record for record in read(run) if isinstance(record, Read)]
+    assert [len(record.nodes) for record in reads] == [50] * 4
 
 
 def test_an_exact_execution_ends_with_a_choice_that_is_not_done(tmp_path: Path, run: Path, impatient: None) -> None:

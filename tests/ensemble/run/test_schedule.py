@@ -10,6 +10,7 @@ import pytest
 from zabcheck.ensemble.bugs.catalogue import SCHEDULES
 from zabcheck.ensemble.debugger.catalogue import CATALOGUE
 from zabcheck.ensemble.run import schedule as schedules
+from zabcheck.ensemble.run.choice import ROLE_FIELDS
 from zabcheck.ensemble.run.draw import BRINGING, FAILING, JOINING, LEAVING, LOGGING, LOSING, draw
 from zabcheck.ensemble.run.schedule import (
     AnyChoice,
@@ -139,6 +140,14 @@ def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
             "x.json: expected version 2 of a schedule with sessions, found 1",
         ),
         (
+            '{"version":1,"protocol":"zookeeper","servers":3,"observers":1,"choices":[]}',
+            "x.json: expected version 2 of a schedule with observers, found 1",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"observers":1,"choices":[{"choice":"kill","server":"E"}]}',
+            "x.json: choices[0].server: expected one of A, B, C, D, leader, found E",
+        ),
+        (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"get","server":"A","of":"D"}]}',
             "x.json: choices[0].of: expected one of A, B, C, leader, found D",
         ),
@@ -252,6 +261,24 @@ def test_with_sessions_a_schedule_is_the_same_and_sessions_act_in_between() -> N
         rest = tuple(choice for choice in schedule.choices if not isinstance(choice, SessionChoice))
         assert rest == draw(seed, 3).choices
         assert schedule.has_sessions or seed != 1
+
+
+@pytest.mark.parametrize("observers", [1, 2])
+def test_with_observers_a_schedule_is_the_same_and_something_happens_to_them_in_between(observers: int) -> None:
+    seen = set()
+    for seed in SEEDS:
+        schedule = draw(seed, 3, observers=observers)
+        assert (schedule.version, schedule.observers) == (2, observers)
+        assert decode(encode(schedule), "x.json") == schedule
+        of_observers = [choice for choice in schedule.choices if {*"DE"} & {*_roles(choice)}]
+        rest = tuple(choice for choice in schedule.choices if choice not in of_observers)
+        assert rest == draw(seed, 3).choices
+        seen |= {type(choice) for choice in of_observers}
+    assert seen == {Write, Kill, Start, Reset}
+
+
+def _roles(choice: AnyChoice) -> list[str]:
+    return [role for field in ROLE_FIELDS if (role := getattr(choice, field, None))]
 
 
 def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:

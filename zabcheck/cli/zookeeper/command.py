@@ -82,6 +82,7 @@ def ensemble(
     sessions: Annotated[
         bool, typer.Option("--sessions", help="Have sessions change, delete and read nodes, move and end, too.")
     ] = False,
+    observers: Annotated[int, typer.Option(min=0, max=2, help="How many servers more, that do not vote.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs go on at a time.")] = 1,
     property: Properties = None,
     java: Java = None,
@@ -115,7 +116,7 @@ def ensemble(
         distribution = found_distribution(java, home, classpath)
         first = randbelow(2**32) if seed is None else seed
         with quick_to_start(distribution, runs) as quick:
-            searching = Searching(quick, servers, names, out, keep, jobs, threads, sessions)
+            searching = Searching(quick, servers, names, out, keep, jobs, threads, sessions, observers)
             return searching.search(range(first, first + runs), minimise, format)
 
     return guarded(search)
@@ -158,8 +159,10 @@ class Searching:
         jobs: int,
         threads: bool = False,
         sessions: bool = False,
+        observers: int = 0,
     ) -> None:
         self.sessions = sessions
+        self.observers = observers
         self.threads = ThreadOrders() if threads else None
         self.distribution = distribution
         self.servers = servers
@@ -212,7 +215,7 @@ class Searching:
 
         failures = 0
         threads = self.threads is not None
-        drawn = {seed: draw(seed, self.servers, threads, self.sessions) for seed in seeds}
+        drawn = {seed: draw(seed, self.servers, threads, self.sessions, self.observers) for seed in seeds}
         tasks = [(schedule, self._folder(f"seed-{seed}")) for seed, schedule in drawn.items()]
         with (
             progress(len(seeds), "running") as advance,

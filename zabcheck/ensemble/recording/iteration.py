@@ -2,7 +2,7 @@
 
 An iteration is one connection of a follower to a prospective leader. Its packets, and what they are in the paper:
 
-    FOLLOWERINFO    CEPOCH           from the follower
+    FOLLOWERINFO    CEPOCH           from the follower (OBSERVERINFO from an observer)
     LEADERINFO      NEWEPOCH
     ACKEPOCH        ACK-E            from the follower
     DIFF, TRUNC or SNAP, then PROPOSAL and COMMIT, then NEWLEADER    NEWLEADER with its initial history
@@ -10,6 +10,7 @@ An iteration is one connection of a follower to a prospective leader. Its packet
     UPTODATE        COMMIT-LD
     ACK ⟨e,0⟩       that UPTODATE was received; from the follower
     PROPOSAL, ACK and COMMIT    PROPOSE, ACK and COMMIT
+    INFORM          PROPOSE and COMMIT at once, to an observer, which never acknowledges a proposal
 
 The trace and the rules are both built on this: the trace follows what one server sent and received, in that server's
 own order; the rules follow both ends, in the order in which the proxy saw the packets. A packet is noted whether it is
@@ -69,7 +70,7 @@ class FollowerSide:
     def sends(self, packet: Sent) -> None:
         """Note a packet that the follower has sent."""
         match packet.kind:
-            case "FOLLOWERINFO" if self.cepoch is None:
+            case "FOLLOWERINFO" | "OBSERVERINFO" if self.cepoch is None:
                 self.cepoch = epoch_of(packet.zxid)
             case "ACKEPOCH" if self.ack_e is None:
                 self.ack_e = EpochAck.of(packet)

@@ -18,12 +18,21 @@ class Record(Struct, frozen=True, tag_field="record", tag=str.lower, omit_defaul
 
 
 class Run(Record, frozen=True):
-    """The first record: which ZooKeeper, how many servers, and the schedule that is executed, as a JSON object."""
+    """The first record: which ZooKeeper, how many servers, and the schedule that is executed, as a JSON object.
+
+    The last `observers` of the servers do not vote, and belong to no quorum.
+    """
 
     version: Literal[1]
     zookeeper: str
     servers: int
     schedule: dict[str, Any] | None = None
+    observers: int = 0
+
+    @property
+    def quorum(self) -> int:
+        """How many servers are a quorum."""
+        return (self.servers - self.observers) // 2 + 1
 
 
 class Timed(Record, frozen=True):

@@ -64,6 +64,8 @@ def in_zab(packet: Sent) -> str:
     match packet.kind:
         case "FOLLOWERINFO":
             return f"CEPOCH({epoch})"
+        case "OBSERVERINFO":
+            return f"CEPOCH({epoch}) of an observer"
         case "LEADERINFO":
             return f"NEWEPOCH({epoch})"
         case "ACKEPOCH" if packet.epoch == NOT_AGAIN:
@@ -84,6 +86,8 @@ def in_zab(packet: Sent) -> str:
             return "COMMIT-LD"
         case "PROPOSAL":
             return "PROPOSE" + (f" {packet.txn.path}" if packet.txn is not None and packet.txn.path else "")
+        case "INFORM":
+            return "PROPOSE and COMMIT at once, to an observer"
     return packet.kind
 
 

@@ -206,9 +206,10 @@ class JudgedConnection:
     """One connection of a follower to a leader, with what was known of the two servers when it was opened.
 
     `follower` and `leader` are its two ends, as packets were sent and passed on. `bound`: the epoch that the leader
-    chose while this follower was waiting for one. `observes`: the follower is an observer. `beginnings` is shared by
-    all connections: by the first zxid of an epoch, what comes before it in the history. So is `jumps`: by the zxid that
-    was the first behind a gap which was made on purpose, the last one before it.
+    chose while this follower was waiting for one. `observes`: the follower is an observer; `informed` is the zxid of
+    the last INFORM to it. `beginnings` is shared by all connections: by the first zxid of an epoch, what comes before
+    it in the history. So is `jumps`: by the zxid that was the first behind a gap which was made on purpose, the last
+    one before it.
     """
 
     def __init__(
@@ -234,6 +235,7 @@ class JudgedConnection:
         self.incarnation = follower.incarnation
         self.leader_promised = leader.promised
         self.observes = False
+        self.informed = 0
         self.bound: int | None = None
         self.follower = FollowerSide()
         self.leader = LeaderSide(self.follower)

@@ -1,8 +1,9 @@
 """Does each packet of a recording follow from what its sender had received before? Zab's steps (DSN 2011, IV) say.
 
-The rules of a follower are in `follower`, those of a leader in `leader`; what they know is in `knowledge`. A packet is
-judged when it was sent, by what had been passed on to its sender, and then noted, whether it was right or not. PING,
-REVALIDATE, SYNC, REQUEST, INFORM and the connections of observers are not judged.
+The rules of a follower are in `follower`, those of a leader in `leader`, and those of a leader towards an observer in
+`observer`; what they know is in `knowledge`. A packet is judged when it was sent, by what had been passed on to its
+sender, and then noted, whether it was right or not. PING, REVALIDATE, SYNC and REQUEST are not judged, nor is how an
+observer is brought up to date.
 
 The proxies record what they have read and passed on in one order. What a server sends because of a packet is read after
 that packet was passed on, so whatever the server knew is recorded before. The reverse need not hold: a packet that was
@@ -30,6 +31,7 @@ from zabcheck.ensemble.recording.records import (
 )
 from zabcheck.ensemble.rules import follower as follower_rules
 from zabcheck.ensemble.rules import leader as leader_rules
+from zabcheck.ensemble.rules import observer as observer_rules
 from zabcheck.ensemble.rules.knowledge import (
     LOST,
     RECEIVED,
@@ -40,7 +42,7 @@ from zabcheck.ensemble.rules.knowledge import (
 )
 from zabcheck.ensemble.rules.rule import Rule, Wrong
 
-JUDGED = frozenset(follower_rules.RULES) | frozenset(leader_rules.RULES)
+JUDGED = frozenset([*follower_rules.RULES, *leader_rules.RULES, *observer_rules.RULES])
 """The kinds of packets for which there is a rule."""
 
 
@@ -140,8 +142,8 @@ class _Judging:
     def take(self, record: AnyRecord) -> None:
         """Take in the next record."""
         match record:
-            case Run(servers=servers):
-                self._quorum = servers // 2 + 1
+            case Run():
+                self._quorum = record.quorum
             case Started(server=server):
                 self._server(server).starts()
             case Wiped(server=server):
@@ -184,12 +186,12 @@ class _Judging:
         if at is None:
             return
         at.observes |= packet.kind == "OBSERVERINFO"
-        if at.observes or packet.kind not in JUDGED or self._blind:
+        if at.observes != (packet.kind in observer_rules.RULES) or packet.kind not in JUDGED or self._blind:
             return
         self.judged[packet.kind] = self.judged.get(packet.kind, 0) + 1
         follows = packet.sender == at.follower_server.number
         self._on_the_way[packet.packet] = at, at.add(packet)
-        rules = follower_rules if follows else leader_rules
+        rules = follower_rules if follows else observer_rules if at.observes else leader_rules
         for rule in rules.RULES.get(packet.kind, ()):
             wrong = rule.check(at, packet)
             if wrong is not None:
@@ -224,5 +226,7 @@ class _Judging:
             return
         at, entry = self._on_the_way.pop(number)
         entry.state = RECEIVED
+        if at.observes:
+            return
         rules = leader_rules if entry.sent.sender == at.follower_server.number else follower_rules
         rules.received(at, entry.sent)

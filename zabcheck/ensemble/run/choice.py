@@ -4,10 +4,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-ROLES = "ABCDE"
+ROLES = "ABCDEFG"
+"""Those of the servers that vote, and then those of the observers."""
 LEADER = "leader"
 
-Role = Literal["A", "B", "C", "D", "E", "leader"]
+Role = Literal["A", "B", "C", "D", "E", "F", "G", "leader"]
 ROLE_FIELDS = ("server", "sender", "receiver", "of", "to")
 """The fields of choices that name a server."""
 

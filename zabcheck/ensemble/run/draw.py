@@ -12,6 +12,7 @@ with what it has not forced to its disk. A schedule of a seed with `threads` has
 seed without.
 
 With `sessions` the schedule is the same, and between its choices sessions change, delete and read nodes, end and move.
+With `observers` something happens to those in between.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -115,13 +116,45 @@ DISKS = 0.08
 """In which share of the stages the disk of a server fails, or its power."""
 
 
-def draw(seed: int, servers: int, threads: bool = False, sessions: bool = False) -> EnsembleSchedule:
-    """Draw the schedule of this seed, the same everywhere; with `threads` or `sessions` one whose version is 2."""
+def draw(
+    seed: int, servers: int, threads: bool = False, sessions: bool = False, observers: int = 0
+) -> EnsembleSchedule:
+    """Draw the schedule of this seed, the same everywhere; only without the last three its version is 1."""
     choices = _Drawing(Random(seed), servers, threads).choices()
     if sessions:
         choices = _with_sessions(choices, Random(f"{seed}, sessions"), ROLES[:servers])  # type: ignore[arg-type]  # letters of ROLES are roles
-    version: Literal[1, 2] = 2 if threads or sessions else 1
-    return EnsembleSchedule(version, "zookeeper", servers, tuple(choices), seed, patient=not threads)  # type: ignore[arg-type]  # 3 or 5
+    if observers:
+        watching = ROLES[servers : servers + observers]
+        choices = _with_observers(choices, Random(f"{seed}, observers"), ROLES[:servers], watching)  # type: ignore[arg-type]
+    version: Literal[1, 2] = 2 if threads or sessions or observers else 1
+    return EnsembleSchedule(
+        version,
+        "zookeeper",
+        servers,  # type: ignore[arg-type]  # 3 or 5
+        tuple(choices),  # type: ignore[arg-type]  # each kind of choice is one of AnyChoice
+        seed,
+        patient=not threads,
+        observers=observers,
+    )
+
+
+def _with_observers(
+    choices: Iterable[Choice], random: Random, voting: Sequence[Role], watching: Sequence[Role]
+) -> Iterator[Choice]:
+    """Put between the choices what happens to observers: they write, end and come back, and lose their leader."""
+    for choice in choices:
+        yield choice
+        if random.random() < 0.3:
+            observer, server = random.choice(watching), random.choice(voting)
+            match random.randrange(5):
+                case 0 | 1:
+                    yield Write(observer, random.choice(COUNTS), random.choice(SIZES))
+                case 2:
+                    yield Kill(observer)
+                case 3:
+                    yield Start(observer)
+                case _:
+                    yield Reset(observer, server)
 
 
 def _with_sessions(choices: Iterable[Choice], random: Random, everyone: Sequence[Role]) -> Iterator[Choice]:

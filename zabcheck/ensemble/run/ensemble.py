@@ -51,7 +51,9 @@ class Served(NamedTuple):
 
 
 class Ensemble:
-    """`size` servers, numbered from 1. To be used in a `with` block, at whose end everything is stopped.
+    """`size` servers that vote, numbered from 1, and then `observers` that do not.
+
+    To be used in a `with` block, at whose end everything is stopped.
 
     Everything that happens to servers and links is handed to `record`; logs and data directories are in `folder`.
     Without `proxied` the servers connect directly, and no link can be touched; without `deliveries` their logs do not
@@ -70,13 +72,15 @@ class Ensemble:
         deliveries: bool = True,
         stop: Event | None = None,
         patient: bool = False,
+        observers: int = 0,
     ) -> None:
         """EnsembleError if the system has no ports, processes or files left for it."""
-        numbers = range(1, size + 1)
+        numbers = range(1, size + observers + 1)
+        self.observers = numbers[size:]
         self._stop = stop
         options = write_log_settings(folder, deliveries)
         with _ports_lock:
-            self._ports = free_ports(3 * size, other_than=_ports_in_use)
+            self._ports = free_ports(3 * len(numbers), other_than=_ports_in_use)
             _ports_in_use.update(self._ports)
         ports = iter(self._ports)
         real = {number: (next(ports), next(ports)) for number in numbers}
@@ -87,7 +91,15 @@ class Ensemble:
             self._start_proxy()
             self.servers = {
                 number: Server(
-                    number, next(ports), self._members(number, real), distribution, options, folder, record, patient
+                    number,
+                    next(ports),
+                    self._members(number, real),
+                    distribution,
+                    options,
+                    folder,
+                    record,
+                    patient,
+                    self.observers,
                 )
                 for number in numbers
             }
@@ -167,7 +179,7 @@ class Ensemble:
                     answer += part
         except OSError:
             return None
-        found = re.search(rb"Zxid: 0x([0-9a-f]+)\nMode: (leader|follower)", answer)
+        found = re.search(rb"Zxid: 0x([0-9a-f]+)\nMode: (leader|follower|observer)", answer)
         return None if found is None else Served(found[2] == b"leader", int(found[1], 16) >> 32)
 
     def leader(self, other_than: Collection[int] = ()) -> int | None:
@@ -184,9 +196,10 @@ class Ensemble:
         blocked = self.proxy.blocked()
         talking = [number for number, server in self.servers.items() if server.up and not server.paused]
         quorums = []
-        for leader in talking:
+        for leader in (number for number in talking if number not in self.observers):
             following = [each for each in talking if not {(leader, each), (each, leader)} & blocked]
-            if 2 * len(following) > len(self.servers):
+            voting = [each for each in following if each not in self.observers]
+            if 2 * len(voting) > len(self.servers) - len(self.observers):
                 quorums.append(following)
         return [number for number in talking if any(number in quorum for quorum in quorums)]
 

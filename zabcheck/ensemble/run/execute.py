@@ -110,11 +110,18 @@ def execute(
     if debugged:
         distribution = with_agent(distribution)
     recorder = Recorder(folder)
-    recorder.record(Run(1, distribution.version, schedule.servers, msgspec.to_builtins(schedule)))
+    size, observers = schedule.servers, schedule.observers
+    recorder.record(Run(1, distribution.version, size + observers, msgspec.to_builtins(schedule), observers))
     error = "interrupted"
     try:
         with Ensemble(
-            schedule.servers, distribution, folder, recorder.record, stop=stop, patient=debugged and schedule.patient
+            size,
+            distribution,
+            folder,
+            recorder.record,
+            stop=stop,
+            patient=debugged and schedule.patient,
+            observers=observers,
         ) as ensemble:
             stops = Stops(ensemble, places, recorder.record) if debugged else None
             execution = Execution(ensemble, recorder.record, stops, exact)
@@ -191,8 +198,9 @@ class Execution:
             if not any(isinstance(line, State) for line in log.lines):
                 said = (server.log().splitlines() or ["nothing"])[0][:300]
                 raise EnsembleError(f"the log of server {number} is not understood; is slf4j bound? It begins: {said}")
-        others = sorted((number for number in servers if number != leader), reverse=True)
-        self._roles = dict(zip(ROLES, [leader, *others], strict=False))
+        observers = self.ensemble.observers
+        others = sorted((number for number in servers if number not in (leader, *observers)), reverse=True)
+        self._roles = dict(zip(ROLES, [leader, *others, *observers], strict=False))
         self._record(Cast(now(), self._roles))
         self.clients = {number: Client(number, server.client_port, self._record) for number, server in servers.items()}
         self.ensemble.await_all(CONNECTED_AT_FIRST, lambda: all(client.connected for client in self.clients.values()))

@@ -52,6 +52,8 @@ Kind = Literal[
     "PROPOSAL",
     "ACK",
     "COMMIT",
+    "OBSERVERINFO",
+    "INFORM",
 ]
 _Seconds = Annotated[float, Meta(ge=0, le=30)]
 _Nth = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -308,7 +310,7 @@ AnyChoice = (
 
 
 class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A schedule for a real ensemble of `servers` servers.
+    """A schedule for a real ensemble of `servers` servers that vote, and of `observers` that do not.
 
     `zookeeper` and `finds` say which version was run and what was wrong when the schedule was saved; a replay may use
     another version. `patient`: while threads are held, servers wait minutes for each other, and not a second or two.
@@ -322,6 +324,7 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     zookeeper: str = ""
     finds: str = ""
     patient: bool = True
+    observers: Annotated[int, Meta(ge=0, le=2)] = 0
 
     @property
     def points(self) -> tuple[str, ...]:
@@ -369,6 +372,7 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
     for newer, what in (
         (schedule.needs_agent, "points, fields or power failures"),
         (schedule.has_sessions, "sessions"),
+        (schedule.observers, "observers"),
     ):
         if schedule.version == 1 and newer:
             raise EnsembleScheduleError(
@@ -379,7 +383,7 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
             named(point)
     except PointError as error:
         raise EnsembleScheduleError(f"{name}: {error}") from None
-    there = {*ROLES[: schedule.servers], LEADER}
+    there = {*ROLES[: schedule.servers + schedule.observers], LEADER}
     for number, choice in enumerate(schedule.choices):
         for field in ROLE_FIELDS:
             role = getattr(choice, field, None) or LEADER

@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 
@@ -86,6 +86,7 @@ class Server:
     """Server `number`: starts, ends, pauses, all of which are recorded. Any thread may call it.
 
     `members` are the ports of all servers as this one is to see them: its own real ports, and proxies for the others.
+    `observers` are the numbers of those that do not vote.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Server:
         folder: Path,
         record: Callable[[Record], None],
         patient: bool = False,
+        observers: Sequence[int] = (),
     ) -> None:
         self.number = number
         self.client_port = client_port
@@ -111,7 +113,10 @@ class Server:
         self._command = command(distribution, options, f"./{self.data.name}/zoo.cfg")
         self.data.mkdir()
         (self.data / "myid").write_text(f"{number}\n")
-        (self.data / "zoo.cfg").write_text(configuration(f"./{self.data.name}", client_port, members, patient))
+        (self.data / "zoo.cfg").write_text(
+            configuration(f"./{self.data.name}", client_port, members, patient, observers)
+            + ("peerType=observer\n" if number in observers else "")
+        )
 
     @property
     def up(self) -> bool:
@@ -222,8 +227,15 @@ def command(distribution: Distribution, options: list[str], configuration_file: 
     ]
 
 
-def configuration(data: str, client_port: int, members: Mapping[int, tuple[int, int]], patient: bool = False) -> str:
+def configuration(
+    data: str,
+    client_port: int,
+    members: Mapping[int, tuple[int, int]],
+    patient: bool = False,
+    observers: Sequence[int] = (),
+) -> str:
     """Return the text of a server's zoo.cfg. A `patient` server waits long, so that threads of others can be held."""
+    observing = dict.fromkeys(observers, ":observer")
     init_limit, sync_limit = PATIENT_LIMITS if patient else LIMITS
     lines = [
         f"tickTime={TICK}",
@@ -235,6 +247,9 @@ def configuration(data: str, client_port: int, members: Mapping[int, tuple[int, 
         "admin.enableServer=false",
         "4lw.commands.whitelist=srvr",
         "standaloneEnabled=false",
-        *(f"server.{number}=127.0.0.1:{quorum}:{election}" for number, (quorum, election) in sorted(members.items())),
+        *(
+            f"server.{number}=127.0.0.1:{quorum}:{election}{observing.get(number, '')}"
+            for number, (quorum, election) in sorted(members.items())
+        ),
     ]
     return "\n".join(lines) + "\n"

@@ -103,7 +103,7 @@ def read_sorted(folder: Path) -> SortedRecording:
                 traffic.sent.get(key, []),
                 traffic.received.get(key, []),
                 incarnation.moments,
-                run.servers // 2,
+                run.quorum - 1,
             )
         _keep_apart(server)
     ended = records[-1]

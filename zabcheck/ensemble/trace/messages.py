@@ -11,7 +11,7 @@ from zabcheck.ensemble.recording.records import AnyRecord, Fault, Lost, Paused, 
 from zabcheck.ensemble.trace.names import Names
 from zabcheck.ensemble.wire.streams import FIRST_ACK
 
-EPOCHS = ("FOLLOWERINFO", "LEADERINFO", "NEWLEADER", FIRST_ACK)
+EPOCHS = ("FOLLOWERINFO", "OBSERVERINFO", "LEADERINFO", "NEWLEADER", FIRST_ACK)
 """The messages of which the epoch is shown."""
 ZXIDS = ("DIFF", "TRUNC", "SNAP", "ACK", "COMMIT")
 """The messages of which the zxid is shown."""
@@ -63,9 +63,9 @@ class Messages:
                 return str(zxid)
             case "ACKEPOCH":
                 return f"{packet.epoch}, {zxid}"
-            case "PROPOSAL" if packet.txn is not None:
+            case "PROPOSAL" | "INFORM" if packet.txn is not None:
                 return str(self._names.txn(packet.txn))
-            case "PROPOSAL":
+            case "PROPOSAL" | "INFORM":
                 return str(zxid)
             case "UPTODATE":
                 return ""

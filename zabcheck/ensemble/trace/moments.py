@@ -151,12 +151,14 @@ def moments_of(
 
 
 def _reasons_to_deliver(received: Iterable[tuple[int, Sent]], others_in_quorum: int) -> dict[int, list[int]]:
-    """Find when a server learned that a transaction is committed: by COMMIT, or as leader by enough ACKs. By zxid."""
+    """Find when a server learned what is committed: by COMMIT, INFORM, or as leader by enough ACKs. By zxid."""
     reasons: dict[int, list[int]] = {}
     acknowledged: Counter[int] = Counter()
     for time, packet in sorted(received, key=lambda each: each[0]):
         acknowledged[packet.zxid] += packet.kind == "ACK"
-        if packet.kind == "COMMIT" or (packet.kind == "ACK" and acknowledged[packet.zxid] == others_in_quorum):
+        if packet.kind in ("COMMIT", "INFORM") or (
+            packet.kind == "ACK" and acknowledged[packet.zxid] == others_in_quorum
+        ):
             reasons.setdefault(packet.zxid, []).append(time)
     return reasons
 
@@ -183,9 +185,9 @@ def _iterations(log: ServerLog, sent: list[Sent]) -> list[LoggedIteration]:
             current.first_delivery = line.zxid
         found.append(current)
     for packet in sent:
-        role = {"FOLLOWERINFO": "following", "LEADERINFO": "leading"}.get(packet.kind)
+        role = {"FOLLOWERINFO": "following", "OBSERVERINFO": "observing", "LEADERINFO": "leading"}.get(packet.kind)
         begun = [each for time, each in starts if time <= packet.time and each.role == role]
-        if begun and role == "following":
+        if begun and role != "leading":
             begun[-1].connection = packet.connection
         elif begun and begun[-1].epoch is None:
             begun[-1].epoch = epoch_of(packet.zxid)

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from invariants.chain import Chain
 from invariants.events import AckEpoch, End, Event, Header, Zxid
+from invariants.quorums import MAJORITY
 from invariants.trace import dump
 from zabcheck.ensemble.recording.records import Fault, Lost
 from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
@@ -115,7 +116,9 @@ class _Observer:
                 holes += incarnation.log.problems
         holes += [f"server {server.server}: {server.unknown}" for server in self.servers.values() if server.unknown]
         run = self.recording.run
-        header = Header(1, run.servers, f"zookeeper-{run.zookeeper}", order="per-process")
+        voters = run.servers - run.observers
+        quorums = "weights " + ",".join("1" * voters + "0" * run.observers) if run.observers else MAJORITY
+        header = Header(1, run.servers, f"zookeeper-{run.zookeeper}", quorums, order="per-process")
         return Observation(
             header,
             tuple(self.events),

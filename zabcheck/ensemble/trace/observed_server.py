@@ -223,7 +223,7 @@ class ObservedServer:
     def _hear(self, line: object, iteration: LoggedIteration) -> None:
         match line:
             case State(_, _, role):
-                self._sync = Synchronisation(self.history, iteration) if role == "following" else None
+                self._sync = Synchronisation(self.history, iteration) if role in ("following", "observing") else None
             case Election(number, _, zxid):
                 self._reach(Zxid.unpack(zxid), self._at(number))
             case Phase(number, _, text) if text == LEADING_SYNCHRONIZATION:
@@ -287,10 +287,22 @@ class ObservedServer:
                     self._unsettled = self._unsettled or (is_new and not packets.newleader)
             case "COMMIT" if not packets.uptodate:
                 sync.commit(zxid)
+            case "INFORM" if packet.txn is not None:
+                self._is_informed(sync, self._names.txn(packet.txn))
             case "NEWLEADER":
                 sync.new_leader()
         if not packets.uptodate or packet.kind == "UPTODATE":
             self.history = sync.history()
+
+    def _is_informed(self, sync: Synchronisation, txn: Txn) -> None:
+        """Take in what an observer is sent: a transaction that is committed."""
+        self._proposed[txn.zxid] = txn
+        if sync.packets.uptodate:
+            self._append(txn)
+        else:
+            is_new = sync.propose(txn)
+            sync.commit(txn.zxid)
+            self._unsettled = self._unsettled or (is_new and not sync.packets.newleader)
 
     def _begin_sync(self, sync: Synchronisation, packet: Sent, zxid: Zxid) -> None:
         if packet.kind == "TRUNC":
