@@ -29,7 +29,7 @@ from zabcheck.ensemble.run.session_choices import (
     SetData,
     session_in_words,
 )
-from zabcheck.ensemble.run.sessions import Sessions
+from zabcheck.ensemble.run.sessions import NO_CONNECTION, Sessions
 from zabcheck.ensemble.trace.incarnations import read_sorted
 from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES, ClientVerdict, history_of, judge_clients
 from zabcheck.ensemble.verdict.judge import judge
@@ -55,6 +55,9 @@ class Servers:
                 return False
             sleep(0.002)
         return True
+
+    def may_serve(self) -> list[int]:
+        return [*self.services]
 
     def do(self, *choices: SessionChoice) -> None:
         """Do these, each of which waits for the answers to the one before."""
@@ -159,6 +162,13 @@ def test_what_does_not_apply_is_passed_over(served: Servers) -> None:
     assert served.sessions.apply(Move("A", "B"), ROLES) == "passed over: it has not begun"
     assert served.sessions.apply(EndSession("A"), ROLES) == "passed over: it has not begun"
     assert served.sessions.apply(Delete("A"), ROLES) == "only 0 of them: nothing is answered, or nothing is left"
+
+
+def test_a_server_that_cannot_answer_is_not_waited_for(served: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "may_serve", lambda: [2])
+    monkeypatch.setattr(session_client, "RETRY", PATIENCE)
+    assert served.sessions.apply(SetData("A"), ROLES) == NO_CONNECTION
+    assert served.of(Requested) == []
 
 
 PLANTED: list[tuple[Fault, list[SessionChoice], str]] = [

@@ -161,30 +161,39 @@ def _with_sessions(choices: Iterable[Choice], random: Random, everyone: Sequence
     """Put between the choices what sessions do: mostly where something is written, and right before a server ends."""
     for choice in choices:
         if isinstance(choice, Kill | KillAt | KillAll | Isolate) and random.random() < 0.5:
-            yield _of_a_session(random, everyone)
+            yield from _of_a_session(random, everyone)
         yield choice
         if isinstance(choice, Write | Elected | Heal) and random.random() < 0.8:
-            yield from (_of_a_session(random, everyone) for _ in range(random.randint(1, 4)))
+            for _ in range(random.randint(1, 3)):
+                yield from _of_a_session(random, everyone)
 
 
-def _of_a_session(random: Random, everyone: Sequence[Role]) -> Choice:
+def _of_a_session(random: Random, everyone: Sequence[Role]) -> Iterator[Choice]:
+    """Draw what one session does; often it then reads what it has set, and ends after it has made ephemeral nodes."""
     server, other = random.sample(everyone, 2)
     count = random.choice((1, 3, 10))
     kind = random.random()
     if kind < 0.4:
         of = other if random.random() < 0.3 else None
-        return SetData(server, count, random.choice((10, 1000)), of, random.random() < 0.5)
-    if kind < 0.55:
-        return Multi(server, count)
-    if kind < 0.65:
-        return Delete(server, count)
-    if kind < 0.75:
-        return Ephemeral(server, count)
-    if kind < 0.88:
-        return Get(server, count, other if random.random() < 0.3 else None)
-    if kind < 0.94:
-        return Move(server, other)
-    return EndSession(server, "close" if random.random() < 0.7 else "expire")
+        yield SetData(server, count, random.choice((10, 1000)), of, random.random() < 0.5)
+        if random.random() < 0.5:
+            if random.random() < 0.3:
+                yield Move(server, other)
+            yield Get(server, 1, of)
+    elif kind < 0.55:
+        yield Multi(server, count)
+    elif kind < 0.65:
+        yield Delete(server, count)
+    elif kind < 0.8:
+        yield Ephemeral(server, count)
+        if random.random() < 0.4:
+            yield EndSession(server, "close" if random.random() < 0.7 else "expire")
+    elif kind < 0.88:
+        yield Get(server, count, other if random.random() < 0.3 else None)
+    elif kind < 0.95:
+        yield Move(server, other)
+    else:
+        yield EndSession(server, "close" if random.random() < 0.7 else "expire")
 
 
 class _Drawing:

@@ -51,7 +51,7 @@ class Sessions:
             client.move(roles[choice.to], self._ensemble.servers[roles[choice.to]].client_port)
             return ""
         client = client or self._new(home)
-        if not self._ensemble.await_all(OPENS, client.begins):
+        if not self._begins(client):
             return NO_CONNECTION
         match choice:
             case SetData(_, count, size, of, versioned):
@@ -72,6 +72,12 @@ class Sessions:
                 client.fall_silent()
                 return ""
         raise AssertionError(choice)
+
+    def _begins(self, client: SessionClient) -> bool:
+        """Whether requests can be sent. Is not waited for if the session's server cannot answer."""
+        if not client.begins() and client.server not in self._ensemble.may_serve():
+            return False
+        return self._ensemble.await_all(OPENS, client.begins)
 
     def _new(self, home: int) -> SessionClient:
         port = self._ensemble.servers[home].client_port
