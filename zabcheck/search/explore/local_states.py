@@ -20,6 +20,7 @@ from zabcheck.search.explore.reduction import ALL, Stance, stance
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
 
 STOPS_READING = 0
@@ -28,6 +29,8 @@ STOPS_READING = 0
 _COUNT = 40
 """The bit of a mask from which on it has the number of requests."""
 _NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST
+_HELD = 1 << _COUNT - 1
+"""The bit of a mask that tells that a follower is held (`LocalStates.is_held`)."""
 
 _MOST_WRITES = 8
 """A crash keeps at most this many of the writes that are not synced."""
@@ -73,10 +76,20 @@ def elections_of(quorums: Quorums) -> tuple[choices.Lead, ...]:
 
 
 class LocalStates:
-    """The local states and moves of one search; with `reduced`, partial-order reduction leaves moves out."""
+    """The local states and moves of one search; with `reduced`, partial-order reduction leaves moves out.
+
+    With `moments`, a follower that is held (`is_held`) may stop reading all the same.
+    """
 
     def __init__(
-        self, components: Components, switches: Switches, bounds: Bounds, journal: Journal, *, reduced: bool
+        self,
+        components: Components,
+        switches: Switches,
+        bounds: Bounds,
+        journal: Journal,
+        *,
+        reduced: bool,
+        moments: bool,
     ) -> None:
         self.components = components
         self.journal = journal
@@ -89,6 +102,10 @@ class LocalStates:
         self.elections = elections_of(components.quorums) if switches.elections == "oracle" else ()
         """The elections by vote, which move several processes (`successors`)."""
         self.elected = {each: self._number(each) for each in self.elections}
+        overflows = REQUEST if bounds.txns > switches.counter_limit else FREE
+        self._holds = reduced and not moments
+        self._faults = TIMEOUT | CRASH | CUT | overflows
+        """The costs of all moves by which an iteration may end that is not about to end."""
         self.made_of: list[tuple[int, ...]] = []
         """By number: the process, then its link to each process (none to itself), all by number as in `components`."""
         self.leads: list[bool] = []
@@ -97,6 +114,10 @@ class LocalStates:
         """By number: whether it is up, and in no iteration."""
         self.flags: list[int] = []
         """By number: the bits from which `may_be_eager` tells which processes may have an eager move."""
+        self.settled_with: list[int] = []
+        """By number: the leader with which the process is settled (`Protocol.settled`), or NOBODY; a leader: itself."""
+        self._may_be_held: list[bool] = []
+        """By number: whether it is settled, and would stop reading if it were not held."""
         self.switched_off: dict[str, int] = {}
         """By the name of a bound: how many different moves it forbade."""
         self._matters: list[int] = []
@@ -153,7 +174,19 @@ class LocalStates:
             self._matters.append(~0 if component.leads or not self.reduced else _NO_REQUESTS)
             self.may_join.append(component.is_up and not component.halted and component.following == NOBODY)
             self.flags.append(self._flags(local_state) if self.reduced else 0)
+            settled_with = self._settled_with(component, local_state) if self._holds else NOBODY
+            self.settled_with.append(settled_with)
+            self._may_be_held.append(settled_with != NOBODY and self._stance(local_state).may_stop_reading)
         return number
+
+    def _settled_with(self, component: LocalProcess, local_state: tuple[int, ...]) -> int:
+        settled = self.components.protocol.settled
+        if settled is None or component.following == NOBODY or not settled(component.state):
+            return NOBODY
+        link = self.components.links[local_state[component.following]]
+        if link is not None and (link.is_closed or link.connection.leader_end is not End.OPEN):
+            return NOBODY
+        return component.following
 
     def _flags(self, local_state: tuple[int, ...]) -> int:
         """Return a bit for each process that this one has sent something, or closed a connection to.
@@ -193,9 +226,20 @@ class LocalStates:
         made_of = self.made_of
         links_to = [made_of[other][process] for other in row[: len(self.components.ids)]]
         local_state = row[process - 1]
+        if not mask & self._faults and self._may_be_held[local_state] and self.is_held(row, process):
+            mask |= _HELD
         key = (mask & self._matters[local_state], local_state, *links_to)
         found = self._expansions.get(key)
         return found if found is not None else self.expand(*key)
+
+    def is_held(self, row: Sequence[int], process: int) -> bool:
+        """Whether a process and a quorum are settled with a leader: without a fault it never leaves. O(processes)."""
+        settled_with = self.settled_with
+        leader = settled_with[row[process - 1]]
+        if leader == NOBODY or settled_with[row[leader - 1]] != leader:
+            return False
+        components = self.components
+        return components.quorums.contains([p for p in components.ids if settled_with[row[p - 1]] == leader])
 
     def single(self, choice: int, row: Sequence[int], process: int) -> Move | None:
         """Return what this choice, which costs nothing, makes of `process`, whatever its stance; None if nothing.
@@ -285,7 +329,7 @@ class LocalStates:
                 continue
             move = self._move(choice_number, self.bounds.counted(cost), outcome, links_to)
             moves.append(move)
-        if chosen.may_stop_reading:
+        if chosen.may_stop_reading and not mask & _HELD:
             link = opened[component.following - 1]
             unread = self.with_link(local_state, component.following, self.components.unread(link))
             moves.append(Move(STOPS_READING, FREE, unread, (), NOTHING, raised=False))

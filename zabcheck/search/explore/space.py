@@ -85,7 +85,8 @@ class Space:
     With `symmetry`, processes are taken for interchangeable, if the protocol can rename them; with `reduction`, only
     one order of moves that commute is tried, if the protocol's do. What came of that is in the attributes `symmetry`
     (None: none) and `reduced`. With symmetry a run may be made up, so one that is found has to be replayed;
-    `exploration` does that, and is what to call.
+    `exploration` does that, and is what to call. `moments` False: nobody will ask what several processes have at one
+    moment, as `liveness` and `rests` do of the states; then reduction leaves out more of them.
     StepRaised if a process cannot start.
     """
 
@@ -99,12 +100,15 @@ class Space:
         *,
         symmetry: bool = True,
         reduction: bool = False,
+        moments: bool = True,
     ) -> None:
         self.bounds = bounds
         self.reduced = reduction and protocol.commutes
         self.components = Components(protocol, quorums, switches)
         self._journal: Journal = []
-        self.local_states = LocalStates(self.components, switches, bounds, self._journal, reduced=self.reduced)
+        self.local_states = LocalStates(
+            self.components, switches, bounds, self._journal, reduced=self.reduced, moments=moments
+        )
         self.monitors = Monitors(properties, quorums, self.components, self._journal)
         self.successors = Successors(self.local_states, self.monitors)
         can_rename = symmetry and protocol.rename is not None
@@ -128,6 +132,7 @@ class Space:
             "properties": ", ".join(kind.name for kind in properties),
             "symmetry": str(self.symmetry is not None).lower(),
             "reduction": str(self.reduced).lower(),
+            "moments": str(moments).lower(),
         }
 
     def rows(self) -> Iterator[Row]:
