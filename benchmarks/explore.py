@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def liveness(bounds: Bounds) -> None:
-    space = made(bounds, properties=ALL)
+    space = made(bounds, properties=ALL, moments=True)
     space.explore()
     start = process_time()
     followed = find_trap(space)
@@ -138,9 +138,10 @@ def made(
     properties: tuple[type[Invariant], ...] = TEN,
     symmetry: bool = True,
     reduction: bool = True,
+    moments: bool = False,
 ) -> Space:
     protocol, quorums = mutated("zab", mutant), Quorums(bounds.processes)
-    return Space(protocol, quorums, COARSE, bounds, properties, symmetry=symmetry, reduction=reduction)
+    return Space(protocol, quorums, COARSE, bounds, properties, symmetry=symmetry, reduction=reduction, moments=moments)
 
 
 def explored(

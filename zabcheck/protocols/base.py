@@ -307,6 +307,9 @@ class Protocol(Struct, frozen=True):
     `highest_epoch(process)` returns the highest epoch that a process has promised or proposed, as far as it remembers;
     an exhaustive search is bounded by it. None: the search knows only the epochs that events name.
     `commutes` tells whether what `zabcheck.search.explore.reduction` assumes of Zab holds for this protocol.
+    `settled(process)` tells of a follower whether it leaves its iteration only when it is cut off from its leader, and
+    of a leader whether it leaves only when no quorum of followers is left; apart from time-outs and crashes. None:
+    nobody knows. An exhaustive search asks, to try fewer moves where no fault can come any more.
     `mesh` tells whether every process has a channel to every other from the start, so that none opens connections.
     `never` names the kinds of choices, as in a schedule, that the environment of this protocol does not make.
     `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
@@ -343,6 +346,7 @@ class Protocol(Struct, frozen=True):
     rename: Callable[[Any, Sequence[ProcessId]], Any] | None = None
     highest_epoch: Callable[[Any], int] | None = None
     commutes: bool = False
+    settled: Callable[[Any], bool] | None = None
     mesh: bool = False
     never: tuple[str, ...] = ()
     moves: Mapping[str, int] = {}

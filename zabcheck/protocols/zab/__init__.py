@@ -96,4 +96,5 @@ ZAB = Protocol(
     rename=process.rename,
     highest_epoch=process.highest_epoch,
     commutes=True,
+    settled=process.is_settled,
 )

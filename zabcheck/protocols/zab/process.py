@@ -168,6 +168,16 @@ def abandon(f: Process) -> None:
     f.added = f.added.abandoned()
 
 
+def is_settled(f: Process) -> bool:
+    """Whether only a lost connection, a time-out or a crash ends its iteration (V-B and V-C).
+
+    A follower is, once it has answered NEWEPOCH: a NEWEPOCH older than f.p is all that makes it give up, as whatever
+    the same leader sends later is of the same e'. A leader is, once it has I_e': before that, an ACK-E that does not
+    count makes it give up. (So does a counter that overflows, but not unless a client asks.)
+    """
+    return f.proposed is not None if f.leads else f.phase in (Phase.SYNCHRONIZATION, Phase.BROADCAST)
+
+
 def highest_epoch(f: Process) -> int:
     """The higher one of f.p and, at a leader, e'."""
     return max(f.accepted_epoch, f.new_epoch)

@@ -148,6 +148,7 @@ class _Question(Struct, frozen=True):
             self.properties,
             symmetry=self.symmetry,
             reduction=reduction,
+            moments=self.liveness or self.rests,
         )
 
 

@@ -19,7 +19,8 @@ from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.reduction import ALL, Stance, stance
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
-from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.choices import AnyChoice, Choice
+from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
 
 STOPS_READING = 0
@@ -28,6 +29,8 @@ STOPS_READING = 0
 _COUNT = 40
 """The bit of a mask from which on it has the number of requests."""
 _NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST
+_HELD = 1 << _COUNT - 1
+"""The bit of a mask that tells that a follower is held (`LocalStates.is_held`)."""
 
 _MOST_WRITES = 8
 """A crash keeps at most this many of the writes that are not synced."""
@@ -73,10 +76,20 @@ def elections_of(quorums: Quorums) -> tuple[choices.Lead, ...]:
 
 
 class LocalStates:
-    """The local states and moves of one search; with `reduced`, partial-order reduction leaves moves out."""
+    """The local states and moves of one search; with `reduced`, partial-order reduction leaves moves out.
+
+    With `moments`, a follower that is held (`is_held`) may stop reading all the same.
+    """
 
     def __init__(
-        self, components: Components, switches: Switches, bounds: Bounds, journal: Journal, *, reduced: bool
+        self,
+        components: Components,
+        switches: Switches,
+        bounds: Bounds,
+        journal: Journal,
+        *,
+        reduced: bool,
+        moments: bool,
     ) -> None:
         self.components = components
         self.journal = journal
@@ -86,17 +99,31 @@ class LocalStates:
         """Whether elections are put off (`reduction`)."""
         self.choices: list[AnyChoice | None] = [None]
         self._choices = {p: list(self._choices_of(p, switches)) for p in components.ids}
+        self._choices_of_kinds: dict[tuple[int, tuple[type[Choice], ...]], list[tuple[int, int, Choice]]] = {}
         self.elections = elections_of(components.quorums) if switches.elections == "oracle" else ()
         """The elections by vote, which move several processes (`successors`)."""
         self.elected = {each: self._number(each) for each in self.elections}
+        overflows = REQUEST if bounds.txns > switches.counter_limit else FREE
+        self._holds = reduced and not moments
+        self._faults = TIMEOUT | CRASH | CUT | overflows
+        """The costs of all moves by which an iteration may end that is not about to end."""
         self.made_of: list[tuple[int, ...]] = []
         """By number: the process, then its link to each process (none to itself), all by number as in `components`."""
+        self._size = len(components.ids)
+        links_to: list[list[int]] = [[] for _ in range(self._size + 1)]
+        self._links_to = links_to
+        """By process, then by the number of a local state: the link that this has opened to the process."""
+        self._link_to = [links.__getitem__ for links in links_to]
         self.leads: list[bool] = []
         """By number: whether the process leads, or wants to."""
         self.may_join: list[bool] = []
         """By number: whether it is up, and in no iteration."""
         self.flags: list[int] = []
         """By number: the bits from which `may_be_eager` tells which processes may have an eager move."""
+        self.settled_with: list[int] = []
+        """By number: the leader with which the process is settled (`Protocol.settled`), or NOBODY; a leader: itself."""
+        self._may_be_held: list[bool] = []
+        """By number: whether it is settled, and would stop reading if it were not held."""
         self.switched_off: dict[str, int] = {}
         """By the name of a bound: how many different moves it forbade."""
         self._matters: list[int] = []
@@ -106,7 +133,7 @@ class LocalStates:
         self._singles: dict[tuple[int, ...], Move | None] = {}
         self._outcomes: dict[tuple[int, ...], Outcome | None] = {}
         self._with_link: dict[tuple[int, int, int], int] = {}
-        self._renamed: dict[tuple[int, Names], int] = {}
+        self._renamed: dict[Names, dict[int, int]] = {}
         self._masks: dict[int, int] = {}
         no_links = (NO_CONNECTION,) * len(components.ids)
         self.start = tuple(self._intern((process, *no_links)) for process in components.start)
@@ -148,12 +175,26 @@ class LocalStates:
         if number is None:
             number = self._ids[local_state] = len(self.made_of)
             self.made_of.append(local_state)
+            for links_to, link in zip(self._links_to[1:], local_state[1:], strict=True):
+                links_to.append(link)
             component = self.components.processes[local_state[0]]
             self.leads.append(component.leads)
             self._matters.append(~0 if component.leads or not self.reduced else _NO_REQUESTS)
             self.may_join.append(component.is_up and not component.halted and component.following == NOBODY)
             self.flags.append(self._flags(local_state) if self.reduced else 0)
+            settled_with = self._settled_with(component, local_state) if self._holds else NOBODY
+            self.settled_with.append(settled_with)
+            self._may_be_held.append(settled_with != NOBODY and self._stance(local_state).may_stop_reading)
         return number
+
+    def _settled_with(self, component: LocalProcess, local_state: tuple[int, ...]) -> int:
+        settled = self.components.protocol.settled
+        if settled is None or component.following == NOBODY or not settled(component.state):
+            return NOBODY
+        link = self.components.links[local_state[component.following]]
+        if link is not None and (link.is_closed or link.connection.leader_end is not End.OPEN):
+            return NOBODY
+        return component.following
 
     def _flags(self, local_state: tuple[int, ...]) -> int:
         """Return a bit for each process that this one has sent something, or closed a connection to.
@@ -175,7 +216,7 @@ class LocalStates:
         O(1), and much faster than to look the moves up.
         """
         flags = 0
-        for local_state in row[: len(self.components.ids)]:
+        for local_state in row[: self._size]:
             flags |= self.flags[local_state]
         return (flags & flags >> 8 & 0xFF) | flags >> 16
 
@@ -190,20 +231,31 @@ class LocalStates:
 
     def expansion(self, mask: int, row: Sequence[int], process: int) -> Expansion:
         """Return what `process` can do in the state with this row. O(1) if it was asked before."""
-        made_of = self.made_of
-        links_to = [made_of[other][process] for other in row[: len(self.components.ids)]]
         local_state = row[process - 1]
+        if not mask & self._faults and self._may_be_held[local_state] and self.is_held(row, process):
+            mask |= _HELD
+        links_to = map(self._link_to[process], row[: self._size])
         key = (mask & self._matters[local_state], local_state, *links_to)
-        found = self._expansions.get(key)
-        return found if found is not None else self.expand(*key)
+        try:
+            return self._expansions[key]
+        except KeyError:
+            return self.expand(*key)
+
+    def is_held(self, row: Sequence[int], process: int) -> bool:
+        """Whether a process and a quorum are settled with a leader: without a fault it never leaves. O(processes)."""
+        settled_with = self.settled_with
+        leader = settled_with[row[process - 1]]
+        if leader == NOBODY or settled_with[row[leader - 1]] != leader:
+            return False
+        components = self.components
+        return components.quorums.contains([p for p in components.ids if settled_with[row[p - 1]] == leader])
 
     def single(self, choice: int, row: Sequence[int], process: int) -> Move | None:
         """Return what this choice, which costs nothing, makes of `process`, whatever its stance; None if nothing.
 
         O(1) if it was asked before.
         """
-        made_of = self.made_of
-        key = (choice, row[process - 1], *[made_of[other][process] for other in row[: len(self.components.ids)]])
+        key = (choice, row[process - 1], *map(self._link_to[process], row[: self._size]))
         try:
             return self._singles[key]
         except KeyError:
@@ -236,9 +288,14 @@ class LocalStates:
             found = self._with_link[key] = self._intern(tuple(changed))
         return found
 
+    def renamings(self, names: Names) -> dict[int, int]:
+        """Return what local states are when each process has its new name, as far as that was asked before. O(1)."""
+        return self._renamed.setdefault(names, {})
+
     def renamed(self, local_state: int, names: Names) -> int:
         """Return the same local state when each process has its new name. O(1) if it was asked before."""
-        found = self._renamed.get((local_state, names))
+        known = self.renamings(names)
+        found = known.get(local_state)
         if found is None:
             self.journal.append(("local states renamed", (local_state, names)))
             process, *links = self.made_of[local_state]
@@ -246,7 +303,7 @@ class LocalStates:
             for leader, link in enumerate(links, 1):
                 renamed[names[leader] - 1] = self.components.renamed_link(link, names)
             found = self._intern((self.components.renamed_process(process, names), *renamed))
-            self._renamed[local_state, names] = found
+            known[local_state] = found
         return found
 
     # Filling the table of expansions.
@@ -266,13 +323,10 @@ class LocalStates:
             return Expansion(False, False, ())
         chosen = self._stance(self.made_of[local_state])
         moves = []
-        for choice_number, cost in self._choices[process]:
-            choice = self.choices[choice_number]
-            if isinstance(choice, choices.Elect) and self.elections:
-                continue  # nobody is told a leader without an election
+        for choice_number, cost, choice in self._choices_in(process, chosen.kinds):
             if isinstance(choice, choices.Elect) and component.following == NOBODY:
                 cost = FREE
-            if not isinstance(choice, chosen.kinds) or (cost != FREE and not mask & cost):
+            if cost != FREE and not mask & cost:
                 continue
             if not self._may_be_enabled(choice, component, opened, links_to):
                 continue
@@ -285,7 +339,7 @@ class LocalStates:
                 continue
             move = self._move(choice_number, self.bounds.counted(cost), outcome, links_to)
             moves.append(move)
-        if chosen.may_stop_reading:
+        if chosen.may_stop_reading and not mask & _HELD:
             link = opened[component.following - 1]
             unread = self.with_link(local_state, component.following, self.components.unread(link))
             moves.append(Move(STOPS_READING, FREE, unread, (), NOTHING, raised=False))
@@ -295,6 +349,17 @@ class LocalStates:
                     return Expansion(True, True, (move,))
         eager = chosen.eager and bool(moves)
         return Expansion(eager, eager and (chosen.at_once or len(moves) == 1), tuple(moves))
+
+    def _choices_in(self, process: int, kinds: tuple[type[Choice], ...]) -> list[tuple[int, int, Choice]]:
+        """Return number and cost of each choice of these kinds that moves `process`, and the choice itself."""
+        found = self._choices_of_kinds.get((process, kinds))
+        if found is None:
+            each = [(number, cost, self.choices[number]) for number, cost in self._choices[process]]
+            found = [(number, cost, choice) for number, cost, choice in each if isinstance(choice, kinds)]
+            if self.elections:  # nobody is told a leader without one
+                found = [one for one in found if not isinstance(one[2], choices.Elect)]
+            self._choices_of_kinds[process, kinds] = found
+        return found
 
     def _stance(self, local_state: tuple[int, ...]) -> Stance:
         process, *opened = local_state

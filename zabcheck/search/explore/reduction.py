@@ -28,6 +28,15 @@ leads, as where one process is a quorum.)
 Some moves come to the same as two others and are not tried: to be told another leader in the middle of an iteration is
 to time out first; so is to crash there, if there may be any number of time-outs.
 
+Once no time-out, crash or cut can come any more, some followers never leave, so there is nothing that to stop reading
+could stand for; they only read. A process is *settled* (`Protocol.settled`) if nothing else makes it leave: a follower
+leaves only when it is cut off from its leader, a leader only when it has lost too many followers. Where a leader and
+followers that make a quorum with it are settled, none of them can be the first to leave, so they are *held*
+(`LocalStates.is_held`). Whatever others do while one of these does not read, they may do while it reads, too: what it
+sends then need not be received. So the run in which it reads shows all that the other one does, and more. What several
+processes have at one moment is another matter: liveness asks what comes if all that go on are told a leader just then,
+and one of them has not read. Where it is asked, such followers may stop reading, too.
+
 All this is of Zab (`Protocol.commutes`): there a process that hears that its leader is lost gives up, and does nothing
 else. What is preserved is what processes do and show, so verdicts and delivered sequences; not how many steps it takes,
 nor what holds at the same moment in two places.

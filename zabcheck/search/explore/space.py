@@ -12,6 +12,7 @@ from contextlib import closing
 from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
+from struct import Struct as Bytes
 from time import process_time
 from typing import NamedTuple
 
@@ -35,10 +36,6 @@ from zabcheck.simulation.choices import AnyChoice
 
 _LOOK = 4096
 """The number of states after which memory is looked at, and progress reported."""
-
-_BITS = 32
-"""The bits that a number takes in a packed row."""
-_LOW = (1 << _BITS) - 1
 
 End = tuple[str | None, bool]
 """How a search ends: the property that is violated, and whether a step raised."""
@@ -85,7 +82,8 @@ class Space:
     With `symmetry`, processes are taken for interchangeable, if the protocol can rename them; with `reduction`, only
     one order of moves that commute is tried, if the protocol's do. What came of that is in the attributes `symmetry`
     (None: none) and `reduced`. With symmetry a run may be made up, so one that is found has to be replayed;
-    `exploration` does that, and is what to call.
+    `exploration` does that, and is what to call. `moments` False: nobody will ask what several processes have at one
+    moment, as `liveness` and `rests` do of the states; then reduction leaves out more of them.
     StepRaised if a process cannot start.
     """
 
@@ -99,16 +97,21 @@ class Space:
         *,
         symmetry: bool = True,
         reduction: bool = False,
+        moments: bool = True,
     ) -> None:
         self.bounds = bounds
         self.reduced = reduction and protocol.commutes
         self.components = Components(protocol, quorums, switches)
         self._journal: Journal = []
-        self.local_states = LocalStates(self.components, switches, bounds, self._journal, reduced=self.reduced)
+        self.local_states = LocalStates(
+            self.components, switches, bounds, self._journal, reduced=self.reduced, moments=moments
+        )
         self.monitors = Monitors(properties, quorums, self.components, self._journal)
         self.successors = Successors(self.local_states, self.monitors)
         can_rename = symmetry and protocol.rename is not None
         self.symmetry = Symmetry(self.local_states, self.monitors, quorums) if can_rename else None
+        self._bytes = Bytes(f">{len(self.components.ids) + 2}I")
+        """How a row is packed."""
         self._visited: dict[int, None] = {}
         self._before = array("I", [0])
         self._by = array("H", [0])
@@ -128,6 +131,7 @@ class Space:
             "properties": ", ".join(kind.name for kind in properties),
             "symmetry": str(self.symmetry is not None).lower(),
             "reduction": str(self.reduced).lower(),
+            "moments": str(moments).lower(),
         }
 
     def rows(self) -> Iterator[Row]:
@@ -192,7 +196,7 @@ class Space:
         """Begin with the first state alone."""
         first: Row = (*self.local_states.start, 0, 0)
         first = self._canonical(first)
-        self._visited = {_packed(first): None}
+        self._visited = {self._packed(first): None}
         self._level = [first]
 
     def _steps(self, sharing: Sharing) -> Generator[End | None]:
@@ -257,7 +261,7 @@ class Space:
                     return end
                 continue
             for choice, names, after in islice(found, new):
-                key = _packed(after)
+                key = self._packed(after)
                 if key not in self._visited:
                     self._visited[key] = None
                     self._before.append(self._expanded)
@@ -273,15 +277,14 @@ class Space:
         canonical = self.symmetry.canonical if self.symmetry is not None else None
         broken, successors = self.monitors.broken, self.successors.of
         visited, next_level, names, transitions = self._visited, self._next_level, self._unnamed, 0
+        from_bytes, pack = int.from_bytes, self._bytes.pack  # as in `_packed`, which would be slower to call
         for row in level:
             for first, changed, raised, _ in successors(row):
                 transitions += 1
                 after = tuple(changed)
                 if canonical is not None:
                     after, names = canonical(after)
-                key = 0  # as in `_packed`, which would be slower to call
-                for number in after:
-                    key = key << _BITS | number
+                key = from_bytes(pack(*after))
                 if key in visited:
                     continue
                 visited[key] = None
@@ -309,7 +312,7 @@ class Space:
             self._by,
             self._names,
             self._visited,
-            (len(self.components.ids) + 2) * _BITS // 8,
+            self._bytes.size,
             self._sizes,
         )
 
@@ -357,9 +360,11 @@ class Space:
             **{f"exercised: {name}": int(was) for name, was in self.monitors.exercised.items()},
         }
 
+    def _packed(self, row: Row) -> int:
+        return int.from_bytes(self._bytes.pack(*row))
+
     def _unpacked(self, packed: int) -> Row:
-        numbers = range(len(self.components.ids) + 1, -1, -1)
-        return tuple(packed >> _BITS * place & _LOW for place in numbers)
+        return self._bytes.unpack(packed.to_bytes(self._bytes.size))
 
     def _run(self, state: int) -> tuple[AnyChoice, ...]:
         return self.run_to(state)[0]
@@ -390,7 +395,7 @@ class Space:
     def _path(self, row: Row, first: int, packed: int) -> list[int]:
         """Return the numbers of all choices that lead from this state, in one transition of the search, to another."""
         for found in self.successors.of(row):
-            if found.first == first and packed == _packed(self._canonical(tuple(found.row))):
+            if found.first == first and packed == self._packed(self._canonical(tuple(found.row))):
                 return found.choices()
         raise AssertionError("a state was reached from the one before it")
 
@@ -431,13 +436,6 @@ def _came(look_for_interrupt: Callable[[], None]) -> bool:
     except KeyboardInterrupt:
         return True
     return False
-
-
-def _packed(row: Row) -> int:
-    packed = 0
-    for number in row:
-        packed = packed << _BITS | number
-    return packed
 
 
 def judged_in_every_state(kind: type[Invariant]) -> bool:

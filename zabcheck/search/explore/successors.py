@@ -121,20 +121,21 @@ class Successors:
             return successors
         settled: list[Successor] = []
         for each in successors:
-            if each.raised or not local_states.may_be_eager(each.row):
-                settled.append(each)
+            eager = 0 if each.raised else local_states.may_be_eager(each.row)
+            if eager:
+                self._settle(each, eager, settled)
             else:
-                self._settle(each, settled)
+                settled.append(each)
         return settled
 
-    def _settle(self, found: Successor, settled: list[Successor]) -> None:
-        """Add the states in which no more move is to be made at once.
+    def _settle(self, found: Successor, eager: int, settled: list[Successor]) -> None:
+        """Add the states in which no more move is to be made at once. `eager`: who may have such a move.
 
         That ends, as each such move takes something out of a queue, or ends an iteration.
         """
         local_states, broken = self._local_states, self._monitors.broken
         first, row, raised, path = found
-        while not raised and (eager := local_states.may_be_eager(row)) and broken[row[-1]] is None:
+        while eager and not raised and broken[row[-1]] is None:
             affordable = local_states.mask(row[-2])
             for process in self._ids:
                 if eager >> process & 1:
@@ -146,8 +147,10 @@ class Successors:
             move, *others = expansion.moves
             for other in others:
                 after = self._after(row, process, other)
-                self._settle(Successor(first, after, other.raised, (path, other.choice)), settled)
+                branch = Successor(first, after, other.raised, (path, other.choice))
+                self._settle(branch, local_states.may_be_eager(after), settled)
             row, raised, path = self._after(row, process, move), move.raised, (path, move.choice)
+            eager = local_states.may_be_eager(row)
         settled.append(Successor(first, row, raised, path))
 
     def _after(self, row: list[int], process: int, move: Move) -> list[int]:

@@ -11,7 +11,7 @@ Quorums have to be symmetric too: a renaming that would make another family of q
 """
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import chain, permutations, product
 from math import factorial
 
@@ -20,6 +20,10 @@ from zabcheck.search.explore.components import Names, of_connection, of_disk
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.successors import Row
+from zabcheck.simulation.channels import NOBODY
+
+_ROLE = 48
+"""The bit of a kind from which on it has the role of the process."""
 
 
 class Symmetry:
@@ -37,26 +41,30 @@ class Symmetry:
         turned = (0, *ids[1:], 1)
         self._turned: Names = turned
         self._kinds: list[int] = []
+        self._kind_of = self._kinds.__getitem__
+        self._ordered: dict[tuple[int, ...], list[Names]] = {}
+        """By the kinds of the processes of a row: the renamings that put these in order."""
         self._kind_ids: dict[Hashable, int] = {}
 
     def canonical(self, row: Row) -> tuple[Row, Names]:
         """Return the representative of a row, and the renaming that makes it of this row."""
         if not self._all:
             return min((self.renamed(row, names), names) for names in self.renamings)
-        size = self.size
-        if max(row[:size]) >= len(self._kinds):
+        try:
+            kinds = tuple(map(self._kind_of, row[: self.size]))
+        except IndexError:
             self.learn()
-        kinds = self._kinds
-        found = [kinds[local_state] for local_state in row[:size]]
-        sorted_ = sorted(found)
-        if len(set(found)) < size:
-            return min((self.renamed(row, names), names) for names in self._candidates(found))
-        if found == sorted_:
-            return row, self._unnamed
-        names = (0, *(sorted_.index(kind) + 1 for kind in found))
-        return self.renamed(row, names), names
+            kinds = tuple(map(self._kind_of, row[: self.size]))
+        candidates = self._ordered.get(kinds)
+        if candidates is None:
+            candidates = self._ordered[kinds] = self._candidates(kinds)
+        if len(candidates) > 1:
+            return min((self.renamed(row, names), names) for names in candidates)
+        [names] = candidates
+        return (row, names) if names == self._unnamed else (self.renamed(row, names), names)
 
-    def _candidates(self, kinds: list[int]) -> list[Names]:
+    def _candidates(self, kinds: Sequence[int]) -> list[Names]:
+        """Return the renamings that put processes of these kinds in order. There are several if two are of one kind."""
         groups: dict[int, list[int]] = {}
         for process, kind in enumerate(kinds, 1):
             groups.setdefault(kind, []).append(process)
@@ -74,7 +82,20 @@ class Symmetry:
         self.local_states.journal.append(("kinds", ()))
         for local_state in range(len(self._kinds), len(self.local_states.made_of)):
             kind = self._nameless(local_state)
-            self._kinds.append(self._kind_ids.setdefault(kind, len(self._kind_ids)))
+            number = self._kind_ids.setdefault(kind, len(self._kind_ids))
+            self._kinds.append(self._role(local_state) << _ROLE | number)
+
+    def _role(self, local_state: int) -> int:
+        """Return what a process is to others. As that decides first who comes last, most leaders have the same name.
+
+        So there are fewer components: a half of those that there are if leaders have any names.
+        """
+        process = self.local_states.components.processes[self.local_states.made_of[local_state][0]]
+        if process.leads:
+            return 3
+        if process.following != NOBODY:
+            return 2
+        return 1 if process.is_up else 0
 
     def _nameless(self, local_state: int) -> Hashable:
         """Return what is the same of a local state under all names.
@@ -109,10 +130,14 @@ class Symmetry:
 
     def renamed(self, row: Row, names: Names) -> Row:
         """Return the row of the same state under these names."""
-        size, renamed_local_state = self.size, self.local_states.renamed
+        size, known = self.size, self.local_states.renamings(names)
         renamed = list(row)
         for index in range(size):
-            renamed[names[index + 1] - 1] = renamed_local_state(row[index], names)
+            local_state = row[index]
+            twin = known.get(local_state)
+            if twin is None:
+                twin = self.local_states.renamed(local_state, names)
+            renamed[names[index + 1] - 1] = twin
         renamed[size + 1] = self.monitors.renamed(row[size + 1], names)
         return tuple(renamed)
 
