@@ -10,7 +10,7 @@ A row of `runs`:
     quorums     string    the quorum system
     switches    map       those of the protocol, and the simulator's, as they were drawn
     weights     map       the moves that were drawn, with their weight; what is missing was left out
-    order       string    what decided the order of messages: "moves" or "priorities"
+    order       string    what decided the order of messages: "moves", "priorities" or "rejoining"
     demoted     double    how often, under priorities, what just happened fell behind all others
     cycle       double    how often the next move was the one of the cycle
     broken      string    the property that broke first; null if none did

@@ -319,6 +319,8 @@ class Protocol(Struct, frozen=True):
     something to do: then a schedule may give it a turn, and the process is handed `Run`. Without threads a process does
     at once all that a stimulus leads to.
     `vote(process)` returns what an election compares, where the switch `elections` is "oracle"; None: nobody votes.
+    `rejoins` says how many of a hundred runs of the swarm are about a process that comes back to a leader
+    (`zabcheck.search.rejoining`); only for a protocol with `threads` and `vote`.
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
     `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
@@ -353,6 +355,7 @@ class Protocol(Struct, frozen=True):
     switches: Mapping[str, Sequence[tuple[int, object]]] = {}
     threads: Callable[[Switches], Threads] = without_threads
     vote: Callable[[Any], Any] | None = None
+    rejoins: int = 0
     mutant: str | None = None
     step_seconds: float = STEP_SECONDS
     plant: "Callable[[str], Protocol] | None" = None

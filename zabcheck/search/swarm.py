@@ -13,9 +13,12 @@ Three things decide how a run goes on:
   *priorities*: each link and each disk has one, drawn when it first has something to do; of all that could happen the
   one with the highest does, and now and then the one that just did falls behind all others (PCT, Burckhardt et al.
   2010, with links and disks for threads, as both are FIFO). So a link or a disk may be late for long, and then not.
+
+Where a protocol says so (`Protocol.rejoins`), some runs are made otherwise: by `rejoining`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from random import Random
 from secrets import randbits
 from typing import Any, Literal
@@ -29,6 +32,7 @@ from invariants.state import SameState
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, Moves, draw_switches, weights_for
+from zabcheck.search.rejoining import Rejoining
 from zabcheck.search.run import Observer, PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.simulation import choices
 from zabcheck.simulation.simulator import Simulator
@@ -51,6 +55,8 @@ MOST_IN_ORDER = 12
 _CATCHING_UP = 0.3
 """How often, where there are threads, a cycle leaves a follower behind, and ends while that one catches up."""
 _PICKS = 2**30
+_MOST_CHOICES = 4
+"""How many choices, enabled or not, a run of `rejoining` makes at most for each step that it may have."""
 _PROGRESS = ("settle", "drain", "receive", "sync")
 
 
@@ -61,7 +67,7 @@ class Configuration(Struct, frozen=True):
     quorums: Quorums
     switches: Switches
     weights: Mapping[str, int]
-    order: Literal["moves", "priorities"]
+    order: Literal["moves", "priorities", "rejoining"]
     demoted: float
     cycle: float
 
@@ -104,7 +110,7 @@ def drive(
     run = None
     try:
         run = Run(search.protocol, quorums.size, kinds, quorums=quorums, switches=switches, watchers=watchers(drawn))
-        _go(run, drawn, random, search.steps)
+        (_rejoin if drawn.order == "rejoining" else _go)(run, drawn, random, search.steps)
     except StepRaised as raised:
         executed = () if run is None else run.simulator.executed
         raise ProtocolRaised(raised, search.protocol, executed, switches, quorums, seed) from raised
@@ -142,6 +148,20 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
         execute(last)
 
 
+def _rejoin(run: Run, drawn: Configuration, random: Callable[[], float], steps: int) -> None:
+    """Make the choices of `rejoining`, to the end of the run."""
+    simulator, broken = run.simulator, run.judge.broken
+    moves = Moves(simulator)
+    for choice in islice(Rejoining(moves, random).choices(), _MOST_CHOICES * steps):
+        simulator.execute(choice)
+        if broken and run.broken is not None:
+            return
+        if simulator.steps >= steps:
+            break
+    for last in moves.end(int(random() * _PICKS)):
+        simulator.execute(last)
+
+
 def configure(search: Search, seed: int, random: Callable[[], float]) -> Configuration:
     """Draw the configuration of the run of this seed."""
     size = search.processes or _one(SIZES, random)
@@ -161,10 +181,17 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
             for name, weight in weights_for(search.protocol).items()
             if name not in left_out
         },
-        "priorities" if random() < PRIORITIES else "moves",
+        _order(random, search),
         _one(DEMOTED, random),
         _one(CYCLES, random),
     )
+
+
+def _order(random: Callable[[], float], search: Search) -> Literal["moves", "priorities", "rejoining"]:
+    """Draw what decides the order of messages; no second number is drawn for a protocol that never rejoins."""
+    order: Literal["moves", "priorities"] = "priorities" if random() < PRIORITIES else "moves"
+    rejoins = search.protocol.rejoins
+    return "rejoining" if rejoins and random() * 100 < rejoins else order
 
 
 def _switches(random: Callable[[], float], search: Search) -> Switches:

@@ -3,6 +3,7 @@
 from invariants import NO_ZXID, Zxid
 from tests.protocols.zookeeper.builders import A, B, C, D, leading, memory, snapshot, switches, txn
 from zabcheck.protocols.base import Message
+from zabcheck.protocols.zookeeper.leader import synchronise_with
 from zabcheck.protocols.zookeeper.messages import Commit, Diff, Proposal, Snap, Trunc
 from zabcheck.protocols.zookeeper.server import Outstanding
 from zabcheck.protocols.zookeeper.synchronisation import synchronise
@@ -90,5 +91,17 @@ def test_sync_follower_who_has_what_is_outstanding() -> None:
     """N1: what the follower has acknowledged is cut off, and its acknowledgement still counts."""
     leader = leading(A, outstanding=(Outstanding(D, (2,)),), database=memory(A))
     assert synchronise(leader, D.zxid) == [Trunc(A.zxid), Proposal(D)]
+    assert synchronise_with(leader, 2)
+    assert leader.outstanding == (Outstanding(D, (2,)),)
     repaired = leading(A, outstanding=(Outstanding(D, (2,)),), database=memory(A), switches=switches(defects="none"))
+    assert synchronise(repaired, D.zxid) == [Trunc(A.zxid), Proposal(D)]
+    assert synchronise_with(repaired, 2)
+    assert repaired.outstanding == (Outstanding(D),)
+
+
+def test_sync_follower_who_has_what_is_committed_and_not_applied() -> None:
+    """N1: it is cut off too."""
+    leader = leading(A, D, to_apply=(D,), database=memory(A))
+    assert synchronise(leader, D.zxid) == [Trunc(A.zxid), *both(D)]
+    repaired = leading(A, D, to_apply=(D,), database=memory(A), switches=switches(defects="none"))
     assert synchronise(repaired, D.zxid) == [Diff(D.zxid)]

@@ -110,7 +110,15 @@ def adopt_own_epoch(l: Leader, _: None) -> list[Effect]:
 
 
 def synchronise_with(l: Leader, follower: ProcessId) -> list[Effect]:
-    """`LearnerHandler.run`: what the follower lacks, what is outstanding, then NEWLEADER (l.2.1, l.3.3)."""
+    """`LearnerHandler.run`: what the follower lacks, what is outstanding, then NEWLEADER (l.2.1, l.3.3).
+
+    What is outstanding may be cut off at the follower, and is sent anew. That it has been acknowledged counts all the
+    same, although it is lost if the follower crashes before it logs it again (N1).
+    """
+    if l.version.compares_committed:
+        l.outstanding = tuple(
+            Outstanding(each.txn, tuple(ack for ack in each.acks if ack != follower)) for each in l.outstanding
+        )
     sent: list[Message] = [*synchronise(l, l.peers[follower]), messages.NewLeader(l.epoch)]
     l.links = {**l.links, follower: Link.SYNCING}
     return [Send(follower, message) for message in sent]

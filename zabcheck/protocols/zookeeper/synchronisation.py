@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from invariants import NO_ZXID, Txn, Zxid
 from zabcheck.protocols.base import Message
+from zabcheck.protocols.zookeeper.database import Database
 from zabcheck.protocols.zookeeper.messages import Commit, Diff, Proposal, Snap, Trunc
 from zabcheck.protocols.zookeeper.server import Leader
 
@@ -57,7 +58,7 @@ def synchronise(l: Leader, peer: Zxid) -> list[Message]:
     grows while followers synchronise.
     """
     queue = Queue(peer)
-    (by_cache_only if l.version.log_sync == "3.4" else by_cache_and_log)(l, queue)
+    (by_cache_only if l.version.log_sync == "3.4" else by_cache_and_log)(l, compared(l, peer), queue)
     if not queue.packets:
         queue.packets = [Snap(l.database.lpz, l.database.tree)]
         queue.zxid = l.database.lpz if l.version.forwards_from_lpz else peer
@@ -68,10 +69,20 @@ def synchronise(l: Leader, peer: Zxid) -> list[Message]:
     return [*queue.packets, *forwarded]
 
 
-def by_cache_and_log(l: Leader, queue: Queue) -> None:
+def compared(l: Leader, peer: Zxid) -> Database:
+    """Return what a follower is compared with: what the leader has applied, although it may have committed more (N1).
+
+    The repair takes what is committed and not applied for the end of committedLog, if the follower has some of it.
+    """
+    if not l.version.compares_committed or not l.to_apply or peer < l.to_apply[0].zxid:
+        return l.database
+    return Database(l.database.tree, l.to_apply[-1].zxid, (*l.database.cache, *l.to_apply))
+
+
+def by_cache_and_log(l: Leader, database: Database, queue: Queue) -> None:
     """`LearnerHandler.syncFollower` since 3.5.0. What leaves the queue empty ends in a SNAP."""
-    database, peer = l.database, queue.peer
-    if database.lpz == peer or (l.version.compares_proposed and is_proposed(l, peer)):
+    peer = queue.peer
+    if database.lpz == peer:
         queue.packets.append(Diff(peer))
     elif peer > database.newest and peer.counter:
         queue.packets.append(Trunc(database.newest))
@@ -79,16 +90,16 @@ def by_cache_and_log(l: Leader, queue: Queue) -> None:
     elif database.oldest <= peer <= database.newest:
         queue.queue_committed(database.cache, None, database.newest)
     elif peer < database.oldest and l.version.log_sync != "never":
-        by_log(l, queue)
+        by_log(l, database, queue)
 
 
-def by_log(l: Leader, queue: Queue) -> None:
+def by_log(l: Leader, database: Database, queue: Queue) -> None:
     """`LearnerHandler.syncFollower`, a follower behind committedLog: first the log, up to where committedLog begins.
 
     `ZKDatabase.getProposalsFromTxnLog` gives nothing if the log begins behind the follower. Since 3.6.0 a gap between
     the two ends in a SNAP (2418). That there may be one within the log is overlooked: there is after a SNAP (2846).
     """
-    database, peer = l.database, queue.peer
+    peer = queue.peer
     if not l.log or l.log[0].zxid > peer:
         return
     queue.queue_committed(l.log, database.oldest, database.newest)
@@ -98,10 +109,10 @@ def by_log(l: Leader, queue: Queue) -> None:
     queue.queue_committed(database.cache, None, database.newest)
 
 
-def by_cache_only(l: Leader, queue: Queue) -> None:
+def by_cache_only(l: Leader, database: Database, queue: Queue) -> None:
     """`LearnerHandler.run` of 3.4: committedLog only; a TRUNC may cross the boundary of an epoch (1154)."""
-    database, peer = l.database, queue.peer
-    if database.lpz == peer or (l.version.compares_proposed and is_proposed(l, peer)):
+    peer = queue.peer
+    if database.lpz == peer:
         queue.packets.append(Diff(peer))
     elif database.cache and database.oldest <= peer <= database.newest:
         before = [txn.zxid for txn in database.cache if txn.zxid <= peer]
@@ -113,8 +124,3 @@ def by_cache_only(l: Leader, queue: Queue) -> None:
     elif database.cache and peer > database.newest:
         queue.packets.append(Trunc(database.newest))
         queue.zxid = database.newest
-
-
-def is_proposed(l: Leader, zxid: Zxid) -> bool:
-    """Whether this is the zxid of a transaction of the leader's own that it has not applied."""
-    return any(txn.zxid == zxid for txn in (*l.to_apply, *(each.txn for each in l.outstanding)))

@@ -42,8 +42,8 @@ class Version(Struct, frozen=True):
     `drops_newer_snapshots`: TRUNC(z) removes the snapshots that hold more than z (4837; open).
     `snapshot_replaces`: the snapshot that a follower writes at NEWLEADER removes the log and the older snapshots: the
     log has a gap below that snapshot, and may have records of an abandoned branch (2832; open).
-    `compares_proposed`: a leader does not cut off at a follower what it has itself proposed in its epoch, and not yet
-    applied: the follower's acknowledgement counts, or did (N1; open).
+    `compares_committed`: a leader synchronises a follower by all that it has committed, not by what it has applied, and
+    counts no more what the follower had acknowledged before (N1; open).
     """
 
     logs: Literal["nothing", "all", "committed"] = "committed"
@@ -64,7 +64,7 @@ class Version(Struct, frozen=True):
     truncates_exactly: bool = False
     drops_newer_snapshots: bool = False
     snapshot_replaces: bool = False
-    compares_proposed: bool = False
+    compares_committed: bool = False
 
 
 _V395 = Version()
@@ -113,7 +113,7 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "4837": {"drops_newer_snapshots": True},
     "4925": {"caches_applied": True, "refuses_holes": True},
     "5094": {"clears_trunc": True},
-    "n1": {"compares_proposed": True},
+    "n1": {"compares_committed": True},
     "n2": {"truncates_exactly": True},
 }
 """What repairs each known defect; those of 2832, 2846, 3598, 4837, 5094, N1 and N2 are not in any release.

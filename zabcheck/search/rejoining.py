@@ -1,0 +1,191 @@
+"""Runs in which a process falls behind, comes back, and is interrupted while the others bring it up to date.
+
+What goes wrong there takes a sequence that moves by weight seldom make: a transaction that one process lacks, an
+election or a new connection that brings it back, a crash between two of the things that it then does, and an election
+without the process that had everything. Here a run is a sequence of *rounds*, each of which may have all of these. Who
+takes part, who is interrupted and where, and which links and threads are slow for how long, is drawn.
+
+For protocols whose processes vote and have threads (`Protocol.rejoins`). Of their threads one called "main" reads the
+messages.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from zabcheck.search.moves import Moves
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
+
+_MOST = 80
+"""How many steps the ensemble takes at most before something else happens."""
+_KEPT = (0, 0, 0, 1, 2)
+"""How many of its unsynced writes a crash leaves."""
+
+
+class Rejoining:
+    """Yields the choices of such a run; each is asked for when the one before it is executed.
+
+    `slow_links` (sender, receiver) and `slow_threads` (process, thread) have no turn at the moment.
+    """
+
+    def __init__(self, moves: Moves, random: Callable[[], float]) -> None:
+        self.moves = moves
+        self.simulator = moves.simulator
+        self.random = random
+        self.names = [each for each in moves.simulator.protocol.threads(moves.simulator.switches) if each != "main"]
+        self.slow_links: list[tuple[int, int]] = []
+        self.slow_threads: list[tuple[int, str]] = []
+        self.left_out = 0
+
+    def choices(self) -> Iterator[Choice]:
+        """Yield choices for as long as any process can go on; some may not be enabled."""
+        while not all(self.simulator.halted[1:]):
+            yield from self._round()
+
+    # What a round consists of.
+
+    def _round(self) -> Iterator[Choice]:
+        """An election, requests, a process that comes back, a crash; each may be left out, or interrupted."""
+        left_out = self.left_out
+        for process in self.moves.down():
+            if process != left_out or self._often(0.5):
+                yield choices.Recover(process)
+        self._nothing_is_slow()
+        voters = [process for process in self.moves.awake() if process != left_out]
+        if not self.simulator.quorums.contains(voters):
+            voters = self.moves.awake()
+        vote = self.simulator.protocol.vote
+        assert vote is not None
+        if not voters:
+            return
+        leader = max(voters, key=lambda process: vote(self.simulator.states[process]))
+        followers = [process for process in voters if process != leader]
+        yield choices.Lead(leader, tuple(followers))
+        self.left_out = leader if self._often(0.5) else self._one((0, *self.simulator.ids))
+        if followers and self._often(0.35):
+            yield from self._interrupted(leader, self._one(followers))
+            if self._often(0.5):
+                return
+        self._nothing_is_slow()
+        yield from self._progress()
+        if not self._serves(leader):
+            return
+        yield from self._requests(leader)
+        if self._often(0.7):
+            back = left_out if left_out and left_out != leader and self._often(0.8) else self._one(self.simulator.ids)
+            if back != leader:
+                yield from self._come_back(leader, back)
+        elif self._often(0.5):
+            yield from self._crash(self._one(self.simulator.ids))
+
+    def _requests(self, leader: int) -> Iterator[Choice]:
+        """Requests, of which some processes do not hear for a while, and which some threads leave undone."""
+        others = [process for process in self.simulator.ids if process != leader]
+        for number in range(1 + int(self.random() * 3)):
+            if not self._serves(leader):
+                return
+            if number == 0 or self._often(0.4):
+                heard = self._one((0.0, 0.7, 0.7, 1.0))
+                if not heard:  # the leader has something of its own: others elect one of themselves
+                    self.left_out = leader
+                self.slow_links = [(leader, process) for process in others if not self._often(heard)]
+                self.slow_threads = []
+                if self.names and self._often(0.6):
+                    slow = leader if self._often(0.7) else self._one(others or [leader])
+                    self.slow_threads = [(slow, self._one(self.names))]
+            yield choices.Request(leader)
+            yield from self._progress()
+
+    def _come_back(self, leader: int, process: int) -> Iterator[Choice]:
+        """A process connects to the leader again, and is stuck or interrupted; then it may take part, and crash."""
+        yield from self._join(leader, process)
+        self.slow_links = []
+        if self._often(0.4):
+            yield from self._stuck(leader, process)
+            self.left_out = leader
+            return
+        yield from self._interrupted(leader, process)
+        if self._often(0.7):
+            self._nothing_is_slow()
+            yield from self._progress()
+            if self.simulator.following[process] != leader:
+                yield from self._join(leader, process)
+            yield from self._progress()
+            yield choices.Request(leader)
+            yield from self._progress()
+            if self._often(0.6):
+                yield from self._crash(process)
+                self.left_out = leader
+
+    def _join(self, leader: int, process: int) -> Iterator[Choice]:
+        if not self.simulator.is_up(process):
+            yield choices.Recover(process)
+        yield choices.Timeout(process)
+        yield choices.Elect(process, leader)
+
+    def _interrupted(self, leader: int, follower: int) -> Iterator[Choice]:
+        """The leader brings the follower up to date, and something happens in the midst of that."""
+        if self._often(0.5):
+            others = [each for each in self.simulator.ids if each not in (leader, follower)]
+            self.slow_links = [link for each in others for link in ((leader, each), (each, leader))]
+        if not self.slow_threads and self._often(0.3) and self.names:
+            self.slow_threads = [(follower, self._one(self.names))]
+        yield from self._progress((follower, 2 + int(self.random() * 7)))
+        match int(self.random() * 6):
+            case 0 | 1:
+                yield from self._crash(follower)
+            case 2:
+                yield from self._crash(leader)
+            case 3 | 4:
+                yield choices.Timeout(follower)
+            case _:
+                pass
+
+    def _stuck(self, leader: int, follower: int) -> Iterator[Choice]:
+        """The follower stands still while the leader brings it up to date, and all others go on."""
+        yield from self._progress((follower, 2 + int(self.random() * 7)))
+        self.slow_links = [(leader, follower), (follower, leader)]
+        self.slow_threads = [(follower, name) for name in ("main", *self.names)]
+        yield from self._progress()
+
+    def _crash(self, process: int) -> Iterator[Choice]:
+        yield choices.Crash(process, self._one(_KEPT))
+        if self._often(0.8):
+            yield choices.Recover(process)
+
+    def _progress(self, until: tuple[int, int] = (0, 0)) -> Iterator[Choice]:
+        """Messages and threads, in any order, but none that is slow.
+
+        With `until` (process, number) only till this process has taken that number of steps.
+        """
+        simulator = self.simulator
+        process, left = until
+        for _ in range(_MOST):
+            able: list[Choice] = [
+                choices.Receive(process, sender)
+                for process, sender, _ in simulator.waiting()
+                if (sender, process) not in self.slow_links
+            ]
+            able += [choices.Run(*thread) for thread in simulator.threads() if thread not in self.slow_threads]
+            if not able:
+                return
+            choice = self._one(able)
+            yield choice
+            if choice.process == process and (type(choice) is choices.Receive or choice.thread == "main"):
+                left -= 1
+                if not left:
+                    return
+
+    def _nothing_is_slow(self) -> None:
+        self.slow_links, self.slow_threads = [], []
+
+    # What is drawn from.
+
+    def _serves(self, process: int) -> bool:
+        return process in self.moves.primaries()
+
+    def _often(self, share: float) -> bool:
+        return self.random() < share
+
+    def _one(self, items: Sequence[Any]) -> Any:
+        return items[int(self.random() * len(items))]
