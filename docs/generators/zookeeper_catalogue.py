@@ -8,8 +8,9 @@ whoever executes a schedule again changes them.
 from pathlib import Path
 
 from docs.generators.output import DOCS
-from zabcheck.ensemble.bugs.catalogue import BUGS, NOT_SHOWN, Bug
+from zabcheck.ensemble.bugs.catalogue import BUGS, NOT_SHOWN, PREFIX, Bug
 from zabcheck.ensemble.report.bugs import affected, title
+from zabcheck.ensemble.verdict.judge import SERIOUS
 from zabcheck.ensemble.verdict.known_issues import NO_NUMBER
 
 PAGE = DOCS / "zookeeper-catalogue.md"
@@ -95,10 +96,15 @@ def _section(bug: Bug) -> str:
 
 def _finds(bug: Bug) -> str:
     """Say what an execution has to show to be counted."""
-    finds = bug.schedule().finds
-    if finds == bug.name:
+    return ", or ".join(map(_found, bug.finds))
+
+
+def _found(what: str) -> str:
+    if what.startswith(PREFIX):
         return "what the issue looks like from outside (its signature)"
-    return f"a packet breaks the rule `{finds}`" if "_" in finds else f"{finds} is violated"
+    if "_" in what:
+        return f"a packet breaks the rule `{what}`"
+    return f"a server {what}" if what in SERIOUS else f"{what} is violated"
 
 
 def _not_shown() -> str:

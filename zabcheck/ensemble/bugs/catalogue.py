@@ -28,7 +28,8 @@ class Bug(NamedTuple):
     """A bug: what has to come together, what is lost, and what an operator can do.
 
     `name` is that of the issue, or in words where there is none; `others` are issues about the same. `issue` is what
-    the title of the known issue begins with. `file` names the schedule.
+    the title of the known issue begins with. `file` names the schedule, and `also` what shows the bug besides what the
+    schedule finds: it may look otherwise in another version.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Bug(NamedTuple):
     lost: str
     remedy: str
     others: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def known(self) -> KnownIssue:
@@ -53,6 +55,11 @@ class Bug(NamedTuple):
     def schedule(self) -> EnsembleSchedule:
         """Read the schedule that shows it."""
         return schedules.decode(self.path.read_bytes(), self.path.name)
+
+    @property
+    def finds(self) -> tuple[str, ...]:
+        """What shows it: properties, kinds of findings, rules for packets, or the known issue itself."""
+        return self.schedule().finds, *self.also
 
 
 def named(name: str) -> Bug:
@@ -153,6 +160,7 @@ BUGS = (
         "in the synchronisation that follows; later the follower is started again",
         "that server lacks an acknowledged write for good, and has later ones; from 3.9.4 on it does not start",
         "none is known; such a server can be emptied, it then takes a snapshot",
+        also=("could not start",),
     ),
     Bug(
         "ack-before-trunc",
