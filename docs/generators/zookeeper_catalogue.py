@@ -8,8 +8,9 @@ whoever executes a schedule again changes them.
 from pathlib import Path
 
 from docs.generators.output import DOCS
-from zabcheck.ensemble.bugs.catalogue import BUGS, NOT_SHOWN, Bug
+from zabcheck.ensemble.bugs.catalogue import BUGS, NOT_SHOWN, PREFIX, Bug
 from zabcheck.ensemble.report.bugs import affected, title
+from zabcheck.ensemble.verdict.judge import SERIOUS
 from zabcheck.ensemble.verdict.known_issues import NO_NUMBER
 
 PAGE = DOCS / "zookeeper-catalogue.md"
@@ -23,9 +24,12 @@ VERSIONS = {
 """The versions that were run, and which package brings each."""
 
 SHOWN: dict[str, dict[str, tuple[int, int]]] = {
+    "ZOOKEEPER-1653": {"3.8.0": (1, 1), "3.9.5": (1, 1)},
+    "ZOOKEEPER-2332": {"3.8.0": (1, 1)},
     "ZOOKEEPER-2846": {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
     "ZOOKEEPER-3598": {"3.8.0": (20, 20)},
     "ZOOKEEPER-4394": {"3.8.0": (1, 1), "3.9.3": (0, 1), "3.9.5": (0, 1)},
+    "ZOOKEEPER-4409": {"3.8.0": (1, 1)},
     "ZOOKEEPER-4643": {"3.6.3": (3, 3), "3.8.0": (5, 5), "3.9.3": (0, 3), "3.9.5": (0, 2)},
     "ZOOKEEPER-4646": {"3.8.0": (1, 1), "3.9.3": (0, 1), "3.9.5": (0, 1)},
     "ZOOKEEPER-4685": {"3.8.0": (1, 1), "3.9.3": (0, 1), "3.9.5": (0, 1)},
@@ -95,10 +99,15 @@ def _section(bug: Bug) -> str:
 
 def _finds(bug: Bug) -> str:
     """Say what an execution has to show to be counted."""
-    finds = bug.schedule().finds
-    if finds == bug.name:
+    return ", or ".join(map(_found, bug.finds))
+
+
+def _found(what: str) -> str:
+    if what.startswith(PREFIX):
         return "what the issue looks like from outside (its signature)"
-    return f"a packet breaks the rule `{finds}`" if "_" in finds else f"{finds} is violated"
+    if "_" in what:
+        return f"a packet breaks the rule `{what}`"
+    return f"a server {what}" if what in SERIOUS else f"{what} is violated"
 
 
 def _not_shown() -> str:

@@ -60,7 +60,7 @@ def test_versions_and_bugs_side_by_side_as_json(recorded: list[str], zabcheck: C
     result = zabcheck(*CATALOGUE, *options, *fake(tmp_path, version="3.9.3"))
     assert result.code == 0
     first, second = result.json["bugs"]
-    assert (first["bug"], first["others"], first["finds"]) == ("ZOOKEEPER-4646", ["ZOOKEEPER-4785"], "durability")
+    assert (first["bug"], first["others"], first["finds"]) == ("ZOOKEEPER-4646", ["ZOOKEEPER-4785"], ["durability"])
     [executed] = first["executed"]
     assert executed == {
         "zookeeper": "3.9.3",

@@ -124,7 +124,7 @@ class _Executing:
             tried = attempt(schedule, distribution, folder)
         if tried.interrupted:
             raise KeyboardInterrupt
-        shows = tried.shows(schedule.finds)
+        shows = any(map(tried.shows, executed.bug.finds))
         executed.add(shows, tried.judged, tried.error)
         if shows and executed.kept is None:
             kept = self._out / f"zookeeper-{executed.zookeeper}-{executed.bug.name}"

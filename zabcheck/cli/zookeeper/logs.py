@@ -11,6 +11,7 @@ from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.command import zookeeper
+from zabcheck.ensemble.bugs.traces import traces
 from zabcheck.ensemble.disk.comparison import compare
 from zabcheck.ensemble.disk.contents import DiskContents, DiskError, scan, version_directory
 from zabcheck.ensemble.disk.transaction_log import LogRecord, read_log
@@ -50,10 +51,12 @@ def logs(
             found = [each for directory in directories for each in servers_below(directory)]
             disks = [scan(data, digests=digests) for data in found]
     comparison = compare(disks) if len(disks) > 1 else None
-    code = VIOLATED if zookeeper_logs.wrong_kinds(disks, comparison) else OK
+    with bad_path("DIR", directories[0]):
+        found_traces = traces(disks, comparison)
+    code = VIOLATED if zookeeper_logs.wrong_kinds(disks, comparison, found_traces) else OK
     with bad_path("DIR", directories[0]):
         if format is Format.json:
-            fields = zookeeper_logs.as_json(disks, comparison)
+            fields = zookeeper_logs.as_json(disks, comparison, found_traces)
             if txns:
                 for disk, shown in zip(disks, fields["servers"], strict=True):
                     shown["txns"] = [zookeeper_logs.shown_txn(path, record) for path, record in records_of(disk)]
@@ -64,8 +67,8 @@ def logs(
                 print_path(console, zookeeper_logs.name_of(disk), "bold")
                 for path, record in records_of(disk):
                     print_path(console, zookeeper_logs.line(path, record))
-            console.print(zookeeper_logs.render(disks, comparison))
-            wrong = zookeeper_logs.wrong_kinds(disks, comparison)
+            console.print(zookeeper_logs.render(disks, comparison, found_traces))
+            wrong = zookeeper_logs.wrong_kinds(disks, comparison, found_traces)
             where = f"on the disks of {counted(len(disks), 'server', 'servers')}"
             why = f"something is wrong {where}: {named(wrong)}" if wrong else f"nothing is wrong {where}"
             conclude(console, code, why, "the same with --txns, for each transaction" if wrong and not txns else "")

@@ -28,7 +28,8 @@ class Bug(NamedTuple):
     """A bug: what has to come together, what is lost, and what an operator can do.
 
     `name` is that of the issue, or in words where there is none; `others` are issues about the same. `issue` is what
-    the title of the known issue begins with. `file` names the schedule.
+    the title of the known issue begins with. `file` names the schedule, and `also` what shows the bug besides what the
+    schedule finds: it may look otherwise in another version.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Bug(NamedTuple):
     lost: str
     remedy: str
     others: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def known(self) -> KnownIssue:
@@ -53,6 +55,11 @@ class Bug(NamedTuple):
     def schedule(self) -> EnsembleSchedule:
         """Read the schedule that shows it."""
         return schedules.decode(self.path.read_bytes(), self.path.name)
+
+    @property
+    def finds(self) -> tuple[str, ...]:
+        """What shows it: properties, kinds of findings, rules for packets, or the known issue itself."""
+        return self.schedule().finds, *self.also
 
 
 def named(name: str) -> Bug:
@@ -70,6 +77,22 @@ def named(name: str) -> Bug:
 
 
 BUGS = (
+    Bug(
+        "ZOOKEEPER-1653",
+        "a crash before the file currentEpoch is written",
+        "zookeeper-1653",
+        "a server takes over a snapshot of a later epoch, and is lost before it has written that epoch",
+        "nothing; the server does not start any more",
+        "empty its data directory while the others serve: it then takes over a snapshot",
+    ),
+    Bug(
+        "ZOOKEEPER-2332",
+        "a crash that leaves an empty log file",
+        "zookeeper-2332",
+        "a server is lost right after it has made a new log file",
+        "nothing; the server does not start any more",
+        "remove the empty file",
+    ),
     Bug(
         "ZOOKEEPER-2846",
         "a leader brings others up to date from a log",
@@ -93,6 +116,15 @@ BUGS = (
         "zookeeper-4394",
         "a server joins a leader while a write is outstanding, which is committed before the server is up to date",
         "nothing; the server leaves its leader with a NullPointerException, and has to join once more",
+        UPGRADE,
+    ),
+    Bug(
+        "ZOOKEEPER-4409",
+        "the thread that acknowledges fails",
+        "zookeeper-4409",
+        "a leader is lost while a follower has yet to log what the others have committed; the follower is started again "
+        "later",
+        "that server lacks acknowledged writes for good, and has later ones",
         UPGRADE,
     ),
     Bug(
@@ -153,6 +185,7 @@ BUGS = (
         "in the synchronisation that follows; later the follower is started again",
         "that server lacks an acknowledged write for good, and has later ones; from 3.9.4 on it does not start",
         "none is known; such a server can be emptied, it then takes a snapshot",
+        also=("could not start",),
     ),
     Bug(
         "ack-before-trunc",
@@ -175,12 +208,8 @@ BUGS = (
 """In the order of the known issues."""
 
 NOT_SHOWN = {
-    "ZOOKEEPER-1653": "it takes a crash while a file is written; random runs of 3.8.0 showed it, no schedule is kept",
-    "ZOOKEEPER-2332": "it takes a crash between the creation of a log file and its first bytes, for which there is no "
-    "point; random runs of 3.8.0 showed it in 2 of 200",
     "ZOOKEEPER-3642": "no version at hand has it: it is repaired in 3.6.3",
     "ZOOKEEPER-3911": "no version at hand has it: it is repaired in 3.6.3",
-    "ZOOKEEPER-4409": "no schedule is kept; random runs of 3.8.0 showed it in 16 of 200",
     "ZOOKEEPER-4882": "no schedule is kept",
     "ZOOKEEPER-5088": "its text was not at hand, and neither ZooKeeper's sources up to the middle of 2026 nor its pull "
     "requests name it",

@@ -16,8 +16,12 @@ NOT_EXECUTED = "–"
 
 def affected(bug: Bug) -> str:
     """Say which versions have a bug by ZooKeeper's sources."""
-    spans = (f"{first} on" if cured is None else f"{first} to before {cured}" for first, cured in bug.known.affected)
-    return "; ".join(spans)
+    return spans(bug.known.affected)
+
+
+def spans(affected: Sequence[tuple[str, str | None]]) -> str:
+    """Say which versions these are: each from a first one to before the one in which the bug is fixed."""
+    return "; ".join(f"{first} on" if cured is None else f"{first} to before {cured}" for first, cured in affected)
 
 
 def title(bug: Bug) -> str:
@@ -86,7 +90,7 @@ def as_json(executed: Sequence[Executed]) -> dict[str, Any]:
                 "bug": bug.name,
                 "others": bug.others,
                 "title": bug.known.title,
-                "finds": bug.schedule().finds,
+                "finds": bug.finds,
                 "trigger": bug.trigger,
                 "lost": bug.lost,
                 "remedy": bug.remedy,

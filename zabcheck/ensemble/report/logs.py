@@ -11,11 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from invariants import Zxid
+from zabcheck.ensemble.bugs.traces import BugTrace
 from zabcheck.ensemble.disk.comparison import Comparison, Difference, first_records
 from zabcheck.ensemble.disk.contents import DiskContents
 from zabcheck.ensemble.disk.log_analysis import DiskFinding, Stretch
 from zabcheck.ensemble.disk.snapshot import Snapshot
 from zabcheck.ensemble.disk.transaction_log import LogRecord, operation_name
+from zabcheck.ensemble.report.bugs import spans
 from zabcheck.ensemble.wire.zxids import COUNTER, shown, shown_range
 from zabcheck.text.words import as_text, clean, counted
 
@@ -91,22 +93,41 @@ def ranges(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
     return joined
 
 
-def wrong_kinds(disks: Sequence[DiskContents], comparison: Comparison | None) -> list[str]:
+def wrong_kinds(
+    disks: Sequence[DiskContents], comparison: Comparison | None, traces: Sequence[BugTrace] = ()
+) -> list[str]:
     """Return the kinds of what is wrong, each once; none if nothing is."""
     differences = comparison.differences if comparison is not None else ()
     kinds: list[str] = [finding.kind for disk in disks for finding in disk.findings if finding.wrong]
     kinds += [difference.kind for difference in differences if difference.kind != "tail"]
+    kinds += [f"a trace of {trace.bug}" for trace in traces if trace.wrong]
     return list(dict.fromkeys(kinds))
 
 
-def render(disks: Sequence[DiskContents], comparison: Comparison | None) -> RenderableType:
-    """Render each server, then the servers side by side."""
+def render(
+    disks: Sequence[DiskContents], comparison: Comparison | None, traces: Sequence[BugTrace] = ()
+) -> RenderableType:
+    """Render each server, then the servers side by side, and of which known bugs there are traces."""
     parts: list[RenderableType] = []
     for disk in disks:
         parts += (_server(disk), "")
     if comparison is not None:
         parts += _compared(disks, comparison)
+    if traces:
+        parts += _traced(disks, traces)
     return Group(*parts)
+
+
+def _traced(disks: Sequence[DiskContents], traces: Sequence[BugTrace]) -> Iterator[RenderableType]:
+    yield Text("known bugs of ZooKeeper that leave such traces", "bold")
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for trace in traces:
+        where = f"{clean(name_of(disks[trace.server]))}: {trace.why}"
+        table.add_row(Text(trace.bug, "yellow"), Text(f"{where}; the bug: {trace.title} ({spans(trace.affected)})"))
+    yield table
+    yield ""
 
 
 def _server(disk: DiskContents) -> RenderableType:
@@ -189,9 +210,26 @@ def _cells(difference: Difference) -> Iterator[str]:
             yield f"{extra}{_request(shown_txn(holding.stretch.path, record))}"
 
 
-def as_json(disks: Sequence[DiskContents], comparison: Comparison | None) -> dict[str, Any]:
+def as_json(
+    disks: Sequence[DiskContents], comparison: Comparison | None, traces: Sequence[BugTrace] = ()
+) -> dict[str, Any]:
     """Return the fields of the JSON form."""
-    return {"servers": [_disk_as_json(disk) for disk in disks], "comparison": _comparison_as_json(comparison)}
+    return {
+        "servers": [_disk_as_json(disk) for disk in disks],
+        "comparison": _comparison_as_json(comparison),
+        "traces": [
+            {
+                "bug": trace.bug,
+                "title": trace.title,
+                "affected": [{"first": first, "cured": cured} for first, cured in trace.affected],
+                "server": disks[trace.server].number,
+                "directory": as_text(disks[trace.server].directory),
+                "why": trace.why,
+                "wrong": trace.wrong,
+            }
+            for trace in traces
+        ],
+    }
 
 
 def _zxid(packed: int | None) -> Zxid | None:

@@ -191,8 +191,16 @@ def passes_a_hole_on(evidence: Evidence) -> str | None:
 
 
 def forgot_what_it_had_in_memory(evidence: Evidence) -> str | None:
-    """A synchronisation with TRUNC was broken off: memory was ahead of the log."""
-    return _forgot(evidence, "ACKEPOCH", "TRUNC")
+    """A synchronisation with TRUNC was broken off: memory was ahead of the log.
+
+    Then the log goes on behind a hole, with which a server does not start from 3.9.4 on.
+    """
+    refuses = (
+        f"server {each.server} cannot start: its log has a hole"
+        for each in evidence.findings
+        if each.kind == "could not start" and "cached out of order" in each.text
+    )
+    return _forgot(evidence, "ACKEPOCH", "TRUNC") or _first(refuses)
 
 
 def applies_a_transaction_again(evidence: Evidence) -> str | None:
