@@ -239,7 +239,7 @@ class PowerLoss(Choice, frozen=True):
 
     The server is killed, and its folder cut: of what its log holds that was never forced to the disk, `records` whole
     records are kept, and `bytes` bytes of the next. A new file of which nothing is kept is empty if `bytes` is 0, and
-    not there without `bytes`. `snapshots` that were never forced are "kept" or "lost".
+    not there without `bytes`. `snapshots` that were never forced are "kept", or "lost" if they are of this incarnation.
     """
 
     server: Role
