@@ -122,6 +122,9 @@ def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -
     assert server.forces.cut(PowerLoss("A")).cuts == ()
     assert server.forces.cut(PowerLoss("A", snapshots="lost")).cuts == (Cut("snapshot.0", None, 1),)
     assert [path.name for path in server.folder.iterdir()] == ["snapshot.100000001"]
+    (server.folder / "snapshot.100000002").write_bytes(b"ZKSN")
+    server.start()
+    assert server.forces.cut(PowerLoss("A", snapshots="lost")).cuts == ()
 
 
 def test_a_server_without_a_folder_loses_nothing(tmp_path: Path) -> None:

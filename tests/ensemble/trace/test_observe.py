@@ -408,6 +408,7 @@ def test_what_a_power_failure_took_is_told_with_the_crash_and_breaks_nothing(rec
     observation = observe(recording.folder)
     lost = {number: [getattr(event, "lost", None) for event in of(observation, number, Crash)] for number in (1, 2)}
     assert lost == {1: [3, 0], 2: [0]}
+    assert "server 1: when its power failed it lost snapshot.100000001, which it had not forced" in observation.notes
     assert broken(observation) == {}
 
 

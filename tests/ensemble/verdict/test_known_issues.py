@@ -268,7 +268,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.key != NO_NUMBER]
-    assert len(keys) == len(ISSUES) - 2
+    assert len(keys) == len(ISSUES) - 4
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
     numbers = [int(key.split(",")[0].removeprefix("ZOOKEEPER-")) for key in keys]
@@ -318,3 +318,35 @@ def test_a_truncation_to_what_the_log_lacks_keeps_a_record() -> None:
     for version in ("3.6.3", "3.9.5"):
         [found] = recognise(version, (), notes=(note,))
         assert (found.issue.key, found.why) == (NO_NUMBER, note)
+
+
+FAILED = (
+    "Severe unrecoverable error, from thread : SyncThread:2, java.io.IOException: No space left on device, "
+    "at org.apache.zookeeper.server.persistence."
+)
+AT_A_RECORD, WITHIN = (FAILED + where for where in ("FileTxnSnapLog.append(x:1)", "FileTxnLog.append(x:1)"))
+
+
+def test_4882_a_server_goes_on_after_a_disk_error() -> None:
+    found = looks_like("3.9.5", findings=(said(2, AT_A_RECORD),))
+    assert found == {"ZOOKEEPER-4882": "server 2 says 'Severe unrecoverable error' in SyncThread"}
+    assert looks_like("3.4.9", findings=(said(2, AT_A_RECORD),)) == {}
+    assert looks_like("3.9.5", findings=(said(2, AT_A_RECORD.replace("IOException", "EOFException")),)) == {}
+
+
+def test_a_server_has_forgotten_what_it_logged_behind_half_a_record() -> None:
+    told = DIFF, "2>1 ACK 2:0", *RESTART, "2>3 ACKEPOCH 1:1 a=2"
+    assert looks_like("3.9.5", *told, findings=(said(2, WITHIN),))[NO_NUMBER] == (
+        "server 2 was started again after a write failed within a record, without what its ACK (packet 10) told of"
+    )
+    for server, text in ((2, AT_A_RECORD), (1, WITHIN)):
+        assert NO_NUMBER not in looks_like("3.9.5", *told, findings=(said(server, text),))
+    again = [each for each in told if each != "start 2"]
+    assert NO_NUMBER not in looks_like("3.9.5", *again, findings=(said(2, WITHIN),))
+
+
+def test_a_snapshot_that_was_acknowledged_is_lost_with_the_power() -> None:
+    note = "server 1: when its power failed it lost snapshot.100000004, which it had not forced"
+    [found] = recognise("3.9.5", (), notes=(note,))
+    assert (found.issue.key, found.why) == (NO_NUMBER, note)
+    assert recognise("3.9.5", (), notes=(note.replace("lost", "kept"),)) == []

@@ -68,14 +68,14 @@ def plan(
     forced: Mapping[str, int],
     records: int,
     count: int | None,
-    forced_snapshots: Collection[int] | None = None,
+    forced_snapshots: Collection[str] | None = None,
 ) -> Plan:
     """Plan what a power failure leaves of `folder`, without changing anything. OSError as of files.
 
     `forced` has, by the name of a log file, how many of its bytes are on the disk for certain. Of the records behind
     that, the first `records` are kept, and `count` bytes of what follows, be it a record or the header of a new file. A
     file of which nothing is kept is not there any more, but is empty if `count` is 0. Snapshots are lost unless their
-    inode is among `forced_snapshots`; all are kept if that is None.
+    name is among `forced_snapshots`; all are kept if that is None.
     """
     cuts: list[Cut] = []
     left, short = records, ""
@@ -97,7 +97,7 @@ def plan(
     elif count and not cuts and not short:
         short = f"expected a write to the log that was not forced, to keep {count} bytes of it, found none"
     if forced_snapshots is not None:
-        unforced = (path for path in snapshot_files(folder) if path.stat().st_ino not in forced_snapshots)
+        unforced = (path for path in snapshot_files(folder) if path.name not in forced_snapshots)
         cuts += [Cut(path.name, None, 1) for path in unforced]
     return Plan(tuple(cuts), short)
 

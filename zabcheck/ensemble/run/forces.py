@@ -12,7 +12,7 @@ from pathlib import Path
 from zabcheck.ensemble.debugger.debugger import Debugger
 from zabcheck.ensemble.debugger.points import Place
 from zabcheck.ensemble.disk.contents import version_directory
-from zabcheck.ensemble.disk.power_loss import Plan, apply, end_of_records, log_files, plan
+from zabcheck.ensemble.disk.power_loss import Plan, apply, end_of_records, log_files, plan, snapshot_files
 from zabcheck.ensemble.disk.transaction_log import HEADER_SIZE
 from zabcheck.ensemble.run.schedule import PowerLoss
 
@@ -31,14 +31,16 @@ class Forces:
         """What each file held when a thread began to force it, by the thread."""
         self._old: set[str] = set()
         """The log files of earlier incarnations, which this one does not force."""
-        self._snapshots: set[int] = set()
-        """The inodes of the files that were forced before they got their names."""
+        self._snapshots: set[str] = set()
+        """The snapshots that are on the disk, by name: forced, or of an earlier incarnation, which is long ago."""
 
     def watch(self, debugger: Debugger, places: dict[str, tuple[Place, ...]]) -> None:
         """See what a new incarnation forces. AgentError as of the debugger."""
         self._begun.clear()
         self._forget_what_is_not_there()
         self._old = {name for name, written in self._written().items() if written > HEADER_SIZE}  # others are made anew
+        folder = version_directory(self._data)
+        self._snapshots.update(path.name for path in (snapshot_files(folder) if folder is not None else ()))
         debugger.watch(places["log-force"], lambda held: self._begin(held.thread))
         debugger.watch(places["log-forced"], lambda held: self._end(held.thread))
         debugger.watch(places["file-synced"], lambda _: self._sync())
@@ -77,5 +79,5 @@ class Forces:
 
     def _sync(self) -> None:
         folder = version_directory(self._data)
-        for path in sorted(folder.glob("*.tmp")) if folder is not None else ():
-            self._snapshots.add(path.stat().st_ino)
+        for path in folder.glob("*.tmp") if folder is not None else ():
+            self._snapshots.add(path.name.removesuffix(".tmp"))

@@ -22,6 +22,15 @@ from zabcheck.ensemble.run.choice import ROLE_FIELDS as ROLE_FIELDS
 from zabcheck.ensemble.run.choice import ROLES as ROLES
 from zabcheck.ensemble.run.choice import Choice as Choice
 from zabcheck.ensemble.run.choice import Role as Role
+from zabcheck.ensemble.run.point_choices import AtPoint as AtPoint
+from zabcheck.ensemble.run.point_choices import AwaitStop as AwaitStop
+from zabcheck.ensemble.run.point_choices import Fail as Fail
+from zabcheck.ensemble.run.point_choices import Go as Go
+from zabcheck.ensemble.run.point_choices import KillAtPoint as KillAtPoint
+from zabcheck.ensemble.run.point_choices import PowerLoss as PowerLoss
+from zabcheck.ensemble.run.point_choices import Step as Step
+from zabcheck.ensemble.run.point_choices import Stop as Stop
+from zabcheck.ensemble.run.point_choices import point_in_words
 from zabcheck.ensemble.run.session_choices import (
     Delete,
     EndSession,
@@ -56,7 +65,6 @@ Kind = Literal[
     "INFORM",
 ]
 _Seconds = Annotated[float, Meta(ge=0, le=30)]
-_Nth = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
 class Write(Choice, frozen=True):
@@ -192,64 +200,6 @@ class Elected(Choice, frozen=True):
     """Wait until a server serves as leader, `seconds` at most; from then on "leader" names it."""
 
     seconds: _Seconds = 5.0
-
-
-class AtPoint(Choice, frozen=True):
-    """Base of the choices that name a point in a thread (docs/zookeeper-points.md)."""
-
-    server: Role
-    point: str
-
-
-class Stop(AtPoint, frozen=True):
-    """Hold the `nth` thread of `server` that comes to `point` from now on, or from the server's start if it is down.
-
-    Only that thread stands still. Until it comes the choices go on.
-    """
-
-    nth: _Nth = 1
-
-
-class AwaitStop(AtPoint, frozen=True):
-    """Wait until the thread of `server` has come to `point` that is held, killed or fails there; `seconds` at most."""
-
-    seconds: _Seconds = 10.0
-
-
-class Step(AtPoint, frozen=True):
-    """Let the thread of `server` that is held at `point` go on to the next line, over calls, where it is held again."""
-
-
-class Go(AtPoint, frozen=True):
-    """Let the thread of `server` that is held at `point` go on, and stop none there any more."""
-
-
-class KillAtPoint(AtPoint, frozen=True):
-    """kill -9 of `server` when its `nth` thread comes to `point`, before the next instruction."""
-
-    nth: _Nth = 1
-
-
-class Fail(AtPoint, frozen=True):
-    """The `nth` thread of `server` that comes to `point` throws an IOException there, as if the disk were full."""
-
-    nth: _Nth = 1
-
-
-class PowerLoss(Choice, frozen=True):
-    """The power of `server` fails: when its `nth` thread comes to `point`, or at once if that is empty.
-
-    The server is killed, and its folder cut: of what its log holds that was never forced to the disk, `records` whole
-    records are kept, and `bytes` bytes of the next. A new file of which nothing is kept is empty if `bytes` is 0, and
-    not there without `bytes`. `snapshots` that were never forced are "kept" or "lost".
-    """
-
-    server: Role
-    point: str = ""
-    nth: _Nth = 1
-    records: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    bytes: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
-    snapshots: Literal["kept", "lost"] = "kept"
 
 
 class ReadFields(Choice, frozen=True, tag="read"):
@@ -460,21 +410,8 @@ def in_words(choice: Choice) -> str:
             return "heal all links"
         case Elected(seconds):
             return f"wait for a leader, {seconds:g} s at most"
-        case Stop(server, point, nth):
-            return f"hold the {_ordinal(nth)}thread of {server} that comes to {point}"
-        case AwaitStop(server, point, seconds):
-            return f"wait until the thread of {server} has come to {point}, {seconds:g} s at most"
-        case Step(server, point):
-            return f"let the thread of {server} at {point} go on by a line"
-        case Go(server, point):
-            return f"let the thread of {server} at {point} go on"
-        case KillAtPoint(server, point, nth):
-            return f"kill -9 of {server} at the {_ordinal(nth)}{point}"
-        case Fail(server, point, nth):
-            return f"an IOException at the {_ordinal(nth)}{point} of {server}"
-        case PowerLoss(server, point, nth):
-            when = f" at the {_ordinal(nth)}{point}" if point else ""
-            return f"the power of {server} fails{when}{_kept_in_words(choice)}"
+        case AtPoint() | PowerLoss():
+            return point_in_words(choice)
         case ReadFields(server, fields):
             return f"read {', '.join(fields)} of {server}"
         case RollOver(server, left):
@@ -482,18 +419,6 @@ def in_words(choice: Choice) -> str:
         case SessionChoice():
             return session_in_words(choice)
     raise AssertionError(choice)
-
-
-def _kept_in_words(choice: PowerLoss) -> str:
-    """Say what is kept of what was not forced, if anything is."""
-    kept = [f"{choice.records} records"] if choice.records else []
-    kept += [f"{choice.bytes} bytes" + (" of the next" if choice.records else "")] if choice.bytes is not None else []
-    said = f", its log keeps {' and '.join(kept)} that were not forced" if kept else ""
-    return said + (", its snapshots that were not forced are lost" if choice.snapshots == "lost" else "")
-
-
-def _ordinal(number: int) -> str:
-    return {1: "next ", 2: "2nd ", 3: "3rd "}.get(number, f"{number}th ")  # nobody stops at the 21st
 
 
 def replaced(schedule: EnsembleSchedule, **fields: str) -> EnsembleSchedule:

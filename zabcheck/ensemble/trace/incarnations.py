@@ -34,8 +34,8 @@ class Incarnation(Struct, eq=False):
     """Incarnation number `number` of a server.
 
     `before` and `after` are what was on its disk. `last`: no other incarnation follows. `wiped`: the data directory was
-    emptied before it started. `lost` is the number of its writes that a power failure took, in it or right after it.
-    `moments` is what it did and received, in order.
+    emptied before it started. `power_lost` has what power failures took, in it or right after it. `moments` is what it
+    did and received, in order.
     """
 
     server: int
@@ -47,7 +47,7 @@ class Incarnation(Struct, eq=False):
     ended: Killed | Exited | Stopped | None = None
     last: bool = True
     wiped: bool = False
-    lost: int = 0
+    power_lost: list[PowerLost] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
 
 
@@ -134,7 +134,7 @@ def _take(record: AnyRecord, recording: SortedRecording) -> None:
     elif isinstance(record, Killed | Exited | Stopped):
         _latest(recording, record.server).ended = record
     elif isinstance(record, PowerLost):
-        _latest(recording, record.server).lost += record.lost
+        _latest(recording, record.server).power_lost.append(record)
     elif isinstance(record, Disk):
         incarnation = _latest(recording, record.server)
         if record.incarnation != incarnation.number:

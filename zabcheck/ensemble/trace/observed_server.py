@@ -33,6 +33,7 @@ from invariants.events import (
     Txn,
     Zxid,
 )
+from zabcheck.ensemble.disk.snapshot import SNAPSHOT_PREFIX
 from zabcheck.ensemble.recording.records import Acknowledged, Disk, Exited, Read, Sent, Stopped
 from zabcheck.ensemble.trace.incarnations import Incarnation
 from zabcheck.ensemble.trace.moments import (
@@ -60,6 +61,8 @@ from zabcheck.ensemble.trace.server_log import (
 from zabcheck.ensemble.trace.synchronisation import Synchronisation
 from zabcheck.ensemble.wire.zxids import epoch_of
 
+LOST_SNAPSHOT = "when its power failed it lost"
+"""How the note begins of a snapshot that was lost."""
 Emit = Callable[[Event, str], None]
 """Takes an event and its source."""
 SnapshotOf = Callable[[int, Zxid], Chain | None]
@@ -171,7 +174,12 @@ class ObservedServer:
             reason = f": {failures[-1].message}" if failures else ""
             self._emit(Halt(self.server, self.incarnation, f"exit code {incarnation.ended.code}{reason}"), "driver")
         else:
-            self._emit(Crash(self.server, self.incarnation, incarnation.lost), "driver")
+            lost = sum(each.lost for each in incarnation.power_lost)
+            self._emit(Crash(self.server, self.incarnation, lost), "driver")
+        for gone in (
+            name for each in incarnation.power_lost for name in each.files if name.startswith(SNAPSHOT_PREFIX)
+        ):
+            self._note(f"{LOST_SNAPSHOT} {gone}, which it had not forced")
 
     def _settle(self, disk: Disk) -> None:
         logged = [Zxid.unpack(each.zxid) for each in disk.log]

@@ -159,6 +159,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         signatures.got_back_what_was_cut,
     ),
     KnownIssue(
+        "ZOOKEEPER-4882",
+        "after a disk error a server goes on with what it has in memory, and its log has a hole",
+        (("3.4.10", "3.5.0"), ("3.5.3", None)),
+        signatures.goes_on_after_a_disk_error,
+    ),
+    KnownIssue(
         "ZOOKEEPER-4925",
         "what was committed while a server caught up is missing in what it remembers, and in what it sends as a leader",
         (("3.9.3", "3.9.4"),),
@@ -181,6 +187,18 @@ ISSUES: tuple[KnownIssue, ...] = (
         "TRUNC to a zxid that the log does not have keeps one record too many",
         (("3.4.0", None),),
         signatures.keeps_a_record_that_was_cut,
+    ),
+    KnownIssue(
+        NO_NUMBER,
+        "a write that fails within a record hides all that is logged behind it",
+        (("3.4.7", "3.5.0"), ("3.5.1", None)),
+        signatures.logs_behind_half_a_record,
+    ),
+    KnownIssue(
+        NO_NUMBER,
+        "NEWLEADER is acknowledged with a snapshot that is not forced to the disk",
+        (("3.4.0", None),),
+        signatures.lost_a_snapshot_that_it_acknowledged,
     ),
 )
 """In the order of their numbers; those without one come last."""

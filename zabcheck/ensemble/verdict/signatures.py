@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from invariants import Zxid
 from zabcheck.ensemble.rules.packets import Divergence
+from zabcheck.ensemble.trace.observed_server import LOST_SNAPSHOT
 from zabcheck.ensemble.verdict.findings import LATE, Finding
 
 
@@ -232,3 +233,27 @@ def counts_an_ack_of_before_a_trunc(evidence: Evidence) -> str | None:
 def keeps_a_record_that_was_cut(evidence: Evidence) -> str | None:
     """FileTxnLog.truncate cuts behind the first record that is not before the zxid, also if that is a later one."""
     return _first(note for note in evidence.notes if "which its log does not have, it keeps" in note)
+
+
+def goes_on_after_a_disk_error(evidence: Evidence) -> str | None:
+    """The thread that logs ends, and the server joins again with what it has in memory, which its log may lack."""
+    return _said(evidence, "Severe unrecoverable error", "SyncThread", "java.io.IOException")
+
+
+_WITHIN_A_RECORD = ("Severe unrecoverable error", "java.io.IOException", "FileTxnLog.append")
+
+
+def logs_behind_half_a_record(evidence: Evidence) -> str | None:
+    """A write failed within a record; when the server starts again, it takes the log for ended there."""
+    failed = {each.server for each in evidence.findings if all(part in each.text for part in _WITHIN_A_RECORD)}
+    return _first(
+        f"server {each.server} was started again after a write failed within a record, without what its ACK "
+        f"(packet {each.contradicts.packet}) told of"
+        for each in _diverges(evidence, *_FORGETS)
+        if each.server in failed and each.contradicts is not None and each.contradicts.restarted
+    )
+
+
+def lost_a_snapshot_that_it_acknowledged(evidence: Evidence) -> str | None:
+    """The snapshot that NEWLEADER is acknowledged with, behind a TRUNC, is not forced to the disk."""
+    return _first(note for note in evidence.notes if LOST_SNAPSHOT in note)
