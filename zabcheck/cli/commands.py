@@ -42,6 +42,7 @@ EXAMPLES = {
     "campaign report": "zabcheck campaign report reports/nightly --html nightly.html",
     "zookeeper": "zabcheck zookeeper --runs 10 --keep",
     "zookeeper judge": "zabcheck zookeeper judge reports",
+    "zookeeper conform": "zabcheck zookeeper conform reports",
     "zookeeper logs": "zabcheck zookeeper logs /var/lib/zookeeper --txns",
     "zookeeper points": "zabcheck zookeeper points --classpath pyspark",
     "evaluate": "zabcheck evaluate --servers 3,5 --disk none",

@@ -32,9 +32,7 @@ from zabcheck.protocols.switches import Release, Switches
 from zabcheck.protocols.zookeeper import ZOOKEEPER, messages, threads
 from zabcheck.protocols.zookeeper.server import Link, Server, abandon, start
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import Choice
-
-
+from zabcheck.simulation.choices import AnyChoice
 
 NEAR, _ASIDE, _FAR = 1, 5, 10
 """What a move costs: one that leads towards what was observed, one that may have to come before, any other."""
@@ -81,7 +79,7 @@ class Attempt:
         self.proposed = self.applied = 0
         self.halted = ""
         self.before: Attempt | None = None
-        self.choice: Choice | None = None
+        self.choice: AnyChoice | None = None
         self.cost = 0
         self.time = 0
         self.read = 0
@@ -284,9 +282,9 @@ class Moves:
             at = attempt.reads[number]
             if at == len(connection.inbound) or connection.inbound[at].time > time:
                 continue
-            if attempt.open.get(connection.peer) == number:
-                yield number
-            elif server.leads and connection.inbound[at].key[0] == "FOLLOWERINFO":
+            if attempt.open.get(connection.peer) == number or (
+                server.leads and connection.inbound[at].key[0] == "FOLLOWERINFO"
+            ):
                 yield number
 
     def _may_propose(self, attempt: Attempt, goal: Observation) -> bool:
@@ -307,7 +305,9 @@ class Moves:
         if attempt.server.leads and isinstance(goal, Proposes | Applies):
             for peer, number in attempt.open.items():
                 outbound = self.record.connections[number].outbound
-                if attempt.server.links.get(peer) in (Link.SYNCING, Link.SYNCED) and attempt.outs[number] < len(outbound):
+                if attempt.server.links.get(peer) in (Link.SYNCING, Link.SYNCED) and attempt.outs[number] < len(
+                    outbound
+                ):
                     return outbound[attempt.outs[number]][1]
         return None
 
@@ -316,7 +316,9 @@ class Moves:
         if not attempt.server.leads:
             return NEAR if isinstance(goal, Sends | Applies) else _FAR
         if key[0] == "ACKEPOCH":
-            return 0  # as soon as what is sent because of it is what was sent: later the leader would send something else
+            return (
+                0  # as soon as what is sent because of it is what was sent: later the leader would send something else
+            )
         match wanted:
             case ("COMMIT", Zxid() as zxid):
                 return NEAR if self._has_ack(attempt, connection, zxid, goal.time) else _FAR
@@ -355,7 +357,7 @@ class Moves:
 
     # Moves. Each raises Refused if the recording rules it out.
 
-    def _next(self, attempt: Attempt, choice: Choice, goal: Observation) -> Attempt:
+    def _next(self, attempt: Attempt, choice: AnyChoice, goal: Observation) -> Attempt:
         new = copy(attempt)
         new.server = copy(attempt.server)
         new.before, new.choice, new.time = attempt, choice, goal.time

@@ -6,8 +6,8 @@ from typing import Literal
 from msgspec import Struct
 
 from invariants import Chain
-from zabcheck.conformance.merge import not_enabled, schedule_of
 from zabcheck.conformance.attempt import Attempt, Moves
+from zabcheck.conformance.merge import not_enabled, schedule_of
 from zabcheck.conformance.observations import server_records
 from zabcheck.conformance.search import MOST_STATES, Search
 from zabcheck.ensemble.recording.records import Sent
@@ -76,15 +76,16 @@ _SAME: tuple[tuple[tuple[int, ...], tuple[int, ...], Release], ...] = (
 )
 
 
-def conform(folder: Path, most_states: int = MOST_STATES) -> Conformance:
-    """Say whether the recording in `folder` is a run of the model of its version. RecordingError if it is malformed.
+def conform(folder: Path, release: Release | None = None, most_states: int = MOST_STATES) -> Conformance:
+    """Say whether the recording in `folder` is a run of the model. RecordingError if it is malformed.
 
-    At most `most_states` states are tried for each server; each costs O(length of its log).
+    The model is that of its version, unless `release` says another. At most `most_states` states are tried for each
+    server; each costs O(length of its log).
     """
     recording = read_sorted(folder)
     sent = [record for record in recording.records if isinstance(record, Sent)]
     version = recording.run.zookeeper
-    release = release_of(version)
+    release = release_of(version) if release is None else release
     if release is None:
         return Conformance(folder, version, "undecided", len(sent), undecided=(f"the model has no {version}",))
     try:
@@ -93,8 +94,7 @@ def conform(folder: Path, most_states: int = MOST_STATES) -> Conformance:
         return Conformance(folder, version, "undecided", len(sent), undecided=(str(error),))
     trees: dict[int, Chain] = {}
     searches = [
-        Search(Moves(record, release, recording.run.servers, recording.names, trees), most_states)
-        for record in records
+        Search(Moves(record, release, recording.run.servers, recording.names, trees), most_states) for record in records
     ]
     _run(searches, trees)
     return _concluded(recording, sent, searches, unknown, trees)
@@ -138,7 +138,7 @@ def _concluded(
         elif search.gave_up:
             where = _difference(search)
             undecided.append(
-                f"server {server}: {search.states} states were tried, and none of them leads to {where.source}, {where.what}"
+                f"server {server}: {search.states} states were tried, and none leads to {where.source}: {where.what}"
             )
         else:
             differences.append(_difference(search))
@@ -149,9 +149,7 @@ def _concluded(
         if trees[packet] != tree
     ]
     if differences:
-        return Conformance(
-            folder, version, "differs", len(sent), states, None, tuple(differences), tuple(undecided)
-        )
+        return Conformance(folder, version, "differs", len(sent), states, None, tuple(differences), tuple(undecided))
     if undecided:
         return Conformance(folder, version, "undecided", len(sent), states, undecided=tuple(undecided))
     schedule = schedule_of(

@@ -13,7 +13,7 @@ from zabcheck.ensemble.recording.records import Sent
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zookeeper import ZOOKEEPER
 from zabcheck.simulation.choices import AnyChoice
-from zabcheck.simulation.schedule import SCHEDULE_VERSION, Schedule
+from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.simulator import Simulator
 
 
@@ -23,7 +23,7 @@ def schedule_of(paths: Iterable[list[Attempt]], sent: Iterable[Sent], servers: i
     `sent` are all packets of the recording.
     """
     choices = _in_order([deque(path) for path in paths], {packet.packet: packet for packet in sent})
-    return Schedule(SCHEDULE_VERSION, ZOOKEEPER.name, servers, tuple(choices), switches=switches)
+    return Schedule(1, ZOOKEEPER.name, servers, tuple(choices), switches=switches)
 
 
 def _in_order(queues: list[deque[Attempt]], packets: Mapping[int, Sent]) -> Iterator[AnyChoice]:
@@ -63,7 +63,5 @@ def _earlier_connections(packets: Iterable[Sent]) -> dict[int, list[int]]:
 
 def not_enabled(schedule: Schedule) -> list[int]:
     """Return which choices of a schedule the simulator cannot execute, by their positions from 0."""
-    simulator = Simulator(
-        ZOOKEEPER, schedule.processes, lambda _: None, switches=schedule.switches, remember=False
-    )
+    simulator = Simulator(ZOOKEEPER, schedule.processes, lambda _: None, switches=schedule.switches, remember=False)
     return [index for index, choice in enumerate(schedule.choices) if not simulator.execute(choice)]

@@ -171,7 +171,9 @@ def _record(number: int, server: list[Incarnation], recording: SortedRecording) 
     of: dict[int, int] = {}
     for incarnation in server:
         if incarnation.number:
-            found.observations.append(Starts(incarnation.started.time, f"the start of incarnation {incarnation.number}"))
+            found.observations.append(
+                Starts(incarnation.started.time, f"the start of incarnation {incarnation.number}")
+            )
         _take_packets(found, incarnation, recording, of)
         observed = _sends(found, incarnation, recording, of) + _lines(found, incarnation, recording)
         end = _end(incarnation, recording)
@@ -260,9 +262,7 @@ def _end(incarnation: Incarnation, recording: SortedRecording) -> Ends | None:
     source = f"the disk of server {incarnation.server} after incarnation {incarnation.number}"
     if disk is None:
         return Ends(ended.time, f"the end of incarnation {incarnation.number}", None)
-    return Ends(
-        ended.time, source, _logged(disk, recording), disk.accepted_epoch or 0, disk.current_epoch or 0
-    )
+    return Ends(ended.time, source, _logged(disk, recording), disk.accepted_epoch or 0, disk.current_epoch or 0)
 
 
 def _logged(disk: Disk, recording: SortedRecording) -> tuple[Txn, ...]:

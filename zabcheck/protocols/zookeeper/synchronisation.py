@@ -85,8 +85,9 @@ def by_cache_and_log(l: Leader, queue: Queue) -> None:
 def by_log(l: Leader, queue: Queue) -> None:
     """`LearnerHandler.syncFollower`, a follower behind committedLog: first the log, up to where committedLog begins.
 
-    `ZKDatabase.getProposalsFromTxnLog` gives nothing if the log begins behind the follower, or is too long. Since 3.6.0 a gap between
-    the two ends in a SNAP (2418). That there may be one within the log is overlooked: there is after a SNAP (2846).
+    `ZKDatabase.getProposalsFromTxnLog` gives nothing if the log begins behind the follower, or is too long. Since 3.6.0
+    a gap between the two ends in a SNAP (2418). That there may be one within the log is overlooked: there is after a
+    SNAP (2846).
     """
     database, peer = l.database, queue.peer
     too_long, l.log_too_long = l.log_too_long, False

@@ -71,8 +71,8 @@ def apply_late(f: Server) -> list[Effect]:
 def find_log_too_long(l: Server) -> list[Effect]:
     """`ZKDatabase.getProposalsFromTxnLog`: the next follower that is behind committedLog is sent a SNAP.
 
-    This is no thread, but stands for the sizes of files, which the model does not have: the log is not used if its files
-    are longer than a third of the newest snapshot (snapshotSizeFactor), and a file is at least as long as what is
+    This is no thread, but stands for the sizes of files, which the model does not have: the log is not used if its
+    files are longer than a third of the newest snapshot (snapshotSizeFactor), and a file is at least as long as what is
     allocated ahead.
     """
     l.log_too_long = True
