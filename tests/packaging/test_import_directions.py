@@ -69,6 +69,7 @@ HOUSE = (
     ("zabcheck.search", "zabcheck.evaluation", "zabcheck.schema"),
     ("zabcheck.counterexample",),
     ("zabcheck.scenarios", "zabcheck.gate", "zabcheck.campaign", "zabcheck.ensemble", "zabcheck.testing"),
+    ("zabcheck.conformance",),
     ("zabcheck", "zabcheck.pytest_plugin"),
     ("zabcheck.cli",),
     ("zabcheck.__main__",),

@@ -21,7 +21,14 @@ _MODULES = {
     "list": ("listing",),
     "schema": ("listing",),
     "campaign": ("campaign.command",),
-    "zookeeper": ("zookeeper.command", "zookeeper.catalogue", "zookeeper.judge", "zookeeper.logs", "zookeeper.points"),
+    "zookeeper": (
+        "zookeeper.command",
+        "zookeeper.catalogue",
+        "zookeeper.judge",
+        "zookeeper.conform",
+        "zookeeper.logs",
+        "zookeeper.points",
+    ),
 }
 """The modules here that register a command and those under it, where it is not one module with the command's name."""
 

@@ -45,6 +45,7 @@ EXAMPLES = {
     "zookeeper": "zabcheck zookeeper --runs 10 --keep",
     "zookeeper catalogue": "zabcheck zookeeper catalogue --bug 4643 --times 5",
     "zookeeper judge": "zabcheck zookeeper judge reports",
+    "zookeeper conform": "zabcheck zookeeper conform reports",
     "zookeeper logs": "zabcheck zookeeper logs /var/lib/zookeeper --txns",
     "zookeeper points": "zabcheck zookeeper points --classpath pyspark",
     "evaluate": "zabcheck evaluate --servers 3,5 --disk none",

@@ -41,7 +41,7 @@ Defects = Literal[
 ]
 """Which of its known defects a version has: all, none, or one alone, by the number of its ZOOKEEPER issue."""
 
-Grain = Literal["G0", "G1", "G2", "G3", "G4"]
+Grain = Literal["G0", "G1", "G2", "G3", "G4", "G5"]
 """How fine the protocol `zookeeper` is: which queues of a server are emptied by choices of their own."""
 
 _NUMBERS = ("counter_limit", "window")
@@ -77,7 +77,8 @@ MEANINGS = {
     "window": "only of the protocol zookeeper: how many transactions a server keeps in memory for synchronising others "
     "(committedLog)",
     "grain": "only of the protocol zookeeper: which threads are choices of their own: none (G0), the main thread's "
-    "writes (G1), also the logging (G2), the applying (G3), and those that outlive an iteration (G4)",
+    "writes (G1), also the logging (G2), the applying (G3), and those that outlive an iteration (G4); with what only recordings of "
+    "real servers need (G5)",
 }
 """What each switch decides."""
 

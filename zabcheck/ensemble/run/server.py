@@ -23,6 +23,9 @@ LIMITS = (10, 3)
 PATIENT_LIMITS = (240, 120)
 """The same where threads are held: 2 minutes, and 1."""
 
+COMMITTED_LOG = 100_000
+"""How many transactions a server keeps in memory for synchronising others (commitLogCount)."""
+
 _DEBUG = ("FinalRequestProcessor", "quorum.Leader")
 """The classes, below org.apache.zookeeper.server, that say what is broadcast and delivered."""
 
@@ -216,7 +219,7 @@ def command(distribution: Distribution, options: list[str], configuration_file: 
         "-XX:TieredStopAtLevel=1",
         "-XX:-UsePerfData",
         "-Dzookeeper.jmx.log4j.disable=true",
-        "-Dzookeeper.commitLogCount=100000",
+        f"-Dzookeeper.commitLogCount={COMMITTED_LOG}",
         "-Dzookeeper.preAllocSize=4096",
         "-Dzookeeper.fastleader.maxNotificationInterval=400",
         *options,

@@ -4,7 +4,7 @@ A packet is one step. What the main thread does with NEWLEADER is a list of smal
 between any two; logging and applying belong to other threads (`threads`).
 """
 
-from invariants import AckEpoch, CommitEpoch, Promise, Truncate, Zxid
+from invariants import AckEpoch, CommitEpoch, Promise, Truncate, Txn, Zxid
 from zabcheck.protocols.base import Connect, Effect, Elected, Flush, Lost, ProcessId, Send, Write
 from zabcheck.protocols.zookeeper import messages
 from zabcheck.protocols.zookeeper.database import Database, Exit, at, truncated, without_later
@@ -150,7 +150,18 @@ def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect
     if not f.kept or f.kept[0].zxid != m.zxid:
         return []  # a warning in the server's log
     first, f.kept = f.kept[0], f.kept[1:]
-    return apply(f, first, cached=f.version.caches_applied)
+    return apply_kept(f, first)
+
+
+def apply_kept(f: Follower, txn: Txn) -> list[Effect]:
+    """Apply what is committed before UPTODATE. A hole in committedLog ends the iteration, not the process (4925).
+
+    The exception comes from `ZKDatabase.addCommittedProposal`, behind `DataTree.processTxn`: so memory has it by then.
+    """
+    try:
+        return apply(f, txn, cached=f.version.caches_applied)
+    except Exit as hole:
+        return [*apply(f, txn, cached=False), *give_up(f, str(hole))]
 
 
 def commit(f: Follower, zxid: Zxid) -> None:
@@ -204,8 +215,9 @@ def log_kept(f: Follower, _: None) -> list[Effect]:
             for zxid in f.committed:
                 if f.kept and f.kept[0].zxid == zxid:
                     first, f.kept = f.kept[0], f.kept[1:]
-                    effects += append(f, first)
-                    effects += apply(f, first, cached=f.version.caches_applied)
+                    effects += [*append(f, first), *apply_kept(f, first)]
+                    if f.leader is None:
+                        return effects
             f.committed = ()
     return [*effects, Flush()] if effects else []
 

@@ -154,6 +154,8 @@ class Server(Struct, gc=False):
     """lastProcessedZxid of each follower, from ACKEPOCH."""
     new_leader_acks: tuple[ProcessId, ...] = ()
     """Who has acknowledged NEWLEADER (`newLeaderProposal`)."""
+    log_too_long: bool = False
+    """The next follower behind committedLog is not synchronised from the log: that is too long for it."""
     counter: int = 0
     """The counter of the last proposal (`ZooKeeperServer.hzxid`)."""
     outstanding: tuple[Outstanding, ...] = ()
@@ -326,6 +328,7 @@ def abandon(f: Server) -> None:
     f.links = {}
     f.peers = {}
     f.new_leader_acks = ()
+    f.log_too_long = False
     f.counter = 0
     f.outstanding = ()
 

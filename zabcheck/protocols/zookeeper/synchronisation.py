@@ -96,11 +96,13 @@ def by_cache_and_log(l: Leader, database: Database, queue: Queue) -> None:
 def by_log(l: Leader, database: Database, queue: Queue) -> None:
     """`LearnerHandler.syncFollower`, a follower behind committedLog: first the log, up to where committedLog begins.
 
-    `ZKDatabase.getProposalsFromTxnLog` gives nothing if the log begins behind the follower. Since 3.6.0 a gap between
-    the two ends in a SNAP (2418). That there may be one within the log is overlooked: there is after a SNAP (2846).
+    `ZKDatabase.getProposalsFromTxnLog` gives nothing if the log begins behind the follower, or is too long. Since 3.6.0
+    a gap between the two ends in a SNAP (2418). That there may be one within the log is overlooked: there is after a
+    SNAP (2846).
     """
     peer = queue.peer
-    if not l.log or l.log[0].zxid > peer:
+    too_long, l.log_too_long = l.log_too_long, False
+    if too_long or not l.log or l.log[0].zxid > peer:
         return
     queue.queue_committed(l.log, database.oldest, database.newest)
     if queue.zxid < database.oldest and l.version.log_sync == "checked":

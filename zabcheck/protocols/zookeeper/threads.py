@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 
 from invariants import Halt
-from zabcheck.protocols.base import Effect, Flush, ProcessId, Run, Send, Step, Threads
+from zabcheck.protocols.base import Changed, Effect, Flush, ProcessId, Run, Send, Step, Threads
 from zabcheck.protocols.switches import Grain, Switches
 from zabcheck.protocols.zookeeper import leader, messages
 from zabcheck.protocols.zookeeper.database import Exit
@@ -25,6 +25,15 @@ def log_next(f: Server) -> list[Effect]:
         first, f.to_log = f.to_log[0], f.to_log[1:]
         f.to_flush = (*f.to_flush, first)
         return accept(f, first)
+    return force(f)
+
+
+def force(f: Server) -> list[Effect]:
+    """`SyncRequestProcessor.flush`. It may also come while there is more to append.
+
+    The main thread hands over what NEWLEADER or UPTODATE has left to log one by one, here all at once. So the logging
+    thread may have found its queue empty in the middle of that.
+    """
     effects: list[Effect] = [Flush()]
     flushed, f.to_flush = f.to_flush, ()
     for txn in flushed:
@@ -59,6 +68,17 @@ def apply_late(f: Server) -> list[Effect]:
     return apply(f, txn) if txn in f.database.tree.after(0) else []
 
 
+def find_log_too_long(l: Server) -> list[Effect]:
+    """`ZKDatabase.getProposalsFromTxnLog`: the next follower that is behind committedLog is sent a SNAP.
+
+    This is no thread, but stands for the sizes of files, which the model does not have: the log is not used if its
+    files are longer than a third of the newest snapshot (snapshotSizeFactor), and a file is at least as long as what is
+    allocated ahead.
+    """
+    l.log_too_long = True
+    return [Changed()]
+
+
 THREADS: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "main": (lambda f: bool(f.todo), do_next),
     "sync": (lambda f: bool(f.to_log or f.to_flush), log_next),
@@ -68,17 +88,25 @@ THREADS: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Ef
 }
 """Each thread: whether it has something to do, and what it does next."""
 
+RECORDED: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
+    "force": (lambda f: bool(f.to_log and f.to_flush), force),
+    "log too long": (lambda l: l.leads and not l.log_too_long, find_log_too_long),
+}
+"""The same of what only recordings of real servers need: no coarser grain takes such a turn."""
+
 SEPARATE: Mapping[Grain, tuple[str, ...]] = {
     "G0": (),
     "G1": ("main",),
     "G2": ("main", "sync"),
     "G3": ("main", "sync", "commit"),
     "G4": tuple(THREADS),
+    "G5": (*THREADS, *RECORDED),
 }
 """The threads that are separate, by grain."""
 
 _TOGETHER = {grain: [pair for name, pair in THREADS.items() if name not in names] for grain, names in SEPARATE.items()}
-_SEPARATE = {grain: {name: THREADS[name][0] for name in names} for grain, names in SEPARATE.items()}
+_ALL = {**THREADS, **RECORDED}
+_SEPARATE = {grain: {name: _ALL[name][0] for name in names} for grain, names in SEPARATE.items()}
 
 
 def separate(switches: Switches) -> Threads:
@@ -88,7 +116,7 @@ def separate(switches: Switches) -> Threads:
 
 def on_run(f: Server, sender: ProcessId, m: Run) -> list[Effect]:
     """Give a thread its turn."""
-    return THREADS[m.thread][1](f)
+    return _ALL[m.thread][1](f)
 
 
 def with_threads(step: Step) -> Step:

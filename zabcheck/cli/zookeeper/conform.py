@@ -1,0 +1,151 @@
+"""`zabcheck zookeeper conform`: whether recordings are runs of the model of their version."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, get_args
+
+import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from invariants.diagnosis import like
+from zabcheck.cli.commands import BadInput, Format, Formats, command_of
+from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
+from zabcheck.cli.zookeeper.command import zookeeper
+from zabcheck.cli.zookeeper.judge import recordings_in
+from zabcheck.conformance.conform import Conformance, Difference
+from zabcheck.conformance.conform import conform as compare
+from zabcheck.ensemble.recording.folder import RecordingError
+from zabcheck.protocols.switches import Release
+from zabcheck.simulation import schedule as schedules
+from zabcheck.text.files import write as write_file
+from zabcheck.text.words import as_text, clean, counted
+
+SCHEDULE = "model.schedule.json"
+"""The run of the model, beside the recording."""
+
+
+@command_of(zookeeper)
+def conform(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of recordings, or a folder with several in it.")
+    ],
+    release: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Compare with this version of the model, not the recording's.")
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help=f"Write the run of the model beside each recording, as {SCHEDULE}.")
+    ] = False,
+    format: Formats = Format.text,
+) -> int:
+    """Say whether recordings of an ensemble are runs of the model: of the protocol zookeeper, in their version."""
+    compared = [one_of(folder, release_named(release)) for above in folders for folder in recordings_in(above)]
+    files: list[Path] = []
+    if write:
+        for each in compared:
+            if each.schedule is not None:
+                with bad_path("DIR", each.folder):
+                    write_file(each.folder / SCHEDULE, schedules.dump(each.schedule))
+                files.append(each.folder / SCHEDULE)
+    code, why = outcome(compared)
+    if format is Format.json:
+        print_json(
+            "zookeeper conform",
+            recordings=[as_json(each) for each in compared],
+            files=[as_text(file) for file in files],
+        )
+        return code
+    console = make_console()
+    for each in compared:
+        show(console, each)
+    for file in files:
+        print_path(console, f"wrote {file}")
+    then = ""
+    if code == OK:
+        then = f"zabcheck replay {quote(str(files[0]))}" if files else "the same with --write, for schedules to replay"
+    return conclude(console, code, why, then)
+
+
+def release_named(name: str | None) -> Release | None:
+    """Return the release of the model that --release names. BadInput if there is none."""
+    if name is None:
+        return None
+    releases: tuple[Release, ...] = get_args(Release)
+    for release in releases:
+        if release == name:
+            return release
+    raise BadInput(f"--release: no `{name}`; {like(name, releases)}")
+
+
+def one_of(folder: Path, release: Release | None) -> Conformance:
+    """Compare one recording with the model. BadInput if it cannot be read."""
+    with bad_input_for(RecordingError):
+        return compare(folder, release)
+
+
+def outcome(compared: list[Conformance]) -> tuple[int, str]:
+    """Return the exit code, and why."""
+    of = {verdict: [each for each in compared if each.verdict == verdict] for verdict in ("differs", "undecided")}
+    number = counted(len(compared), "recording", "recordings")
+    if of["differs"]:
+        return VIOLATED, f"of {number} {len(of['differs'])} {_is(of['differs'])} no run of the model"
+    if of["undecided"]:
+        return INCONCLUSIVE, f"of {number} {len(of['undecided'])} {_is(of['undecided'])} left open"
+    return OK, f"{number}: {'a run' if len(compared) == 1 else 'each a run'} of the model"
+
+
+def _is(of: list[Conformance]) -> str:
+    return "is" if len(of) == 1 else "are"
+
+
+def show(console: Console, of: Conformance) -> None:
+    """Print what is said of one recording."""
+    print_path(console, str(of.folder), style="bold")
+    tried = f"{counted(of.packets, 'packet', 'packets')}, {counted(of.states, 'state', 'states')} tried"
+    _line(console, f"ZooKeeper {of.zookeeper}, {tried}", 2)
+    if of.schedule is not None:
+        _line(console, f"a run of the model: {counted(len(of.schedule.choices), 'choice', 'choices')}", 2)
+    for difference in of.differences:
+        for indent, text in _differs(difference):
+            _line(console, text, indent)
+    for why in of.undecided:
+        _line(console, f"left open: {why}", 2)
+    console.print()
+
+
+def _differs(of: Difference) -> Iterator[tuple[int, str]]:
+    yield 2, f"server {of.server}: nothing in the model leads to {of.source}: {of.what}"
+    yield 4, f"explained before it: {of.explained} of {counted(of.observations, 'observation', 'observations')}"
+    if of.state:
+        yield 4, "the last state: " + "; ".join(f"{name} {value}".strip() for name, value in of.state.items() if value)
+    if not of.guards and not of.earlier:
+        yield 4, "whatever the server could still read or do does not lead to it"
+    for guard in of.guards:
+        yield 4, f"not so: {guard}"
+    for guard in of.earlier:
+        yield 4, f"not so either, one observation before: {guard}"
+
+
+def _line(console: Console, text: str, indent: int) -> None:
+    console.print(Padding(Text(clean(text, console.options.ascii_only, _LONGEST)), (0, 0, 0, indent), expand=False))
+
+
+_LONGEST = 4000
+
+
+def as_json(of: Conformance) -> dict[str, object]:
+    """Return what is said of one recording, as docs/output.md has it."""
+    return {
+        "folder": as_text(of.folder),
+        "zookeeper": of.zookeeper,
+        "verdict": of.verdict,
+        "packets": of.packets,
+        "states": of.states,
+        "choices": None if of.schedule is None else len(of.schedule.choices),
+        "differences": of.differences,
+        "undecided": of.undecided,
+    }

@@ -1,0 +1,269 @@
+"""What a recording shows of each server, in the order in which that server has to have done it.
+
+An observation is something that has happened by a certain time: a packet that the server sent and the proxy read, a
+line of its log, its end. What the server read, and when, is not known: a packet can be read from the time on at which
+it was passed on. Lines have whole milliseconds, so what a line reports has happened by the end of its millisecond, and
+not before the beginning.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from invariants import Txn, Zxid
+from zabcheck.conformance.packets import BESIDE, MODELLED, Key, key_of_packet
+from zabcheck.ensemble.recording.records import Disk, Opened, Reached, Sent, Undecoded
+from zabcheck.ensemble.trace.incarnations import Incarnation, SortedRecording
+from zabcheck.ensemble.trace.moments import MILLISECOND, PacketReceived, PacketSent
+from zabcheck.ensemble.trace.server_log import Delivering, Election, Proposing, State
+
+HANDED_OVER = 20 * MILLISECOND
+"""A packet may have arrived so long before the proxy had written down that it was passed on."""
+
+
+class Observation(Struct, frozen=True):
+    """Something that a server has done by `time`. `source` says where that is from."""
+
+    time: int
+    source: str
+
+
+class Starts(Observation, frozen=True):
+    """An incarnation starts: not the first one."""
+
+
+class Sends(Observation, frozen=True):
+    """The server sent the packet at this position of what it sent on this connection (one of `ServerRecord`)."""
+
+    connection: int
+    position: int
+    key: Key
+
+
+class Leads(Observation, frozen=True):
+    """The election has named the server itself."""
+
+
+class Leaves(Observation, frozen=True):
+    """The server is LOOKING: it has left its iteration.
+
+    Up to here its log names `applied` transactions as applied. The last one may have been only in hand.
+    """
+
+    applied: int
+
+
+class Votes(Observation, frozen=True):
+    """The server votes for itself with this zxid: its lastProcessedZxid."""
+
+    zxid: Zxid
+
+
+class Proposes(Observation, frozen=True):
+    """The server has broadcast that many transactions in this incarnation."""
+
+    count: int
+    txn: Txn
+
+
+class Applies(Observation, frozen=True):
+    """The thread that applies has applied that many transactions in this incarnation, by the time of the next line.
+
+    The line of a transaction comes before it is applied, which can take as long as another thread holds the lock.
+    """
+
+    count: int
+    txn: Txn
+
+
+class Ends(Observation, frozen=True):
+    """The incarnation ends; what was on its disk then, None if that is not known."""
+
+    log: tuple[Txn, ...] | None
+    accepted_epoch: int = 0
+    current_epoch: int = 0
+
+
+class Inbound(Struct, frozen=True):
+    """A packet for the server that can be read from `time` on."""
+
+    time: int
+    packet: Sent
+    key: Key
+
+
+class Told(Struct, frozen=True):
+    """A transaction that a line of the log names, and the beginning of the line's millisecond."""
+
+    time: int
+    txn: Txn
+
+
+class Connection(Struct):
+    """A connection of a server to `peer`: what was passed on to the server, and what it sent, each in order."""
+
+    peer: int
+    opened: int
+    inbound: list[Inbound]
+    outbound: list[tuple[Sent, Key]]
+    acks: dict[Zxid, int]
+    """Where among what came in the ACK of a transaction is."""
+    truncs: list[int]
+    """Where each TRUNC is."""
+
+
+class ServerRecord(Struct):
+    """All that a recording shows of one server. `proposed` and `applied` have a list for each incarnation."""
+
+    server: int
+    observations: list[Observation]
+    connections: list[Connection]
+    proposed: list[list[Told]]
+    applied: list[list[Told]]
+
+
+def server_records(recording: SortedRecording) -> tuple[list[ServerRecord], dict[int, str]]:
+    """Return what the recording shows of each server; and which servers nothing can be said of, each with the reason.
+
+    ValueError, in one line, if something was recorded that the model has no counterpart for.
+    """
+    for record in recording.records:
+        if isinstance(record, Sent) and record.kind not in MODELLED and record.kind not in BESIDE:
+            raise ValueError(f"the model has no packet {record.kind} (packet {record.packet})")
+        if isinstance(record, Reached) and record.what == "failed":
+            raise ValueError(f"the model has no disk that fails while the process goes on (server {record.server})")
+    for number, server in recording.by_server.items():
+        for incarnation in server:
+            if incarnation.wiped:
+                raise ValueError(f"the model has no disk that is emptied (server {number})")
+    unknown = dict(_unknown(recording))
+    return [
+        _record(number, server, recording) for number, server in recording.by_server.items() if number not in unknown
+    ], unknown
+
+
+def _unknown(recording: SortedRecording) -> Iterable[tuple[int, str]]:
+    """Yield the servers of which a source cannot be read, each with the reason."""
+    for number, server in recording.by_server.items():
+        for incarnation in server:
+            file = incarnation.log.file
+            if incarnation.log.problems:
+                yield number, incarnation.log.problems[0]
+            elif not any(isinstance(line, State) for line in incarnation.log.lines) and _was_up(incarnation):
+                yield number, f"{file}: it does not say whom the server follows"
+    quorum = {each.connection for each in recording.records if isinstance(each, Opened) and each.port == "quorum"}
+    for record in recording.records:
+        if isinstance(record, Undecoded) and record.connection in quorum:
+            for number in (record.sender, record.receiver):
+                yield number, f"connection {record.connection} could not be decoded: {record.reason}"
+        elif isinstance(record, Sent) and record.kind == "PROPOSAL" and record.txn is None:
+            for number in (record.sender, record.receiver):
+                yield number, f"the transaction of packet {record.packet}, a PROPOSAL, could not be decoded"
+
+
+def _was_up(incarnation: Incarnation) -> bool:
+    """Whether the server has got to an election: it has sent a packet."""
+    return any(isinstance(moment.what, PacketSent) for moment in incarnation.moments)
+
+
+def _record(number: int, server: list[Incarnation], recording: SortedRecording) -> ServerRecord:
+    found = ServerRecord(number, [], [], [], [])
+    of: dict[int, int] = {}
+    for incarnation in server:
+        if incarnation.number:
+            found.observations.append(
+                Starts(incarnation.started.time, f"the start of incarnation {incarnation.number}")
+            )
+        _take_packets(found, incarnation, recording, of)
+        observed = _sends(found, incarnation, recording, of) + _lines(found, incarnation, recording)
+        end = _end(incarnation, recording)
+        observed.sort(key=lambda each: each.time)
+        found.observations += observed
+        if end is not None:
+            found.observations.append(end)
+    return found
+
+
+def _take_packets(
+    found: ServerRecord, incarnation: Incarnation, recording: SortedRecording, of: dict[int, int]
+) -> None:
+    """Sort what the incarnation received and sent by connection."""
+    names = recording.names
+    for moment in incarnation.moments:
+        if not isinstance(moment.what, PacketReceived | PacketSent) or moment.what.packet.kind not in MODELLED:
+            continue
+        packet = moment.what.packet
+        if packet.connection not in of:
+            of[packet.connection] = len(found.connections)
+            peer = packet.sender if packet.receiver == found.server else packet.receiver
+            found.connections.append(Connection(peer, packet.time, [], [], {}, []))
+        connection = found.connections[of[packet.connection]]
+        key = key_of_packet(packet, names)
+        if isinstance(moment.what, PacketSent):
+            connection.outbound.append((packet, key))
+        else:
+            if packet.kind == "ACK":
+                connection.acks.setdefault(Zxid.unpack(packet.zxid), len(connection.inbound))
+            elif packet.kind == "TRUNC":
+                connection.truncs.append(len(connection.inbound))
+            time = max(packet.time, moment.time - HANDED_OVER)
+            connection.inbound.append(Inbound(time, packet, key))
+
+
+def _sends(
+    found: ServerRecord, incarnation: Incarnation, recording: SortedRecording, of: dict[int, int]
+) -> list[Observation]:
+    observed: list[Observation] = []
+    counts: dict[int, int] = {}
+    for moment in incarnation.moments:
+        if isinstance(moment.what, PacketSent) and moment.what.packet.kind in MODELLED:
+            packet = moment.what.packet
+            connection = of[packet.connection]
+            position = counts.get(connection, 0)
+            counts[connection] = position + 1
+            key = found.connections[connection].outbound[position][1]
+            observed.append(Sends(packet.time, f"packet {packet.packet}", connection, position, key))
+    return sorted(observed, key=lambda each: each.time)
+
+
+def _lines(found: ServerRecord, incarnation: Incarnation, recording: SortedRecording) -> list[Observation]:
+    observed: list[Observation] = []
+    proposed: list[Told] = []
+    applied: list[Told] = []
+    left, before = 0, ""
+    file, names = incarnation.log.file, recording.names
+    for line in incarnation.log.lines:
+        by, source = line.time + MILLISECOND, f"{file}:{line.number}"
+        match line:
+            case State(role="leading"):
+                observed.append(Leads(max(line.time, left), source))
+            case State(role="looking"):
+                left = by
+                observed.append(Leaves(by, source, len(applied)))
+            case Election():
+                observed.append(Votes(by, source, Zxid.unpack(line.zxid)))
+            case Proposing():
+                proposed.append(Told(line.time, names.txn(line)))
+                observed.append(Proposes(by, source, len(proposed), proposed[-1].txn))
+            case Delivering():
+                if applied:  # the thread goes on to the next one when it has done with this one
+                    observed.append(Applies(by, before, len(applied), applied[-1].txn))
+                applied.append(Told(line.time, names.txn(line)))
+                before = source
+    found.proposed.append(proposed)
+    found.applied.append(applied)
+    return observed
+
+
+def _end(incarnation: Incarnation, recording: SortedRecording) -> Ends | None:
+    disk, ended = incarnation.after, incarnation.ended
+    if ended is None:
+        return None
+    source = f"the disk of server {incarnation.server} after incarnation {incarnation.number}"
+    if disk is None:
+        return Ends(ended.time, f"the end of incarnation {incarnation.number}", None)
+    return Ends(ended.time, source, _logged(disk, recording), disk.accepted_epoch or 0, disk.current_epoch or 0)
+
+
+def _logged(disk: Disk, recording: SortedRecording) -> tuple[Txn, ...]:
+    return tuple(recording.names.txn(each) for each in disk.log)
