@@ -77,8 +77,8 @@ MEANINGS = {
     "window": "only of the protocol zookeeper: how many transactions a server keeps in memory for synchronising others "
     "(committedLog)",
     "grain": "only of the protocol zookeeper: which threads are choices of their own: none (G0), the main thread's "
-    "writes (G1), also the logging (G2), the applying (G3), and those that outlive an iteration (G4); with what only recordings of "
-    "real servers need (G5)",
+    "writes (G1), also the logging (G2), the applying (G3), and those that outlive an iteration (G4); with what only "
+    "recordings of real servers need (G5)",
 }
 """What each switch decides."""
 

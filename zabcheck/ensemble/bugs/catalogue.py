@@ -122,8 +122,8 @@ BUGS = (
         "ZOOKEEPER-4409",
         "the thread that acknowledges fails",
         "zookeeper-4409",
-        "a leader is lost while a follower has yet to log what the others have committed; the follower is started again "
-        "later",
+        "a leader is lost while a follower has yet to log what the others have committed; the follower is started "
+        "again later",
         "that server lacks acknowledged writes for good, and has later ones",
         UPGRADE,
     ),
