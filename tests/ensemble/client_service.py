@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from zabcheck.ensemble.wire.jute import Operation, Reader
 
-Fault = Literal["", "stale reads", "ephemerals stay", "sets are lost", "overtaking"]
+Fault = Literal["", "stale reads", "ephemerals stay", "sets are lost", "overtaking", "nonsense"]
 _STAT = Struct(">qqqqiiiqiiq")
 _ERRORS = {"NoNode": -101, "BadVersion": -103, "NodeExists": -110}
 EXISTS, GET_DATA, GET_CHILDREN, SYNC, PING, CLOSE = 3, 4, 8, 9, 11, -11
@@ -175,6 +175,8 @@ class Service:
                     body = state.apply(kind, reader, session, self.fault)
                 except Refused as refused:
                     error = _ERRORS[str(refused)]
+            if self.fault == "nonsense":
+                xid += 100
             return Struct(">iqi").pack(xid, state.zxid, error) + body, kind != CLOSE
 
     def _read(self, kind: int, reader: Reader) -> tuple[bytes, int]:

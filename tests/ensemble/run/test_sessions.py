@@ -15,7 +15,7 @@ from zabcheck.ensemble.recording.records import Read, Record, Replied, Requested
 from zabcheck.ensemble.run import session_client
 from zabcheck.ensemble.run.clients import Client
 from zabcheck.ensemble.run.distribution import find
-from zabcheck.ensemble.run.ensemble import Ensemble
+from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.execute import execute
 from zabcheck.ensemble.run.schedule import Elected, EnsembleSchedule, Kill, Settle, StartAll
 from zabcheck.ensemble.run.session_choices import (
@@ -189,6 +189,15 @@ def test_a_server_with_a_fault_is_told(
         served.read()
     verdicts = served.judged(tmp_path)
     assert [name for name, each in verdicts.items() if each.status == "violated"] == [broken]
+
+
+@pytest.mark.parametrize("served", ["nonsense"], indirect=True)
+def test_an_answer_that_is_none_ends_the_run(served: Servers) -> None:
+    served.do(SetData("A"))
+    with pytest.raises(EnsembleError, match=r"^client 11 cannot understand server 1: byte 0: an answer to request 101"):
+        served.sessions.apply(SetData("A"), ROLES)
+    with pytest.raises(EnsembleError):
+        served.sessions.all_settled()
 
 
 def test_a_server_whose_snapshot_was_altered_is_told(served: Servers, tmp_path: Path) -> None:

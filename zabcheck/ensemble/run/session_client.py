@@ -25,10 +25,13 @@ SILENCE = 1.75 * TIMEOUT
 HEARS_NOTHING = 0.75 * TIMEOUT
 """Seconds after which a connection on which nothing comes is given up."""
 PING = TIMEOUT / 4
+"""Seconds of silence of the server after which it is sent a ping."""
 RETRY = 0.05
+"""Seconds until a client connects again."""
 LOST = "ConnectionLoss"
+"""What is recorded as the answer to a request whose connection is gone."""
 NOBODY = 0
-"""The id of no session."""
+"""The id that stands for no session."""
 
 
 class _Pending(NamedTuple):
@@ -46,6 +49,8 @@ class SessionClient:
         self.session = NOBODY
         self.versions: dict[str, int] = {}
         """The versions of nodes as last heard of."""
+        self.error: JuteError | None = None
+        """What a server has sent that is no answer."""
         self._port = port
         self._record = record
         self._asked = 0
@@ -143,9 +148,17 @@ class SessionClient:
     def _run(self) -> None:
         while not self._over.is_set():
             if self._wanted and monotonic() >= self._silent_until:
-                with suppress(OSError, JuteError):  # it connects again
-                    self._talk(socket.create_connection((HOST, self._port), HEARS_NOTHING))
-                self._lose()
+                try:
+                    port = self._port
+                    with socket.create_connection((HOST, port), HEARS_NOTHING) as connection:
+                        self._talk(connection, port)
+                except OSError:
+                    pass  # it connects again
+                except JuteError as error:
+                    self.error = error
+                    self._over.set()
+                finally:
+                    self._lose()
             self._over.wait(RETRY)
 
     def _lose(self) -> None:
@@ -156,12 +169,8 @@ class SessionClient:
             while self._pending:
                 self._record(Replied(now(), self.number, self._pending.popleft().number, LOST))
 
-    def _talk(self, connection: socket.socket) -> None:
-        """Take the session up, and read answers until the connection or the session ends."""
-        with connection:
-            self._talk_on(connection)
-
-    def _talk_on(self, connection: socket.socket) -> None:
+    def _talk(self, connection: socket.socket, port: int) -> None:
+        """Take the session up at the server with this port, and read answers until connection or session end."""
         messages = _Messages(connection)
         connection.sendall(wire.connect(self.session, self._password, int(1000 * TIMEOUT), self._seen))
         hello = wire.opened(messages.next())
@@ -173,9 +182,11 @@ class SessionClient:
             self._record(Session(now(), self.number, self.session, self.server))
         connection.settimeout(PING)
         with self._lock:
+            if self._port != port or monotonic() < self._silent_until:
+                return  # it has moved, or fallen silent, meanwhile
             self._socket = connection
         heard = monotonic()
-        while self._wanted:
+        while self._wanted and not self._over.is_set():
             try:
                 message = messages.next()
             except TimeoutError:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 
 from zabcheck.ensemble.recording.records import Record
-from zabcheck.ensemble.run.ensemble import Ensemble
+from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.session_choices import (
     Delete,
     EndSession,
@@ -41,7 +41,11 @@ class Sessions:
         self._deletable: dict[int, deque[str]] = {}
 
     def apply(self, choice: SessionChoice, roles: dict[str, int]) -> str:
-        """Do what a choice says; return why it did nothing, or "" if it did something."""
+        """Do what a choice says; return why it did nothing, or "" if it did something.
+
+        EnsembleError if a server has sent what is no answer.
+        """
+        self.check()
         home = roles[choice.server]
         client = self._clients.get(home)
         if isinstance(choice, EndSession | Move) and (client is None or client.session == NOBODY):
@@ -130,6 +134,12 @@ class Sessions:
 
     # What the whole run asks.
 
+    def check(self) -> None:
+        """EnsembleError if a server has sent what is no answer: the recording may lack something."""
+        for client in self._clients.values():
+            if client.error is not None:
+                raise EnsembleError(f"client {client.number} cannot understand server {client.server}: {client.error}")
+
     def outstanding_at(self, server: int) -> int:
         """How many requests wait for an answer of this server."""
         return sum(client.outstanding for client in self._clients.values() if client.server == server)
@@ -139,7 +149,8 @@ class Sessions:
         return not any(client.outstanding for client in self._clients.values())
 
     def all_settled(self) -> bool:
-        """Whether of every session it is known what has become of it."""
+        """Whether of every session it is known what has become of it. EnsembleError as of `check`."""
+        self.check()
         return all(client.settled for client in self._clients.values())
 
     def leave(self) -> None:
