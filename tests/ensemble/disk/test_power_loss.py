@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.ensemble.disk.disks import LOG_HEADER, create, log, record, zxid
-from zabcheck.ensemble.disk.power_loss import Cut, Plan, apply, end_of_records, plan
+from zabcheck.ensemble.disk.power_loss import FileCut, Plan, apply, end_of_records, plan
 from zabcheck.ensemble.disk.transaction_log import Flaw, read_log
 
 TXNS = [create(zxid(1, counter), f"/n{counter}") for counter in (1, 2, 3)]
@@ -43,7 +43,7 @@ def test_what_was_forced_stays_and_of_the_rest_a_prefix(
     folder: Path, forced: int, records: int, count: int | None, keep: int, lost: int
 ) -> None:
     made = cut(folder, {FIRST: ENDS[forced]}, records, count)
-    assert made == Plan((Cut(FIRST, keep, lost),))
+    assert made == Plan((FileCut(FIRST, keep, lost),))
     assert made.lost == lost
     flaws = [each.kind for each in read_log(folder / FIRST) if isinstance(each, Flaw)]
     assert flaws == (["torn"] if count else [])
@@ -60,14 +60,14 @@ def test_a_file_that_was_never_forced_is_gone_or_ends_within_its_header(
     folder: Path, count: int | None, keep: int | None
 ) -> None:
     """Its header is one with its first record."""
-    assert cut(folder, {}, 0, count).cuts == (Cut(FIRST, keep, 3),)
+    assert cut(folder, {}, 0, count).cuts == (FileCut(FIRST, keep, 3),)
     assert (folder / FIRST).exists() == (keep is not None)
-    assert cut(folder, {}, 0, None).cuts in ((), (Cut(FIRST, None, 1),))
+    assert cut(folder, {}, 0, None).cuts in ((), (FileCut(FIRST, None, 1),))
 
 
 def test_a_file_that_has_only_a_header_or_nothing(folder: Path) -> None:
     (folder / FIRST).write_bytes(LOG_HEADER + PADDING)
-    assert plan(folder, {}, 0, 3).cuts == (Cut(FIRST, 3, 1),)
+    assert plan(folder, {}, 0, 3).cuts == (FileCut(FIRST, 3, 1),)
     assert plan(folder, {FIRST: len(LOG_HEADER)}, 0, None).cuts == ()
     (folder / FIRST).write_bytes(b"")
     assert plan(folder, {}, 0, None).cuts == ()
@@ -77,7 +77,7 @@ def test_a_record_in_part_is_no_record_that_can_be_kept_whole(folder: Path) -> N
     """A server is killed while it writes: what it has written of a record was not forced."""
     (folder / FIRST).write_bytes(log(TXNS)[: ENDS[3] - 4])
     assert end_of_records(folder / FIRST) == ENDS[2]
-    assert plan(folder, {FIRST: ENDS[2]}, 0, 2).cuts == (Cut(FIRST, ENDS[2] + 2, 1),)
+    assert plan(folder, {FIRST: ENDS[2]}, 0, 2).cuts == (FileCut(FIRST, ENDS[2] + 2, 1),)
 
 
 def test_a_later_file_keeps_what_is_forced_of_it_and_loses_the_rest(folder: Path) -> None:
@@ -86,8 +86,8 @@ def test_a_later_file_keeps_what_is_forced_of_it_and_loses_the_rest(folder: Path
     (folder / SECOND).write_bytes(log(more))
     forced = len(LOG_HEADER) + len(record(more[0]))
     made = plan(folder, {FIRST: ENDS[2], SECOND: forced}, 0, None)
-    assert made.cuts == (Cut(FIRST, ENDS[2], 1), Cut(SECOND, forced, 1))
-    assert plan(folder, {FIRST: ENDS[2], SECOND: forced}, 1, None).cuts == (Cut(SECOND, forced, 1),)
+    assert made.cuts == (FileCut(FIRST, ENDS[2], 1), FileCut(SECOND, forced, 1))
+    assert plan(folder, {FIRST: ENDS[2], SECOND: forced}, 1, None).cuts == (FileCut(SECOND, forced, 1),)
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_snapshots_that_were_not_forced_are_lost_only_if_the_schedule_says_so(fo
     forced = {"snapshot.0"}
     all_of_the_log = {FIRST: ENDS[3]}
     assert plan(folder, all_of_the_log, 0, None).cuts == ()
-    assert plan(folder, all_of_the_log, 0, None, forced).cuts == (Cut("snapshot.100000002", None, 1),)
+    assert plan(folder, all_of_the_log, 0, None, forced).cuts == (FileCut("snapshot.100000002", None, 1),)

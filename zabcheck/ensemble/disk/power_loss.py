@@ -22,7 +22,7 @@ from zabcheck.ensemble.disk.transaction_log import END_OF_RECORD, HEADER_SIZE, L
 _PREFIX = struct.Struct(">qi")  # of a record: checksum, length
 
 
-class Cut(Struct, frozen=True):
+class FileCut(Struct, frozen=True):
     """What becomes of one file: it keeps its first `keep` bytes, or is not there any more if `keep` is None.
 
     `lost` is the number of writes that are gone: records, those cut in two among them, or one snapshot.
@@ -36,7 +36,7 @@ class Cut(Struct, frozen=True):
 class Plan(Struct, frozen=True):
     """What a power failure does to a folder. `short` says what was to be kept, and is not there; "" if nothing."""
 
-    cuts: tuple[Cut, ...]
+    cuts: tuple[FileCut, ...]
     short: str = ""
 
     @property
@@ -77,7 +77,7 @@ def plan(
     file of which nothing is kept is not there any more, but is empty if `count` is 0. Snapshots are lost unless their
     name is among `forced_snapshots`; all are kept if that is None.
     """
-    cuts: list[Cut] = []
+    cuts: list[FileCut] = []
     left, short = records, ""
     for path in log_files(folder):
         data = path.read_bytes()
@@ -91,14 +91,14 @@ def plan(
             keep = min(keep + count, lost[0])
             lost = [end for end in lost if end > keep]
         if lost:
-            cuts.append(Cut(path.name, None if not keep and count is None else keep, len(lost)))
+            cuts.append(FileCut(path.name, None if not keep and count is None else keep, len(lost)))
     if left:
         short = f"expected {records} writes to the log that were not forced, found {records - left}"
     elif count and not cuts and not short:
         short = f"expected a write to the log that was not forced, to keep {count} bytes of it, found none"
     if forced_snapshots is not None:
         unforced = (path for path in snapshot_files(folder) if path.name not in forced_snapshots)
-        cuts += [Cut(path.name, None, 1) for path in unforced]
+        cuts += [FileCut(path.name, None, 1) for path in unforced]
     return Plan(tuple(cuts), short)
 
 
