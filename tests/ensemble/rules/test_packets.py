@@ -60,12 +60,29 @@ def test_a_packet_that_is_missing_is_missed(packet: int) -> None:
     assert next((each.name for each in judged.divergences), None) == MISSED[packet]
 
 
-OBSERVER = "3>1 OBSERVERINFO 0:0", "1>3 LEADERINFO 1:0", "3>1 ACKEPOCH 0:0 a=0", "1>3 DIFF 0:0", "1>3 INFORM 1:1"
+ASKING = "3>1 OBSERVERINFO 0:0", "1>3 LEADERINFO 1:0", "3>1 ACKEPOCH 0:0 a=0"
+OBSERVER = *ASKING, "1>3 DIFF 0:0", "1>3 INFORM 1:1"
 
 
-def test_of_observers_only_what_they_are_told_is_judged() -> None:
+def test_of_observers_what_they_are_sent_is_judged() -> None:
     judged = judge(records(BROADCAST, *OBSERVER))
-    assert (judged.divergences, judged.packets) == ((), 15)
+    assert (judged.divergences, judged.packets) == ((), 16)
+    joined = "1>3 DIFF 1:2", "1>3 PROPOSAL 1:1", "1>3 COMMIT 1:1", "1>3 PROPOSAL 1:2", "1>3 COMMIT 1:2"
+    keeps(BROADCAST, *ASKING, *joined, "1>3 NEWLEADER 1:0", "3>1 ACK 1:0", "1>3 UPTODATE -1", "3>1 ACK 1:0")
+
+
+@pytest.mark.parametrize(
+    ("sent", "name"),
+    [
+        (["1>3 DIFF 0:0", "1>3 SNAP 1:2"], "history_answers"),
+        (["1>3 DIFF 1:2", "1>3 PROPOSAL 1:2"], "proposals_have_no_gap"),
+        (["1>3 DIFF 1:2", "1>3 PROPOSAL 1:1", "1>3 COMMIT 1:2"], "commits_follow_proposals"),
+        (["1>3 DIFF 1:2", "1>3 PROPOSAL 1:1", "1>3 NEWLEADER 1:0"], "newleader_is_complete"),
+        (["1>3 SNAP 1:2", "1>3 NEWLEADER 1:0", "1>3 UPTODATE -1"], "uptodate_needs_a_quorum"),
+    ],
+)
+def test_an_observer_is_brought_up_to_date_like_a_follower(sent: list[str], name: str) -> None:
+    assert breaks(BROADCAST, *ASKING, *sent).name == name
 
 
 def test_l_3_2_observers_are_told_of_what_a_quorum_has() -> None:

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import pytest
 
+from tests.ensemble import real
 from tests.ensemble.client_service import Fault, Service, State
 from tests.ensemble.recordings import Recording
 from zabcheck.ensemble.recording.records import Read, Record, Replied, Requested, Session
 from zabcheck.ensemble.run import session_client
 from zabcheck.ensemble.run.clients import Client
-from zabcheck.ensemble.run.distribution import find
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.execute import execute
 from zabcheck.ensemble.run.schedule import Elected, EnsembleSchedule, Kill, Settle, StartAll
@@ -223,11 +223,12 @@ def test_each_choice_has_words_of_its_own() -> None:
 def test_a_real_ensemble_keeps_what_sessions_rely_on(tmp_path: Path) -> None:
     choices = (
         *EVERYTHING,
-        Settle(5.0),
+        Settle(10.0),
         Move("B", "C"),
         Get("B", 2, of="A"),
         SetData("B", 3),
         EndSession("A"),
+        Settle(10.0),
         Kill("A"),
         Ephemeral("C", 2),
         SetData("C", 5, versioned=True),
@@ -236,7 +237,7 @@ def test_a_real_ensemble_keeps_what_sessions_rely_on(tmp_path: Path) -> None:
         Get("B", 3),
         StartAll(),
     )
-    execute(EnsembleSchedule(2, "zookeeper", 3, choices), find(None, None, None), tmp_path)
+    execute(EnsembleSchedule(2, "zookeeper", 3, choices), real.distribution(), tmp_path)
     judged = judge(tmp_path)
     assert judged.wrong == judged.noticed == []
     assert {each.property: each.status for each in judged.clients} == dict.fromkeys(CLIENT_PROPERTIES, "holds")

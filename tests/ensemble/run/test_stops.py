@@ -245,7 +245,7 @@ def test_a_counter_that_rolls_over_ends_the_epoch(run: Path) -> None:
         Wait(1.0),
     )
     after = (Elected(10.0), Write("B", 3), Settle(10.0))
-    execute(EnsembleSchedule(2, "zookeeper", 3, (*choices, *after), patient=False), find(), run)
+    execute(EnsembleSchedule(2, "zookeeper", 3, (*choices, *after), patient=False), real.distribution(), run)
     records = [*read(run)]
     [jump] = [record for record in records if isinstance(record, ZxidSet)]
     assert (jump.before >> 32, jump.after) == (1, 0x1_FFFF_FFFC)

@@ -2,8 +2,8 @@
 
 The rules of a follower are in `follower`, those of a leader in `leader`, and those of a leader towards an observer in
 `observer`; what they know is in `knowledge`. A packet is judged when it was sent, by what had been passed on to its
-sender, and then noted, whether it was right or not. PING, REVALIDATE, SYNC and REQUEST are not judged, nor is how an
-observer is brought up to date.
+sender, and then noted, whether it was right or not. PING, REVALIDATE, SYNC and REQUEST are not judged, nor is what an
+observer sends.
 
 The proxies record what they have read and passed on in one order. What a server sends because of a packet is read after
 that packet was passed on, so whatever the server knew is recorded before. The reverse need not hold: a packet that was
@@ -42,8 +42,8 @@ from zabcheck.ensemble.rules.knowledge import (
 )
 from zabcheck.ensemble.rules.rule import Rule, Wrong
 
-JUDGED = frozenset([*follower_rules.RULES, *leader_rules.RULES, *observer_rules.RULES])
-"""The kinds of packets for which there is a rule."""
+JUDGED = frozenset(follower_rules.RULES) | frozenset(leader_rules.RULES)
+"""The kinds of packets for which there is a rule, but for those of observers."""
 
 
 class ShownPacket(Struct, frozen=True):
@@ -186,13 +186,15 @@ class _Judging:
         if at is None:
             return
         at.observes |= packet.kind == "OBSERVERINFO"
-        if at.observes != (packet.kind in observer_rules.RULES) or packet.kind not in JUDGED or self._blind:
+        if packet.kind not in (observer_rules.NOTED if at.observes else JUDGED) or self._blind:
             return
-        self.judged[packet.kind] = self.judged.get(packet.kind, 0) + 1
         follows = packet.sender == at.follower_server.number
         self._on_the_way[packet.packet] = at, at.add(packet)
-        rules = follower_rules if follows else observer_rules if at.observes else leader_rules
-        for rule in rules.RULES.get(packet.kind, ()):
+        rules = observer_rules if at.observes else follower_rules if follows else leader_rules
+        own = rules.RULES.get(packet.kind, ()) if not (at.observes and follows) else ()
+        if own or not at.observes:
+            self.judged[packet.kind] = self.judged.get(packet.kind, 0) + 1
+        for rule in own:
             wrong = rule.check(at, packet)
             if wrong is not None:
                 self._note(at, packet, rule, wrong)
@@ -226,7 +228,6 @@ class _Judging:
             return
         at, entry = self._on_the_way.pop(number)
         entry.state = RECEIVED
-        if at.observes:
-            return
-        rules = leader_rules if entry.sent.sender == at.follower_server.number else follower_rules
+        follows = entry.sent.sender == at.follower_server.number
+        rules = observer_rules if at.observes else leader_rules if follows else follower_rules
         rules.received(at, entry.sent)
