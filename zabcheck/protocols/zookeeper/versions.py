@@ -42,6 +42,7 @@ class Version(Struct, frozen=True):
     `drops_newer_snapshots`: TRUNC(z) removes the snapshots that hold more than z (4837; open).
     `snapshot_replaces`: the snapshot that a follower writes at NEWLEADER removes the log and the older snapshots: the
     log has a gap below that snapshot, and may have records of an abandoned branch (2832; open).
+    `forces_snapshot`: the snapshot that a follower writes at NEWLEADER is on the disk before it acknowledges (2872).
     `compares_committed`: a leader synchronises a follower by all that it has committed, not by what it has applied, and
     counts no more what the follower had acknowledged before (N1; open).
     """
@@ -64,6 +65,7 @@ class Version(Struct, frozen=True):
     truncates_exactly: bool = False
     drops_newer_snapshots: bool = False
     snapshot_replaces: bool = False
+    forces_snapshot: bool = True
     compares_committed: bool = False
 
 
@@ -80,6 +82,7 @@ _V355 = replace(
     log_sync="unchecked",
     forwards_from_lpz=False,
     clears_snap=False,
+    forces_snapshot=False,
 )
 _V3410 = replace(
     _V355, leave="kept", log_sync="3.4", snapshot_on_lead=False, diff_sets_lpz=True, commits_in_order=False
@@ -102,6 +105,7 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "2832": {"snapshot_replaces": True},
     "2845": {"leave": "drained"},
     "2846": {"log_sync": "never", "snapshot_replaces": True},
+    "2872": {"forces_snapshot": True},
     "3598": {"joins_commit": True, "refuses_holes": True},
     "3642": {"clears_snap": True},
     "3911": {"logs": "committed"},
