@@ -95,6 +95,8 @@ class Rejoining:
                     self.slow_threads = [(slow, self._one(self.names))]
             yield choices.Request(leader)
             yield from self._progress()
+        if self._often(0.25):
+            yield choices.Snapshot(self._one((leader, *self.simulator.ids)), cut=self._often(0.7))
 
     def _come_back(self, leader: int, process: int) -> Iterator[Choice]:
         """A process connects to the leader again, and is stuck or interrupted; then it may take part, and crash."""
