@@ -25,6 +25,7 @@ ZOOKEEPER = PROTOCOLS["zookeeper"]
 SCHEDULES = Path(__file__).parent / "schedules"
 SINCE_3_5 = ("3.5.5", "3.6.3", "3.8.0", "3.9.2", "3.9.3", "3.9.5", "pr-2459")
 KEPT: dict[str, tuple[str, ...]] = {
+    "1343": ("3.4.2",),
     "2355": ("3.4.10",),
     "2845": ("3.4.10",),
     "2846-gap": SINCE_3_5,
@@ -50,6 +51,7 @@ A release can have several defects of which each shows in the same run, as 3911,
 otherwise may have the bug, and need another schedule, as releases up to 3.9.2 do for 5094 and N1.
 """
 FOUND: dict[str, tuple[Release, Grain]] = {
+    "1343": ("3.4.2", "G0"),
     "2355": ("3.4.10", "G0"),
     "2845": ("3.4.10", "G0"),
     "2846": ("3.9.5", "G0"),
@@ -70,7 +72,14 @@ FOUND: dict[str, tuple[Release, Grain]] = {
 """A release that has each bug, and the coarsest grain in which it shows."""
 RARE = ("4643", "4646", "5094", "n1")
 """Those that take some CPU seconds to find: a few seeds are enough for a test."""
-REPAIRED: dict[str, Release] = {"2845": "3.5.5", "2872": "3.6.3", "3642": "3.6.3", "4712": "3.9.3", "4925": "3.9.5"}
+REPAIRED: dict[str, Release] = {
+    "1343": "3.4.10",
+    "2845": "3.5.5",
+    "2872": "3.6.3",
+    "3642": "3.6.3",
+    "4712": "3.9.3",
+    "4925": "3.9.5",
+}
 """A release that has it no more; of the others there is none yet."""
 
 

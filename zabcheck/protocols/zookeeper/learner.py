@@ -133,7 +133,8 @@ def on_proposal(f: Follower, sender: ProcessId, m: messages.Proposal) -> list[Ef
 def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect]:
     """`Follower.processPacket` while broadcasting: to be delivered (f.3.3). Before UPTODATE: apply in memory, or keep.
 
-    A COMMIT behind SNAP or TRUNC and before NEWLEADER is applied at once, as the snapshot at NEWLEADER will hold it.
+    A COMMIT behind SNAP or TRUNC (F1: also DIFF) and before NEWLEADER is applied at once, as the snapshot at NEWLEADER
+    will hold it.
     Where nothing is kept a NullPointerException ends the iteration (4394: F3 and F4 between NEWLEADER and UPTODATE).
     """
     if sender != f.leader:
@@ -144,7 +145,8 @@ def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect
         return []
     if not f.kept and not f.version.keeps_commits:
         return give_up(f, "COMMIT of a proposal that is not kept")
-    if f.acknowledged or f.mode is Mode.DIFF:
+    in_memory = f.mode is not Mode.DIFF or (f.version.snapshots_always and f.version.logs == "nothing")
+    if f.acknowledged or not in_memory:
         f.committed = (*f.committed, m.zxid)
         return []
     if not f.kept or f.kept[0].zxid != m.zxid:
@@ -170,7 +172,8 @@ def on_new_leader(f: Follower, sender: ProcessId, m: messages.NewLeader) -> list
     """
     if not _synchronises(f, sender) or f.acknowledged:
         return []
-    snapshot = [] if f.mode is Mode.DIFF else [Todo(snapshot_of_leader)]
+    is_written = f.mode is not Mode.DIFF or f.version.snapshots_always
+    snapshot = [Todo(snapshot_of_leader)] if is_written else []
     f.mode = Mode.NONE
     f.acknowledged = True
     log, epoch, ack = Todo(log_kept), Todo(adopt_epoch, m.epoch), Todo(acknowledge, m.epoch)

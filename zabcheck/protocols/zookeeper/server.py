@@ -276,8 +276,11 @@ def leave(f: Server) -> list[Effect]:
     5094).
     """
     effects: list[Effect] = []
-    how = "drained" if f.leads and f.version.leave != "kept" else f.version.leave
-    if f.running:
+    how = "drained" if f.leads and f.version.leave not in ("cleared", "kept") else f.version.leave
+    if how == "cleared":
+        effects += drain(f)
+        f.database = load(f)
+    elif f.running:
         if how in ("kept", "drained"):
             effects += drain(f)
         if how != "kept":
