@@ -136,6 +136,14 @@ def test_the_default_bounds_exercise_all_that_can_be_exercised(zabcheck: Command
     assert told.json["states"] < 40_000
 
 
+@pytest.mark.parametrize(("switch", "shown"), [((), "elections oracle"), (("--switch", "elections=apart"), "")])
+def test_where_processes_vote_elections_are_by_vote(zabcheck: Command, switch: tuple[str, ...], shown: str) -> None:
+    bounds = ("--processes", "2", "--epochs", "1", "--txns", "0", "--crashes", "0", "--property", "core")
+    result = zabcheck("explore", "--protocol", "zookeeper", *bounds, *switch)
+    assert shown in words(result.out)
+    assert ("elections oracle" in words(result.out)) is bool(shown)
+
+
 def test_the_help_says_whose_transactions_are_counted(zabcheck: Command) -> None:
     assert "by all primaries together" in words(zabcheck("explore", "--help").out.replace("│", " "))
 

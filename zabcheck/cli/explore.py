@@ -38,12 +38,13 @@ from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.saving import save
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.proof.monitors import Refinement
+from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import switches_of
 from zabcheck.search.explore import UNLIMITED, Exploration, Refused, exploration, report
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
-from zabcheck.search.explore.exploration import COARSE, MOST_PROCESSES, SMALL
+from zabcheck.search.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
 from zabcheck.search.explore.space import Progress
 from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation import schedule as schedules
@@ -108,7 +109,7 @@ def explore(
         typer.Option(
             metavar="NAME=VALUE",
             autocompletion=switches,
-            help="Set a switch; defaults here: sync=atomic, closing=abrupt.",
+            help="Set a switch; defaults here: sync=atomic, closing=abrupt, and where processes vote elections=oracle.",
         ),
     ] = None,
     property: Properties = None,
@@ -171,9 +172,10 @@ def explore(
         interrupts() as look_for_interrupt,
     ):
         if certify is None:
-            with bad_input_for(ValueError, "--switch: "):
-                chosen = structs.replace(COARSE, **switches_of(switch or ()))
             name = "zab" if protocol is None else protocol
+            votes = name in PROTOCOLS and PROTOCOLS[name].vote is not None
+            with bad_input_for(ValueError, "--switch: "):
+                chosen = structs.replace(BY_VOTE if votes else COARSE, **switches_of(switch or ()))
             system = MAJORITY if quorums is None else quorums
             try:
                 found = exploration.explore(

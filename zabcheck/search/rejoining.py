@@ -95,6 +95,8 @@ class Rejoining:
                     self.slow_threads = [(slow, self._one(self.names))]
             yield choices.Request(leader)
             yield from self._progress()
+        if self._often(0.25):
+            yield choices.Snapshot(self._one((leader, *self.simulator.ids)), cut=self._often(0.7))
 
     def _come_back(self, leader: int, process: int) -> Iterator[Choice]:
         """A process connects to the leader again, and is stuck or interrupted; then it may take part, and crash."""
@@ -130,7 +132,7 @@ class Rejoining:
             self.slow_links = [link for each in others for link in ((leader, each), (each, leader))]
         if not self.slow_threads and self._often(0.3) and self.names:
             self.slow_threads = [(follower, self._one(self.names))]
-        yield from self._progress((follower, 2 + int(self.random() * 7)))
+        yield from self._progress((follower, 2 + int(self.random() * 8)))
         match int(self.random() * 6):
             case 0 | 1:
                 yield from self._crash(follower)
@@ -143,7 +145,7 @@ class Rejoining:
 
     def _stuck(self, leader: int, follower: int) -> Iterator[Choice]:
         """The follower stands still while the leader brings it up to date, and all others go on."""
-        yield from self._progress((follower, 2 + int(self.random() * 7)))
+        yield from self._progress((follower, 2 + int(self.random() * 8)))
         self.slow_links = [(leader, follower), (follower, leader)]
         self.slow_threads = [(follower, name) for name in ("main", *self.names)]
         yield from self._progress()

@@ -19,7 +19,7 @@ from tests.protocols.zookeeper.builders import (
     txn,
     written,
 )
-from zabcheck.protocols.base import Connect, GiveUp, Lost
+from zabcheck.protocols.base import Buffer, Connect, GiveUp, Lost
 from zabcheck.protocols.zookeeper import learner, messages
 from zabcheck.protocols.zookeeper.database import FIRST
 from zabcheck.protocols.zookeeper.learner import (
@@ -155,6 +155,23 @@ def test_sync_with_leader_newleader_behind_snap_writes_a_snapshot_first() -> Non
     assert written(effects) == ["snapshots", "current_epoch"]
     assert f.snapshots == (FIRST, snapshot(B.zxid, A, B))
     assert f.mode is Mode.NONE
+
+
+def test_sync_with_leader_newleader_does_not_wait_for_the_snapshot_in_3_5_5() -> None:
+    """2872."""
+    f = syncing(Mode.SNAP, A, database=memory(A, B), switches=switches("3.5.5", "2872"))
+    effects = on_new_leader(f, 1, messages.NewLeader(2))
+    assert isinstance(effects[0], Buffer)
+    assert written(effects) == ["snapshots", "log", "current_epoch"]
+    assert f.unforced
+
+
+def test_sync_with_leader_writes_a_snapshot_of_a_diff_in_3_4_2() -> None:
+    f = syncing(Mode.DIFF, A, kept=(B,), switches=switches("3.4.2"))
+    on_commit(f, 1, messages.Commit(B.zxid))
+    assert [*f.database.tree] == [A, B]
+    on_new_leader(f, 1, messages.NewLeader(2))
+    assert f.snapshots[-1] == snapshot(B.zxid, A, B)
 
 
 def test_sync_with_leader_newleader_behind_snap_may_clear_the_disk() -> None:

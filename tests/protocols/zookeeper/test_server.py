@@ -4,7 +4,7 @@ import pytest
 
 from invariants import Chain, Halt, Zxid
 from tests.protocols.zookeeper.builders import A, B, D, following, memory, server, snapshot, switches, syncing
-from zabcheck.protocols.base import GiveUp, Started, TakeSnapshot, TimedOut
+from zabcheck.protocols.base import Flush, GiveUp, Started, TakeSnapshot, TimedOut
 from zabcheck.protocols.zookeeper import ZOOKEEPER
 from zabcheck.protocols.zookeeper.database import FIRST, Database
 from zabcheck.protocols.zookeeper.server import (
@@ -55,6 +55,24 @@ def test_shutdown_after_an_interrupted_snap_clears_memory_since_3642() -> None:
         leave(f)
     assert [*new.database.tree] == [A]
     assert [*old.database.tree] == [A, B]
+
+
+def test_shutdown_loads_memory_anew_in_3_4_2() -> None:
+    was_running = following(A, database=memory(A), to_log=(D,), switches=switches("3.4.2"))
+    was_not = syncing(Mode.DIFF, A, database=memory(A, B), switches=switches("3.4.2"))
+    for f in (was_running, was_not):
+        leave(f)
+    assert [*was_running.database.tree] == [A, D]
+    assert [*was_not.database.tree] == [A]
+
+
+def test_a_snapshot_that_is_there_already_leaves_one_that_is_not_forced() -> None:
+    f = following(A, snapshots=(FIRST, snapshot(A.zxid, A)), database=memory(A), unforced=True)
+    assert on_take_snapshot(f, 2, TakeSnapshot()) == []
+    assert f.unforced
+    f.database = memory(A, B)
+    assert on_take_snapshot(f, 2, TakeSnapshot())[0] == Flush()
+    assert not f.unforced
 
 
 def test_shutdown_after_an_interrupted_trunc_keeps_memory() -> None:

@@ -60,10 +60,16 @@ def on_follower_info(l: Leader, sender: ProcessId, m: messages.FollowerInfo) -> 
 
 
 def choose_epoch(l: Leader) -> list[Effect]:
-    """`Leader.getEpochToPropose`: with a quorum, accept e' greater than any accepted epoch, and propose it (l.1.1)."""
+    """`Leader.getEpochToPropose`: with a quorum, accept e' greater than any accepted epoch, and propose it (l.1.1).
+
+    Until 3.4.2 an acceptedEpoch equal to what e' was by then did not raise e' (1343). The leader's own, for one, may
+    come last; here the worst order is taken.
+    """
     if not l.quorums.contains(l.connecting):
         return []
-    l.epoch = max(l.connecting.values()) + 1
+    highest = max(l.connecting.values())
+    repeats = not l.version.counts_every_epoch and highest - 1 in l.connecting.values()
+    l.epoch = highest if repeats else highest + 1
     effects = learner.accept_epoch(l, l.epoch)
     effects += [Send(follower, messages.LeaderInfo(l.epoch)) for follower in l.links]
     l.electing = (l.id,)

@@ -107,6 +107,9 @@ class Server(Struct, gc=False):
     left_to_apply: Txn | None = None
     """What an applying thread had in hand when an earlier iteration ended (3598)."""
 
+    unforced: bool = False
+    """The last snapshot may not be on the disk yet (2872)."""
+
     # Of the iteration.
     phase: Phase = Phase.LOOKING
     leader: ProcessId | None = None
@@ -275,8 +278,11 @@ def leave(f: Server) -> list[Effect]:
     5094).
     """
     effects: list[Effect] = []
-    how = "drained" if f.leads and f.version.leave != "kept" else f.version.leave
-    if f.running:
+    how = "drained" if f.leads and f.version.leave not in ("cleared", "kept") else f.version.leave
+    if how == "cleared":
+        effects += drain(f)
+        f.database = load(f)
+    elif f.running:
         if how in ("kept", "drained"):
             effects += drain(f)
         if how != "kept":
@@ -343,17 +349,25 @@ def on_take_snapshot(f: Server, sender: ProcessId, m: TakeSnapshot) -> list[Effe
     """
     if not f.running:
         return []
-    before = f.snapshots, f.log
+    before, unforced = (f.snapshots, f.log), f.unforced
     effects = take_snapshot(f)
     if m.cut:
         effects = purge(f, tuple(txn for txn in f.log if txn.zxid > f.database.lpz))
-    return effects if (f.snapshots, f.log) != before else []
+    if (f.snapshots, f.log) == before:
+        f.unforced = unforced
+        return []
+    return effects
 
 
 def take_snapshot(f: Server) -> list[Effect]:
-    """`ZooKeeperServer.takeSnapshot`: the tree, under lastProcessedZxid."""
+    """`ZooKeeperServer.takeSnapshot`: the tree, under lastProcessedZxid.
+
+    It is on the disk at once. In ZooKeeper it is not (`syncSnap` is false), but nobody is told that it is.
+    """
+    before: list[Effect] = [Flush()] if f.unforced else []
+    f.unforced = False
     f.snapshots = with_snapshot(f.snapshots, f.database)
-    return [Write(snapshots=f.snapshots)]
+    return [*before, Write(snapshots=f.snapshots)]
 
 
 def purge(f: Server, left: tuple[Txn, ...]) -> list[Effect]:

@@ -17,12 +17,15 @@ from zabcheck.protocols.switches import Defects, Release
 class Version(Struct, frozen=True):
     """What a version does. The defaults are those of 3.9.5; numbers are those of ZOOKEEPER issues.
 
+    `counts_every_epoch`: e' is greater than every acceptedEpoch, in whatever order they come (1343).
+    `snapshots_always`: at NEWLEADER a follower writes a snapshot behind DIFF, too (until 2678: F1).
     `logs`: what of a synchronisation a follower logs when NEWLEADER comes; the rest is logged after UPTODATE. nothing
     (2678: F2). all (3911: F3 and F4). committed: and that is applied as well (4394, 4712: F5).
     `epoch_first`: then it writes currentEpoch before it logs (4643).
     `awaits_log`: it waits until that is on the disk before it acknowledges; else the logging thread does it (4646).
     `keeps_commits`: a COMMIT between NEWLEADER and UPTODATE is kept, whatever it is of (4394).
-    `leave`: what a server that was running does when it leaves an iteration. kept: what waits is logged, and memory
+    `leave`: what a server that was running does when it leaves an iteration. cleared: what waits is logged, and memory
+    loaded anew, also by one that was not running (up to 3.4.6). kept: what waits is logged, and memory
     stays as it is (3.4.10 and 3.4.11: 2845). halted: what the log has more is applied, then what waits is logged
     (4712). leaks: what the log has more is applied, and a follower's logging thread goes on (4712). drained: what waits
     is logged, then what the log has more is applied.
@@ -42,15 +45,18 @@ class Version(Struct, frozen=True):
     `drops_newer_snapshots`: TRUNC(z) removes the snapshots that hold more than z (4837; open).
     `snapshot_replaces`: the snapshot that a follower writes at NEWLEADER removes the log and the older snapshots: the
     log has a gap below that snapshot, and may have records of an abandoned branch (2832; open).
+    `forces_snapshot`: the snapshot that a follower writes at NEWLEADER is on the disk before it acknowledges (2872).
     `compares_committed`: a leader synchronises a follower by all that it has committed, not by what it has applied, and
     counts no more what the follower had acknowledged before (N1; open).
     """
 
+    counts_every_epoch: bool = True
+    snapshots_always: bool = False
     logs: Literal["nothing", "all", "committed"] = "committed"
     epoch_first: bool = False
     awaits_log: bool = True
     keeps_commits: bool = True
-    leave: Literal["kept", "halted", "leaks", "drained"] = "drained"
+    leave: Literal["cleared", "kept", "halted", "leaks", "drained"] = "drained"
     joins_commit: bool = False
     log_sync: Literal["3.4", "unchecked", "checked", "never"] = "checked"
     snapshot_on_lead: bool = True
@@ -64,6 +70,7 @@ class Version(Struct, frozen=True):
     truncates_exactly: bool = False
     drops_newer_snapshots: bool = False
     snapshot_replaces: bool = False
+    forces_snapshot: bool = True
     compares_committed: bool = False
 
 
@@ -80,12 +87,15 @@ _V355 = replace(
     log_sync="unchecked",
     forwards_from_lpz=False,
     clears_snap=False,
+    forces_snapshot=False,
 )
 _V3410 = replace(
     _V355, leave="kept", log_sync="3.4", snapshot_on_lead=False, diff_sets_lpz=True, commits_in_order=False
 )
+_V342 = replace(_V3410, counts_every_epoch=False, snapshots_always=True, leave="cleared", snapshot_on_lead=True)
 
 VERSIONS: Mapping[Release, Version] = {
+    "3.4.2": _V342,
     "3.4.10": _V3410,
     "3.5.5": _V355,
     "3.6.3": _V380,
@@ -98,10 +108,12 @@ VERSIONS: Mapping[Release, Version] = {
 """The releases that can be chosen. 3.6.3 and 3.8.0 differ only in how a thread that was left behind ends (4409)."""
 
 REPAIRS: Mapping[Defects, Mapping[str, object]] = {
+    "1343": {"counts_every_epoch": True},
     "2355": {"diff_sets_lpz": False},
     "2832": {"snapshot_replaces": True},
     "2845": {"leave": "drained"},
     "2846": {"log_sync": "never", "snapshot_replaces": True},
+    "2872": {"forces_snapshot": True},
     "3598": {"joins_commit": True, "refuses_holes": True},
     "3642": {"clears_snap": True},
     "3911": {"logs": "committed"},
@@ -124,6 +136,9 @@ well, and "2846" for 2418: the log is used no more. 3598 harms up to 3.9.3, wher
 applied again; so `refuses_holes` is a repair of what comes of it.
 """
 _OF_ANOTHER = {
+    ("2845", "leave", "cleared"),
+    ("4712", "leave", "cleared"),
+    ("4712c", "leave", "cleared"),
     ("2845", "leave", "halted"),
     ("2845", "leave", "leaks"),
     ("4712", "leave", "kept"),

@@ -49,6 +49,9 @@ deliveries that are repeated; a time-out would only add to that."""
 COARSE = Switches(sync="atomic", closing="abrupt")
 """The switches of a search that asks for no others: with the letter of the paper there are many more states."""
 
+BY_VOTE = structs.replace(COARSE, elections="oracle")
+"""The same for a protocol whose processes vote: an election names who has the greatest vote of a quorum."""
+
 _UNKNOWN = (("elections", "together"), ("application", "key-value"))
 """Values of switches that an exhaustive search does not know."""
 
