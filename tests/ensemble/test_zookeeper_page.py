@@ -45,6 +45,21 @@ def test_the_pages_are_up_to_date() -> None:
             "PROPOSAL ⟨2,4⟩",
         ),
         (
+            "zookeeper-4409",
+            "final agreement",
+            ["ZOOKEEPER-4409: the thread that acknowledges fails when the connection is closed already"],
+            None,
+            None,
+        ),
+        (
+            "zookeeper-4646",
+            "durability",
+            ["ZOOKEEPER-4646, ZOOKEEPER-4785: NEWLEADER is acknowledged while what DIFF brought is still being logged"],
+            "a history up to ⟨1,7⟩, of which the leader's ACK of NEWLEADER told (packet 66)",
+            "one up to ⟨1,4⟩",
+        ),
+        ("zookeeper-5094", "final agreement", [], None, None),
+        (
             "zookeeper-ack-before-trunc",
             "durability",
             [
