@@ -58,6 +58,13 @@ def test_the_pages_are_up_to_date() -> None:
             "a history up to ⟨1,7⟩, of which the leader's ACK of NEWLEADER told (packet 66)",
             "one up to ⟨1,4⟩",
         ),
+        (
+            "zookeeper-4837",
+            "final agreement",
+            ["ZOOKEEPER-4837: TRUNC loads a snapshot that is newer than the cut"],
+            None,
+            None,
+        ),
         ("zookeeper-5094", "final agreement", [], None, None),
         (
             "zookeeper-ack-before-trunc",
