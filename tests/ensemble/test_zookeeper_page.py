@@ -51,6 +51,7 @@ def test_the_pages_are_up_to_date() -> None:
             None,
             None,
         ),
+        ("zookeeper-4643", "durability", [], None, None),
         (
             "zookeeper-4646",
             "durability",
@@ -64,6 +65,17 @@ def test_the_pages_are_up_to_date() -> None:
             ["ZOOKEEPER-4837: TRUNC loads a snapshot that is newer than the cut"],
             None,
             None,
+        ),
+        (
+            "zookeeper-4925",
+            "final agreement",
+            [
+                "ZOOKEEPER-2846: a leader brings others up to date from a log that a snapshot has overtaken",
+                "ZOOKEEPER-4925: what was committed while a server caught up is missing in what it remembers, "
+                "and in what it sends as a leader",
+            ],
+            "⟨1,5⟩ before ⟨2,1⟩, as packet 71 showed",
+            "⟨1,4⟩ before it",
         ),
         ("zookeeper-5094", "final agreement", [], None, None),
         (
