@@ -31,6 +31,12 @@ HEALTHY = RECORDINGS / "healthy-3.8.0"
 ARCHIVED = {
     "zookeeper-applied-again": "applied-again-3.8.0",
     "zookeeper-stale-log": "stale-log-3.9.5",
+    "zookeeper-4409": "4409-3.8.0",
+    "zookeeper-4643": "4643-3.8.0",
+    "zookeeper-4646": "4646-3.8.0",
+    "zookeeper-4837": "4837-3.9.5",
+    "zookeeper-4925": "4925-3.9.3",
+    "zookeeper-5094": "5094-3.8.0",
     "zookeeper-ack-before-trunc": "ack-before-trunc-3.9.5",
     "zookeeper-trunc-keeps-one": "trunc-keeps-one-3.9.5",
 }

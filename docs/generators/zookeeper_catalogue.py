@@ -24,19 +24,19 @@ VERSIONS = {
 """The versions that were run, and which package brings each."""
 
 SHOWN: dict[str, dict[str, tuple[int, int]]] = {
-    "ZOOKEEPER-1653": {"3.8.0": (1, 1), "3.9.5": (1, 1)},
-    "ZOOKEEPER-2332": {"3.8.0": (1, 1)},
+    "ZOOKEEPER-1653": {"3.8.0": (1, 1), "3.9.5": (3, 3)},
+    "ZOOKEEPER-2332": {"3.8.0": (1, 1), "3.9.3": (0, 1)},
     "ZOOKEEPER-2846": {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
-    "ZOOKEEPER-3598": {"3.8.0": (20, 20)},
-    "ZOOKEEPER-4394": {"3.8.0": (1, 1), "3.9.3": (0, 1), "3.9.5": (0, 1)},
+    "ZOOKEEPER-3598": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (18, 18), "3.9.5": (0, 19)},
+    "ZOOKEEPER-4394": {"3.6.3": (5, 5), "3.8.0": (3, 3), "3.9.3": (0, 2), "3.9.5": (0, 3)},
     "ZOOKEEPER-4409": {"3.8.0": (1, 1)},
     "ZOOKEEPER-4643": {"3.6.3": (3, 3), "3.8.0": (5, 5), "3.9.3": (0, 3), "3.9.5": (0, 2)},
-    "ZOOKEEPER-4646": {"3.8.0": (1, 1), "3.9.3": (0, 1), "3.9.5": (0, 1)},
-    "ZOOKEEPER-4685": {"3.8.0": (1, 1), "3.9.3": (0, 1), "3.9.5": (0, 1)},
+    "ZOOKEEPER-4646": {"3.6.3": (5, 5), "3.8.0": (5, 5), "3.9.3": (0, 3), "3.9.5": (0, 3)},
+    "ZOOKEEPER-4685": {"3.6.3": (5, 5), "3.8.0": (5, 5), "3.9.3": (0, 3), "3.9.5": (0, 1)},
     "ZOOKEEPER-4712": {"3.6.3": (5, 5), "3.8.0": (20, 20), "3.9.3": (0, 3), "3.9.5": (0, 3)},
     "ZOOKEEPER-4837": {"3.8.0": (1, 1), "3.9.3": (1, 1), "3.9.5": (1, 1)},
-    "ZOOKEEPER-4925": {"3.9.3": (2, 2), "3.9.5": (0, 1)},
-    "ZOOKEEPER-5094": {"3.8.0": (1, 1), "3.9.3": (1, 1)},
+    "ZOOKEEPER-4925": {"3.9.3": (4, 4)},
+    "ZOOKEEPER-5094": {"3.8.0": (2, 2), "3.9.3": (1, 1), "3.9.5": (4, 4)},
     "ack-before-trunc": {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
     "trunc-keeps-one": {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
 }
@@ -54,8 +54,8 @@ It needs what [`zabcheck zookeeper`](zookeeper.md#what-it-needs) needs. Exit cod
 nothing could be executed. A run that shows a bug is kept under `--out`, with its page. `zabcheck replay
 docs/examples/NAME.schedule.json --times 10` executes one of the schedules alone.
 
-The table says in how many executions a schedule showed what it was saved for; the machine had other work beside. A
-dash: not executed.
+The table says in how many executions a schedule showed what it was saved for; the machine had other work beside.
+Executions are left out in which the servers did not come up in half a minute. A dash: not executed.
 
 """
 

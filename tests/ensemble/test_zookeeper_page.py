@@ -45,6 +45,40 @@ def test_the_pages_are_up_to_date() -> None:
             "PROPOSAL ⟨2,4⟩",
         ),
         (
+            "zookeeper-4409",
+            "final agreement",
+            ["ZOOKEEPER-4409: the thread that acknowledges fails when the connection is closed already"],
+            None,
+            None,
+        ),
+        ("zookeeper-4643", "durability", [], None, None),
+        (
+            "zookeeper-4646",
+            "durability",
+            ["ZOOKEEPER-4646, ZOOKEEPER-4785: NEWLEADER is acknowledged while what DIFF brought is still being logged"],
+            "a history up to ⟨1,7⟩, of which the leader's ACK of NEWLEADER told (packet 66)",
+            "one up to ⟨1,4⟩",
+        ),
+        (
+            "zookeeper-4837",
+            "final agreement",
+            ["ZOOKEEPER-4837: TRUNC loads a snapshot that is newer than the cut"],
+            None,
+            None,
+        ),
+        (
+            "zookeeper-4925",
+            "final agreement",
+            [
+                "ZOOKEEPER-2846: a leader brings others up to date from a log that a snapshot has overtaken",
+                "ZOOKEEPER-4925: what was committed while a server caught up is missing in what it remembers, "
+                "and in what it sends as a leader",
+            ],
+            "⟨1,5⟩ before ⟨2,1⟩, as packet 71 showed",
+            "⟨1,4⟩ before it",
+        ),
+        ("zookeeper-5094", "final agreement", [], None, None),
+        (
             "zookeeper-ack-before-trunc",
             "durability",
             [

@@ -19,6 +19,7 @@ from zabcheck.ensemble.run.draw import draw
 from zabcheck.ensemble.run.ensemble import EnsembleError
 from zabcheck.ensemble.run.schedule import AnyChoice, Await, Choice, EnsembleSchedule, Kill, Resume, Start, Wait, Write
 from zabcheck.ensemble.run.search import Attempt, attempt, attempts, idle_in, minimise
+from zabcheck.ensemble.verdict.judge import judge
 
 LONG = 60.0
 """Seconds: more than any test here needs."""
@@ -296,3 +297,13 @@ def test_what_is_not_taken_is_ended_and_leaves_nothing(tmp_path: Path, monkeypat
     until(lambda: len(runs.begun) == 3)
     tried.close()
     assert {each.name for each in tmp_path.iterdir()} == {"run-0", "run-8"}, "that of an earlier search stays"
+
+
+def test_a_run_shows_a_known_issue_whatever_its_version_if_it_looks_like_it() -> None:
+    """So a version without the bug is judged by the same."""
+    found = Attempt(of(), judge(Path(__file__).parents[1] / "lost-write-3.8.0"), 1.0)
+    assert found.shows("ZOOKEEPER-4712")
+    assert not found.shows("ZOOKEEPER-4394")
+    other = found._replace(judged=found.judged._replace(zookeeper="3.9.5", known=[]))
+    assert other.shows("ZOOKEEPER-4712")
+    assert other.shows("durability")

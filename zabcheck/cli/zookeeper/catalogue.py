@@ -138,28 +138,22 @@ class _Executing:
 def outcome(executed: Sequence[Executed], interrupted: bool) -> tuple[int, str]:
     """Return the exit code for executions of the catalogue, and why."""
     times = sum(each.times for each in executed)
-    what = f"{counted(times, 'execution', 'executions')} with ZooKeeper " + ", ".join(
-        dict.fromkeys(each.zookeeper for each in executed)
-    )
-    shown = [
-        f"{each.bug.name} in {each.shown} of {each.times} with {each.zookeeper}" for each in executed if each.shown
-    ]
+    versions = ", ".join(dict.fromkeys(each.zookeeper for each in executed))
+    what = f"{counted(times, 'execution', 'executions')} with ZooKeeper {versions}"
+    shown = [f"{each.bug.name} ({each.shown} of {each.times} with {each.zookeeper})" for each in executed if each.shown]
     if shown:
-        return VIOLATED, f"of the bugs that are looked for {what} show {named(shown, len(shown))}"
+        return VIOLATED, f"{what} showed {named(shown)}"
     wrong = {name: None for each in executed for name in each.wrong}
     if wrong:
-        return (
-            VIOLATED,
-            f"{what} show none of the bugs that are looked for, but something else is wrong: {named(wrong)}",
-        )
+        return VIOLATED, f"{what} showed none of the bugs, but something else is wrong: {named(wrong)}"
     if interrupted:
-        return INCONCLUSIVE, f"interrupted after {what}, which show no bug"
+        return INCONCLUSIVE, f"interrupted after {what}, which showed no bug"
     partial = sum(each.partial for each in executed)
     cannot = [f"{each.bug.name} with {each.zookeeper}" for each in executed if each.cannot]
     if partial:
-        error = next(each.error for each in executed if each.error)
+        error = next((each.error for each in executed if each.error), "a part of the recording is missing")
         return INCONCLUSIVE, f"{partial} of {what} not recorded to the end: {error}"
     if not times:
         return INCONCLUSIVE, f"nothing could be executed: {named(cannot)}"
     not_executed = f"; not executed: {named(cannot)}" if cannot else ""
-    return OK, f"{what} show none of the bugs that are looked for{not_executed}"
+    return OK, f"{what} showed none of the bugs{not_executed}"

@@ -83,7 +83,7 @@ BUGS = (
         "zookeeper-1653",
         "a server takes over a snapshot of a later epoch, and is lost before it has written that epoch",
         "nothing; the server does not start any more",
-        "empty its data directory while the others serve: it then takes over a snapshot",
+        "empty its data directory while the others serve: it then takes over a snapshot (not tried)",
     ),
     Bug(
         "ZOOKEEPER-2332",
@@ -91,7 +91,7 @@ BUGS = (
         "zookeeper-2332",
         "a server is lost right after it has made a new log file",
         "nothing; the server does not start any more",
-        "remove the empty file",
+        "remove the empty file (not tried)",
     ),
     Bug(
         "ZOOKEEPER-2846",
@@ -167,7 +167,8 @@ BUGS = (
         "a server with a write that nobody else has is elected, and lost before anybody follows; others lead, and it "
         "comes back",
         "agreement: one server has a write for good that was never acknowledged",
-        "none is known; while the server is down, remove its snapshots that are newer than the last common write",
+        "none is known; while the server is down, remove its snapshots that are newer than the last common write (not "
+        "tried)",
     ),
     Bug(
         "ZOOKEEPER-4925",
@@ -184,7 +185,7 @@ BUGS = (
         "a follower's connection breaks while a write is committed and its leader has not applied it, and breaks again "
         "in the synchronisation that follows; later the follower is started again",
         "that server lacks an acknowledged write for good, and has later ones; from 3.9.4 on it does not start",
-        "none is known; such a server can be emptied, it then takes a snapshot",
+        "none is known; a server that is emptied takes over a snapshot (not tried)",
         also=("could not start",),
     ),
     Bug(
@@ -211,7 +212,7 @@ NOT_SHOWN = {
     "ZOOKEEPER-3642": "no version at hand has it: it is repaired in 3.6.3",
     "ZOOKEEPER-3911": "no version at hand has it: it is repaired in 3.6.3",
     "ZOOKEEPER-4882": "no schedule is kept",
-    "ZOOKEEPER-5088": "its text was not at hand, and neither ZooKeeper's sources up to the middle of 2026 nor its pull "
-    "requests name it",
+    "ZOOKEEPER-5088": "its text was not at hand, and the history of ZooKeeper's sources that was, up to the middle of "
+    "2026, does not name it",
 }
 """Bugs that one might look for here, each with the reason why no schedule shows it."""
