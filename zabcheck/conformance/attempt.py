@@ -76,3 +76,8 @@ class Attempt:
             attempt = attempt.before
         found.reverse()
         return found
+
+
+def raised(counts: tuple[int, ...], index: int) -> tuple[int, ...]:
+    """Return the counts, the one at `index` more by one."""
+    return (*counts[:index], counts[index] + 1, *counts[index + 1 :])

@@ -11,7 +11,7 @@ from functools import partial
 
 from invariants import Chain, Halt, Txn, Zxid
 from invariants.quorums import Quorums
-from zabcheck.conformance.attempt import Attempt
+from zabcheck.conformance.attempt import Attempt, raised
 from zabcheck.conformance.observations import (
     Applies,
     Ends,
@@ -152,7 +152,7 @@ class Moves:
             if cost <= most:
                 yield cost, partial(self._reads, attempt, number, goal)
         for thread, busy in self._threads.items():
-            if busy(server) and _is_of_use(thread, server, wanted):
+            if busy(server) and self._is_of_use(thread, attempt, readable):
                 cost = self._cost_of_running(attempt, goal, wanted, thread)
                 if cost <= most:
                     yield cost, partial(self._runs, attempt, thread, goal)
@@ -248,36 +248,40 @@ class Moves:
         server = attempt.server
         return server.leads and server.running and told[attempt.proposed].txn.zxid.epoch == server.epoch
 
-    def _wanted(self, attempt: Attempt, goal: Observation) -> Key | None:
-        """Return the packet that has to be sent next so that `goal` comes nearer; None if none has to.
+    def _wanted(self, attempt: Attempt, goal: Observation) -> tuple[Key, ...]:
+        """Return the packets that have to be sent next so that `goal` comes nearer.
 
         A leader sends PROPOSAL and COMMIT to all in one order: before it can broadcast or commit something, the next
         packet on each of its connections has to be sent.
         """
+        connections, server = self.record.connections, attempt.server
+        wanted: tuple[Key, ...] = ()
         if isinstance(goal, Sends):
-            return self.record.connections[goal.connection].outbound[attempt.outs[goal.connection]][1]
-        if attempt.server.leads and isinstance(goal, Proposes | Applies):
-            for peer, number in attempt.open.items():
-                outbound = self.record.connections[number].outbound
-                if attempt.server.links.get(peer) in (Link.SYNCING, Link.SYNCED) and attempt.outs[number] < len(
-                    outbound
-                ):
-                    return outbound[attempt.outs[number]][1]
-        return None
+            wanted = (connections[goal.connection].outbound[attempt.outs[goal.connection]][1],)
+        to_all = isinstance(goal, Proposes | Applies) or any(key[0] in ("PROPOSAL", "COMMIT") for key in wanted)
+        if not server.leads or not to_all:
+            return wanted
+        for peer, number in attempt.open.items():
+            outbound, at = connections[number].outbound, attempt.outs[number]
+            if server.links.get(peer) in (Link.SYNCING, Link.SYNCED) and at < len(outbound):
+                wanted += (outbound[at][1],)
+        return wanted
 
-    def _cost_of_reading(self, attempt: Attempt, goal: Observation, wanted: Key | None, connection: int) -> int:
-        key = self.record.connections[connection].inbound[attempt.reads[connection]].key
+    def _cost_of_reading(self, attempt: Attempt, goal: Observation, wanted: tuple[Key, ...], connection: int) -> int:
+        there = self.record.connections[connection]
+        key = there.inbound[attempt.reads[connection]].key
         if not attempt.server.leads:
             return NEAR if isinstance(goal, Sends | Applies) else _FAR
         if key[0] == "ACKEPOCH":
             return 0  # at the first moment at which the leader would send what it sent: later that may be another thing
-        match wanted:
-            case ("COMMIT", Zxid() as zxid):
-                return NEAR if self._has_ack(attempt, connection, zxid, goal.time) else _FAR
-            case ("LEADERINFO", _):
-                return NEAR if key[0] == "FOLLOWERINFO" else _FAR
-            case ("UPTODATE",):
-                return NEAR if key[0] == "ACK" else _FAR
+        for each in wanted:
+            match each:
+                case ("COMMIT", Zxid() as zxid) if self._has_ack(attempt, connection, zxid, goal.time):
+                    return NEAR
+                case ("LEADERINFO", _) if key[0] == "FOLLOWERINFO":
+                    return NEAR
+                case ("UPTODATE",) if attempt.server.links.get(there.peer) is Link.SYNCING:
+                    return NEAR
         is_committed = isinstance(goal, Applies) and self._has_ack(attempt, connection, goal.txn.zxid, goal.time)
         return NEAR if is_committed else _FAR
 
@@ -287,24 +291,36 @@ class Moves:
         inbound = self.record.connections[connection].inbound
         return index >= attempt.reads[connection] and inbound[index].time <= time
 
-    def _cost_of_running(self, attempt: Attempt, goal: Observation, wanted: Key | None, thread: str) -> int:
-        kind = wanted[0] if wanted is not None else ""
+    def _cost_of_running(self, attempt: Attempt, goal: Observation, wanted: tuple[Key, ...], thread: str) -> int:
+        kinds = [key[0] for key in wanted]
         match thread:
             case "main" | "log too long":
                 return NEAR
             case "commit":
                 return NEAR if isinstance(goal, Applies) else _ASIDE
             case "force":
-                return NEAR if wanted == ("ACK", attempt.server.to_flush[-1].zxid) else _ASIDE
-            case "sync" if kind == "ACK" or isinstance(goal, Ends):
+                return NEAR if ("ACK", attempt.server.to_flush[-1].zxid) in wanted else _ASIDE
+            case "sync" if "ACK" in kinds or isinstance(goal, Ends):
                 return NEAR
-            case "sync" if attempt.server.leads and (kind == "COMMIT" or isinstance(goal, Applies)):
+            case "sync" if attempt.server.leads and ("COMMIT" in kinds or isinstance(goal, Applies)):
                 return NEAR + 1
         return _ASIDE
 
-    def _cost_of_proposing(self, goal: Observation, wanted: Key | None) -> int:
-        is_next = wanted is None or wanted[0] == "PROPOSAL"
+    def _cost_of_proposing(self, goal: Observation, wanted: tuple[Key, ...]) -> int:
+        is_next = not wanted or any(key[0] == "PROPOSAL" for key in wanted)
         return NEAR if is_next and isinstance(goal, Proposes | Sends) else _ASIDE
+
+    def _is_of_use(self, thread: str, attempt: Attempt, readable: Iterable[int]) -> bool:
+        """Whether a turn of this thread may explain something: two of them are there for one purpose each."""
+        if thread == "log too long":
+            return any(self._sends_snap(attempt, number) for number in readable)
+        return thread != "force" or not attempt.server.leads  # a leader's can be forced between any two broadcasts
+
+    def _sends_snap(self, attempt: Attempt, number: int) -> bool:
+        """Whether a SNAP is what was sent next on this connection, because of what can be read next."""
+        connection, sent = self.record.connections[number], attempt.outs[number]
+        is_next = sent < len(connection.outbound) and connection.outbound[sent][1][0] == "SNAP"
+        return is_next and connection.inbound[attempt.reads[number]].key[0] == "ACKEPOCH"
 
     # Moves. Each raises Refused if the recording rules it out.
 
@@ -325,7 +341,7 @@ class Moves:
             if tree is None:
                 raise WaitsForTree(number)
         new = self._next(attempt, choices.Receive(self.record.server, there.peer), goal)
-        new.reads = _raised(attempt.reads, connection)
+        new.reads = raised(attempt.reads, connection)
         new.read = number
         if attempt.server.leads and inbound.packet.kind == "FOLLOWERINFO":
             new.open = {**attempt.open, there.peer: connection}
@@ -466,21 +482,10 @@ class Moves:
             raise Refused(
                 f"it would send {in_words(sends)} to server {to}, and it sent {in_words(key)} (packet {packet.packet})"
             )
-        attempt.outs = _raised(attempt.outs, number)
+        attempt.outs = raised(attempt.outs, number)
         attempt.sent = (*attempt.sent, packet.packet)
         if isinstance(message, messages.Snap):
             attempt.trees = (*attempt.trees, (packet.packet, message.tree))
-
-
-def _raised(counts: tuple[int, ...], index: int) -> tuple[int, ...]:
-    return (*counts[:index], counts[index] + 1, *counts[index + 1 :])
-
-
-def _is_of_use(thread: str, server: Server, wanted: Key | None) -> bool:
-    """Whether a turn of this thread may explain something: two of them are there for one purpose each."""
-    if thread == "log too long":
-        return wanted is not None and wanted[0] == "SNAP"
-    return thread != "force" or not server.leads  # a leader's log is forced between any two broadcasts, if need be
 
 
 def _other_log(log: tuple[Txn, ...], synced: int, disk: tuple[Txn, ...]) -> str:
