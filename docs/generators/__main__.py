@@ -28,6 +28,7 @@ from docs.generators import (
     zookeeper,
     zookeeper_catalogue,
     zookeeper_logs,
+    zookeeper_conformance,
     zookeeper_points,
 )
 from docs.generators.output import ROOT
@@ -52,6 +53,7 @@ QUICK: dict[str, Made] = {
     "zookeeper-logs": zookeeper_logs.made,
     "zookeeper-catalogue": zookeeper_catalogue.made,
     "zookeeper-points": zookeeper_points.made,
+    "zookeeper-conformance": zookeeper_conformance.made,
 }
 """Some 30 CPU seconds together."""
 SLOW: dict[str, Made] = {

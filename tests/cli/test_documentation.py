@@ -115,6 +115,19 @@ def test_the_form_of_zookeeper_logs_is_the_documented_one(zabcheck: Command, tmp
     assert {**server, "snapshots": server["snapshots"][1:], "txns": server["txns"][:1]} == example
 
 
+def test_the_form_of_zookeeper_conform_is_the_documented_one(zabcheck: Command, tmp_path: Path) -> None:
+    recording = shutil.copytree(LOST_WRITE, tmp_path / "recording")
+    told = zabcheck("zookeeper", "conform", recording, "--release", "3.9.2", "--format", "json").json
+    example = EXAMPLES["zookeeper conform"]
+    assert list(told) == list(example)
+    [recorded], [shown] = told["recordings"], example["recordings"]
+    assert list(recorded) == list(shown)
+    [difference] = recorded["differences"]
+    [documented] = shown["differences"]
+    assert list(difference) == list(documented)
+    assert list(difference["state"]) == list(documented["state"])
+
+
 def test_the_form_of_zookeeper_points_is_the_documented_one(zabcheck: Command) -> None:
     told = zabcheck("zookeeper", "points", "learner-epoch-written", "--classpath", "pyspark", "--format", "json").json
     assert told == EXAMPLES["zookeeper points"]
@@ -175,6 +188,7 @@ def test_every_field_is_explained() -> None:
         ".initial[].variables.",
         ".delivered[].txns[].",
         ".outcome.delivered.",
+        ".recordings[].differences[].state.",
     )
     for command, example in EXAMPLES.items():
         fields = {way.rpartition(".")[2] for way in shape(example) if not way.startswith(named_elsewhere)}

@@ -84,6 +84,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "gate, a bug not found": (("gate", "--config", "short.toml"), 1, "gate failed: "),
     "evaluate": (EVALUATE, 0, "measured, and "),
     "zookeeper judge": (("zookeeper", "judge", LOST_WRITE), 1, "durability in 1"),
+    "zookeeper conform": (("zookeeper", "conform", LOST_WRITE), 0, "1 recording: a run of the model; next: the same"),
     "zookeeper logs": (("zookeeper", "logs", "servers"), 1, "something is wrong on the disks of"),
     "zookeeper logs, nothing wrong": (
         ("zookeeper", "logs", "servers/ensemble/s1"),

@@ -1,6 +1,7 @@
 """Is a recording of a real ensemble a run of the model of that version (the protocol `zookeeper`)?
 
 Each server is gone through by itself: `observations` has what the recording shows of it, in order; `attempt` is a state
-of the model that explains a beginning of that, and the moves from there; `search` looks for one that explains all.
+of the model that explains a beginning of that, `moves` are the choices from there; `search` looks for one that explains
+all.
 `merge` puts the runs of the servers together into one schedule, and `conform` says the verdict.
 """

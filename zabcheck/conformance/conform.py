@@ -6,8 +6,9 @@ from typing import Literal
 from msgspec import Struct
 
 from invariants import Chain
-from zabcheck.conformance.attempt import Attempt, Moves
+from zabcheck.conformance.attempt import Attempt
 from zabcheck.conformance.merge import not_enabled, schedule_of
+from zabcheck.conformance.moves import Moves
 from zabcheck.conformance.observations import server_records
 from zabcheck.conformance.search import MOST_STATES, Search
 from zabcheck.ensemble.recording.records import Sent
@@ -87,7 +88,9 @@ def conform(folder: Path, release: Release | None = None, most_states: int = MOS
     version = recording.run.zookeeper
     release = release_of(version) if release is None else release
     if release is None:
-        return Conformance(folder, version, "undecided", len(sent), undecided=(f"the model has no {version}",))
+        return Conformance(
+            folder, version, "undecided", len(sent), undecided=(f"the model has no ZooKeeper {version}",)
+        )
     try:
         records, unknown = server_records(recording)
     except ValueError as error:

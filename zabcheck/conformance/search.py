@@ -11,7 +11,8 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-from zabcheck.conformance.attempt import NEAR, Attempt, Move, Moves, Refused, WaitsForTree
+from zabcheck.conformance.attempt import Attempt
+from zabcheck.conformance.moves import NEAR, Move, Moves, Refused, WaitsForTree
 from zabcheck.conformance.observations import Observation
 
 MOST_STATES = 20_000

@@ -158,6 +158,7 @@ OPTIONS = {
     "schema": [],
     "zookeeper": ["--log-dir", "--txns", "--no-digests", "--format"],
     "zookeeper judge": ["--property", "--property", "--write", "--format"],
+    "zookeeper conform": ["--release", "--write", "--format"],
     "zookeeper search": [
         "--seed",
         "--runs",
@@ -192,6 +193,7 @@ FILES_OF = {
     "scenario": ["dsn-figure-3"],
     "zookeeper": ["server"],
     "zookeeper judge": ["recording"],
+    "zookeeper conform": ["recording"],
 }
 
 

@@ -1,5 +1,7 @@
 """`Learner` and `Follower`."""
 
+from typing import Any
+
 import pytest
 
 from invariants import Accept, AckEpoch, Adopt, Chain, CommitEpoch, Deliver, Halt, Promise, Restore, Truncate, Zxid
@@ -40,6 +42,27 @@ on_proposal = with_threads(learner.on_proposal)
 on_commit = with_threads(learner.on_commit)
 
 ACK = messages.Ack(Zxid(2, 0))
+
+
+@pytest.mark.parametrize(("version", "stays"), [("3.9.3", True), ("3.9.5", False)])
+def test_a_hole_in_what_is_applied_before_uptodate_ends_the_iteration_behind_a_trunc(version: Any, stays: bool) -> None:
+    """`addCommittedProposal` throws when the tree has it already, and `followLeader` catches that: memory keeps it."""
+    f = syncing(Mode.TRUNC, A, kept=(C,), switches=switches(version))
+    effects = on_commit(f, 1, messages.Commit(C.zxid))
+    assert (f.leader == 1) is stays
+    assert any(isinstance(each, GiveUp) for each in effects) is not stays
+    assert not any(isinstance(each, Halt) for each in effects), "the process goes on"
+    assert tuple(f.database.tree) == (A, C)
+    assert f.database.lpz == C.zxid
+
+
+def test_a_hole_in_what_is_applied_at_newleader_ends_the_iteration() -> None:
+    f = syncing(Mode.DIFF, A, kept=(C, D), committed=(C.zxid, D.zxid))
+    effects = on_new_leader(f, 1, messages.NewLeader(2))
+    assert f.leader is None
+    assert [type(each) for each in effects if isinstance(each, GiveUp | Halt)] == [GiveUp]
+    assert (f.log, tuple(f.database.tree)) == ((A, C), (A, C))
+    assert f.current_epoch == 1, "it does not go on"
 
 
 def test_connect_to_leader() -> None:

@@ -30,7 +30,8 @@ from zabcheck.protocols.base import Run as Turn
 from zabcheck.protocols.switches import Grain, Switches
 from zabcheck.protocols.zookeeper import messages
 from zabcheck.protocols.zookeeper.server import Mode, Outstanding, Server, leave
-from zabcheck.protocols.zookeeper.threads import SEPARATE, THREADS, on_run
+from zabcheck.protocols.zookeeper.synchronisation import synchronise
+from zabcheck.protocols.zookeeper.threads import SEPARATE, THREADS, on_run, separate
 from zabcheck.search import swarm
 from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.simulation import choices
@@ -52,6 +53,10 @@ def turn(f: Server, thread: str) -> list[Any]:
 
 def busy(f: Server) -> list[str]:
     return [name for name, (has_something, _) in THREADS.items() if has_something(f)]
+
+
+def may_turn(f: Server, thread: str) -> bool:
+    return separate(f.switches)[thread](f)
 
 
 # The logging thread.
@@ -201,6 +206,24 @@ def all_at_once(run: Simulator) -> None:
     """Let each thread have its turns as a coarse run does: of a process always the first that has something to do."""
     while turns := run.threads():
         run.execute(choices.Run(*turns[0]))
+
+
+def test_a_recording_may_show_that_the_log_is_forced_while_more_waits() -> None:
+    f = following(A, B, to_flush=(B,), to_log=(D,), switches=grained("G5"))
+    assert may_turn(f, "force")
+    assert sent(turn(f, "force")) == [(1, messages.Ack(B.zxid))]
+    assert (f.to_flush, f.to_log) == ((), (D,))
+    assert not may_turn(f, "force"), "there is nothing more to force"
+
+
+def test_a_recording_may_show_that_the_log_is_too_long_to_be_sent() -> None:
+    """Once: the next follower is sent the log again."""
+    leader = leading(A, B, database=memory(A, B, cache=()), switches=grained("G5"))
+    assert isinstance(synchronise(leader, A.zxid)[0], messages.Diff)
+    turn(leader, "log too long")
+    assert not may_turn(leader, "log too long")
+    assert isinstance(synchronise(leader, A.zxid)[0], messages.Snap)
+    assert isinstance(synchronise(leader, A.zxid)[0], messages.Diff)
 
 
 def assert_is_a_run_of(grain: Grain, schedule: Schedule) -> None:

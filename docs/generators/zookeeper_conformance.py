@@ -1,0 +1,12 @@
+"""docs/zookeeper-conformance.md shows what is said of a recording that is a run of the model, and of one that is none."""
+
+from pathlib import Path
+
+from docs.generators.output import DOCS, read, with_output
+
+PAGE = DOCS / "zookeeper-conformance.md"
+
+
+def made() -> dict[Path, str]:
+    """Return the page with the output of its commands."""
+    return {PAGE: with_output(read(PAGE))}

@@ -1,0 +1,56 @@
+"""`zabcheck zookeeper conform`."""
+
+import shutil
+from pathlib import Path
+
+from tests.cli.command import ROOT
+from tests.cli.conftest import Command
+
+LOST_WRITE = ROOT / "tests/ensemble/lost-write-3.8.0"
+
+
+def test_a_recording_that_conforms_and_the_run_of_the_model_replayed(zabcheck: Command, tmp_path: Path) -> None:
+    recording = Path(shutil.copytree(LOST_WRITE, tmp_path / "recording"))
+    result = zabcheck("zookeeper", "conform", recording, "--write")
+    assert result.code == 0
+    assert result.out.splitlines()[1:3] == [
+        "  ZooKeeper 3.8.0, 149 packets, 359 states tried",
+        "  a run of the model: 329 choices",
+    ]
+    schedule = recording / "model.schedule.json"
+    assert f"wrote {schedule}" in result.out
+    assert result.out.splitlines()[-1] == f"PASS: 1 recording: a run of the model; next: zabcheck replay {schedule}"
+    replayed = zabcheck("replay", schedule)
+    assert replayed.code == 1
+    assert "agreement" in replayed.out.splitlines()[-1]
+
+
+def test_a_recording_that_does_not(zabcheck: Command) -> None:
+    result = zabcheck("zookeeper", "conform", LOST_WRITE, "--release", "3.9.2")
+    assert result.code == 1
+    assert "server 1: nothing in the model leads to packet 48: ACK(⟨1,4⟩) to server 2" in result.out
+    assert result.out.splitlines()[-1] == "FAIL: of 1 recording 1 is no run of the model"
+    told = zabcheck("zookeeper", "conform", LOST_WRITE, "--release", "3.9.2", "--format", "json")
+    assert told.code == 1
+    [recording] = told.json["recordings"]
+    assert (recording["verdict"], recording["choices"]) == ("differs", None)
+    [difference] = recording["differences"]
+    assert (difference["server"], difference["source"]) == (1, "packet 48")
+
+
+def test_one_of_several_recordings_is_left_open(zabcheck: Command, tmp_path: Path) -> None:
+    shutil.copytree(LOST_WRITE, tmp_path / "of" / "a")
+    cut = Path(shutil.copytree(LOST_WRITE, tmp_path / "of" / "b")) / "recording.jsonl"
+    cut.write_bytes(b"".join(cut.read_bytes().splitlines(keepends=True)[:-1]))
+    result = zabcheck("zookeeper", "conform", tmp_path / "of")
+    assert result.code == 3
+    assert "  left open: the recording has no end" in result.out.splitlines()
+    assert result.out.splitlines()[-1] == "INCONCLUSIVE: of 2 recordings 1 is left open"
+
+
+def test_bad_input_is_one_line(zabcheck: Command, tmp_path: Path) -> None:
+    unknown = zabcheck("zookeeper", "conform", LOST_WRITE, "--release", "3.9.7")
+    assert (unknown.code, unknown.err) == (2, "zabcheck: --release: no `3.9.7`; did you mean `3.9.5`?\n")
+    nothing = zabcheck("zookeeper", "conform", tmp_path)
+    assert nothing.code == 2
+    assert nothing.err == f"zabcheck: {tmp_path}: expected a folder with a recording, found no recording.jsonl in it\n"

@@ -1,0 +1,266 @@
+"""Recordings of real servers against the model: what conforms, and where a recording that was altered does not."""
+
+import json
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from invariants import Zxid
+from tests.tiers import sweep
+from zabcheck.conformance.conform import Conformance, conform, release_of
+from zabcheck.ensemble.recording.folder import RECORDING
+from zabcheck.protocols.switches import Release
+from zabcheck.protocols.zookeeper import ZOOKEEPER
+from zabcheck.search.run import Replay, replay_on
+
+RECORDINGS = Path(__file__).parents[1] / "ensemble"
+HEALTHY, LOST_WRITE = RECORDINGS / "healthy-3.8.0", RECORDINGS / "lost-write-3.8.0"
+ARCHIVES = ("ack-before-trunc-3.9.5", "stale-log-3.9.5", "trunc-keeps-one-3.9.5")
+
+Record = dict[str, Any]
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    with tarfile.open(RECORDINGS / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder / name
+
+
+def altered(recording: Path, folder: Path, change: Callable[[list[Record]], None]) -> Path:
+    """A copy of a recording whose records are changed."""
+    copy = Path(shutil.copytree(recording, folder / "altered"))
+    records = [json.loads(line) for line in (copy / RECORDING).read_text().splitlines()]
+    change(records)
+    (copy / RECORDING).write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return copy
+
+
+def zxid(epoch: int, counter: int) -> int:
+    return Zxid(epoch, counter).packed()
+
+
+def violated(replayed: Replay) -> set[str]:
+    return {each.property for each in replayed.verdicts if each.status == "violated"}
+
+
+# What conforms.
+
+
+def test_a_run_of_the_model_explains_a_healthy_ensemble() -> None:
+    found = conform(HEALTHY)
+    assert (found.verdict, found.undecided, found.differences) == ("conforms", (), ())
+    assert found.schedule is not None
+    replayed = replay_on(ZOOKEEPER, found.schedule)
+    assert replayed.skipped == 0
+    assert [
+        each.property for each in replayed.verdicts if each.status == "violated" and each.property != "invariant 4"
+    ] == []
+
+
+def test_the_run_of_the_model_breaks_what_the_real_one_broke() -> None:
+    """But durability, for the model has no clients; a write is lost in both."""
+    found = conform(LOST_WRITE)
+    assert found.schedule is not None
+    assert {"agreement", "primary integrity"} <= violated(replay_on(ZOOKEEPER, found.schedule))
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_findings_conform_in_their_version(name: str, tmp_path: Path) -> None:
+    assert conform(unpacked(name, tmp_path)).verdict == "conforms"
+
+
+def test_the_same_recording_has_the_same_run() -> None:
+    assert conform(LOST_WRITE).schedule == conform(LOST_WRITE).schedule
+
+
+# What does not.
+
+
+def differs(found: Conformance) -> tuple[int, str]:
+    """The server and the source of the only difference."""
+    assert found.verdict == "differs", found.undecided
+    assert found.schedule is None
+    [difference] = found.differences
+    return difference.server, difference.source
+
+
+def test_a_recording_is_no_run_of_another_version(tmp_path: Path) -> None:
+    """The write that 3.8.0 lost had been acknowledged by a thread, which later versions wait for."""
+    assert differs(conform(LOST_WRITE, "3.9.2")) == (1, "packet 48")
+    found = conform(unpacked("ack-before-trunc-3.9.5", tmp_path), "3.9.2")
+    assert differs(found) == (3, "the disk of server 3 after incarnation 0")
+    assert found.differences[0].guards == (
+        "its log would have c2.1⟨1,4⟩ on the disk, which its disk has not (4 records are forced)",
+    )
+
+
+def _sends_another_zxid(records: list[Record]) -> None:
+    """The COMMIT of ⟨1,4⟩ to server 1 becomes one of ⟨1,5⟩."""
+    [packet] = [r for r in records if r.get("packet") == 51 and r["record"] == "sent"]
+    assert (packet["kind"], packet["zxid"]) == ("COMMIT", zxid(1, 4))
+    packet["zxid"] = zxid(1, 5)
+
+
+def _sends_snap(records: list[Record]) -> None:
+    """The first DIFF becomes a SNAP."""
+    packet = next(r for r in records if r.get("kind") == "DIFF")
+    packet["kind"] = "SNAP"
+
+
+def _forgets(records: list[Record]) -> None:
+    """The disk of server 3 loses the last record, which it has acknowledged."""
+    [disk] = [r for r in records if r["record"] == "disk" and (r["server"], r["incarnation"]) == (3, 1)]
+    disk["log"].pop()
+
+
+def _writes_another_epoch(records: list[Record]) -> None:
+    [disk] = [r for r in records if r["record"] == "disk" and (r["server"], r["incarnation"]) == (3, 1)]
+    disk["current_epoch"] = 1
+
+
+def _acknowledges_before_the_proposal(records: list[Record]) -> None:
+    """The ACK of ⟨2,4⟩ was sent when the PROPOSAL had not been passed on."""
+    [ack] = [r for r in records if r.get("packet") == 132 and r["record"] == "sent"]
+    assert (ack["kind"], ack["zxid"]) == ("ACK", zxid(2, 4))
+    ack["time"] -= 20_000
+
+
+def _commits_alone(records: list[Record]) -> None:
+    """No ACK of ⟨2,4⟩ ever comes, and it is committed."""
+    acks = {r["packet"] for r in records if r.get("kind") == "ACK" and r["zxid"] == zxid(2, 4)}
+    records[:] = [r for r in records if r.get("packet") not in acks]
+
+
+QUICK = ("another zxid", "SNAP for DIFF", "a COMMIT without a quorum")
+"""The others take a second: all that the server may have done before has to be ruled out."""
+ALTERED: dict[str, tuple[Callable[[list[Record]], None], tuple[int, str]]] = {
+    "another zxid": (_sends_another_zxid, (3, "packet 50")),
+    "SNAP for DIFF": (_sends_snap, (3, "packet 7")),
+    "a record is missing on the disk": (_forgets, (3, "the disk of server 3 after incarnation 1")),
+    "another epoch on the disk": (_writes_another_epoch, (3, "the disk of server 3 after incarnation 1")),
+    "an ACK too early": (_acknowledges_before_the_proposal, (3, "packet 132")),
+    "a COMMIT without a quorum": (_commits_alone, (2, "packet 133")),
+}
+
+
+@pytest.mark.parametrize("name", sweep(ALTERED, normal=QUICK))
+def test_what_was_altered_is_found_where_it_is(name: str, tmp_path: Path) -> None:
+    change, where = ALTERED[name]
+    found = conform(altered(HEALTHY, tmp_path, change))
+    assert found.verdict == "differs", found.undecided
+    assert where in [(each.server, each.source) for each in found.differences]
+
+
+def test_a_vote_with_another_zxid_is_a_difference(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(HEALTHY, tmp_path / "copy"))
+    log = copy / "server-2.0.log"
+    text = log.read_text()
+    assert text.count("proposed zxid=0x100000007") == 1
+    log.write_text(text.replace("proposed zxid=0x100000007", "proposed zxid=0x100000006"))
+    server, source = differs(conform(copy))
+    assert (server, source.partition(":")[0]) == (2, "server-2.0.log")
+
+
+def test_a_difference_tells_the_last_state_and_what_the_model_would_do(tmp_path: Path) -> None:
+    found = conform(altered(HEALTHY, tmp_path, _sends_another_zxid)).differences
+    [difference] = [each for each in found if each.server == 3]
+    assert difference.what == "COMMIT(⟨1,4⟩) to server 2", "it goes to both at once"
+    assert difference.state[""] == "leads, broadcast"
+    assert 0 < difference.explained < difference.observations
+    assert "it would send COMMIT(⟨1,4⟩) to server 1, and it sent COMMIT(⟨1,5⟩) (packet 51)" in difference.guards
+
+
+# What nothing can be said of.
+
+
+def test_a_server_whose_log_is_missing_is_left_open(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(HEALTHY, tmp_path / "copy"))
+    (copy / "server-1.0.log").unlink()
+    found = conform(copy)
+    assert (found.verdict, found.undecided) == (
+        "undecided",
+        (
+            "server 1: server-1.0.log: it does not say whom the server follows",
+            "server-1.0.log: No such file or directory",
+        ),
+    )
+
+
+def test_what_can_be_refuted_is_although_the_recording_has_no_end(tmp_path: Path) -> None:
+    def cut(records: list[Record]) -> None:
+        del records[-1]
+
+    def cut_and_alter(records: list[Record]) -> None:
+        _sends_another_zxid(records)
+        cut(records)
+
+    found = conform(altered(HEALTHY, tmp_path / "a", cut))
+    assert (found.verdict, found.undecided) == ("undecided", ("the recording has no end",))
+    assert conform(altered(HEALTHY, tmp_path / "b", cut_and_alter)).verdict == "differs"
+
+
+def test_a_packet_that_the_model_does_not_have_is_named(tmp_path: Path) -> None:
+    def observe(records: list[Record]) -> None:
+        next(r for r in records if r.get("kind") == "FOLLOWERINFO")["kind"] = "OBSERVERINFO"
+
+    found = conform(altered(HEALTHY, tmp_path, observe))
+    assert (found.verdict, found.undecided) == ("undecided", ("the model has no packet OBSERVERINFO (packet 1)",))
+
+
+def test_a_disk_that_is_emptied_and_one_that_fails_are_named(tmp_path: Path) -> None:
+    def wipe(records: list[Record]) -> None:
+        [start] = [i for i, r in enumerate(records) if r["record"] == "started" and r["incarnation"] == 1]
+        records.insert(start, {"record": "wiped", "time": records[start]["time"] - 1, "server": 3})
+
+    def fail(records: list[Record]) -> None:
+        records.insert(9, {"record": "reached", "time": 1, "server": 3, "point": "p", "thread": "t", "what": "failed"})
+
+    assert conform(altered(HEALTHY, tmp_path / "a", wipe)).undecided == (
+        "the model has no disk that is emptied (server 3)",
+    )
+    assert conform(altered(HEALTHY, tmp_path / "b", fail)).undecided == (
+        "the model has no disk that fails while the process goes on (server 3)",
+    )
+
+
+def test_after_too_many_states_nothing_is_said() -> None:
+    found = conform(HEALTHY, most_states=50)
+    assert found.verdict == "undecided"
+    assert found.undecided[0].startswith("server 1: 50 states were tried, and none leads to ")
+
+
+# Versions.
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [
+        ("3.4.10", "3.4.10"),
+        ("3.4.14", None),
+        ("3.5.8", "3.5.5"),
+        ("3.6.2", None),
+        ("3.6.4", "3.6.3"),
+        ("3.7.2", "3.8.0"),
+        ("3.8.4", "3.8.0"),
+        ("3.8.5", "3.9.2"),
+        ("3.9.1", "3.8.0"),
+        ("3.9.4", "3.9.5"),
+        ("3.9.5-SNAPSHOT", "3.9.5"),
+        ("3.10.0", None),
+        ("trunk", None),
+    ],
+)
+def test_a_version_is_compared_with_the_release_that_does_the_same(version: str, release: str | None) -> None:
+    assert release_of(version) == release
+    assert release is None or release in get_args(Release)
+
+
+def test_a_version_that_the_model_does_not_have_is_named(tmp_path: Path) -> None:
+    def older(records: list[Record]) -> None:
+        records[0]["zookeeper"] = "3.3.6"
+
+    assert conform(altered(HEALTHY, tmp_path, older)).undecided == ("the model has no ZooKeeper 3.3.6",)
