@@ -65,6 +65,9 @@ NEEDED_BY = {
     "delivered was committed": "choose keeps delivered is a prefix",
     "delivered is a prefix": "the conjuncts imply total order",
     "primary is up to date": "the conjuncts imply primary integrity",
+    "knew what was committed": "broadcast keeps knew what comes before",
+    "knew what comes before": "the conjuncts imply po causal order",
+    "knew its initial history": "the conjuncts imply strict causality",
 }
 """For each conjunct an obligation that is refused without it."""
 

@@ -71,12 +71,12 @@ def test_a_compiled_step_does_what_the_step_does() -> None:
 
 
 def test_a_compiled_claim_says_what_the_claim_says() -> None:
-    """In states with one fact too few or too many, of which most satisfy some and break some."""
+    """In states with some facts too few, of which most satisfy some claims and break others."""
     facts, random = facts_at_start(SMALL), Random(1)
     said = Counter[bool]()
     for step, things in EXAMPLE:
         facts = take_facts(step, SMALL, facts, things) or facts
-        fewer = facts - {random.choice(sorted(facts, key=str))}
+        fewer = facts - {*random.sample(sorted(facts, key=str), len(facts) // 4)}
         for claim in random.sample((*CONJUNCTS, *PROPERTIES), 3):
             expected = holds(claim.of(State()), SMALL, fewer)
             found = compiled.broken(claim, world(fewer))

@@ -19,7 +19,7 @@ from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.proof import prover
 from zabcheck.proof.certificate import Entry, contents, entry, write
 from zabcheck.proof.conjuncts import CONJUNCTS
-from zabcheck.proof.mutants import MUTANTS, OUTSIDE
+from zabcheck.proof.mutants import MUTANTS, OUTSIDE, RELEASES
 from zabcheck.proof.obligations import Obligation, Theory, leave_out, obligations
 from zabcheck.proof.properties import PROPERTIES
 from zabcheck.text.words import counted
@@ -35,7 +35,8 @@ def prove(
         str | None, typer.Option(metavar="P", help="Only that the conjuncts imply this property.")
     ] = None,
     mutant: Annotated[
-        str | None, typer.Option(metavar="M", help="Try to prove a known bug: see docs/proof.md for those possible.")
+        str | None,
+        typer.Option(metavar="M", help="Try to prove a known bug, or a release: see docs/proof.md."),
     ] = None,
     without: Annotated[
         str | None, typer.Option(metavar="C", help="Leave this conjunct out of the invariant, to see what needs it.")
@@ -84,9 +85,10 @@ def _theory(mutant: str | None, left_out: str | None) -> Theory:
     if mutant is not None:
         if mutant in OUTSIDE:
             raise BadInput(f"--mutant: `{mutant}` is not expressed by the abstraction: {OUTSIDE[mutant]}")
-        if mutant not in MUTANTS:
-            raise BadInput(f"--mutant: no `{mutant}`; {like(mutant, list(MUTANTS))}")
-        theory = MUTANTS[mutant].theory()
+        known = {**MUTANTS, **RELEASES}
+        if mutant not in known:
+            raise BadInput(f"--mutant: no `{mutant}`; {like(mutant, list(known))}")
+        theory = known[mutant].theory()
     if left_out is not None:
         theory = leave_out(theory, _one_of("--without", left_out, [each.name for each in CONJUNCTS]))
     return theory

@@ -107,7 +107,9 @@ def effect(world: World, event: Event) -> Effect:
             committed = {(event.epoch, t) for e, t in of(world, "initial") if e == event.epoch}
             return {"established": {(event.epoch, name_of(event.process))}, "committed": committed}
         case Broadcast():
-            return {"proposed": {(event.epoch, abstract(event.txn))}}
+            n, txn = name_of(event.process), abstract(event.txn)
+            knew = {(txn, t) for m, t in of(world, "delivered") if m == n}
+            return {"proposed": {(event.epoch, txn)}, "knew": knew}
         case Deliver():
             txn = abstract(event.txn)
             return {

@@ -34,7 +34,7 @@ class Entry(Struct, frozen=True):
 def entry(decision: prover.Decision) -> Entry:
     """Return what the certificate has of a proved obligation."""
     assert decision.status == "proved"
-    return Entry(decision.obligation, prover.needed(decision.obligation, decision.tries))
+    return Entry(decision.obligation, prover.needed(decision))
 
 
 def contents(entries: list[Entry]) -> dict[str, str]:

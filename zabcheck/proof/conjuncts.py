@@ -172,6 +172,24 @@ def primary_is_up_to_date(s: State, e: Epoch, l: Node, t: Transaction, u: Transa
     return (s.proposed(e, t) & s.led(e, l) & s.initial(e, u)) >> s.delivered(l, u)
 
 
+@claim
+def knew_what_was_committed(s: State, t: Transaction, u: Transaction) -> Formula:
+    """What the primary of u had delivered when it broadcast u was committed in some epoch."""
+    return s.knew(u, t) >> some(lambda e: s.committed(e, t), Epoch)
+
+
+@claim
+def knew_what_comes_before(s: State, e: Epoch, t: Transaction, u: Transaction) -> Formula:
+    """In a history that has both, what the primary of u had delivered when it broadcast u comes before u."""
+    return (s.knew(u, t) & s.history(e, t) & s.history(e, u)) >> (t < u)
+
+
+@claim
+def knew_its_initial_history(s: State, e: Epoch, t: Transaction, u: Transaction) -> Formula:
+    """Whoever broadcast u had delivered the initial history of its epoch (f.2.2 before f.3.1)."""
+    return (s.proposed(e, u) & s.initial(e, t)) >> s.knew(u, t)
+
+
 CONJUNCTS = (
     one_promise,
     promises_leave,
@@ -192,5 +210,8 @@ CONJUNCTS = (
     delivered_was_committed,
     delivered_is_a_prefix,
     primary_is_up_to_date,
+    knew_what_was_committed,
+    knew_what_comes_before,
+    knew_its_initial_history,
 )
 """The invariant is all of these together."""

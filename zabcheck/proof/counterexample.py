@@ -23,6 +23,7 @@ SHOWN = {
     "opened": "{0} has an initial history",
     "established": "{1} is established in {0}",
     "proposed": "{1} was broadcast in {0}",
+    "knew": "the primary of {0} had delivered {1}",
     "committed": "{1} was committed in {0}",
     "delivered": "{0} delivered {1}",
     "left": "",

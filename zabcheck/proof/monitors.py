@@ -18,10 +18,9 @@ distinct transactions).
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from operator import itemgetter
 from typing import Any
 
-from invariants import Accept, Adopt, Establish, Event, Invariant, Local, Promise, Violation, add
+from invariants import Accept, AckEpoch, Adopt, Establish, Event, Invariant, Local, Promise, Violation, add
 from invariants.record import Record
 from zabcheck.proof.abstraction import LOOKS_AT, MOST_PROCESSES, at_start, remembered
 from zabcheck.proof.compiled import World, broken, mentioned, of
@@ -51,6 +50,7 @@ class _Abstracted(Invariant):
         self.tells = False
         self.steps = 0
         self.seen = 0
+        self.judged_last = (False, 0, 0)
         self.waiting: dict[int, tuple[tuple[int, Local], ...]] = {}
         """In merged logs, by process: an event that is no instance so far, and all that come after it, numbered."""
         self.wrong: tuple[Local, str] | None = None
@@ -64,30 +64,34 @@ class _Abstracted(Invariant):
         if isinstance(event, _TELLS_OF_THE_PROTOCOL):
             self.tells = True
         if isinstance(event, Promise) and event.leader is None:
-            self.world = None
+            self.world, self.waiting = None, {}
         elif self.order == "global":
             self._take(event, transition(self.world, event))
         else:
             self.seen += 1
             self.waiting[event.process] = (*self.waiting.get(event.process, ()), (self.seen, event))
-            self._go_on()
         return self.wrong is not None and self.tells
 
     def _go_on(self) -> None:
         """Take what is an instance by now, in merged logs."""
-        while self._take_one():
-            pass
+        goes_on = True
+        while goes_on:
+            goes_on = False
+            for process in list(self.waiting):
+                while process in self.waiting and self._take_one(process):
+                    goes_on = True
 
-    def _take_one(self) -> bool:
-        """Take one event that is an instance; return whether there is one."""
+    def _take_one(self, process: int) -> bool:
+        """Take an event of a process that is an instance; return whether there is one."""
         assert self.world is not None
-        for process, events in self.waiting.items():
-            for place in self._places(events):
-                found = transition(self.world, event := events[place][1])
-                if found.refused is None:
-                    self._take(event, found)
-                    self._drop(process, place)
-                    return True
+        events = self.waiting[process]
+        for place in self._places(events):
+            event = events[place][1]
+            found = transition(self.world, event)
+            if found.refused is None:
+                self._take(event, found)
+                self._drop(process, place)
+                return True
         return False
 
     def _places(self, events: Sequence[tuple[int, Local]]) -> Iterator[int]:
@@ -121,6 +125,7 @@ class _Abstracted(Invariant):
         raise NotImplementedError
 
     def judged(self) -> int:
+        self._go_on()
         return self.steps if self.tells and self.world is not None else 0
 
     def inconclusive(self) -> bool:
@@ -134,6 +139,7 @@ class _Abstracted(Invariant):
     def violation(self) -> Violation | None:
         if not self.tells or self.world is None:
             return None
+        self._go_on()
         wrong = self.wrong
         if wrong is None and self.waiting:
             wrong = self._wrong_at_the_end()
@@ -143,16 +149,29 @@ class _Abstracted(Invariant):
         return self._violation(f"{sentence(event)}: {said}", event)
 
     def _wrong_at_the_end(self) -> tuple[Local, str] | None:
-        """Take the first event that is no instance, then what is one after it, and so on until something is wrong."""
+        """Judge what is no instance in any order, one event after the other, until something is wrong.
+
+        Most of what waits waits for an event of another process. So of the first ones of each process, that is judged
+        first after which most of the others are instances; of several, the first in the file. An ACK-E waits for nobody
+        else, so it comes before all of these.
+        """
+        rest = self
+        while rest.waiting and rest.wrong is None:
+            taken = [rest._without_waiting_for(process) for process in rest.waiting]
+            rest = min(taken, key=lambda each: each.judged_last)
+        return rest.wrong
+
+    def _without_waiting_for(self, process: int) -> "_Abstracted":
+        """Take the first event of a process that waits, and then what is an instance."""
         rest = self.fork(self.record)
         assert isinstance(rest, _Abstracted)
-        while rest.waiting and rest.wrong is None:
-            assert rest.world is not None
-            _, event = min((events[0] for events in rest.waiting.values()), key=itemgetter(0))
-            rest._take(event, transition(rest.world, event))
-            rest._drop(event.process, 0)
-            rest._go_on()
-        return rest.wrong
+        assert rest.world is not None
+        number, event = rest.waiting[process][0]
+        rest._take(event, transition(rest.world, event))
+        rest._drop(process, 0)
+        rest._go_on()
+        rest.judged_last = not isinstance(event, AckEpoch), sum(map(len, rest.waiting.values())), number
+        return rest
 
 
 class Refinement(_Abstracted):

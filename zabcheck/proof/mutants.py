@@ -52,20 +52,20 @@ def choose_by_zxid(s: State, e: Epoch, l: Node, q: Quorum, b: Node, a: Epoch, z:
 @step("l.3.1")
 def broadcast_early(s: State, e: Epoch, l: Node, t: Transaction) -> Change:
     """The leader broadcasts before it is established, and so before it has delivered I_e."""
-    return Change(when=s.led(e, l) & steps.is_next(s, e, t), adds=(add("proposed", e, t),))
+    return Change(when=s.led(e, l) & steps.is_next(s, e, t), adds=steps.propose(s, e, l, t))
 
 
 @step("l.3.1")
 def broadcast_before_delivering(s: State, e: Epoch, l: Node, t: Transaction) -> Change:
     """The established leader broadcasts before it has delivered I_e."""
-    return Change(when=s.established(e, l) & steps.is_next(s, e, t), adds=(add("proposed", e, t),))
+    return Change(when=s.established(e, l) & steps.is_next(s, e, t), adds=steps.propose(s, e, l, t))
 
 
 @step("l.3.1")
 def broadcast_any(s: State, e: Epoch, l: Node, t: Transaction) -> Change:
     """The zxid need not be greater than those before: the counter has begun anew."""
     ready = every(lambda u: s.initial(e, u) >> s.delivered(l, u), Transaction)
-    return Change(when=s.established(e, l) & same(epoch_of(t), e) & ready, adds=(add("proposed", e, t),))
+    return Change(when=s.established(e, l) & same(epoch_of(t), e) & ready, adds=steps.propose(s, e, l, t))
 
 
 @step("f.3.2")
@@ -120,18 +120,43 @@ def adopt_keeping(s: State, n: Node, e: Epoch, k: Node) -> Change:
     return Change(when=s.opened(e) & s.promised(n, e, k) & ~s.left(n, e), adds=(add("adopted", n, e), kept))
 
 
+@step("f.2.1")
+def write_epoch_first(s: State, n: Node, e: Epoch, k: Node) -> Change:
+    """ZooKeeper 3.8.0: n writes f.a = e; I_e is logged later, by another thread, and the ACK does not wait for that."""
+    return Change(when=s.opened(e) & s.promised(n, e, k) & ~s.left(n, e), adds=(add("adopted", n, e),))
+
+
+@step("f.2.1")
+def log_after_epoch(s: State, n: Node, e: Epoch) -> Change:
+    """ZooKeeper 3.8.0: the other thread has logged I_e."""
+    logged = add_all("accepted", lambda m, f, t: same(m, n) & same(f, e) & s.initial(e, t))
+    return Change(when=s.adopted(n, e), adds=(logged,))
+
+
+@step("f.2.1")
+def log_before_epoch(s: State, n: Node, e: Epoch, k: Node, d: Epoch) -> Change:
+    """ZooKeeper 3.9.5: n logs I_e while its f.a is still d; then it writes f.a = e, and acknowledges."""
+    last = every(lambda f: s.adopted(n, f) >> (f <= d), Epoch)
+    logged = add_all("accepted", lambda m, f, t: same(m, n) & same(f, d) & s.initial(e, t))
+    return Change(
+        when=s.opened(e) & s.promised(n, e, k) & ~s.left(n, e) & s.adopted(n, d) & (d < e) & last, adds=(logged,)
+    )
+
+
 class Mutant(Struct, frozen=True):
-    """A known bug in the abstraction: which step it replaces with what, or which assumption it drops."""
+    """A known bug in the abstraction: which step it replaces with what, which it adds, which assumption it drops."""
 
     replaced: Step | None
     instead: Step | None = None
     dropped: str = ""
+    added: Step | None = None
 
     def theory(self) -> Theory:
         """Return what is to be proved of it, which should not succeed."""
         kept = tuple(name for name in ASSUMPTIONS if name != self.dropped)
         changed = tuple(self.instead if each is self.replaced and self.instead else each for each in STEPS)
-        return structs.replace(Theory(), steps=changed, assumptions=kept)
+        added = () if self.added is None else (self.added,)
+        return structs.replace(Theory(), steps=(*changed, *added), assumptions=kept)
 
 
 MUTANTS = {
@@ -157,6 +182,12 @@ MUTANTS = {
     "counter-wraps": Mutant(steps.broadcast, broadcast_any),
 }
 """The mutants of `zabcheck list mutants` that the abstraction can express."""
+
+RELEASES = {
+    "zookeeper-3.8.0": Mutant(steps.adopt, write_epoch_first, added=log_after_epoch),
+    "zookeeper-3.9.5": Mutant(None, added=log_before_epoch),
+}
+"""Releases of ZooKeeper, which take step f.2.1 in several writes: between two of them a server may crash."""
 
 OUTSIDE = {
     "duplicate-proposal": "a history is a set here, so what is accepted twice is there once",

@@ -16,6 +16,34 @@ from zabcheck.proof.properties import PROPERTIES
 from zabcheck.proof.relations import State
 from zabcheck.proof.steps import STEPS, Step, start
 
+_OF_QUORUMS = (
+    "one promise",
+    "leaders have promises",
+    "opened by leaders",
+    "adopted are open",
+    "promises leave",
+    "accepted in the epoch",
+    "initial is earlier",
+    "proposed in its epoch",
+    "established lead",
+    "committed by a quorum",
+)
+LIKELY = {
+    "initial history accepted": _OF_QUORUMS,
+    "accepted is a prefix": (*_OF_QUORUMS, "initial history accepted", "logs match"),
+    "logs match": (*_OF_QUORUMS, "accepted is a prefix"),
+    "not choosable": (*_OF_QUORUMS, "initial history accepted", "accepted is a prefix"),
+    "knew what was committed": ("delivered was committed",),
+    "knew what comes before": (
+        *_OF_QUORUMS,
+        "knew what was committed",
+        "delivered was committed",
+        "logs match",
+    ),
+    "knew its initial history": (*_OF_QUORUMS, "primary is up to date"),
+}
+"""For some claims, from which conjuncts they are likely to follow, besides themselves: what a solver tries first."""
+
 
 class Theory(Struct, frozen=True):
     """What is to be proved: of these steps, with these conjuncts, under these assumptions."""
@@ -67,6 +95,15 @@ class Obligation(Struct, frozen=True):
     def given(self) -> list[str]:
         """Return the names of all that may be used, in the order of the script: assumptions, then hypotheses."""
         return [*self.theory.assumptions, *(name for name, _ in self.hypotheses())]
+
+    def likely(self) -> list[str]:
+        """Return the names of what the goal is likely to follow from; all of them if nothing is known."""
+        given = self.given()
+        likely = LIKELY.get(self.claim.name)
+        if likely is None:
+            return [name for name in given if self.kind != "step" or not name.startswith("knew")]
+        conjuncts = {each.name for each in self.theory.conjuncts} - {self.claim.name, *likely}
+        return [name for name in given if name not in conjuncts]
 
     def script(self, only: Collection[str] | None = None) -> str:
         """Return the obligation in SMT-LIB: what is given, and the negation of the goal. Expected: unsat.

@@ -97,6 +97,55 @@ def invariant_3(s: State, n: Node, d: Epoch, e: Epoch, l: Node) -> Formula:
     return (s.promised(n, e, l) & (d < e)) >> s.left(n, d)
 
 
+@claim
+def invariant_2(s: State, n: Node, e: Epoch, t: Transaction, u: Transaction) -> Formula:
+    """Invariant 2 (VI-B): whoever accepted a proposal of e accepted before it what was proposed in e before."""
+    return (s.accepted(n, e, u) & s.proposed(e, t) & (t < u)) >> s.accepted(n, e, t)
+
+
+@claim
+def invariant_4(s: State, e: Epoch, t: Transaction, u: Transaction) -> Formula:
+    """Invariant 4 (VI-B): an initial history has what was broadcast in earlier epochs, and all that comes before it.
+
+    That it is the history of one process is what step l.1.2 says.
+    """
+    whole = (s.history(epoch_of(u), t) & (t < u)) >> s.initial(e, t)
+    return s.initial(e, u) >> (s.proposed(epoch_of(u), u) & (epoch_of(u) < e) & whole)
+
+
+@claim
+def invariant_5(s: State, n: Node, e: Epoch, t: Transaction, u: Transaction) -> Formula:
+    """Invariant 5 (VI-B): what a process delivers of an epoch is a prefix of what was broadcast in it."""
+    of_e = s.delivered(n, u) & same(epoch_of(u), e)
+    return of_e >> (s.proposed(e, u) & ((s.proposed(e, t) & (t < u)) >> s.delivered(n, t)))
+
+
+@claim
+def po_causal_order(s: State, n: Node, t: Transaction, u: Transaction) -> Formula:
+    """PO causal order (III-B): whoever delivers u delivers before it what the primary of u had delivered.
+
+    What the primary broadcast before u is local primary order. With both, whatever precedes u through any number of
+    transactions is delivered before it, one after the other.
+    """
+    return (s.knew(u, t) & s.delivered(n, u)) >> (s.delivered(n, t) & (t < u))
+
+
+@claim
+def strict_causality(s: State, n: Node, m: Node, t: Transaction, u: Transaction) -> Formula:
+    """Strict causality (III-B): of what is delivered, the primary of a later epoch had delivered the earlier one.
+
+    Of one epoch, both were broadcast by one primary.
+    """
+    return (s.delivered(n, t) & s.delivered(m, u) & (epoch_of(t) < epoch_of(u))) >> s.knew(u, t)
+
+
+@claim
+def not_proposed_again(s: State, e: Epoch, l: Node, q: Quorum) -> Formula:
+    """No leader proposes an epoch again whose initial history was chosen: no quorum has f.p below it (l.1.1)."""
+    in_q = lambda n, k: member(n, q) & (s.left(n, e) | s.promised(n, e, k))  # noqa: E731
+    return s.led(e, l) >> some(in_q, Node, Node)
+
+
 PROPERTIES = (
     integrity,
     total_order,
@@ -110,6 +159,12 @@ PROPERTIES = (
     epoch_uniqueness,
     chosen,
     invariant_1,
+    invariant_2,
     invariant_3,
+    invariant_4,
+    invariant_5,
+    po_causal_order,
+    strict_causality,
+    not_proposed_again,
 )
 """All of them, those of III-A first."""

@@ -1,5 +1,6 @@
 """Decides obligations with z3: proved, refused with a counterexample, or not decided."""
 
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any, Literal
 
@@ -24,13 +25,14 @@ class NoSolver(Exception):
 
 
 class Decision(Struct, frozen=True):
-    """What became of an obligation, and after how many seconds and tries."""
+    """What became of an obligation, and after how many seconds and tries; a proof uses only what is in `given`."""
 
     obligation: Obligation
     status: Status
     seconds: float
     tries: int
     counterexample: Counterexample | None = None
+    given: tuple[str, ...] = ()
 
 
 def load() -> Any:
@@ -51,33 +53,34 @@ def decide(obligation: Obligation, seconds: float = 60) -> Decision:
     z3 = load()
     begun = monotonic()
     text = obligation.script()
+    likely = obligation.likely()
     tries = 0
 
-    def result(status: Status, found: Counterexample | None = None) -> Decision:
-        return Decision(obligation, status, monotonic() - begun, tries, found)
+    def result(status: Status, found: Counterexample | None = None, given: Sequence[str] = ()) -> Decision:
+        return Decision(obligation, status, monotonic() - begun, tries, found, tuple(given))
 
     for effort in EFFORTS:
         tries += 1
-        if _unsatisfiable(z3, text, effort, tries - 1, seconds - (monotonic() - begun)):
-            return result("proved")
+        if _unsatisfiable(z3, obligation.script(likely), effort, tries - 1, seconds - (monotonic() - begun)):
+            return result("proved", given=likely)
     if found := refute(obligation):
         return result("refused", found)
     while (left := seconds - (monotonic() - begun)) > 0:
         tries += 1
         if _unsatisfiable(z3, text, MORE, tries - 1, left):
-            return result("proved")
+            return result("proved", given=obligation.given())
     return result("not decided")
 
 
-def needed(obligation: Obligation, tries: int) -> list[str]:
+def needed(decision: Decision) -> list[str]:
     """Return the names of what a proof uses: a part of what is given, from which the goal follows.
 
-    `tries` says with which seed it was proved. All of the names if the solver, asked what it used, does not decide it.
+    All that was given if the solver, asked what it used, does not decide it.
     """
     z3 = load()
-    given = obligation.given()
+    given, tries = list(decision.given), decision.tries
     parsed = z3.Solver()
-    parsed.from_string(obligation.script())
+    parsed.from_string(decision.obligation.script(given))
     *hypotheses, negated = parsed.assertions()
     assert len(hypotheses) == len(given)
     for seed in range(tries - 1, tries + 3):

@@ -73,6 +73,10 @@ class State:
         """The primary of e broadcast t (l.3.1)."""
 
     @relation
+    def knew(self, u: Transaction, t: Transaction) -> None:
+        """The primary that broadcast u had delivered t when it did, in whatever incarnation."""
+
+    @relation
     def committed(self, e: Epoch, t: Transaction) -> None:
         """A quorum acknowledged t to the leader of e (l.2.2, l.3.2)."""
 

@@ -189,8 +189,13 @@ def broadcast(s: State, e: Epoch, l: Node, t: Transaction) -> Change:
         when=s.established(e, l)
         & every(lambda u: s.initial(e, u) >> s.delivered(l, u), Transaction)
         & is_next(s, e, t),
-        adds=(add("proposed", e, t),),
+        adds=propose(s, e, l, t),
     )
+
+
+def propose(s: State, e: Epoch, l: Node, t: Transaction) -> tuple[Addition, ...]:
+    """Have l broadcast t in e, knowing what it has delivered."""
+    return (add("proposed", e, t), add_all("knew", lambda u, v: same(u, t) & s.delivered(l, v)))
 
 
 def is_next(s: State, e: Epoch, t: Transaction) -> Formula:
@@ -253,4 +258,5 @@ def start(s: State) -> Formula:
         & every(lambda e, t: ~s.initial(e, t) & ~s.proposed(e, t) & ~s.committed(e, t), Epoch, Transaction)
         & every(lambda n, e, t: ~s.accepted(n, e, t), Node, Epoch, Transaction)
         & every(lambda n, t: ~s.delivered(n, t), Node, Transaction)
+        & every(lambda t, u: ~s.knew(u, t), Transaction, Transaction)
     )
