@@ -184,7 +184,7 @@ class Node:
                 if line.dest == ZABCHECK:
                     self._told(answer_of(line.body), effects)
                 elif line.dest == DISK:
-                    to_disk += self._on_disk(on_disk(line.body))
+                    self._on_disk(on_disk(line.body), to_disk)
                 else:
                     effects.append(self._message(line))
             except Failed as failed:
@@ -215,15 +215,22 @@ class Node:
             self.primary = event.epoch
         return event
 
-    def _on_disk(self, body: WriteBody | Sync) -> list[Effect]:
-        """Return the effects of a body for the disk. One write is a `Buffer`: nothing waits for it but `synced`."""
-        fields: dict[str, Any] = {}
-        shows: list[Event | Notify] = []
-        if isinstance(body, Sync):
-            shows.append(Notify(Synced(body.msg_id)))
+    def _on_disk(self, body: WriteBody | Sync, to_disk: list[Effect]) -> None:
+        """Add what a body for the disk does. A write is a `Buffer`: nothing waits for it but `synced`.
+
+        A `sync` right behind a write belongs to it; behind none it is a write of nothing.
+        """
+        if isinstance(body, WriteBody):
+            shows: tuple[Event | Notify, ...] = tuple(self._event(each) for each in body.events)
+            to_disk += self._written(body.fields, shows)
+            return
+        notify = Notify(Synced(body.msg_id))
+        if to_disk and isinstance(before := to_disk[-1], Buffer):
+            before.shows = (*before.shows, notify)
         else:
-            fields = body.fields
-            shows += [self._event(each) for each in body.events]
+            to_disk += self._written({}, (notify,))
+
+    def _written(self, fields: dict[str, Any], shows: tuple[Event | Notify, ...]) -> list[Effect]:
         effect: WriteAtOnce | Buffer = WriteAtOnce() if self.atomic else Buffer(shows)
         effect.fields = fields  # a field may have any name, so none is an argument
         return [effect, *shows] if self.atomic else [effect]
@@ -396,6 +403,7 @@ def external(command: str) -> Protocol:
         properties=properties,
         highest_epoch=_highest_epoch,
         step_seconds=STEP_SECONDS,
+        bugs=greeting.mutants,
         never=("quiesce",),  # nobody says that a follower of it has to look for another leader
     )
 
