@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from invariants import Deliver, Event
 from tests.protocols.external.commands import KIT, replayed, shown, wrong
 from zabcheck.counterexample.explain import explain_replay
+from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.external import running
 from zabcheck.protocols.external.node import external
@@ -18,7 +19,8 @@ from zabcheck.protocols.external.pool import LEAST, TWIN_EVERY
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab import ZAB
 from zabcheck.schema import schema
-from zabcheck.search.run import Replay
+from zabcheck.search.minimise import minimise_raise
+from zabcheck.search.run import Replay, replay_on, schedule_of
 from zabcheck.simulation.choices import Crash, Elect, Lead, Recover, Request, Settle, Sync, Timeout
 from zabcheck.simulation.simulator import Simulator
 
@@ -207,3 +209,34 @@ def test_every_line_of_a_run_fits_the_schema(monkeypatch: pytest.MonkeyPatch) ->
     for line in by_kind.values():
         fits.validate(line)
     assert not fits.is_valid(json.loads(lines[-1].replace(b"done", b"dome")))
+
+
+def test_the_time_that_a_silent_node_takes_counts_when_a_run_is_made_shorter() -> None:
+    """Waiting takes no CPU time, so the limit of that would never come."""
+    protocol = replace(external(wrong("hangs")), step_seconds=0.3)
+    schedule = schedule_of(protocol.name, None, 1, [Timeout(1)] * 20 + [Elect(1, 1)])
+    raised = replay_on(protocol, schedule).raised
+    assert raised is not None
+    waited = step_limit.calls.waited
+    shorter = minimise_raise(protocol, schedule, raised.place, seconds=0.1)
+    assert len(shorter.choices) == 21
+    assert step_limit.calls.waited - waited == 0.3
+
+
+def test_after_ctrl_c_in_the_middle_of_an_answer_the_nodes_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was interrupted is not used again: its answer would be taken for that to the next line."""
+    protocol = external(KIT)
+    before = replayed(protocol, *CALM)
+    read = running.Running._read
+
+    def interrupted(self: running.Running, line: bytes, until: float, began: bool) -> bytes:
+        if b'"request"' in line:
+            raise KeyboardInterrupt
+        return read(self, line, until, began)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(running.Running, "_read", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            replayed(protocol, *CALM)
+    for _ in range(LEAST):
+        assert replayed(protocol, *CALM).events == before.events

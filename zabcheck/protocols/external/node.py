@@ -142,7 +142,7 @@ class Node:
             effects = self._effects(answer)
         except _Wrong as wrong:
             raise wrong.kind(str(wrong), running.told(line, wrong.written)) from None
-        except Outside:
+        except BaseException:  # also Ctrl-C: the process may be in the middle of an answer
             if self.running is not None:
                 self.of.pool.drop(self.running)
                 self.running = None
