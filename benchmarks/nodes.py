@@ -12,7 +12,7 @@ from invariants import select
 from tests.kits.kits import KITS
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.external import pool
-from zabcheck.protocols.external.node import external
+from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.zab import ZAB
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import find

@@ -10,7 +10,7 @@ from tests.cli.command import process
 from tests.kits.kits import KITS, OTHERS, ROOT
 from zabcheck.counterexample.making import counterexample
 from zabcheck.protocols.base import Protocol
-from zabcheck.protocols.external.node import external
+from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.zab import ZAB
 from zabcheck.search.run import Search, replay_on, schedule_of
 from zabcheck.search.swarm import drive, find, run_seed

@@ -71,7 +71,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         if self.quorums is not None and self.processes is not None:
             quorums = quorums_of(self.quorums, self.processes)
         if self.protocol.startswith(PREFIX):  # the driver has made sure that the user wants this command
-            from zabcheck.protocols.external.node import external
+            from zabcheck.protocols.external.protocol import external
 
             external(self.protocol.removeprefix(PREFIX))
         return Search(

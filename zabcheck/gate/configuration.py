@@ -174,7 +174,7 @@ def protocols_of(configuration: Configuration) -> list[Protocol]:
     """
     commands = [name.removeprefix(PREFIX) for name in configuration.protocols if name.startswith(PREFIX)]
     if commands:
-        from zabcheck.protocols.external.node import external
+        from zabcheck.protocols.external.protocol import external
 
         for command in commands:
             external(command)

@@ -367,6 +367,7 @@ _AROUND_A_STEP = (
     "zabcheck.protocols.own",
     "zabcheck.protocols.adapter",
     "zabcheck.protocols.external.node",
+    "zabcheck.protocols.external.protocol",
     "zabcheck.protocols.external.pool",
     "zabcheck.protocols.external.running",
 )

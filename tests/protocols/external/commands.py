@@ -6,7 +6,7 @@ from shlex import join
 
 from invariants.events import ENVIRONMENT_EVENTS, Event
 from zabcheck.protocols.base import Protocol
-from zabcheck.protocols.external.node import external
+from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.run import Replay, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice
