@@ -6,11 +6,11 @@ CAMPAIGN := reports/campaign
 PYTEST := $(BIN)/python -m pytest -q
 # One more process than cores: many tests wait for others that they start.
 IN_PARALLEL := -n $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)") --dist loadgroup
-NORMAL := not slow and not browser and not zookeeper
+NORMAL := not slow and not browser and not zookeeper and not kits
 # The tests start some hundred processes: with compiled modules on disk each starts in half the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slowest test-slow test-browser test-zookeeper lint gate docs bench clean
+.PHONY: run test slowest test-slow test-browser test-zookeeper test-kits lint gate docs bench clean
 
 # Check Zab, then plant a bug and see it found, minimised and explained (which is exit code 1, and expected here); then
 # a small campaign on Spark, on this machine.
@@ -40,6 +40,11 @@ test-browser: .venv/installed-for-browser-tests
 # Debian's packages `zookeeper` and `libzookeeper-java` have to be there. One after the other: each starts an ensemble.
 test-zookeeper: .venv/installed-for-tests
 	$(PYTEST) -n 0 -m zookeeper
+
+# Compilers of Go and Java and node.js have to be there, as in Debian's golang-go, default-jdk-headless and nodejs.
+test-kits: .venv/installed-for-tests
+	$(MAKE) -C kits
+	$(PYTEST) $(IN_PARALLEL) -m kits
 
 lint: .venv/installed-for-tests
 	$(BIN)/ruff check .

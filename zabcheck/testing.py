@@ -38,7 +38,7 @@ from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated, planted
 from zabcheck.protocols.adapter import register
 from zabcheck.protocols.base import Protocol
-from zabcheck.protocols.external.node import external
+from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import checked
 from zabcheck.search.machine import Machine, Memory, find_with, hypothesis_settings, machine_class, seeded

@@ -27,8 +27,8 @@ from docs.generators import (
     start,
     zookeeper,
     zookeeper_catalogue,
-    zookeeper_logs,
     zookeeper_conformance,
+    zookeeper_logs,
     zookeeper_points,
 )
 from docs.generators.output import ROOT

@@ -7,8 +7,8 @@ import msgspec
 
 from docs.generators.output import DOCS, ROOT, read, with_output
 from zabcheck.protocols.external import running
-from zabcheck.protocols.external.node import external
 from zabcheck.protocols.external.pool import FIRST
+from zabcheck.protocols.external.protocol import external
 from zabcheck.search.run import replay_on, schedule_of
 from zabcheck.simulation.choices import Lead, Request, Sync
 

@@ -29,7 +29,7 @@ OTHERS = {
     "CHANGELOG.md": "CHANGELOG.md",
 }
 """What is on the site although it is not in docs/: where it is, and its place on the site."""
-SOURCE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:zabcheck|invariants|tests|benchmarks)/[^)]*\)")
+SOURCE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:zabcheck|invariants|tests|benchmarks|kits)/[^)]*\)")
 """A link to the source code, which is not on the site."""
 
 

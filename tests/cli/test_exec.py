@@ -4,30 +4,39 @@ from pathlib import Path
 
 import pytest
 
+from invariants import PROPERTIES
 from tests.cli.command import CALM_SCHEDULE
 from tests.cli.conftest import Command
 from tests.protocols.external.commands import KIT, wrong
+from zabcheck.cli.campaign.plan import new_plan
+from zabcheck.gate.configuration import Configuration, kills_of, protocols_of
+from zabcheck.search.run import schedule_of
+from zabcheck.simulation.choices import Lead, Request, Sync
+from zabcheck.simulation.schedule import dump
 
 BUG = f"{KIT} --bug ack-before-disk"
-SHORT = ("--processes", "1", "--runs", "50", "--steps", "25")
-SEARCH = ("run", "--exec", BUG, "--property", "chosen", "--seed", "1", *SHORT)
+UNSAFE = (Lead(1, ()), Sync(1), Sync(1), Request(1, "a"), Sync(1))
 
 
-def test_what_is_found_is_replayed_and_explained_by_the_same_command(zabcheck: Command, tmp_path: Path) -> None:
-    found = zabcheck(*SEARCH)
-    assert (found.code, found.err) == (1, "")
-    assert "chosen is violated" in found.out
-    [schedule] = tmp_path.glob("reports/*.schedule.json")
-    assert f"zabcheck replay {schedule.relative_to(tmp_path)} --exec '{BUG}'" in found.out
-    again = zabcheck("replay", schedule, "--exec", BUG)
+def test_a_schedule_is_replayed_and_explained_by_the_command_of_its_nodes(zabcheck: Command, tmp_path: Path) -> None:
+    schedule, trace = tmp_path / "x.json", tmp_path / "x.jsonl"
+    schedule.write_bytes(dump(schedule_of(f"exec:{BUG}", None, 1, UNSAFE, "chosen")))
+    again = zabcheck("replay", schedule, "--exec", BUG, "--trace", trace)
     assert (again.code, again.err) == (1, "")
+    assert "chosen is violated" in again.out
+    assert f"zabcheck replay {schedule} --exec '{BUG}'" in again.out
     mended = zabcheck("replay", schedule, "--exec", KIT)
     assert (mended.code, mended.err) == (0, "")
-    [trace] = tmp_path.glob("reports/*.trace.jsonl")
     told = zabcheck("explain", trace, "--exec", BUG, "--property", "chosen", "--write", "x.py", "--write", "x.html")
-    assert told.code == 1
+    assert (told.code, told.err) == (1, "")
     assert "decisive" in told.out
     assert "exec=" in (tmp_path / "x.py").read_text(encoding="utf-8")
+
+
+def test_a_search_names_the_command(zabcheck: Command) -> None:
+    result = zabcheck("run", "--exec", KIT, "--processes", "1", "--runs", "2", "--steps", "30", "--property", "chosen")
+    assert (result.code, result.err) == (0, "")
+    assert f"PASS: exec:{KIT}"[:40] in result.out
 
 
 def test_no_file_starts_a_command(zabcheck: Command, tmp_path: Path) -> None:
@@ -71,3 +80,18 @@ def test_a_node_that_fails_ends_the_search_with_a_report(zabcheck: Command) -> N
 def test_what_is_wrong_with_the_option_is_told(arguments: tuple[str, ...], said: str, zabcheck: Command) -> None:
     result = zabcheck("run", *arguments)
     assert (result.code, result.out, result.err) == (2, "", f"zabcheck: {said}\n")
+
+
+def test_a_gate_starts_the_commands_that_its_configuration_names() -> None:
+    wanted = Configuration((f"exec:{KIT}", "zab"), kills=("ack-before-disk", "ack-before-sync"))
+    assert [each.name for each in protocols_of(wanted)] == [f"exec:{KIT}", "zab"]
+    assert [each.protocol for each in kills_of(wanted)] == ["zab", f"exec:{KIT}"]
+    with pytest.raises(ValueError, match="cannot be started"):
+        protocols_of(Configuration(("exec:./not-there",)))
+
+
+def test_a_campaign_plants_the_bugs_that_the_nodes_name() -> None:
+    plan = new_plan({"exec": KIT, "mutant": ["none", "all"]})
+    assert (plan.protocol, plan.mutants) == (f"exec:{KIT}", (None, "ack-before-disk"))
+    assert plan.search("ack-before-disk").protocol.mutant == "ack-before-disk"
+    assert set(plan.properties) < set(PROPERTIES)

@@ -51,7 +51,7 @@ def test_what_the_script_makes_can_be_made() -> None:
 
 
 def test_every_tier_is_made() -> None:
-    assert {"test", "test-slow", "test-browser", "test-zookeeper"} <= set(targets_of(SCRIPT))
+    assert {"test", "test-slow", "test-browser", "test-zookeeper", "test-kits"} <= set(targets_of(SCRIPT))
 
 
 def test_the_workflow_may_read_and_no_more() -> None:

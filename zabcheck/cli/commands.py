@@ -147,7 +147,7 @@ def named(protocol: str | None, command: str | None, default: str = "zab") -> st
         return protocol or default
     if protocol is not None:
         raise BadInput("--exec: expected no --protocol, the nodes of the command are the protocol")
-    from zabcheck.protocols.external.node import external
+    from zabcheck.protocols.external.protocol import external
 
     try:
         return external(command).name

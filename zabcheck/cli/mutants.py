@@ -15,13 +15,14 @@ from rich.live import Live
 
 from invariants import PROPERTIES, select
 from invariants.diagnosis import like
-from zabcheck.cli.commands import BadInput, Properties, command, known_bugs
+from zabcheck.cli.commands import BadInput, Exec, Properties, command, known_bugs
+from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.run import protocol_failed
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.counterexample.forms.gallery import index_of_bugs, pages
-from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.mutants.catalogue import CATALOGUE, bugs_of, mutated
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.search.engines import DEFAULT, Engine
 from zabcheck.search.hunt import Budget, Hunt, MutantSummary, hunt, row_of
@@ -70,6 +71,7 @@ def mutants(
     steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
     seconds: Annotated[float, typer.Option(min=0.0, help="At most about so many CPU seconds a search.")] = 60.0,
     property: Properties = None,
+    exec: Exec = None,
     record: Annotated[
         str | None,
         typer.Option(
@@ -88,18 +90,21 @@ def mutants(
     """Search for every known bug; print which property caught it, how soon, and how short its counterexample is."""
     with bad_input_for(ValueError):
         kinds = select(property)
+    bugs = CATALOGUE if exec is None else bugs_of(mutated(named_protocol(None, exec)))
+    if not bugs:
+        raise BadInput("--exec: the nodes name no known bugs: `mutants` of their `init_ok`")
     for name in (*(mutant or ()), *([] if record is None else [record])):
-        if name not in CATALOGUE:
-            raise BadInput(f"no mutant `{clean(name, False, 99)}`; {like(name, CATALOGUE)}")
+        if name not in bugs:
+            raise BadInput(f"no mutant `{clean(name, False, 99)}`; {like(name, bugs)}")
     if out is not None:
         check_out(out)
     if record is not None:
-        if mutant or out is not None or format is not Forms.text:
-            raise BadInput("--record cannot be combined with --mutant, --out or --format")
+        if mutant or exec is not None or out is not None or format is not Forms.text:
+            raise BadInput("--record cannot be combined with --mutant, --exec, --out or --format")
         wanted = [name for name in CATALOGUE[record].breaks if property is None or name in {k.name for k in kinds}]
         budget = Budget(runs, steps, seconds)
         return _record(CATALOGUE[record], wanted, range(seed, seed + seeds), engine, budget, schedules, gallery)
-    entries = [entry for name, entry in CATALOGUE.items() if mutant is None or name in mutant]
+    entries = [entry for name, entry in bugs.items() if mutant is None or name in mutant]
     properties = None if property is None else tuple(kind.name for kind in kinds)
     budget = Budget(runs, steps, seconds)
     hunts, interrupted = _hunt_all(entries, range(seed, seed + seeds), engine, budget, properties, out)

@@ -16,7 +16,7 @@ from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
 from zabcheck.gate.configuration import Configuration, goals_of, kills_of
-from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import find
 from zabcheck.search.goals import GOALS
@@ -220,7 +220,8 @@ class Gate:
 
     def _hunt_mutants(self) -> Iterator[Outcome]:
         wanted = self.configuration
-        for name in kills_of(wanted):
+        for mutant in kills_of(wanted):
+            name = mutant.name
             if self.over:
                 yield Outcome(MUTANTS, name, "inconclusive", f"not searched for: {self._why_over}")
                 continue
@@ -229,7 +230,7 @@ class Gate:
             budget = Budget(wanted.runs, wanted.steps, inf)  # no limit of CPU seconds: the gate goes by the clock
             try:
                 found = hunt(
-                    CATALOGUE[name],
+                    mutant,
                     wanted.seeds[0],
                     wanted.engine,
                     budget,
@@ -254,7 +255,7 @@ class Gate:
             elif found.runs < wanted.runs:
                 yield Outcome(MUTANTS, name, "inconclusive", f"not found yet: {self._why_over}", seconds=seconds)
             else:
-                message = f"survived {counted(found.runs, 'run', 'runs')}: {CATALOGUE[name].wrong}"
+                message = f"survived {counted(found.runs, 'run', 'runs')}: {mutant.wrong}"
                 yield Outcome(MUTANTS, name, "failed", message, seconds=seconds)
 
 

@@ -18,11 +18,14 @@ from msgspec import Meta, Struct
 
 from invariants import select
 from invariants.diagnosis import like
-from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.mutants.catalogue import CATALOGUE, bugs_of, mutated
+from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import DEFAULT, Engine
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
+from zabcheck.text.nodes import PREFIX
 from zabcheck.text.words import cut
 
 ALL = "all"
@@ -127,7 +130,7 @@ def _converted(table: dict[str, Any]) -> Configuration:
         raise _Wrong("protocols", f"expected {_EXPECTED['protocols']}, found no such key")
     configuration = msgspec.convert(table, Configuration)
     for key, check in (
-        ("protocols", lambda: [mutated(name) for name in configuration.protocols]),
+        ("protocols", lambda: protocols_of(configuration)),
         ("properties", lambda: select(configuration.properties)),
         ("goals", lambda: goals_of(configuration)),
         ("kills", lambda: kills_of(configuration)),
@@ -164,6 +167,20 @@ def _shown(value: Any) -> str:
             return str(value)
 
 
+def protocols_of(configuration: Configuration) -> list[Protocol]:
+    """Return the protocols that are checked. ValueError for an unknown one, or a command that starts no node.
+
+    A configuration starts the commands that it names, unlike a schedule: it belongs to what is checked.
+    """
+    commands = [name.removeprefix(PREFIX) for name in configuration.protocols if name.startswith(PREFIX)]
+    if commands:
+        from zabcheck.protocols.external.protocol import external
+
+        for command in commands:
+            external(command)
+    return [mutated(name) for name in configuration.protocols]
+
+
 def goals_of(configuration: Configuration) -> list[str]:
     """Return the goals that are demanded. ValueError for an unknown goal."""
     for name in configuration.goals:
@@ -173,12 +190,14 @@ def goals_of(configuration: Configuration) -> list[str]:
     return [name for name in GOALS if name in configuration.goals or ALL in configuration.goals]
 
 
-def kills_of(configuration: Configuration) -> list[str]:
+def kills_of(configuration: Configuration) -> list[Mutant]:
     """Return the mutants that have to be found. ValueError for an unknown mutant, or one of another protocol."""
-    known = [name for name, mutant in CATALOGUE.items() if mutant.protocol in configuration.protocols]
+    bugs = [each for protocol in protocols_of(configuration) for each in bugs_of(protocol).values()]
+    bugs.sort(key=lambda each: list(CATALOGUE).index(each.name) if each.name in CATALOGUE else len(CATALOGUE))
+    known = [each.name for each in bugs]
     for name in configuration.kills:
         if name not in (*known, ALL):
             protocols = ", ".join(configuration.protocols)
             expected = f"expected {ALL}, or some of: {', '.join(known)}" if known else "there are none"
             raise ValueError(f"no mutant `{name}` of {protocols}; {like(name, (*known, ALL), expected)}")
-    return [name for name in known if name in configuration.kills or ALL in configuration.kills]
+    return [each for each in bugs if each.name in configuration.kills or ALL in configuration.kills]

@@ -481,3 +481,11 @@ def planted(protocol: Protocol, mutant: str | None) -> Protocol:
             said = like(mutant, names) if names else "it has none"
         raise ValueError(f"no mutant `{mutant}` of protocol `{protocol.name}`; {said}")
     return CATALOGUE[mutant].apply(protocol)
+
+
+def bugs_of(protocol: Protocol) -> dict[str, Mutant]:
+    """Return the known bugs of a protocol, by name: those of the catalogue, or those that it has itself."""
+    if protocol.plant is None:
+        return {name: each for name, each in CATALOGUE.items() if each.protocol == protocol.name}
+    wrong = "a bug that its nodes name"
+    return {name: Mutant(name, protocol.name, wrong, protocol.source, (), "unknown", {}) for name in protocol.bugs}

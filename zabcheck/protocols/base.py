@@ -324,8 +324,8 @@ class Protocol(Struct, frozen=True):
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
     `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
-    `plant(name)` returns the protocol with a known bug of its own planted, and raises ValueError if it has none of that
-    name. None: its bugs are those of `zabcheck.mutants`.
+    `plant(name)` returns the protocol with one of its own known bugs, which `bugs` names, and raises ValueError if it
+    has none of that name. None: its bugs are those of `zabcheck.mutants`.
 
     The table has grown by a field for each thing that one protocol does otherwise: `mesh`, `never`, `moves`, `switches`
     and `fifo` describe the environment rather than the protocol, and would be better off in a type of their own.
@@ -359,6 +359,7 @@ class Protocol(Struct, frozen=True):
     mutant: str | None = None
     step_seconds: float = STEP_SECONDS
     plant: "Callable[[str], Protocol] | None" = None
+    bugs: tuple[str, ...] = ()
 
 
 _AROUND_A_STEP = (
@@ -366,6 +367,7 @@ _AROUND_A_STEP = (
     "zabcheck.protocols.own",
     "zabcheck.protocols.adapter",
     "zabcheck.protocols.external.node",
+    "zabcheck.protocols.external.protocol",
     "zabcheck.protocols.external.pool",
     "zabcheck.protocols.external.running",
 )

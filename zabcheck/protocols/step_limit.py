@@ -28,16 +28,24 @@ EVERY = 0.02
 
 
 class Calls:
-    """How many calls of steps have begun in this process, how many are over, and the limit of the last, in seconds."""
+    """How many calls of steps have begun in this process, how many are over, and the limit of the last, in seconds.
 
-    __slots__ = ("begun", "over", "seconds")
+    `waited` is how many seconds, by the clock, were spent waiting for steps outside of Python that never answered.
+    """
+
+    __slots__ = ("begun", "over", "seconds", "waited")
 
     def __init__(self) -> None:
         self.begun = self.over = 0
-        self.seconds = 0.0
+        self.seconds = self.waited = 0.0
 
 
 calls = Calls()
+
+
+def time_spent() -> float:
+    """Return the CPU seconds of this process, and the seconds that it has waited in vain for steps outside of it."""
+    return process_time() + calls.waited
 
 
 class Stopped(BaseException):

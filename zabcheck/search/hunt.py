@@ -89,11 +89,14 @@ def hunt(
     shorten: Callable[[Protocol, Schedule, str], Schedule] = shortest,
     over: Callable[[], bool] = lambda: False,
 ) -> Hunt:
-    """Search for `mutant` until it breaks one of `properties` (None: any), or the budget is used up.
+    """Search for `mutant` until it breaks one of `properties` (None: any that is said of it), or the budget is used up.
 
     `on_run` is called with each run when it ends; `over` tells whether something other than the budget ends the hunt.
     `shorten` makes the schedule that was found shorter: `minimise` takes less time than `shortest`.
     """
+    protocol = mutated(mutant.protocol, mutant.name)
+    if protocol.plant is not None and properties is None:
+        properties = protocol.properties  # nobody says that it is judged by any other
     tally = Tally(select(properties))
     start = process_time()
 
@@ -106,7 +109,6 @@ def hunt(
 
     # The swarm draws the number of processes; Hypothesis takes one with which the bug shows soon.
     processes = None if engine is Engine.swarm else mutant.processes
-    protocol = mutated(mutant.protocol, mutant.name)
     search = Search(protocol, processes, properties, budget.runs, budget.steps, seed, count)
     try:
         broken = find(engine, search)

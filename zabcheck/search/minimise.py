@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import combinations
-from time import process_time
 from typing import NamedTuple
 
 from msgspec import structs
@@ -20,6 +19,7 @@ from msgspec import structs
 from invariants import Judge, select
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.protocols.base import Protocol, StepRaised
+from zabcheck.protocols.step_limit import time_spent
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import dispatch, simulate
 from zabcheck.simulation import choices
@@ -99,7 +99,7 @@ def minimise(
     ValueError if `schedule` does not break the property. Cost: O(n^2) runs for n choices that are left, each of O(n);
     O(n log n) runs to get there, as a rule.
     """
-    deadline = process_time() + seconds
+    deadline = time_spent() + seconds
     failure = broken_by(protocol, schedule, property_)
     schedule = structs.replace(schedule, violates=property_)
     fails = partial(breaks, protocol, property_=property_)
@@ -118,7 +118,7 @@ def minimise_raise(
     protocol: Protocol, schedule: Schedule, place: Place, seconds: float = SECONDS, keep: Collection[str] = ()
 ) -> Schedule:
     """Reduce, as `minimise` does, a schedule that makes a step raise at `place`. ValueError if it does not."""
-    deadline = process_time() + seconds
+    deadline = time_spent() + seconds
     failure = raised_by(protocol, schedule, place)
     schedule = structs.replace(schedule, violates=None)
     return Minimiser(protocol, schedule, failure, partial(raises, protocol, place=place), deadline, keep).minimal()
@@ -145,7 +145,7 @@ class Minimiser:
 
     @property
     def over(self) -> bool:
-        return process_time() > self.deadline
+        return time_spent() > self.deadline
 
     def minimal(self) -> Schedule:
         """Repeat all passes until none of them helps any more, or the time is over; return the best schedule."""

@@ -5,11 +5,11 @@ A long run, minimised, keeps the shape of its story: its epochs, its detours. A 
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from time import process_time
 
 from invariants import select
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.step_limit import time_spent
 from zabcheck.search import swarm
 from zabcheck.search.minimise import SECONDS, broken_by, minimise
 from zabcheck.search.run import DEFAULT_PROCESSES, PropertyBroken, ProtocolRaised, Search
@@ -30,18 +30,18 @@ def shortest(
     preferred, unless "quorums" are kept. It takes `seconds` of CPU time at most, and is the same every time if that is
     enough. ValueError if `schedule` does not break the property.
     """
-    deadline = process_time() + seconds
+    deadline = time_spent() + seconds
     best = minimise(protocol, schedule, property_, seconds, keep)
-    if process_time() >= deadline:
+    if time_spent() >= deadline:
         return best
     least = broken_by(protocol, best, property_).steps
     before, first = least + 1, 0
-    while least < before and process_time() < deadline:
+    while least < before and time_spent() < deadline:
         before = least
         for other in _others(protocol, best, property_, range(first, first + RUNS), 3 * least, keep, deadline):
-            if process_time() >= deadline:
+            if time_spent() >= deadline:
                 return best
-            candidate = minimise(protocol, other, property_, deadline - process_time(), keep)
+            candidate = minimise(protocol, other, property_, deadline - time_spent(), keep)
             steps = broken_by(protocol, candidate, property_).steps
             # The majority is what everybody knows: it is worth some steps.
             if steps < least or (candidate.quorums == MAJORITY != best.quorums):
@@ -78,7 +78,7 @@ def _others(
     kinds = select([property_])
     found: list[tuple[int, int, PropertyBroken]] = []
     for seed in seeds:
-        if process_time() >= deadline:
+        if time_spent() >= deadline:
             return
         with suppress(ProtocolRaised):  # it is not what is looked for
             run = swarm.drive(search, kinds, seed)

@@ -6,7 +6,7 @@ from shlex import join
 
 from invariants.events import ENVIRONMENT_EVENTS, Event
 from zabcheck.protocols.base import Protocol
-from zabcheck.protocols.external.node import external
+from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.run import Replay, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice
@@ -22,11 +22,17 @@ def wrong(what: str) -> str:
     return f"{PYTHON} {join([str(Path(__file__).parent / 'wrong.py'), what])}"
 
 
-def replayed(protocol: Protocol | str, *choices: AnyChoice, processes: int = 3, switches: Switches = LETTER) -> Replay:
+def replayed(
+    protocol: Protocol | str,
+    *choices: AnyChoice,
+    processes: int = 3,
+    switches: Switches = LETTER,
+    property: str = "core",
+) -> Replay:
     """Execute these choices on a protocol, or on the nodes of a command."""
     found = external(protocol) if isinstance(protocol, str) else protocol
     schedule = schedule_of(found.name, found.mutant, processes, choices, switches=switches)
-    return replay_on(found, schedule, ("core",))
+    return replay_on(found, schedule, (property,))
 
 
 def shown(run: Replay) -> list[Event]:

@@ -32,9 +32,12 @@ def test_a_node_that_does_not_look_at_its_input_ends_with_zabcheck(how: str) -> 
 
 
 def ends(pid: int) -> None:
-    """Wait until the process is gone, or nobody has yet asked how it ended."""
-    while is_running(pid):
+    """Wait until the process is gone, or nobody has yet asked how it ended; for a minute at most."""
+    for _ in range(6000):
+        if not is_running(pid):
+            return
         time.sleep(0.01)
+    raise AssertionError(f"process {pid} is left behind")
 
 
 def is_running(pid: int) -> bool:

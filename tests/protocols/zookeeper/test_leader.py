@@ -60,8 +60,8 @@ def test_get_epoch_to_propose_takes_the_next_of_a_quorum() -> None:
 def test_get_epoch_to_propose_may_be_the_one_that_was_accepted_in_3_4_2() -> None:
     """1343: where another has accepted the epoch before."""
     old, other, new = (elected(A, switches=switches(version)) for version in ("3.4.2", "3.4.2", "3.4.10"))
-    for leader, accepted in ((old, 2), (other, 3), (new, 2)):
-        on_follower_info(leader, 2, messages.FollowerInfo(accepted))
+    for elect, accepted in ((old, 2), (other, 3), (new, 2)):
+        on_follower_info(elect, 2, messages.FollowerInfo(accepted))
     assert (old.epoch, other.epoch, new.epoch) == (2, 4, 3)
 
 

@@ -19,6 +19,7 @@ from zabcheck.cli.campaign.report import report as campaign_report
 from zabcheck.cli.commands import (
     BadInput,
     Commands,
+    Exec,
     Format,
     Formats,
     Properties,
@@ -63,6 +64,7 @@ def campaign(
             help="The protocol to check: see `zabcheck list`, or `module:Class`; by default zab.",
         ),
     ] = None,
+    exec: Exec = None,
     mutant: Annotated[
         list[str] | None,
         typer.Option(
@@ -120,6 +122,7 @@ def campaign(
         return 0
     wishes = {
         "protocol": protocol,
+        "exec": exec,
         "mutant": mutant,
         "seed": seed,
         "runs": runs,

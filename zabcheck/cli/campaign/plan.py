@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from invariants import select
 from invariants.quorums import quorums_of
 from zabcheck.cli.campaign.report import needed
-from zabcheck.cli.commands import BadInput
+from zabcheck.cli.commands import BadInput, named
 from zabcheck.cli.files import bad_input_for
-from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.mutants.catalogue import bugs_of, mutated
 from zabcheck.protocols.switches import switches_of
+from zabcheck.text.nodes import PREFIX, option_of
 
 if TYPE_CHECKING:
     from zabcheck.campaign.plan import Plan
@@ -37,7 +38,8 @@ def new_plan(wishes: Mapping[str, Any]) -> "Plan":
     """Return the plan of a new campaign. BadInput for a name or value that does not exist."""
     with needed():
         from zabcheck.campaign.plan import VERSION, Plan, runs_a_part
-    protocol, runs = wishes.get("protocol", "zab"), wishes.get("runs", RUNS)
+    protocol = named(wishes.get("protocol"), wishes.get("exec"))
+    runs = wishes.get("runs", RUNS)
     mutants = tuple(_mutants(protocol, wishes.get("mutant", [UNPLANTED])))
     with bad_input_for(ValueError):
         checked = [mutated(protocol, mutant) for mutant in mutants]
@@ -71,12 +73,15 @@ def new_plan(wishes: Mapping[str, Any]) -> "Plan":
     )
 
 
-def _mutants(protocol: str, named: Sequence[str]) -> list[str | None]:
+def _mutants(protocol: str, wanted: Sequence[str]) -> list[str | None]:
     """Return the mutant that each name stands for, None for "none". Unknown names are not noticed here."""
-    known = [name for name, each in CATALOGUE.items() if each.protocol == protocol]
-    if ALL in named and not known:
+    if ALL not in wanted:
+        return [None if name == UNPLANTED else name for name in dict.fromkeys(wanted)]
+    with bad_input_for(ValueError):
+        known = list(bugs_of(mutated(protocol)))
+    if not known:
         raise BadInput(f"--mutant {ALL}: protocol `{protocol}` has no known bugs")
-    names = [name for each in named for name in (known if each == ALL else [each])]
+    names = [name for each in wanted for name in (known if each == ALL else [each])]
     return [None if name == UNPLANTED else name for name in dict.fromkeys(names)]
 
 
@@ -86,7 +91,14 @@ def resumed_plan(store: "Store", wishes: Mapping[str, Any]) -> "Plan":
     if plan is None:
         raise BadInput(f"--resume: {store.place} holds no campaign")
     known = {"protocol": plan.protocol, "processes": plan.processes}  # other options are checked against these
+    if plan.protocol.startswith(PREFIX):
+        if "exec" not in wishes:
+            raise BadInput(f"--resume: its nodes are started by a command, so add{option_of(plan.protocol)}")
+        known.pop("protocol")
     wanted = new_plan({**{name: wish for name, wish in known.items() if wish is not None}, **wishes})
+    if wanted.protocol != plan.protocol and "exec" in wishes:
+        had = f"the campaign in {store.place} is of {plan.protocol}"
+        raise BadInput(f"--exec {wishes['exec']}: {had}; name another --out")
     for name, option in _OPTIONS.items():
         if option in wishes and getattr(wanted, name) != getattr(plan, name):
             wish = wishes[option]

@@ -19,6 +19,7 @@ from zabcheck.cli.files import bad_input_for, bad_path, check_file
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.text.files import write
+from zabcheck.text.nodes import option_of
 from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def _next_step(made: "CampaignReport", code: int) -> str:
     """Return what to do about a campaign that has this exit code."""
     place = quote(made.name)
     if code == VIOLATED and made.findings:
-        return f"zabcheck explain {quote('/'.join((made.name, FINDINGS, made.findings[0]['schedule'])))}"
+        file = quote("/".join((made.name, FINDINGS, made.findings[0]["schedule"])))
+        return f"zabcheck explain {file}{option_of(made.plan['protocol'])}"
     [total] = made.tables.overview
     if code == INCONCLUSIVE:
         unfinished = total.parts < total.planned_parts

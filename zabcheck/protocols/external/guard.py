@@ -10,6 +10,23 @@ import os
 import signal
 import subprocess
 import sys
+from inspect import getsource
+
+
+def _watch() -> None:
+    pids: dict[int, None] = {}
+    for line in sys.stdin:
+        if line.startswith("+"):
+            pids[int(line)] = None
+        else:
+            pids.pop(-int(line), None)
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+_CODE = f"import contextlib, os, signal, sys\n{getsource(_watch)}\n_watch()"
+"""This module may be in a zip file, as in a task of a cluster: no interpreter finds it there by its name."""
 
 _guards: dict[str, "subprocess.Popen[bytes]"] = {}  # at most one
 
@@ -18,7 +35,7 @@ def add(pid: int) -> None:
     """Have this process, which leads a group, killed when zabcheck ends."""
     if not _guards:
         _guards[""] = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__],
+            [sys.executable, "-I", "-S", "-c", _CODE],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -50,19 +67,3 @@ def _forget() -> None:
 
 
 os.register_at_fork(after_in_child=_forget)
-
-
-def _watch() -> None:
-    pids: dict[int, None] = {}
-    for line in sys.stdin:
-        if line.startswith("+"):
-            pids[int(line)] = None
-        else:
-            pids.pop(-int(line), None)
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    _watch()

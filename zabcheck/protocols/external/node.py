@@ -1,43 +1,29 @@
-"""A command as a protocol: each process of a run is a node, and a node takes its steps in a process of the system.
+"""A node: a process of a run that takes its steps in a process of the system.
 
 A node remembers all that it was sent and has answered since it was started, so that it can go on in another process
 (`pool` says when), and so can a copy of it. What it is asked between two steps (what it remembers, whether it takes a
 request) is known from its answers: no line is sent for that.
 """
 
-import shlex
 from collections.abc import Mapping, Sequence
-from copy import copy
-from functools import cache, partial
 from typing import Any
 
 import msgspec
-from msgspec import Raw
-from msgspec.structs import replace
 
-from invariants import Event, Ready, select
-from invariants.diagnosis import like
-from invariants.quorums import Family, Quorums, Weighted
+from invariants import Event, Ready
+from invariants.quorums import Quorums
 from zabcheck.protocols import step_limit
-from zabcheck.protocols.adapter import PROPERTIES, register
 from zabcheck.protocols.base import (
     Buffer,
     Changed,
-    Connect,
     Effect,
-    Elected,
     GiveUp,
-    Lost,
     Message,
     Notify,
     Outside,
     ProcessId,
-    Protocol,
-    Request,
     Send,
-    Started,
     Stimulus,
-    TimedOut,
 )
 from zabcheck.protocols.base import Write as WriteAtOnce
 from zabcheck.protocols.external.pool import Pool
@@ -47,16 +33,10 @@ from zabcheck.protocols.external.wire import (
     ZABCHECK,
     Abandon,
     Done,
-    ElectedBody,
     Failure,
-    Init,
     InitOk,
     Line,
-    LostBody,
-    RequestBody,
     Sync,
-    SyncedBody,
-    TimedOutBody,
     Told,
     answer_of,
     dump,
@@ -67,11 +47,6 @@ from zabcheck.protocols.external.wire import (
     type_of,
 )
 from zabcheck.protocols.external.wire import Write as WriteBody
-from zabcheck.protocols.switches import Switches
-from zabcheck.text.nodes import PREFIX
-
-STEP_SECONDS = 10.0
-"""How many seconds, by the clock, a node may take for an answer."""
 
 
 class NodeMessage(Message, frozen=True):
@@ -103,7 +78,7 @@ Journal = tuple[Any, bytes, list[bytes]] | None
 class Node:
     """One process of a run, started with what its disk kept. Its `running` may be taken away between two steps."""
 
-    def __init__(self, of: "_Command", process: ProcessId, incarnation: int, quorums: Quorums, atomic: bool) -> None:
+    def __init__(self, of: "Command", process: ProcessId, incarnation: int, quorums: Quorums, atomic: bool) -> None:
         self.of = of
         self.id = process
         self.incarnation = incarnation
@@ -142,7 +117,7 @@ class Node:
             effects = self._effects(answer)
         except _Wrong as wrong:
             raise wrong.kind(str(wrong), running.told(line, wrong.written)) from None
-        except Outside:
+        except BaseException:  # also Ctrl-C: the process may be in the middle of an answer
             if self.running is not None:
                 self.of.pool.drop(self.running)
                 self.running = None
@@ -184,7 +159,7 @@ class Node:
                 if line.dest == ZABCHECK:
                     self._told(answer_of(line.body), effects)
                 elif line.dest == DISK:
-                    to_disk += self._on_disk(on_disk(line.body))
+                    self._on_disk(on_disk(line.body), to_disk)
                 else:
                     effects.append(self._message(line))
             except Failed as failed:
@@ -215,15 +190,22 @@ class Node:
             self.primary = event.epoch
         return event
 
-    def _on_disk(self, body: WriteBody | Sync) -> list[Effect]:
-        """Return the effects of a body for the disk. One write is a `Buffer`: nothing waits for it but `synced`."""
-        fields: dict[str, Any] = {}
-        shows: list[Event | Notify] = []
-        if isinstance(body, Sync):
-            shows.append(Notify(Synced(body.msg_id)))
+    def _on_disk(self, body: WriteBody | Sync, to_disk: list[Effect]) -> None:
+        """Add what a body for the disk does. A write is a `Buffer`: nothing waits for it but `synced`.
+
+        A `sync` right behind a write belongs to it; behind none it is a write of nothing.
+        """
+        if isinstance(body, WriteBody):
+            shows: tuple[Event | Notify, ...] = tuple(self._event(each) for each in body.events)
+            to_disk += self._written(body.fields, shows)
+            return
+        notify = Notify(Synced(body.msg_id))
+        if to_disk and isinstance(before := to_disk[-1], Buffer):
+            before.shows = (*before.shows, notify)
         else:
-            fields = body.fields
-            shows += [self._event(each) for each in body.events]
+            to_disk += self._written({}, (notify,))
+
+    def _written(self, fields: dict[str, Any], shows: tuple[Event | Notify, ...]) -> list[Effect]:
         effect: WriteAtOnce | Buffer = WriteAtOnce() if self.atomic else Buffer(shows)
         effect.fields = fields  # a field may have any name, so none is an argument
         return [effect, *shows] if self.atomic else [effect]
@@ -250,7 +232,7 @@ class _Wrong(Exception):
 class Twin:
     """A second process for a node, which is sent the same lines."""
 
-    def __init__(self, of: "_Command") -> None:
+    def __init__(self, of: "Command") -> None:
         self.of = of
         self.running: Running | None = None
         of.pool.take(self, 0, step_limit.calls.seconds, fresh=True)
@@ -266,7 +248,7 @@ class Twin:
             self.of.pool.give_back(self.running)
 
 
-class _Command:
+class Command:
     """What all nodes of a protocol share."""
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -286,198 +268,6 @@ class _Command:
             "does something else each time: two processes that were sent the same lines have answered differently",
             [*told[:2], said],
         )
-
-
-# Steps.
-
-
-def _on_started(p: Node, sender: ProcessId, m: Started) -> list[Effect]:
-    if isinstance(p.quorums, Family):
-        raise ValueError("a node counts quorums by weights: expected `majority` or `weights …`")
-    everyone = range(1, p.quorums.size + 1)
-    weights = p.quorums.weights if isinstance(p.quorums, Weighted) else (1,) * p.quorums.size
-    body = Init(
-        msg_id=1,
-        node_id=name_of(p.id),
-        node_ids=tuple(name_of(each) for each in everyone),
-        weights={name_of(each): weight for each, weight in zip(everyone, weights, strict=True)},
-        incarnation=p.incarnation,
-        seed=p.id * 1_000_003 + p.incarnation,
-        counter_limit=p.counter_limit,
-        mutant=p.of.mutant,
-        disk=dict(p.disk),
-        intact=m.intact,
-    )
-    return p.tell(ZABCHECK, body)
-
-
-def _on_elected(p: Node, sender: ProcessId, m: Elected) -> list[Effect]:
-    p.leader, p.primary = m.leader, None
-    return [Connect(m.leader), *p.tell(ZABCHECK, ElectedBody(name_of(m.leader)))]
-
-
-def _on_request(p: Node, sender: ProcessId, m: Request) -> list[Effect]:
-    return p.tell(ZABCHECK, RequestBody(m.value)) if p.primary is not None else []
-
-
-def _on_lost(p: Node, sender: ProcessId, m: Lost) -> list[Effect]:
-    return p.tell(ZABCHECK, LostBody(name_of(m.peer)))
-
-
-def _on_timed_out(p: Node, sender: ProcessId, m: TimedOut) -> list[Effect]:
-    return p.tell(ZABCHECK, TimedOutBody())
-
-
-def _on_synced(p: Node, sender: ProcessId, m: Synced) -> list[Effect]:
-    return p.tell(DISK, SyncedBody(m.msg_id))
-
-
-def _on_message(p: Node, sender: ProcessId, m: NodeMessage) -> list[Effect]:
-    return p.tell(name_of(sender), Raw(m.body))
-
-
-def _abandon(p: Node) -> None:
-    p.leader = p.primary = None
-
-
-def _can_broadcast(p: Node) -> bool:
-    return p.primary is not None
-
-
-def _highest_epoch(p: Node) -> int:
-    return p.primary or 0
-
-
-# The table.
-
-
-@cache
-def external(command: str) -> Protocol:
-    """Return the protocol that the nodes of `command` implement, and remember it by its name, "exec:" and the command.
-
-    The words of the command are as a shell splits them. One node is started, to see whether it answers `init`.
-    ValueError, in one line, if it cannot be started, or does not answer as it should.
-    """
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise ValueError(f"`{command}`: {error}") from None
-    if not words:
-        raise ValueError("expected a command, found nothing")
-    of = _Command(words)
-    greeting = _greeting(of)
-    try:
-        properties = PROPERTIES if greeting.properties is None else greeting.properties
-        select(properties)
-    except ValueError as error:
-        raise ValueError(f"the node's `init_ok`, `properties`: {error}") from None
-    of.pool.resets = greeting.reset
-    of.kinds = {kind: _kind(kind) for kind in greeting.kinds}
-    table = Protocol(
-        name=f"{PREFIX}{command}",
-        summary="a process in any language, single-stepped over its stdin and stdout",
-        source="docs/any-language.md",
-        steps={
-            Started: _on_started,
-            Elected: _on_elected,
-            Request: _on_request,
-            Lost: _on_lost,
-            TimedOut: _on_timed_out,
-            Synced: _on_synced,
-            **dict.fromkeys((NodeMessage, *of.kinds.values()), _on_message),
-        },
-        start=partial(_start, of),
-        abandon=_abandon,
-        can_broadcast=_can_broadcast,
-        describe=_describe,
-        show=_show,
-        legend=("⟨epoch,counter⟩", "⊥ none"),
-        kinds={kind: name for name, kind in of.kinds.items()},
-        properties=properties,
-        highest_epoch=_highest_epoch,
-        step_seconds=STEP_SECONDS,
-        never=("quiesce",),  # nobody says that a follower of it has to look for another leader
-    )
-
-    @cache
-    def plant(mutant: str) -> Protocol:
-        if mutant not in greeting.mutants:
-            known = like(mutant, greeting.mutants) if greeting.mutants else "its `init_ok` names none"
-            raise ValueError(f"no mutant `{mutant}` of `{command}`; {known}")
-        with_bug = copy(of)
-        with_bug.mutant = mutant
-        return replace(table, mutant=mutant, start=partial(_start, with_bug))
-
-    return register(replace(table, plant=plant))
-
-
-def _start(
-    of: "_Command", process: ProcessId, incarnation: int, quorums: Quorums, disk: Mapping[str, Any], at: Switches
-) -> Node:
-    p = Node(of, process, incarnation, quorums, at.sync == "atomic")
-    p.disk, p.counter_limit = disk, at.counter_limit
-    return p
-
-
-def _greeting(of: _Command) -> InitOk:
-    """Start one node, all by itself, and return its `init_ok`. ValueError, in one line, if it has none."""
-    node = Node(of, 1, 0, Quorums(1), True)
-    step_limit.calls.seconds = STEP_SECONDS
-    try:
-        _on_started(node, 1, Started())
-    except Outside as error:
-        told = "".join(f"; {line}" for line in error.lines if not line.startswith("it was sent"))
-        raise ValueError(f"the node {error}{told}") from None
-    assert node.journal is not None
-    _, _, written = node.journal
-    body = answer_of(msgspec.json.decode(written[-1], type=Line).body)
-    assert isinstance(body, InitOk)
-    return body
-
-
-def _kind(name: str) -> type[NodeMessage]:
-    return msgspec.defstruct(name, [], bases=(NodeMessage,), frozen=True, module=__name__)  # type: ignore[return-value]
-
-
-# For reports.
-
-
-def _describe(p: Node) -> dict[str, str | tuple[str, ...]]:
-    role = "leads" if p.leader == p.id else "no leader" if p.leader is None else f"follows p{p.leader}"
-    described: dict[str, str | tuple[str, ...]] = {"": role}
-    for name, value in p.variables.items():
-        is_sequence = isinstance(value, list) and not _is_zxid(name, value)
-        described[name] = tuple(map(_text, value)) if is_sequence else _text(value, name)
-    return described
-
-
-def _show(message: Message) -> tuple[str, str]:
-    assert isinstance(message, NodeMessage)
-    fields = msgspec.json.decode(message.body)
-    hidden = ("type", "msg_id", "in_reply_to")
-    return message.type, ", ".join(_text(value, name) for name, value in fields.items() if name not in hidden)
-
-
-def _text(value: Any, name: str = "") -> str:
-    """Return a value of JSON as text for a reader: a transaction and a zxid in the paper's notation, null as its ⊥."""
-    match value:
-        case None:
-            return "⊥"
-        case {"zxid": [epoch, counter], "value": str(said)} if len(value) == 2:
-            return f"{said}⟨{epoch},{counter}⟩"
-        case [epoch, counter] if _is_zxid(name, value):
-            return f"⟨{epoch},{counter}⟩"
-        case list():
-            return f"[{' '.join(map(_text, value))}]"
-        case dict():
-            return f"{{{', '.join(f'{key}: {_text(each, key)}' for key, each in value.items())}}}"
-        case bool():
-            return "true" if value else "false"
-    return str(value)
-
-
-def _is_zxid(name: str, value: list[Any]) -> bool:
-    return name.endswith(("zxid", "committed")) and len(value) == 2 and all(isinstance(each, int) for each in value)
 
 
 def _decoded(written: bytes) -> Any:

@@ -139,7 +139,8 @@ RESET = dump(ZABCHECK, "node", 0, Reset())
 _pools: WeakSet[Pool] = WeakSet()
 
 
-def _close_all() -> None:
+def close_all() -> None:
+    """End the processes of all pools; whoever goes on starts others."""
     for pool in list(_pools):
         pool.close()
 
@@ -149,5 +150,5 @@ def _leave_all() -> None:
         pool.leave()
 
 
-atexit.register(_close_all)
+atexit.register(close_all)
 os.register_at_fork(after_in_child=_leave_all)

@@ -14,6 +14,7 @@ from time import monotonic
 
 import msgspec
 
+from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import Outside, OutsideSilent
 from zabcheck.protocols.external import guard
 from zabcheck.protocols.external.wire import ZABCHECK, Line, line_of, type_of
@@ -150,6 +151,7 @@ class Running:
         raise OutOfTurn("wrote a line before it was asked", self.told(line, data.split(b"\n")[0]))
 
     def _silent(self, line: bytes, what: str) -> Outside:
+        step_limit.calls.waited += step_limit.calls.seconds
         return OutsideSilent(f"{what} in time", self.told(line))
 
     def _ended(self, line: bytes) -> Outside:

@@ -1,0 +1,3 @@
+module zab
+
+go 1.19

@@ -1,0 +1,140 @@
+// A node that zabcheck single-steps: a Handler is called for each line that the node is sent.
+//
+// Go's standard library is all that is needed. docs/any-language.md says what each line means.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+)
+
+// Fields are what a body has besides its type. They are written in the order of their names, not that of the map.
+type Fields map[string]any
+
+// Handler takes the steps of a node. What it asks the node for is written when it returns, with `done` behind it.
+type Handler interface {
+	Init(disk map[string]json.RawMessage, intact bool)
+	Handle(src, kind string, body json.RawMessage)
+}
+
+// Knows is what a node says of itself: the types of its messages, what it is judged by, the bugs that can be planted.
+type Knows struct {
+	Kinds, Properties, Mutants []string
+}
+
+// Node is what a Handler knows of the run, and what it can do.
+type Node struct {
+	Id           string         `json:"node_id"`
+	Ids          []string       `json:"node_ids"`
+	Weights      map[string]int `json:"weights"`
+	Mutant       string         `json:"mutant"`
+	Seed         int64          `json:"seed"`
+	CounterLimit int            `json:"counter_limit"`
+	out          *bufio.Writer
+	waiting      map[int]func() // by the number of a sync: what is done when the disk has answered it
+	syncs        int
+}
+
+type line struct {
+	Id        int
+	Src, Dest string
+	Body      json.RawMessage
+}
+
+// Run reads lines and answers them until the standard input is closed.
+func Run(start func(*Node) Handler, knows Knows) {
+	in, out := bufio.NewReader(os.Stdin), bufio.NewWriter(os.Stdout)
+	node := &Node{Id: "node", out: out}
+	var handler Handler
+	for {
+		text, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var l line
+		var body struct {
+			Type      string
+			InReplyTo int `json:"in_reply_to"`
+			Disk      map[string]json.RawMessage
+			Intact    bool
+		}
+		must(json.Unmarshal(text, &l))
+		must(json.Unmarshal(l.Body, &body))
+		end := Fields{"in_reply_to": l.Id}
+		kind := "done"
+		switch body.Type {
+		case "reset":
+			node = &Node{Id: "node", out: out}
+			kind = "reset_ok"
+		case "init":
+			must(json.Unmarshal(l.Body, node))
+			node.waiting = map[int]func(){}
+			handler = start(node)
+			handler.Init(body.Disk, body.Intact)
+			kind = "init_ok"
+			end = Fields{"in_reply_to": l.Id, "reset": true, "kinds": knows.Kinds, "mutants": knows.Mutants}
+			end["properties"] = knows.Properties
+		case "synced":
+			then := node.waiting[body.InReplyTo]
+			delete(node.waiting, body.InReplyTo)
+			then()
+		default:
+			handler.Handle(l.Src, body.Type, l.Body)
+		}
+		node.Send("zabcheck", kind, end)
+		must(out.Flush())
+	}
+}
+
+// Send a message to a node, which may be this one.
+func (n *Node) Send(to, kind string, fields Fields) {
+	body := Fields{"type": kind}
+	for name, value := range fields {
+		body[name] = value
+	}
+	text, err := json.Marshal(Fields{"src": n.Id, "dest": to, "body": body})
+	must(err)
+	n.out.Write(append(text, '\n'))
+}
+
+// What returns an event, to be told with a write, once that is durable.
+func What(kind string, fields Fields) Fields {
+	fields["type"], fields["event"] = "event", kind
+	return fields
+}
+
+// Event tells zabcheck what happened: broadcast, deliver, ready, …
+func (n *Node) Event(kind string, fields Fields) { n.Send("zabcheck", "event", What(kind, fields)) }
+
+// Write these fields to the disk, all or none, and ask for them to be synced; `then` is called once they are.
+func (n *Node) Write(fields Fields, events []Fields, then func()) {
+	n.syncs++
+	n.waiting[n.syncs] = then
+	n.Send("disk", "write", Fields{"fields": fields, "events": events})
+	n.Send("disk", "sync", Fields{"msg_id": n.syncs})
+}
+
+// GiveUp closes every connection, and waits for the oracle.
+func (n *Node) GiveUp(reason string) { n.Send("zabcheck", "give_up", Fields{"reason": reason}) }
+
+// State tells what this node remembers, for reports.
+func (n *Node) State(variables Fields) { n.Send("zabcheck", "state", Fields{"variables": variables}) }
+
+// IsQuorum tells whether the nodes of which `has` is true have more than half of the weight.
+func (n *Node) IsQuorum(has func(string) bool) bool {
+	sum, all := 0, 0
+	for _, id := range n.Ids {
+		all += n.Weights[id]
+		if has(id) {
+			sum += n.Weights[id]
+		}
+	}
+	return 2*sum > all
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

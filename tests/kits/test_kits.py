@@ -1,0 +1,106 @@
+"""Each kit does as the protocol zab in every run, and its planted bug is found, minimised and explained."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from invariants.events import ENVIRONMENT_EVENTS, Event
+from tests.cli.command import process
+from tests.kits.kits import KITS, OTHERS, ROOT
+from zabcheck.counterexample.making import counterexample
+from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.external.protocol import external
+from zabcheck.protocols.zab import ZAB
+from zabcheck.search.run import Search, replay_on, schedule_of
+from zabcheck.search.swarm import drive, find, run_seed
+from zabcheck.simulation.choices import AnyChoice, Corrupt, Quiesce, Snapshot
+from zabcheck.simulation.schedule import Schedule
+
+EACH = ["python", *(pytest.param(name, marks=pytest.mark.kits) for name in OTHERS)]
+LATER = [pytest.param(name, marks=pytest.mark.kits) for name in KITS]
+
+
+def drawn(seed: int, steps: int) -> Schedule:
+    """A run of the swarm, but for what kits do not do: no snapshots, no `quiesce`; their log is a single record."""
+    search = Search(ZAB, 3, ("core",), 1, steps, fixed={"histories": "full", "application": "none"})
+    simulator = drive(search, (), run_seed(seed, 0)).simulator
+    choices: Sequence[AnyChoice] = [c for c in simulator.executed if not isinstance(c, Snapshot | Corrupt | Quiesce)]  # type: ignore[misc]
+    return schedule_of("zab", None, 3, choices, quorums=simulator.quorums.name, switches=simulator.switches)
+
+
+def shown(protocol: Protocol, schedule: Schedule) -> list[Event]:
+    """What the processes show when a protocol goes through a schedule."""
+    named = schedule_of(protocol.name, None, 3, schedule.choices, quorums=schedule.quorums, switches=schedule.switches)
+    run = replay_on(protocol, named, ("core",))
+    assert run.raised is None, run.raised.traceback
+    return [event for event in run.events[1:] if not isinstance(event, ENVIRONMENT_EVENTS)]
+
+
+def agrees(name: str, seeds: range, steps: int) -> int:
+    """Compare a kit with the protocol in Python; return how many events both have shown."""
+    kit, events = external(KITS[name].command), 0
+    for seed in seeds:
+        schedule = drawn(seed, steps)
+        ours = shown(ZAB, schedule)
+        assert shown(kit, schedule) == ours, seed
+        events += len(ours)
+    return events
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_it_does_as_the_protocol_in_python(name: str) -> None:
+    assert agrees(name, range(3), 100) > 50
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_it_does_so_at_length(name: str) -> None:
+    assert agrees(name, range(100, 150), 200) > 2000
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_its_bug_is_found_minimised_and_explained(name: str) -> None:
+    kit = KITS[name]
+    plant = external(kit.command).plant
+    assert plant is not None
+    found = find(Search(plant(kit.bug), 3, (kit.breaks,), 500, 200, 1))
+    assert found is not None
+    run, story = counterexample(found, seconds=2)
+    assert story.violation is not None
+    assert run.steps < len(found.choices) + 1
+    assert story.mutant == kit.bug
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_nothing_is_found_in_it_without(name: str) -> None:
+    assert find(Search(external(KITS[name].command), 3, ("core", "causality", "protocol"), 50, 200, 1)) is None
+
+
+@pytest.mark.kits
+def test_a_gate_and_the_hunt_for_known_bugs_work_with_nodes(tmp_path: Path) -> None:
+    kit = KITS["go"]
+    (tmp_path / "pyproject.toml").write_text(
+        f"""
+[tool.zabcheck]
+protocols = ["exec:{kit.command}"]
+runs = 15
+processes = 3
+properties = ["core"]
+kills = ["all"]
+""",
+        encoding="utf-8",
+    )
+    gate = process("gate", cwd=tmp_path)
+    assert (gate.code, gate.err) == (0, "")
+    assert "known bugs: 1 of 1 passed" in gate.out
+    hunted = process("mutants", "--exec", kit.command, "--seeds", "1", cwd=tmp_path)
+    assert (hunted.code, hunted.err) == (0, "")
+    assert f"{kit.bug}  1 of 1" in hunted.out
+
+
+def test_the_list_of_the_kits_is_the_one_in_the_readme() -> None:
+    text = (ROOT / "kits/README.md").read_text(encoding="utf-8")
+    assert [kit.bug for kit in KITS.values() if f"`{kit.bug}`" not in text] == []
+    folders = [path.name for path in (ROOT / "kits").iterdir() if path.is_dir() and path.name != "__pycache__"]
+    assert sorted(folders) == sorted(KITS)
+    assert [name for name in folders if f"`{name}/" not in text] == []
