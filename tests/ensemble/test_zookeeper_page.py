@@ -79,7 +79,8 @@ def test_the_pages_are_up_to_date() -> None:
             "zookeeper-half-record",
             "durability",
             [
-                "ZOOKEEPER-4882: after a disk error a server goes on with what it has in memory, and its log has a hole",
+                "ZOOKEEPER-4882: after a disk error a server goes on with what it has in memory, "
+                "and its log has a hole",
                 "no issue known: a write that fails within a record hides all that is logged behind it",
             ],
             "a history up to ⟨1,5⟩, of which the leader's ACK of NEWLEADER told (packet 137)",
