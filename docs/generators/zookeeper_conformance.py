@@ -1,4 +1,4 @@
-"""docs/zookeeper-conformance.md shows what is said of a recording that is a run of the model, and of one that is not."""
+"""docs/zookeeper-conformance.md shows what is said of a recording that is a run of the model, and one that is none."""
 
 from pathlib import Path
 

@@ -95,6 +95,38 @@ def test_the_pages_are_up_to_date() -> None:
             None,
             None,
         ),
+        (
+            "zookeeper-4409",
+            "final agreement",
+            ["ZOOKEEPER-4409: the thread that acknowledges fails when the connection is closed already"],
+            None,
+            None,
+        ),
+        (
+            "zookeeper-4882",
+            "final agreement",
+            ["ZOOKEEPER-4882: after a disk error a server goes on with what it has in memory, and its log has a hole"],
+            None,
+            None,
+        ),
+        (
+            "zookeeper-half-record",
+            "durability",
+            [
+                "ZOOKEEPER-4882: after a disk error a server goes on with what it has in memory, "
+                "and its log has a hole",
+                "no issue known: a write that fails within a record hides all that is logged behind it",
+            ],
+            "a history up to ⟨1,5⟩, of which the leader's ACK of NEWLEADER told (packet 137)",
+            "one up to ⟨1,3⟩",
+        ),
+        (
+            "zookeeper-unforced-snapshot",
+            "final agreement",
+            ["no issue known: NEWLEADER is acknowledged with a snapshot that is not forced to the disk"],
+            None,
+            None,
+        ),
     ],
 )
 def test_what_the_documentation_tells_of_a_run_is_seen_in_it(

@@ -12,7 +12,7 @@ from zabcheck.ensemble.debugger.debugger import Debugger, Held
 from zabcheck.ensemble.debugger.jdwp import Location
 from zabcheck.ensemble.disk.power_loss import Cut
 from zabcheck.ensemble.recording.folder import read
-from zabcheck.ensemble.recording.records import Disk, PowerLost, Reached
+from zabcheck.ensemble.recording.records import Disk, PowerLost, Reached, Record
 from zabcheck.ensemble.run.distribution import DEBIAN, find
 from zabcheck.ensemble.run.ensemble import EnsembleError
 from zabcheck.ensemble.run.execute import execute
@@ -25,6 +25,7 @@ from zabcheck.ensemble.run.schedule import (
     Settle,
     Write,
 )
+from zabcheck.ensemble.run.stops import Stops
 from zabcheck.ensemble.trace.observe import observe
 from zabcheck.ensemble.verdict.judge import judge
 
@@ -172,3 +173,43 @@ def test_the_power_fails_before_and_after_a_force(tmp_path: Path) -> None:
 def test_an_exact_execution_ends_where_less_is_there_than_is_to_be_kept(tmp_path: Path) -> None:
     with pytest.raises(EnsembleError, match=r"^choice 2, .*: the power failure of server \d: expected 2 writes to the"):
         run_of(tmp_path, Write("A"), Settle(10), PowerLoss("B", records=2), exact=True)
+
+
+class Stub:
+    """An ensemble of one server, which is down."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "version-2").mkdir()
+        self.servers = {1: self}
+        self.data = folder
+        self.incarnation = 0
+        self.up = self.paused = False
+
+    def kill(self) -> None:
+        """It is down already."""
+
+
+def test_a_folder_that_cannot_be_cut_ends_the_run(tmp_path: Path) -> None:
+    """So no server is started from a folder that is cut in part."""
+    stub = Stub(tmp_path)
+    records: list[Record] = []
+    stops = Stops(cast(Any, stub), dict.fromkeys(WATCHED, ()), records.append)
+    (tmp_path / "version-2" / NAME).mkdir()
+    with pytest.raises(EnsembleError, match=r"^the folder of server 1 cannot be cut: .*Is a directory"):
+        stops.cut_power(1, PowerLoss("A"))
+    assert records == []
+
+
+def test_the_power_of_a_server_that_is_down_fails_too(tmp_path: Path) -> None:
+    stub = Stub(tmp_path)
+    records: list[Record] = []
+    stops = Stops(cast(Any, stub), dict.fromkeys(WATCHED, ()), records.append)
+    (tmp_path / "version-2" / NAME).write_bytes(log(TXNS[:2]))
+    assert stops.cut_power(1, PowerLoss("A", records=3)) == (
+        "the power failure of server 1: expected 3 writes to the log that were not forced, found 2"
+    )
+    [lost] = records
+    assert isinstance(lost, PowerLost)
+    assert (lost.server, lost.lost, lost.files) == (1, 0, {})
+    stub.incarnation = -1
+    assert stops.cut_power(1, PowerLoss("A")) == "passed over: it was never started"
