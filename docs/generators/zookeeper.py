@@ -39,7 +39,6 @@ ARCHIVED = {
     "zookeeper-5094": "5094-3.8.0",
     "zookeeper-ack-before-trunc": "ack-before-trunc-3.9.5",
     "zookeeper-trunc-keeps-one": "trunc-keeps-one-3.9.5",
-    "zookeeper-4409": "4409-3.8.0",
     "zookeeper-4882": "4882-3.9.3",
     "zookeeper-half-record": "half-record-3.9.5",
     "zookeeper-unforced-snapshot": "unforced-snapshot-3.9.3",

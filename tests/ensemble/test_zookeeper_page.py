@@ -96,13 +96,6 @@ def test_the_pages_are_up_to_date() -> None:
             None,
         ),
         (
-            "zookeeper-4409",
-            "final agreement",
-            ["ZOOKEEPER-4409: the thread that acknowledges fails when the connection is closed already"],
-            None,
-            None,
-        ),
-        (
             "zookeeper-4882",
             "final agreement",
             ["ZOOKEEPER-4882: after a disk error a server goes on with what it has in memory, and its log has a hole"],

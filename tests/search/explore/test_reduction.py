@@ -12,9 +12,11 @@ from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import CRASH, CUT, TIMEOUT, UNLIMITED, Bounds
+from zabcheck.search.explore.reduction import are_lasting
 from zabcheck.search.explore.shortest import search, shorter
 from zabcheck.search.explore.space import Explored, Space, judged_in_every_state
 from zabcheck.search.explore.successors import Row
+from zabcheck.simulation.channels import NOBODY
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 QUICK = tuple(kind for kind in PROPERTIES if kind.name in ("primary integrity", "total order", "agreement"))
@@ -150,7 +152,7 @@ def test_who_is_held_stays_with_its_leader() -> None:
 @pytest.mark.parametrize("switches", [ABRUPT, GRACEFUL], ids=["abrupt", "graceful"])
 def test_who_stays_anyway_reads_on(switches: Switches) -> None:
     protocol = mutated("zab")
-    bounds = Bounds(3, 1, 1, 0, 1) if switches is ABRUPT else Bounds(2, 2, 1, 1, 0)
+    bounds = Bounds(2, 2, 1, 1, 0)
     both = [
         Space(each, Quorums(bounds.processes), switches, bounds, QUICK, reduction=True, moments=False)
         for each in (replace(protocol, settled=None), protocol)
@@ -181,12 +183,30 @@ def test_a_leader_that_a_request_makes_leave_holds_nobody() -> None:
 )
 def test_every_mutant_is_caught_with_reduction_if_and_only_if_without(mutant: str, bounds: Bounds) -> None:
     """Also those whose steps are not what the reduction is about, if it takes them for such."""
-    both = [space(bounds, ABRUPT, reduction=each, mutant=mutant, quick=False) for each in (False, True)]
-    said = [each.explore() for each in both]
+    said = [space(bounds, ABRUPT, reduction=each, mutant=mutant, quick=False).explore() for each in (False, True)]
     assert len({each.broken is None for each in said}) == 1
     assert [each.whole for each in said] == [each.broken is None for each in said]
-    if said[1].whole and bounds.processes == 3 and both[1].reduced:
-        assert who_is_held_stays(both[1], said[1].states)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", ZAB)
+def test_a_known_bug_does_not_make_leave_who_is_held(mutant: str) -> None:
+    whole, reduced = (space(Bounds(2, 2, 1, 1, 0), ABRUPT, reduction=each, mutant=mutant) for each in (False, True))
+    said = [each.explore() for each in (whole, reduced)]
+    assert len({each.broken is None for each in said}) == 1
+    if reduced.reduced and said[1].whole:
+        assert who_is_held_stays(reduced, said[1].states)
+        assert processes_of(whole) == processes_of(reduced)
+
+
+def test_where_a_violation_may_pass_nobody_is_held() -> None:
+    """That a transaction is delivered before a quorum has accepted it is not to be seen once the quorum has."""
+    assert are_lasting(select(("core", "prefix", "epoch uniqueness")))
+    assert not are_lasting(select(("agreement",)))
+    assert not are_lasting(select(("chosen",)))
+    explorer = space(Bounds(2, 1, 1, 0, 0), ABRUPT, reduction=True, quick=False)
+    explorer.explore()
+    assert set(explorer.local_states.settled_with) == {NOBODY}
 
 
 def test_what_is_not_lost_with_its_iteration_is_not_reduced() -> None:

@@ -33,24 +33,61 @@ could stand for; they only read. A process is *settled* (`Protocol.settled`) if 
 leaves only when it is cut off from its leader, a leader only when it has lost too many followers. Where a leader and
 followers that make a quorum with it are settled, none of them can be the first to leave, so they are *held*
 (`LocalStates.is_held`). Whatever others do while one of these does not read, they may do while it reads, too: what it
-sends then need not be received. So the run in which it reads shows all that the other one does, and more. What several
-processes have at one moment is another matter: liveness asks what comes if all that go on are told a leader just then,
-and one of them has not read. Where it is asked, such followers may stop reading, too.
+sends then need not be received. So the run in which it reads shows all that the other one does, and more.
+
+More may be less: what several processes have at one moment is not kept by that. Liveness asks what comes if all that go
+on are told a leader just then, and one of them has not read; and a property that asks how many have accepted something
+by now is violated only before they have. So followers are held only where properties are judged that no follower can
+repair by what it shows later (`are_lasting`), and no liveness.
 
 All this is of Zab (`Protocol.commutes`): there a process that hears that its leader is lost gives up, and does nothing
 else. What is preserved is what processes do and show, so verdicts and delivered sequences; not how many steps it takes,
 nor what holds at the same moment in two places.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from invariants import (
+    Agreement,
+    Clock,
+    EpochUniqueness,
+    GlobalPrimaryOrder,
+    Integrity,
+    Invariant,
+    LocalPrimaryOrder,
+    Prefix,
+    PrimaryIntegrity,
+    TotalOrder,
+)
 from zabcheck.search.explore.components import Link
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
+
+_LASTING = (
+    Agreement,
+    Clock,
+    EpochUniqueness,
+    GlobalPrimaryOrder,
+    Integrity,
+    LocalPrimaryOrder,
+    Prefix,
+    PrimaryIntegrity,
+    TotalOrder,
+)
+
+
+def are_lasting(properties: Collection[type[Invariant]]) -> bool:
+    """Whether nothing that a follower shows later repairs a violation of these properties.
+
+    That is so of those that compare deliveries with each other, or with broadcasts. A later delivery can repair
+    agreement, but then the two processes have two orders, so agreement is lasting together with total order.
+    """
+    repaired = Agreement in properties and TotalOrder not in properties
+    return not repaired and all(kind in _LASTING for kind in properties)
 
 
 class Stance(NamedTuple):

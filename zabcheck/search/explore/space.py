@@ -29,6 +29,7 @@ from zabcheck.search.explore.components import Components, Names, renamed_choice
 from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
 from zabcheck.search.explore.local_states import STOPS_READING, LocalStates
 from zabcheck.search.explore.monitors import Monitors
+from zabcheck.search.explore.reduction import are_lasting
 from zabcheck.search.explore.successors import Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, forked
@@ -83,7 +84,7 @@ class Space:
     one order of moves that commute is tried, if the protocol's do. What came of that is in the attributes `symmetry`
     (None: none) and `reduced`. With symmetry a run may be made up, so one that is found has to be replayed;
     `exploration` does that, and is what to call. `moments` False: nobody will ask what several processes have at one
-    moment, as `liveness` and `rests` do of the states; then reduction leaves out more of them.
+    moment, as `liveness` and `rests` do of the states; then reduction leaves out more of them, for some properties.
     StepRaised if a process cannot start.
     """
 
@@ -103,6 +104,7 @@ class Space:
         self.reduced = reduction and protocol.commutes
         self.components = Components(protocol, quorums, switches)
         self._journal: Journal = []
+        moments = moments or not are_lasting(properties)
         self.local_states = LocalStates(
             self.components, switches, bounds, self._journal, reduced=self.reduced, moments=moments
         )

@@ -169,6 +169,8 @@ class Successors:
     def _joined(self, row: list[int]) -> Iterator[Successor]:
         """Yield the states after a leader has heard of a follower."""
         may_join, leads = self._local_states.may_join, self._local_states.leads
+        if not any(map(may_join.__getitem__, row[: len(self._ids)])):
+            return
         before = Successor(0, row, False, None)
         for leader, told, joins in self._joins:
             if told is None:
