@@ -399,6 +399,10 @@ _LEADER = (
         "leader-forward", HANDLER, "a follower is about to be added to those that get PROPOSALs (l.3.3)",
         "quorum.Leader.startForwarding",
     ),
+    Point(
+        "leader-started", MAIN, "the leader takes requests, and is about to count what it has numbered as applied",
+        "quorum.Leader.startZkServer", "before", ("LeaderZooKeeperServer.getZKDatabase",),
+    ),
     Point("leader-leave", ANY, "the leader gives up", "quorum.Leader.shutdown"),
 )  # fmt: skip
 
