@@ -362,3 +362,13 @@ def test_one_of_a_thing_is_said_in_the_singular(zabcheck: Command) -> None:
     said = words(zabcheck("explore", *few).out)
     for wrong in ("1 states", "1 levels", "1 components", "1 pairs", "1 properties", "1 transitions"):
         assert f" {wrong}" not in said
+
+
+def test_each_transition_is_checked_to_be_a_step_of_what_is_proved(zabcheck: Command) -> None:
+    result = zabcheck("explore", "--refines", "--processes", "2", "--epochs", "1", "--txns", "1", "--crashes", "0")
+    assert result.code == 0
+    assert words(result.out).startswith("proved: zab violates none of 1 property in any state within the bounds")
+    wrong = zabcheck("explore", "--refines", "--mutant", "commit-on-own-ack", "--processes", "2")
+    assert wrong.code == 1
+    assert "refinement is violated" in wrong.out
+    assert "that is no instance of step l.3.2 (commit)" in words(wrong.out)

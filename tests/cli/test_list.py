@@ -6,7 +6,8 @@ from importlib.metadata import version
 
 import pytest
 
-from invariants import GROUPS, PROPERTIES
+import zabcheck.proof.monitors  # noqa: F401  # adds properties
+from invariants import FURTHER, GROUPS, PROPERTIES
 from tests.cli.conftest import Command
 from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES
 from zabcheck.mutants.catalogue import CATALOGUE
@@ -18,7 +19,7 @@ from zabcheck.search.goals import GOALS
 LISTED: dict[str, Iterable[str]] = {
     "protocols": PROTOCOLS,
     "mutants": CATALOGUE,
-    "properties": PROPERTIES,
+    "properties": [*PROPERTIES, *FURTHER],
     "groups": GROUPS,
     "goals": GOALS,
     "scenarios": SCENARIOS,

@@ -7,7 +7,7 @@ from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.proof import prover
 from zabcheck.proof.counterexample import Counterexample
-from zabcheck.proof.mutants import MUTANTS, OUTSIDE
+from zabcheck.proof.mutants import MUTANTS, OUTSIDE, RELEASES
 from zabcheck.proof.obligations import Obligation, Theory, obligations
 
 ALL = {each.name: each for each in obligations(Theory())}
@@ -59,6 +59,23 @@ def test_a_known_bug_is_refused_at_its_own_step(mutant: str) -> None:
     found = first_refused(mutant)
     assert found.broken
     assert f"broken: {found.claim}" in "\n".join(found.lines())
+
+
+@pytest.mark.parametrize(
+    ("release", "broken"),
+    [
+        ("zookeeper-3.8.0", ["initial history accepted"]),
+        ("zookeeper-3.9.5", ["accepted in the epoch", "accepted is a prefix", "not choosable"]),
+    ],
+)
+@pytest.mark.slow
+def test_the_order_of_writes_at_newleader(release: str, broken: list[str]) -> None:
+    """The first of the writes breaks these conjuncts, and the other one none: some seconds."""
+    first = {"zookeeper-3.8.0": RELEASES[release].instead, "zookeeper-3.9.5": RELEASES[release].added}[release]
+    own = [each for each in obligations(RELEASES[release].theory()) if each.step and each.step.number == "f.2.1"]
+    refused = [each for each in own if prover.decide(each).status != "proved"]
+    assert {each.step for each in refused} == {first}
+    assert [each.claim.name for each in refused] == broken
 
 
 def test_every_known_bug_of_zab_is_expressed_or_has_a_reason() -> None:

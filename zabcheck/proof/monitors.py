@@ -175,6 +175,8 @@ class _Abstracted(Invariant):
 
 
 class Refinement(_Abstracted):
+    """Finds the first event that is no instance of steps of the abstraction."""
+
     name = "refinement"
     statement = "Each event is an instance of steps of the abstraction that is proved, or changes nothing in it."
     source = "docs/proof.md"
@@ -186,6 +188,8 @@ class Refinement(_Abstracted):
 
 
 class Proof(_Abstracted):
+    """Finds the first state in which a conjunct of the invariant is false."""
+
     name = "proof"
     statement = "After each event, each conjunct of the invariant that carries the proof is true."
     source = "docs/proof.md"
