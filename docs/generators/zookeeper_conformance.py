@@ -1,4 +1,4 @@
-"""docs/zookeeper-conformance.md shows what is said of a recording that is a run of the model, and one that is none."""
+"""docs/zookeeper-conformance.md shows what is said of a recording that conforms, and of one that does not."""
 
 from pathlib import Path
 

@@ -1,8 +1,7 @@
 """The moves from one attempt to the next, as far as the recording of the server allows them.
 
-A move is one choice of a schedule, taken at the server by itself: its packets come from the recording, and those that
-it sends must be the next ones that the recording has on the same connection. What the recording no longer has was sent
-too late to be seen, or lost.
+A move is one choice of a schedule, taken at the server by itself: its packets come from the recording. What it sends
+must be the next that the recording has on that connection; if that has no more, it was sent too late, or lost.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -38,8 +37,7 @@ from zabcheck.simulation.choices import AnyChoice
 NEAR, _ASIDE, _FAR = 1, 5, 10
 """What a move costs: one that leads towards what was observed, one that may have to come before, any other."""
 
-_REJOINING = ("FOLLOWERINFO", "ACKEPOCH")
-"""The packets by which a follower begins."""
+_REJOINING = ("FOLLOWERINFO", "ACKEPOCH")  # the packets by which a follower begins
 Move = Callable[[], Attempt]
 """Makes the attempt that a move leads to. Refused if the recording rules that out."""
 
@@ -282,8 +280,9 @@ class Moves:
                     return NEAR
                 case ("UPTODATE",) if attempt.server.links.get(there.peer) is Link.SYNCING:
                     return NEAR
-        is_committed = isinstance(goal, Applies) and self._has_ack(attempt, connection, goal.txn.zxid, goal.time)
-        return NEAR if is_committed else _FAR
+        if isinstance(goal, Applies) and self._has_ack(attempt, connection, goal.txn.zxid, goal.time):
+            return NEAR
+        return _FAR
 
     def _has_ack(self, attempt: Attempt, connection: int, zxid: Zxid, time: int) -> bool:
         """Whether an ACK of the transaction can be read on this connection by `time`."""
@@ -294,6 +293,8 @@ class Moves:
     def _cost_of_running(self, attempt: Attempt, goal: Observation, wanted: tuple[Key, ...], thread: str) -> int:
         kinds = [key[0] for key in wanted]
         match thread:
+            case "main" if attempt.server.leads and isinstance(goal, Sends) and "UPTODATE" not in kinds:
+                return _ASIDE  # once a leader serves it synchronises otherwise
             case "main" | "log too long":
                 return NEAR
             case "commit":

@@ -60,7 +60,9 @@ def conform(
         )
         return code
     console = make_console()
-    for each in compared:
+    for number, each in enumerate(compared):
+        if number:
+            console.print()
         show(console, each)
     for file in files:
         print_path(console, f"wrote {file}")
@@ -114,7 +116,6 @@ def show(console: Console, of: Conformance) -> None:
             _line(console, text, indent)
     for why in of.undecided:
         _line(console, f"left open: {why}", 2)
-    console.print()
 
 
 def _differs(of: Difference) -> Iterator[tuple[int, str]]:
