@@ -40,8 +40,8 @@ SHOWN: dict[str, dict[str, tuple[int, int]]] = {
     "ZOOKEEPER-5094": {"3.6.3": (1, 1), "3.8.0": (2, 2), "3.9.3": (1, 1), "3.9.5": (4, 4)},
     "ack-before-trunc": {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
     "trunc-keeps-one": {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
-    "half-record": {"3.9.5": (5, 5)},
-    "unforced-snapshot": {"3.9.3": (1, 1)},
+    "half-record": {"3.8.0": (2, 2), "3.9.3": (5, 5), "3.9.5": (1, 1)},
+    "unforced-snapshot": {"3.8.0": (5, 5), "3.9.3": (1, 1), "3.9.5": (0, 3)},
 }
 """For each bug and version in how many of how many executions the schedule showed what it was saved for."""
 

@@ -110,7 +110,7 @@ def test_the_pages_are_up_to_date() -> None:
                 "and its log has a hole",
                 "no issue known: a write that fails within a record hides all that is logged behind it",
             ],
-            "a history up to ⟨1,5⟩, of which the leader's ACK of NEWLEADER told (packet 137)",
+            "a history up to ⟨1,5⟩, of which its ACK told (packet 122)",
             "one up to ⟨1,3⟩",
         ),
         (

@@ -10,7 +10,7 @@ from invariants import Crash
 from tests.ensemble.disk.disks import LOG_HEADER, create, log, record, zxid
 from zabcheck.ensemble.debugger.debugger import Debugger, Held
 from zabcheck.ensemble.debugger.jdwp import Location
-from zabcheck.ensemble.disk.power_loss import Cut
+from zabcheck.ensemble.disk.power_loss import FileCut
 from zabcheck.ensemble.recording.folder import read
 from zabcheck.ensemble.recording.records import Disk, PowerLost, Reached, Record
 from zabcheck.ensemble.run.distribution import DEBIAN, find
@@ -79,7 +79,7 @@ def test_a_force_that_has_returned_is_never_undone_and_one_that_has_not_may_be(s
     server.force()
     server.write(3)
     server.threads.come("log-force")
-    assert server.forces.cut(PowerLoss("A")).cuts == (Cut(NAME, SIZES[2], 1),)
+    assert server.forces.cut(PowerLoss("A")).cuts == (FileCut(NAME, SIZES[2], 1),)
     assert server.forces.cut(PowerLoss("A")).cuts == ()
 
 
@@ -102,7 +102,7 @@ def test_what_a_killed_server_had_not_forced_is_lost_later_too(server: Server) -
     server.start()
     server.write(1, "log.100000004")
     server.force()
-    assert server.forces.cut(PowerLoss("A")).cuts == (Cut(NAME, SIZES[2], 1),)
+    assert server.forces.cut(PowerLoss("A")).cuts == (FileCut(NAME, SIZES[2], 1),)
 
 
 def test_a_log_that_was_cut_and_written_again_is_not_forced_by_what_was_before(server: Server) -> None:
@@ -111,7 +111,7 @@ def test_a_log_that_was_cut_and_written_again_is_not_forced_by_what_was_before(s
     server.write(0)
     server.start()
     server.write(3)
-    assert server.forces.cut(PowerLoss("A")).cuts == (Cut(NAME, SIZES[0], 3),)
+    assert server.forces.cut(PowerLoss("A")).cuts == (FileCut(NAME, SIZES[0], 3),)
 
 
 def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -> None:
@@ -121,7 +121,7 @@ def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -
     temporary.rename(server.folder / "snapshot.100000001")
     (server.folder / "snapshot.0").write_bytes(b"ZKSN")
     assert server.forces.cut(PowerLoss("A")).cuts == ()
-    assert server.forces.cut(PowerLoss("A", snapshots="lost")).cuts == (Cut("snapshot.0", None, 1),)
+    assert server.forces.cut(PowerLoss("A", snapshots="lost")).cuts == (FileCut("snapshot.0", None, 1),)
     assert [path.name for path in server.folder.iterdir()] == ["snapshot.100000001"]
     (server.folder / "snapshot.100000002").write_bytes(b"ZKSN")
     server.start()
