@@ -102,12 +102,12 @@ class Rejoining:
         """A process connects to the leader again, and is stuck or interrupted; then it may take part, and crash."""
         yield from self._join(leader, process)
         self.slow_links = []
-        if self._often(0.4):
+        if self._often(0.33):
             yield from self._stuck(leader, process)
             self.left_out = leader
             return
-        yield from self._interrupted(leader, process)
-        if self._often(0.7):
+        yield from self._interrupted(leader, process, 0.4)
+        if self._often(0.85):
             self._nothing_is_slow()
             yield from self._progress()
             if self.simulator.following[process] != leader:
@@ -115,7 +115,7 @@ class Rejoining:
             yield from self._progress()
             yield choices.Request(leader)
             yield from self._progress()
-            if self._often(0.6):
+            if self._often(0.7):
                 yield from self._crash(process)
                 self.left_out = leader
 
@@ -125,15 +125,18 @@ class Rejoining:
         yield choices.Timeout(process)
         yield choices.Elect(process, leader)
 
-    def _interrupted(self, leader: int, follower: int) -> Iterator[Choice]:
-        """The leader brings the follower up to date, and something happens in the midst of that."""
+    def _interrupted(self, leader: int, follower: int, timeouts: float = 0.0) -> Iterator[Choice]:
+        """The leader brings the follower up to date, and something happens in the midst of that.
+
+        `timeouts`: how often it is a time-out of the follower without asking what else it could be.
+        """
         if self._often(0.5):
             others = [each for each in self.simulator.ids if each not in (leader, follower)]
             self.slow_links = [link for each in others for link in ((leader, each), (each, leader))]
         if not self.slow_threads and self._often(0.3) and self.names:
             self.slow_threads = [(follower, self._one(self.names))]
         yield from self._progress((follower, 2 + int(self.random() * 8)))
-        match int(self.random() * 6):
+        match 3 if timeouts and self._often(timeouts) else int(self.random() * 6):
             case 0 | 1:
                 yield from self._crash(follower)
             case 2:
