@@ -110,7 +110,7 @@ def test_each_step_is_taken_by_some_run() -> None:
 
 
 def test_runs_of_zab_are_runs_of_the_abstraction() -> None:
-    """In docs/proof.md: 100,000 of them."""
+    """docs/proof.md says how many more were tried."""
     changes = 0
 
     def count(run: Run) -> None:
