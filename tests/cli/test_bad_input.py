@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from invariants import GROUPS, PROPERTIES, AnyEvent, trace
+from invariants import FURTHER, GROUPS, PROPERTIES, AnyEvent, trace
 from invariants.diagnosis import like
 from tests.cli.command import CALM_SCHEDULE, DELIVERED, SENT, trace_of
 from tests.cli.conftest import Command
@@ -152,12 +152,12 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
         ),
         (
             replaced(b'"violates":null', b'"violates":"x"'),
-            f", field `violates`: no property `x`; expected one of: {', '.join(PROPERTIES)}",
+            f", field `violates`: no property `x`; expected one of: {', '.join((*PROPERTIES, *FURTHER))}",
         ),
         *(
             (
                 replaced(b'"violates":null', b'"violates":"' + group.encode() + b'"'),
-                f", field `violates`: no property `{group}`; {like(group, PROPERTIES)}",
+                f", field `violates`: no property `{group}`; {like(group, (*PROPERTIES, *FURTHER))}",
             )
             for group in GROUPS
         ),

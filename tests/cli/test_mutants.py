@@ -270,7 +270,10 @@ def test_a_bug_whose_code_raises_is_told_with_its_run(
             ("--record", "no-truncation"),
             "--schedules tests/schedules: no such directory; run in a checkout of zabcheck",
         ),
-        (("--record", "no-truncation", "--out", "x"), "--record cannot be combined with --mutant, --out or --format"),
+        (
+            ("--record", "no-truncation", "--out", "x"),
+            "--record cannot be combined with --mutant, --exec, --out or --format",
+        ),
     ],
 )
 def test_what_cannot_be_recorded_is_said(zabcheck: Command, arguments: tuple[str, ...], said: str) -> None:

@@ -81,7 +81,7 @@ def test_without_time_the_schedule_comes_back_as_it_was_executed() -> None:
 def test_no_other_run_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = found("no-truncation", 1, "total order")
     clock, driven = count(), []
-    monkeypatch.setattr(shorten, "process_time", lambda: float(next(clock)))  # a second passes whenever it is looked at
+    monkeypatch.setattr(shorten, "time_spent", lambda: float(next(clock)))  # a second passes whenever it is looked at
     monkeypatch.setattr(shorten.swarm, "drive", lambda *given: driven.append(given) or drive(*given))
     assert breaks_alone(shortened(schedule, "total order", seconds=9.0))
     assert 0 < len(driven) < 9

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from invariants import PROPERTIES
+from invariants import FURTHER, PROPERTIES
 from tests.cli.command import Result
 from tests.cli.conftest import Command
 from tests.cli.gate.configurations import OF_ZAB, PASSES, Gate
@@ -53,7 +53,11 @@ A_PROTOCOL = f"a list of at least one of: {KNOWN}; or `module:Class`"
         ("engine", "{}", "expected one of: hypothesis, swarm, found a table"),
         ("properties", "[]", f"expected {NAMES}, found an empty list"),
         ("properties", '"core"', f'expected {NAMES}, found "core"'),
-        ("properties", '["x"]', f"no property `x`; expected one of: {', '.join(PROPERTIES)}; or a group: core, "),
+        (
+            "properties",
+            '["x"]',
+            f"no property `x`; expected one of: {', '.join((*PROPERTIES, *FURTHER))}; or a group: core, ",
+        ),
         ("goals", '"all"', 'expected a list of names of goals, or of all, found "all"'),
         ("goals", '["x"]', f"no goal `x`; expected all, or some of: {', '.join(GOALS)}"),
         ("kills", "[1]", "expected a list of names of mutants, or of all, found 1 in it"),
