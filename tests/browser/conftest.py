@@ -54,14 +54,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 def made(name: str) -> str:
     # Imported here, as pytest loads this file for every test of the project: matplotlib draws the plots of a campaign.
     from tests.campaign.report.campaigns import REPORT, worst
+    from tests.counterexample.induction import states
     from tests.counterexample.pages import STORIES
     from zabcheck.campaign.report import page as campaign_page
     from zabcheck.counterexample.forms import page
+    from zabcheck.counterexample.induction.page import page as refused_page
 
     if name == "campaign":
         return campaign_page.page(REPORT)
     if name == "bad campaign":
         return campaign_page.page(worst())
+    if name == "refused":
+        return refused_page([states.stale_proposal(), states.new_history(), states.two_leaders()])
     return page.page(STORIES[name](), "x.schedule.json")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CAMPAIGNS = ("campaign", "bad campaign")
 every_width = pytest.mark.parametrize("width", HEIGHTS)
 every_scheme = pytest.mark.parametrize("scheme", ["light", "dark"])
-every_page = pytest.mark.parametrize("name", [*STORIES, *CAMPAIGNS])
+every_page = pytest.mark.parametrize("name", [*STORIES, *CAMPAIGNS, "refused"])
 every_story = pytest.mark.parametrize("name", STORIES)
 
 LEAST_CONTRAST = 4.5

@@ -1,6 +1,8 @@
 """`zabcheck prove`."""
 
+import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,12 +19,37 @@ def test_a_step_is_proved(zabcheck: Command) -> None:
     )
 
 
-def test_a_known_bug_is_refused_with_a_counterexample(zabcheck: Command) -> None:
-    done = zabcheck("prove", "--mutant", "accept-equal-epoch", "--step", "f.1.2", "--conjunct", "one promise")
+MUTANT = ("prove", "--mutant", "accept-equal-epoch", "--step", "f.1.2", "--conjunct", "one promise")
+
+
+def test_a_known_bug_is_refused_with_a_drawing(zabcheck: Command) -> None:
+    done = zabcheck(*MUTANT)
     assert done.code == 1
     assert "promise again keeps one promise: refused" in done.out
-    assert "step f.1.2 (promise again), with n = " in done.out
+    lines = [" ".join(line.split()) for line in done.out.splitlines()]
+    assert "step f.1.2 promise again, with n = p1, e = epoch 1, l = p2" in lines
+    assert "promised (ACK-E) e1 to p1 ◀W1 +e1 to p2 ◀W2" in lines
     assert done.out.splitlines()[-1] == "FAIL: 1 obligation of 1 refused: promise again keeps one promise"
+
+
+def test_what_is_refused_is_drawn_as_a_page_too(zabcheck: Command, tmp_path: Path) -> None:
+    done = zabcheck(*MUTANT, "--out", "drawn")
+    assert "wrote drawn/refused.html" in done.out.splitlines()
+    assert "promise again keeps one promise: refused" in (tmp_path / "drawn/refused.html").read_text(encoding="utf-8")
+    told = json.loads(zabcheck(*MUTANT, "--out", "drawn", "--format", "json").out)
+    assert told["page"] == "drawn/refused.html"
+
+
+def test_where_nothing_is_refused_there_is_no_page(zabcheck: Command, tmp_path: Path) -> None:
+    proved = ("prove", "--step", "f.3.2", "--conjunct", "one promise", "--out", "drawn")
+    assert json.loads(zabcheck(*proved, "--format", "json").out)["page"] is None
+    assert not (tmp_path / "drawn").exists()
+
+
+def test_the_page_needs_a_folder(zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = zabcheck(*MUTANT, "--out", "file")
+    assert (done.code, done.err) == (2, "zabcheck: --out file: expected a directory, file is a file\n")
 
 
 def test_what_is_not_decided_is_no_proof(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ COUNTEREXAMPLE = tuple(
         "explain",
         "making",
         "forms",
-        "saving",
+        "induction saving",
     )
 )
 """The floors of another."""

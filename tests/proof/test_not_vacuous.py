@@ -27,7 +27,7 @@ def states() -> list[Facts]:
 def test_a_run_commits_in_two_epochs() -> None:
     last = states()[-1]
     committed = {things for name, things in last if name == "committed"}
-    assert committed == {(1, (1, 1)), (2, (1, 1)), (2, (1, 2)), (2, (2, 1))}
+    assert committed == {(1, (1, 1, "a")), (2, (1, 1, "a")), (2, (1, 2, "b")), (2, (2, 1, "c"))}
     assert {name for name, _ in last} == set(RELATIONS)
 
 

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from invariants.diagnosis import like
 from zabcheck.cli.commands import BadInput, Format, Formats, command
@@ -16,13 +15,19 @@ from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.tables import render_rows
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.counterexample.induction.page import page
+from zabcheck.counterexample.induction.terminal import render
 from zabcheck.proof import prover
 from zabcheck.proof.certificate import Entry, contents, entry, write
 from zabcheck.proof.conjuncts import CONJUNCTS
 from zabcheck.proof.mutants import MUTANTS, OUTSIDE, RELEASES
 from zabcheck.proof.obligations import Obligation, Theory, leave_out, obligations
 from zabcheck.proof.properties import PROPERTIES
-from zabcheck.text.words import counted
+from zabcheck.text.files import write as write_file
+from zabcheck.text.words import as_text, counted
+
+PAGE = "refused.html"
+"""The file that --out writes."""
 
 
 @command
@@ -45,12 +50,15 @@ def prove(
     certificate: Annotated[
         Path | None, typer.Option(metavar="DIR", help="If all is proved, write the proof here, for `zabcheck verify`.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help=f"Draw what is refused as a page, too: {PAGE} in this folder.")
+    ] = None,
     format: Formats = Format.text,
 ) -> int:
     """Prove the properties of Zab for any number of processes, epochs, transactions and faults.
 
     The start satisfies each conjunct of an invariant, each step keeps each, and together they imply each property. What
-    is refused is shown with three processes: a state, a step, and the conjunct that the step breaks. What the solver
+    is refused is drawn with three processes: a state, a step, and the conjunct that the step breaks. What the solver
     cannot decide is never a proof: exit code 3. docs/proof.md says what is proved, and of what.
     """
     theory = _theory(mutant, without)
@@ -61,22 +69,27 @@ def prove(
         raise BadInput(str(error)) from None
     if certificate is not None:
         check_out(certificate, "--certificate")
+    if out is not None:
+        check_out(out)
     done = _decide(wanted, seconds)
     code, why = _verdict(done)
     fingerprint = None
     if certificate is not None and code == OK:
         fingerprint = _write(certificate, done)
+    file = _write_page(out, done) if out is not None else None
     if format is Format.json:
         told = [
             {"name": d.obligation.name, "status": d.status, "seconds": d.seconds, "counterexample": _lines(d)}
             for d in done
         ]
-        print_json("prove", obligations=told, fingerprint=fingerprint, verdict=why)
+        print_json("prove", obligations=told, fingerprint=fingerprint, page=file, verdict=why)
         return code
     console = make_console()
     _show(console, done)
     if fingerprint is not None:
         print_path(console, f"wrote {certificate}; fingerprint of its index: {fingerprint}")
+    if file is not None:
+        print_path(console, f"wrote {file}")
     return conclude(console, code, why, f"zabcheck verify {quote(str(certificate))}" if fingerprint else "")
 
 
@@ -146,6 +159,17 @@ def _write(folder: Path, done: Sequence[prover.Decision]) -> str:
         return write(folder, contents(entries))
 
 
+def _write_page(folder: Path, done: Sequence[prover.Decision]) -> str | None:
+    """Write a page of all counterexamples, and return its name; None if nothing is refused."""
+    found = [each.counterexample for each in done if each.counterexample is not None]
+    if not found:
+        return None
+    with bad_path("--out", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(folder / PAGE, page(found).encode())
+    return as_text(folder / PAGE)
+
+
 def _lines(decision: prover.Decision) -> list[str]:
     return list(decision.counterexample.lines()) if decision.counterexample is not None else []
 
@@ -154,9 +178,7 @@ def _show(console: Console, done: Sequence[prover.Decision]) -> None:
     """Print the counterexamples, and the table."""
     for each in done:
         if each.counterexample is not None:
-            console.print(Text(f"{each.obligation.name}: refused", "bold red"))
-            for line in _lines(each):
-                print_path(console, line)
+            console.print(render(each.counterexample))
             console.print()
     rows = [_row(part, [each for each in done if _part(each.obligation) == part]) for part in _parts(done)]
     console.print(render_rows(("what", "proved", "refused", "not decided", "seconds", "longest"), rows))

@@ -3,7 +3,7 @@
 Such a state need not be one that a run reaches. If it is not, the invariant is too weak, not the protocol wrong.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 from msgspec import Struct
@@ -13,42 +13,56 @@ from zabcheck.proof.finite import HALVES, SMALL, Bound, Fact, Facts, Thing, Univ
 from zabcheck.proof.logic import FALSE, Atom, Both, Either, Exists, ForAll, Formula, Named, Not, Same, Term
 from zabcheck.proof.obligations import Obligation
 from zabcheck.proof.relations import State
+from zabcheck.proof.witness import Seen, witness
 
 SHOWN = {
-    "promised": "{0} promised {1} to {2}",
-    "led": "{1} leads {0}",
-    "initial": "{1} is in the initial history of {0}",
-    "adopted": "{0} adopted {1}",
-    "accepted": "{0} accepted {2} in {1}",
-    "opened": "{0} has an initial history",
-    "established": "{1} is established in {0}",
-    "proposed": "{1} was broadcast in {0}",
-    "knew": "the primary of {0} had delivered {1}",
-    "committed": "{1} was committed in {0}",
-    "delivered": "{0} delivered {1}",
-    "left": "",
+    "promised": ("{0} promised {1} to {2}", "{0} did not promise {1} to {2}"),
+    "led": ("{1} leads {0}", "{1} does not lead {0}"),
+    "initial": ("{1} is in the initial history of {0}", "{1} is not in the initial history of {0}"),
+    "adopted": ("{0} adopted {1}", "{0} did not adopt {1}"),
+    "accepted": ("{0} accepted {2} in {1}", "{0} did not accept {2} in {1}"),
+    "opened": ("{0} has an initial history", "{0} has no initial history"),
+    "established": ("{1} is established in {0}", "{1} is not established in {0}"),
+    "proposed": ("{1} was broadcast in {0}", "{1} was not broadcast in {0}"),
+    "knew": ("the primary of {0} had delivered {1}", "the primary of {0} had not delivered {1}"),
+    "committed": ("{1} was committed in {0}", "{1} was not committed in {0}"),
+    "delivered": ("{0} delivered {1}", "{0} did not deliver {1}"),
+    "left": ("{0} left {1}", "{0} did not leave {1}"),
 }
-"""How a fact of each relation is said, in the order in which facts are told; what a process left is told at the end."""
+"""How a fact of each relation is said, and how it is denied, in the order in which facts are told."""
+
+
+def say(fact: Fact, is_so: bool = True) -> str:
+    """Return a fact as a sentence, or the sentence that denies it."""
+    relation, things = fact
+    return SHOWN[relation][0 if is_so else 1].format(*map(show, things))
 
 
 class Counterexample(Struct, frozen=True):
-    """A state, a step possible in it, and what the step breaks; for a property, only the state."""
+    """A state, a step possible in it, and what the step breaks; if the obligation has no step, only the state."""
 
+    obligation: Obligation
     universe: Universe
     before: Facts
-    step: str
     things: dict[str, Thing]
+    """What the step is about, by the names of its terms."""
     after: Facts
-    claim: str
     broken: dict[str, Thing]
     """What the broken claim is about, by the names of its variables."""
+    witness: tuple[Seen, ...]
+    """The facts after the step that make the claim false."""
+
+    @property
+    def claim(self) -> str:
+        """Return the name of what is broken."""
+        return self.obligation.claim.name
 
     def lines(self) -> Iterator[str]:
         """Yield it as text: the state before, the step, what it adds, and what is broken."""
         yield "before:"
         yield from (f"  {each}" for each in _told(self.before))
-        if self.step:
-            yield f"step {self.step}, with {named(self.things)}: adds"
+        if step := self.obligation.step:
+            yield f"step {step.number} ({step.name}), with {named(self.things)}: adds"
             yield from (f"  {each}" for each in _told(self.after - self.before))
         yield f"broken: {self.claim}, for {named(self.broken)}"
 
@@ -73,7 +87,7 @@ def _told(facts: Facts) -> list[str]:
     usual = {("opened", (0,))}
     facts = frozenset((name, things) for name, things in facts - usual if name != "adopted" or things[1] != 0)
     ordered = sorted(facts, key=lambda fact: (order.index(fact[0]), [show(each) for each in fact[1]]))
-    told = [SHOWN[name].format(*map(show, things)) for name, things in ordered if name != "left"]
+    told = [say(fact) for fact in ordered if fact[0] != "left"]
     left: dict[Thing, list[str]] = {}
     for name, things in ordered:
         if name == "left":
@@ -196,17 +210,29 @@ def counterexample(
     """Return the counterexample of a model, of which `true` says which constants are true in it."""
     before = frozenset(fact for name, fact in found.facts.items() if true(name))
     things = {term.number: it for name, (term, it) in found.choices.items() if true(name)}
-    step, after = obligation.step, before
+    terms = obligation.step.terms if obligation.step else ()
+    return counterexample_of(obligation, universe, before, [things[term.number] for term in terms])
+
+
+def counterexample_of(
+    obligation: Obligation, universe: Universe, before: Facts, things: Sequence[Thing] = ()
+) -> Counterexample:
+    """Return the counterexample that this state is, with a step that is about these things if there is one.
+
+    AssertionError if the step is not possible, or breaks nothing.
+    """
+    step, claim, after = obligation.step, obligation.claim, before
     if step is not None:
-        then = take(step, universe, before, [things[term.number] for term in step.terms])
+        then = take(step, universe, before, things)
         assert then is not None, "the solver's step is not possible"
         after = then
-    claim = obligation.claim
+    says = claim.says(State(), *claim.terms)
     for each in product(*(universe.all(type(term)) for term in claim.terms)):
         bound = {term.number: it for term, it in zip(claim.terms, each, strict=True)}
-        if not holds(claim.says(State(), *claim.terms), universe, after, bound):
+        if not holds(says, universe, after, bound):
+            about = {term.name: it for term, it in zip(step.terms, things, strict=True)} if step else {}
             broken = {term.name: it for term, it in zip(claim.terms, each, strict=True)}
-            named = {term.name: things[term.number] for term in step.terms} if step else {}
-            about = f"{step.number} ({step.name})" if step else ""
-            return Counterexample(universe, before, about, named, after, claim.name, broken)
+            return Counterexample(
+                obligation, universe, before, about, after, broken, witness(says, universe, after, bound)
+            )
     raise AssertionError("the solver's state breaks nothing")

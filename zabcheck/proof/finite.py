@@ -43,7 +43,7 @@ class Universe(Struct, frozen=True):
     nodes: tuple[str, ...]
     quorums: tuple[frozenset[str], ...]
     epochs: tuple[int, ...]
-    transactions: tuple[tuple[int, int], ...]
+    transactions: tuple[tuple[int, int] | tuple[int, int, str], ...]
 
     def all(self, sort: type[Term]) -> Sequence[Thing]:
         """Return all things of a sort."""
@@ -62,7 +62,7 @@ def majorities(nodes: Sequence[str], size: int | None = None) -> tuple[frozenset
 
 
 THREE = ("p1", "p2", "p3")
-SMALL = Universe(THREE, majorities(THREE), (0, 1, 2, 3), ((1, 1), (1, 2), (2, 1), (3, 1)))
+SMALL = Universe(THREE, majorities(THREE), (0, 1, 2, 3), ((1, 1, "a"), (1, 2, "b"), (2, 1, "c"), (3, 1, "d")))
 """Three processes, three epochs and four transactions: enough for all counterexamples that we know."""
 HALVES = Universe(THREE, majorities(THREE, 1), SMALL.epochs, SMALL.transactions)
 """The same where half of the processes, rounded down, are a quorum: two quorums need not intersect."""
@@ -86,9 +86,9 @@ def ground(formula: Formula, universe: Universe, bound: Bound, fact: Callable[[F
         case Either(formulas):
             return _either(ground(each, universe, bound, fact) for each in formulas)
         case ForAll(variables, inner):
-            return _both(ground(inner, universe, each, fact) for each in _bindings(variables, universe, bound))
+            return _both(ground(inner, universe, each, fact) for each in bindings(variables, universe, bound))
         case Exists(variables, inner):
-            return _either(ground(inner, universe, each, fact) for each in _bindings(variables, universe, bound))
+            return _either(ground(inner, universe, each, fact) for each in bindings(variables, universe, bound))
     raise TypeError(f"not a formula: {formula!r}")
 
 
@@ -110,7 +110,8 @@ def _known(relation: str, things: tuple[Thing, ...]) -> bool:
     return things[0] < things[1]  # type: ignore[operator]  # two numbers, or two pairs of numbers
 
 
-def _bindings(variables: Sequence[Term], universe: Universe, bound: Bound) -> Iterator[Bound]:
+def bindings(variables: Sequence[Term], universe: Universe, bound: Bound) -> Iterator[Bound]:
+    """Yield `bound` with the variables standing for each choice of things in turn."""
     for things in product(*(universe.all(type(variable)) for variable in variables)):
         yield {**bound, **{variable.number: each for variable, each in zip(variables, things, strict=True)}}
 
@@ -165,7 +166,7 @@ def added(step: Step, universe: Universe, bound: Bound, fact: Callable[[Fact, bo
     """Return the facts that a step may add, each with the condition under which it does."""
     found: dict[Fact, Formula] = {}
     for addition in step.change.adds:
-        for each in _bindings(addition.variables, universe, bound):
+        for each in bindings(addition.variables, universe, bound):
             formula = ground(addition.formula, universe, each, fact)
             if formula != FALSE:
                 found[addition.relation, tuple(each[variable.number] for variable in addition.variables)] = formula

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from zabcheck.proof.counterexample import Counterexample, Script, counterexample, script, universe_of
+from zabcheck.proof.finite import Thing
 from zabcheck.proof.obligations import Obligation
 
 Status = Literal["proved", "refused", "not decided"]
@@ -107,11 +108,14 @@ def _unsatisfiable(z3: Any, text: str, effort: int, seed: int, seconds: float) -
 
 
 def refute(obligation: Obligation) -> Counterexample | None:
-    """Return a counterexample in the small universe, with as few facts as can be; None if that has none."""
+    """Return a counterexample in the small universe, with as few facts as can be; None if that has none.
+
+    It depends on nothing that z3 was asked before, so it is the same every time.
+    """
     z3 = load()
     universe = universe_of(obligation)
     written = script(obligation, universe)
-    solver = z3.Solver()
+    solver = z3.Solver(ctx=z3.Context())
     solver.from_string(written.text)
     if solver.check() != z3.sat:
         return None
@@ -119,21 +123,41 @@ def refute(obligation: Obligation) -> Counterexample | None:
     return counterexample(obligation, universe, lambda name: _true(z3, model, name), written)
 
 
+def _constant(z3: Any, name: str, context: Any) -> Any:
+    return z3.Bool(name.strip("|"), context)
+
+
 def _true(z3: Any, model: Any, name: str) -> bool:
-    return bool(z3.is_true(model.eval(z3.Bool(name.strip("|")), model_completion=True)))
+    return bool(z3.is_true(model.eval(_constant(z3, name, model.ctx), model_completion=True)))
 
 
 def _least(z3: Any, solver: Any, written: Script) -> Any:
-    """Return a model from which no fact can be left out."""
+    """Return a model from which no fact can be left out, with a step that is about as early things as can be.
+
+    The last epochs, transactions and processes go first.
+    """
     model = solver.model()
-    for name in written.facts:
+    about = {name: fact[1] for name, fact in written.facts.items()}
+    about |= {name: (thing,) for name, (_, thing) in written.choices.items()}
+    for name in sorted(about, key=lambda each: _lateness(about[each]), reverse=True):
         if not _true(z3, model, name):
-            solver.add(z3.Not(z3.Bool(name.strip("|"))))
+            solver.add(z3.Not(_constant(z3, name, solver.ctx)))
             continue
         solver.push()
-        solver.add(z3.Not(z3.Bool(name.strip("|"))))
+        solver.add(z3.Not(_constant(z3, name, solver.ctx)))
         if solver.check() == z3.sat:
             model = solver.model()
             continue
         solver.pop()
     return model
+
+
+def _lateness(things: Sequence[Thing]) -> tuple[int, int, str]:
+    """Return the latest epoch among things, the latest counter, and the last process."""
+    pairs = [(each, 0) if isinstance(each, int) else each for each in things if isinstance(each, int | tuple)]
+    names = [each if isinstance(each, str) else max(each) for each in things if isinstance(each, str | frozenset)]
+    return (
+        max((pair[0] for pair in pairs), default=0),
+        max((pair[1] for pair in pairs), default=0),
+        max(names, default=""),
+    )

@@ -52,9 +52,9 @@ def page(story: Story, file: str = "FILE") -> str:
         )
     )
     styles = (
-        _measures(story) + _resource("page.css") + style(COLOURS, THREADS if story.threads else "") + _filters(story)
+        _measures(story) + resource("page.css") + style(COLOURS, THREADS if story.threads else "") + _filters(story)
     )
-    return document(title, styles, body, _resource("page.js") if story.moments or story.schedule else "")
+    return document(title, styles, body, resource("page.js") if story.moments or story.schedule else "")
 
 
 def heading(story: Story) -> str:
@@ -65,7 +65,8 @@ def heading(story: Story) -> str:
 
 
 @cache
-def _resource(file: str) -> str:
+def resource(file: str) -> str:
+    """Return the text of a file beside this module, such as the style sheet of all pages of counterexamples."""
     return files("zabcheck.counterexample.forms").joinpath(file).read_text(encoding="utf-8")
 
 

@@ -1,0 +1,1 @@
+"""A counterexample to induction as a drawing: a lane for each process, and what a step changes and breaks."""

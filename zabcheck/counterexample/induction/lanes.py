@@ -1,0 +1,278 @@
+"""What is drawn of a counterexample to induction: the state in lanes, what the step changes, and the witness.
+
+The relations of the proof become what an engineer looks at: the variables of each process, what it has told others, and
+what became of each epoch. No fact of the state is left out but those that are so in every state.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from msgspec import Struct
+
+from zabcheck.proof.counterexample import Counterexample, named, say, show
+from zabcheck.proof.finite import Fact, Facts, Thing
+
+Cell = Callable[..., tuple[Thing, str]]
+CELLS: dict[str, Cell] = {
+    "promised": lambda n, e, k: (n, f"e{e} to {k}"),
+    "adopted": lambda n, e: (n, f"e{e}"),
+    "accepted": lambda n, _, t: (n, show(t)),
+    "delivered": lambda n, t: (n, show(t)),
+    "left": lambda n, e: (n, f"e{e}"),
+    "led": lambda e, k: (e, k),
+    "established": lambda e, k: (e, k),
+    "opened": lambda e: (e, "chosen"),
+    "initial": lambda e, t: (e, show(t)),
+    "proposed": lambda e, t: (e, show(t)),
+    "committed": lambda e, t: (e, show(t)),
+    "knew": lambda u, t: (u[0], f"{show(t)} before {show(u)}"),
+}
+"""In whose lane a fact of each relation stands, and how it is written there."""
+ADDED, MISSING, MOVES = "+", "not ", "▶ "
+"""The signs of what the step adds, of what is missing and would make the claim true, and of who takes the step."""
+USUAL = {("opened", (0,))}
+"""What is so in every state, besides that every process was in epoch 0."""
+
+
+class Item(Struct, frozen=True):
+    """One thing in a cell of the drawing."""
+
+    text: str
+    sign: str = ""
+    was: str = ""
+    """The value before the step, if it was another one."""
+    labels: tuple[str, ...] = ()
+    """The marks of the witness."""
+
+    @property
+    def is_changed(self) -> bool:
+        """Return whether this is the step's doing."""
+        return self.sign == ADDED or bool(self.was)
+
+
+class Row(Struct, frozen=True):
+    """A line across the lanes: a cell for each of them, with any number of items."""
+
+    name: str
+    cells: tuple[tuple[Item, ...], ...]
+
+
+class Lanes(Struct, frozen=True):
+    """A table whose columns are the processes, or the epochs."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+class Seen(Struct, frozen=True):
+    """A line of the witness: a fact, or some that are all missing, in words, with their mark."""
+
+    label: str
+    words: str
+    facts: tuple[Fact, ...]
+    is_so: bool
+
+
+class Drawing(Struct, frozen=True):
+    """All that is drawn of a counterexample to induction."""
+
+    title: str
+    summary: str
+    particulars: tuple[tuple[str, str], ...]
+    heading: str
+    """What the lanes show."""
+    legend: tuple[str, ...]
+    """What the signs mean."""
+    lanes: tuple[Lanes, ...]
+    witness: tuple[Seen, ...]
+
+
+def drawing(found: Counterexample) -> Drawing:
+    """Return what is to be drawn of a counterexample."""
+    witness = tuple(_witness(found))
+    lanes = (_processes(found, _State(found, witness)), _epochs(found, _State(found, witness), witness))
+    return Drawing(
+        f"{found.obligation.name}: refused",
+        _summary(found),
+        tuple(_particulars(found)),
+        "The state, and what the step changes" if found.obligation.step else "The state",
+        _legend(found),
+        tuple(each for each in lanes if each.heads),
+        witness,
+    )
+
+
+# What is broken, in words.
+
+
+def _summary(found: Counterexample) -> str:
+    step = found.obligation.step
+    if step is not None:
+        return f"This state satisfies the invariant; after {step.number}, “{found.claim}” is false."
+    if found.obligation.kind == "start":
+        return f"At the start, “{found.claim}” is false."
+    return f"This state satisfies the conjuncts, but “{found.claim}” is false in it."
+
+
+def _particulars(found: Counterexample) -> Iterator[tuple[str, str]]:
+    step, claim = found.obligation.step, found.obligation.claim
+    if step is not None:
+        yield "step", f"{step.number} {step.name}, with {named(found.things)}"
+        yield "", " ".join(step.text.split())
+    kind = "property" if found.obligation.kind == "property" else "conjunct"
+    yield kind, f"{claim.name}, false for {named(found.broken)}"
+    yield "", claim.text
+
+
+def _legend(found: Counterexample) -> tuple[str, ...]:
+    signs = ("▶ takes the step", "+ added", "→ changed") if found.obligation.step else ()
+    return (*signs, "not …: missing")
+
+
+def _witness(found: Counterexample) -> Iterator[Seen]:
+    """Yield the witness with marks W1, W2, …; what is so in no epoch at all is one line."""
+    groups: dict[tuple[bool, str, tuple[Thing, ...]], list[Fact]] = {}
+    for fact, is_so in found.witness:
+        beside_epochs = tuple("" if isinstance(each, int) else each for each in fact[1])
+        groups.setdefault((is_so, fact[0], fact[1] if is_so else beside_epochs), []).append(fact)
+    lines: list[tuple[str, tuple[Fact, ...], bool]] = []
+    for (is_so, *_), facts in groups.items():
+        words = [say(fact, is_so) for fact in facts]
+        if len(facts) == len(found.universe.epochs):
+            lines.append((words[0].replace(show(found.universe.epochs[0]), "any epoch"), tuple(facts), is_so))
+        else:
+            lines += [(said, (fact,), is_so) for said, fact in zip(words, facts, strict=True)]
+    yield from (Seen(f"W{number}", *line) for number, line in enumerate(lines, 1))
+
+
+# The state, in lanes.
+
+
+class _State:
+    """The state before and after the step, and what the witness says of it."""
+
+    def __init__(self, found: Counterexample, witness: Sequence[Seen]) -> None:
+        self.before: Facts = found.before
+        self.after: Facts = found.after
+        self.labels = {fact: each.label for each in witness for fact in each.facts}
+        self.known = sorted({*self.after, *self.labels}, key=lambda fact: (fact[0], [show(each) for each in fact[1]]))
+
+    def items(self, relation: str, lane: Thing, epoch: Thing | None = None) -> tuple[Item, ...]:
+        """Return the facts of a relation that stand in a lane, of one epoch if it is given."""
+        found = []
+        for fact in self.known:
+            if fact[0] != relation or (epoch is not None and fact[1][1] != epoch):
+                continue
+            where, text = CELLS[relation](*fact[1])
+            if where == lane:
+                sign = MISSING if fact not in self.after else "" if fact in self.before else ADDED
+                found.append(Item(text, sign, labels=self._marks(fact)))
+        return tuple(found)
+
+    def value(self, of: Callable[[Facts, str], str], node: str, relation: str = "") -> tuple[Item, ...]:
+        """Return a variable of a process, with the marks of the facts of a relation that say what its value is."""
+        was, now = of(self.before, node), of(self.after, node)
+        facts = [fact for fact in self.labels if fact[0] == relation and fact[1][0] == node]
+        return (Item(now, was="" if was == now else was, labels=tuple(dict.fromkeys(self.labels[f] for f in facts))),)
+
+    def initial(self, epoch: int) -> tuple[Item, ...]:
+        """Return the initial history of an epoch: none, an empty one, or its transactions."""
+        items, fact = self.items("initial", epoch), ("opened", (epoch,))
+        marks = self._marks(fact)
+        if any(item.sign != MISSING for item in items):
+            return (Item("chosen", labels=marks), *items) if marks else items
+        now, was = ("empty" if fact in facts else "none" for facts in (self.after, self.before))
+        return (Item(now, was="" if was == now else was, labels=marks), *items)
+
+    def _marks(self, fact: Fact) -> tuple[str, ...]:
+        return (self.labels[fact],) if fact in self.labels else ()
+
+
+def _processes(found: Counterexample, state: _State) -> Lanes:
+    """Draw a lane for each process: its variables, and what it has told others."""
+    nodes, step = found.universe.nodes, found.obligation.step
+    rows: list[Row] = []
+    if step is not None:
+        mover = found.things["n" if "n" in found.things else "l"]
+        rows.append(
+            _row("the step", nodes, lambda n: (Item(f"{step.number} {step.name}", MOVES),) if n == mover else ())
+        )
+    rows += [
+        _row("f.p", nodes, lambda n: state.value(_promised_epoch, n, "left")),
+        _row("f.a", nodes, lambda n: state.value(_current_epoch, n)),
+        _row("history", nodes, lambda n: state.value(_history, n)),
+        _row("delivered", nodes, lambda n: state.items("delivered", n) or (Item("nothing"),)),
+    ]
+    told = [_row("promised (ACK-E)", nodes, lambda n: state.items("promised", n))]
+    told += [_row("adopted (ACK-LD)", nodes, lambda n: _but_epoch_0(state.items("adopted", n)))]
+    for epoch in found.universe.epochs:
+        told.append(_row(f"accepted in e{epoch} (ACK)", nodes, lambda n, e=epoch: state.items("accepted", n, e)))
+    told.append(_row("left only", nodes, lambda n: state.items("left", n) if _has_gaps(state.after, n) else ()))
+    return Lanes("process", nodes, (*rows, *filter(_is_needed, told)))
+
+
+def _epochs(found: Counterexample, state: _State, witness: Sequence[Seen]) -> Lanes:
+    """Draw a lane for each epoch in which something happened, or should have: its leader and its transactions."""
+    facts = [*state.after, *(each.facts[0] for each in witness if len(each.facts) == 1)]
+    used = {CELLS[name](*things)[0] for name, things in facts if (name, things) not in USUAL}
+    epochs = [each for each in found.universe.epochs if each in used]
+    rows = [
+        _row("leader", epochs, lambda e: state.items("led", e)),
+        _row("established", epochs, lambda e: state.items("established", e)),
+        _row("initial history", epochs, state.initial),
+        _row("broadcast", epochs, lambda e: state.items("proposed", e)),
+        _row("primary delivered", epochs, lambda e: state.items("knew", e)),
+        _row("committed", epochs, lambda e: state.items("committed", e)),
+    ]
+    return Lanes("epoch", tuple(f"{each}" for each in epochs), tuple(filter(_is_needed, rows)))
+
+
+def _row(name: str, lanes: Sequence[Thing], cell: Callable[..., tuple[Item, ...]]) -> Row:
+    return Row(name, tuple(cell(lane) for lane in lanes))
+
+
+def _is_needed(row: Row) -> bool:
+    return any(row.cells)
+
+
+def _but_epoch_0(items: Collection[Item]) -> tuple[Item, ...]:
+    """Return items without what is so in every state."""
+    return tuple(item for item in items if item != Item("e0"))
+
+
+# The variables of a process.
+
+
+def _promised_epoch(facts: Facts, node: str) -> str:
+    """Return f.p, as its disk has it: one more than the last epoch that the process left."""
+    least = max(_left(facts, node), default=-1) + 1
+    is_known = not least or any(name == "promised" and things[:2] == (node, least) for name, things in facts)
+    return f"{least}" if is_known else f"≥ {least}"
+
+
+def _left(facts: Facts, node: str) -> set[int]:
+    left = [things[1] for name, things in facts if name == "left" and things[0] == node]
+    return {each for each in left if isinstance(each, int)}
+
+
+def _has_gaps(facts: Facts, node: str) -> bool:
+    """Return whether a process left an epoch and not all before it, which the invariant does not exclude."""
+    left = _left(facts, node)
+    return left != set(range(len(left)))
+
+
+def _latest(facts: Facts, node: str) -> int:
+    adopted = [things[1] for name, things in facts if name == "adopted" and things[0] == node]
+    return max((each for each in adopted if isinstance(each, int)), default=0)
+
+
+def _current_epoch(facts: Facts, node: str) -> str:
+    """Return f.a."""
+    return f"{_latest(facts, node)}"
+
+
+def _history(facts: Facts, node: str) -> str:
+    """Return the history: what the process accepted in f.a."""
+    now = (node, _latest(facts, node))
+    accepted = [things[2] for name, things in facts if name == "accepted" and things[:2] == now]
+    return " ".join(show(each) for each in sorted(accepted, key=show)) or "empty"
