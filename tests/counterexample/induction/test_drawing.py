@@ -109,8 +109,14 @@ def test_what_is_so_in_no_epoch_is_said_once() -> None:
 def test_a_property_has_a_state_and_no_step() -> None:
     shown = drawing(states.two_leaders())
     assert row(states.two_leaders, "leader", "epoch") == [(Item("p1", labels=("W1",)), Item("p2", labels=("W2",)))]
-    assert [label for label, _ in shown.particulars if label] == ["property"]
+    assert [label for label, *_ in shown.particulars] == ["property"]
     assert row(states.two_leaders, "the step") == []
+
+
+def test_only_signs_that_occur_are_explained() -> None:
+    assert drawing(states.two_leaders()).legend == ()
+    assert drawing(states.promise_not_on_disk()).legend == ("▶ takes the step", "+ added")
+    assert drawing(states.new_history()).legend == ("▶ takes the step", "+ added", "→ changed", "not …: missing")
 
 
 @each_state

@@ -78,7 +78,8 @@ class Drawing(Struct, frozen=True):
 
     title: str
     summary: str
-    particulars: tuple[tuple[str, str], ...]
+    particulars: tuple[tuple[str, str, str], ...]
+    """Of the step and of what is broken: what it is, its name with what it is about, and what it says."""
     heading: str
     """What the lanes show."""
     legend: tuple[str, ...]
@@ -90,15 +91,16 @@ class Drawing(Struct, frozen=True):
 def drawing(found: Counterexample) -> Drawing:
     """Return what is to be drawn of a counterexample."""
     witness = tuple(_witness(found))
-    lanes = (_processes(found, _State(found, witness)), _epochs(found, _State(found, witness), witness))
+    state = _State(found, witness)
+    lanes = tuple(each for each in (_processes(found, state), _epochs(found, state, witness)) if each.heads)
     return Drawing(
-        f"{found.obligation.name}: refused",
-        _summary(found),
-        tuple(_particulars(found)),
-        "The state, and what the step changes" if found.obligation.step else "The state",
-        _legend(found),
-        tuple(each for each in lanes if each.heads),
-        witness,
+        title=f"{found.obligation.name}: refused",
+        summary=_summary(found),
+        particulars=tuple(_particulars(found)),
+        heading="The state, and what the step changes" if found.obligation.step else "The state",
+        legend=tuple(_legend([item for each in lanes for row in each.rows for cell in row.cells for item in cell])),
+        lanes=lanes,
+        witness=witness,
     )
 
 
@@ -114,19 +116,25 @@ def _summary(found: Counterexample) -> str:
     return f"This state satisfies the conjuncts, but “{found.claim}” is false in it."
 
 
-def _particulars(found: Counterexample) -> Iterator[tuple[str, str]]:
+def _particulars(found: Counterexample) -> Iterator[tuple[str, str, str]]:
     step, claim = found.obligation.step, found.obligation.claim
     if step is not None:
-        yield "step", f"{step.number} {step.name}, with {named(found.things)}"
-        yield "", " ".join(step.text.split())
+        yield "step", f"{step.number} {step.name}, with {named(found.things)}", " ".join(step.text.split())
     kind = "property" if found.obligation.kind == "property" else "conjunct"
-    yield kind, f"{claim.name}, false for {named(found.broken)}"
-    yield "", claim.text
+    yield kind, f"{claim.name}, false for {named(found.broken)}", claim.text
 
 
-def _legend(found: Counterexample) -> tuple[str, ...]:
-    signs = ("▶ takes the step", "+ added", "→ changed") if found.obligation.step else ()
-    return (*signs, "not …: missing")
+def _legend(items: Sequence[Item]) -> Iterator[str]:
+    """Yield the meanings of the signs that occur."""
+    signs = {item.sign for item in items}
+    if MOVES in signs:
+        yield "▶ takes the step"
+    if ADDED in signs:
+        yield "+ added"
+    if any(item.was for item in items):
+        yield "→ changed"
+    if MISSING in signs:
+        yield "not …: missing"
 
 
 def _witness(found: Counterexample) -> Iterator[Seen]:

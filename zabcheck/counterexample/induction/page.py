@@ -10,6 +10,7 @@ from zabcheck.text.words import counted
 
 STYLE = """
 body { max-width: 76rem; } h3 { margin-top: 0.9rem; }
+section + section { border-top: 1px solid var(--line); margin-top: 2rem; }
 .lanes { width: 100%; table-layout: fixed; margin: 0.6rem 0 1.1rem; border: 1px solid var(--line); }
 .lanes th:first-child, .lanes td:first-child { width: 12rem; padding-left: 0.6rem; }
 .lanes thead td { color: var(--soft); border-bottom: 1px solid var(--faint); } .lanes thead th { font-size: 1rem; }
@@ -41,14 +42,15 @@ def page(found: Sequence[Counterexample]) -> str:
 def _section(number: int, shown: Drawing, is_titled: bool) -> str:
     title = shown.title if is_titled else shown.summary
     summary = f'<p class="summary">{text(shown.summary)}</p>\n' if is_titled else ""
-    facts = "".join(f"<dt>{text(label)}</dt><dd>{text(words)}</dd>\n" for label, words in shown.particulars)
+    facts = "".join(
+        f"<dt>{text(label)}</dt><dd>{text(named)}<br/>{text(says)}</dd>\n" for label, named, says in shown.particulars
+    )
     witness = "".join(f'<li><span class="mark">{each.label}</span> {text(each.words)}</li>\n' for each in shown.witness)
+    signs = f'<p class="signs">{text("; ".join(shown.legend))}</p>\n' if shown.legend else ""
     return (
         f'<section aria-labelledby="c{number}">\n<h2 id="c{number}">{text(title)}</h2>\n{summary}'
         f'<dl class="facts">\n{facts}</dl>\n<h3>Why it is false</h3>\n<ol class="witness-list">\n{witness}</ol>\n'
-        f'<h3>{text(shown.heading)}</h3>\n<p class="signs">{text("; ".join(shown.legend))}</p>\n'
-        + "".join(map(_lanes, shown.lanes))
-        + "</section>\n"
+        f"<h3>{text(shown.heading)}</h3>\n{signs}" + "".join(map(_lanes, shown.lanes)) + "</section>\n"
     )
 
 

@@ -27,8 +27,9 @@ def _draw(by: Pen, shown: Drawing) -> Iterator[RenderableType]:
     yield by.write(shown.summary, BOLD)
     yield Text()
     facts = Table.grid(padding=(0, 2, 0, 0))
-    for label, words in shown.particulars:
-        facts.add_row(by.write(label, DIM), by.write(words, "" if label else DIM))
+    for label, named, says in shown.particulars:
+        facts.add_row(by.write(label, DIM), by.write(named))
+        facts.add_row("", by.write(says, DIM))
     yield facts
     yield Text()
     yield Text("  ").join([by.write(shown.heading, BOLD), *(by.write(sign, DIM) for sign in shown.legend)])
