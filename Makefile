@@ -41,7 +41,8 @@ test-browser: .venv/installed-for-browser-tests
 test-zookeeper: .venv/installed-for-tests
 	$(PYTEST) -n 0 -m zookeeper
 
-# Compilers of Go and Java and node.js have to be there, as in Debian's golang-go, default-jdk-headless and nodejs.
+# Compilers of Go, Java, C++ and Rust and node.js have to be there, as in Debian's golang-go, default-jdk-headless, g++,
+# rustc and nodejs.
 test-kits: .venv/installed-for-tests
 	$(MAKE) -C kits
 	$(PYTEST) $(IN_PARALLEL) -m kits

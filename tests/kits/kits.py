@@ -21,6 +21,8 @@ KITS = {
     "go": Kit(f"{BUILT}/zab-go", "commit-on-own-ack", "chosen"),
     "java": Kit(f"java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m -cp {BUILT}/java Zab", "no-truncation", "core"),
     "javascript": Kit(f"node {ROOT}/kits/javascript/zab.js", "accept-stale-epoch", "epoch uniqueness"),
+    "cpp": Kit(f"{BUILT}/zab-cpp", "history-by-zxid-only", "primary integrity"),
+    "rust": Kit(f"{BUILT}/zab-rust", "propose-to-acked-only", "core"),
 }
 OTHERS = [name for name in KITS if name != "python"]
 """Those whose tests need more than Python."""

@@ -1,11 +1,14 @@
 """Each kit does as the protocol zab in every run, and its planted bug is found, minimised and explained."""
 
+import json
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import split
 
 import pytest
 
-from invariants.events import ENVIRONMENT_EVENTS, Event
+from invariants.events import ENVIRONMENT_EVENTS, Deliver, Event
 from tests.cli.command import process
 from tests.kits.kits import KITS, OTHERS, ROOT
 from zabcheck.counterexample.making import counterexample
@@ -14,11 +17,14 @@ from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.zab import ZAB
 from zabcheck.search.run import Search, replay_on, schedule_of
 from zabcheck.search.swarm import drive, find, run_seed
-from zabcheck.simulation.choices import AnyChoice, Corrupt, Quiesce, Snapshot
+from zabcheck.simulation.choices import AnyChoice, Corrupt, Crash, Lead, Quiesce, Recover, Request, Settle, Snapshot
 from zabcheck.simulation.schedule import Schedule
 
 EACH = ["python", *(pytest.param(name, marks=pytest.mark.kits) for name in OTHERS)]
 LATER = [pytest.param(name, marks=pytest.mark.kits) for name in KITS]
+
+ODD = '"\\/\n\t\x01\x7f é\u2028語😀</script>&'
+"""What JSON writes with escapes, or can write so, and characters of one to four bytes."""
 
 
 def drawn(seed: int, steps: int) -> Schedule:
@@ -51,6 +57,28 @@ def agrees(name: str, seeds: range, steps: int) -> int:
 @pytest.mark.parametrize("name", EACH)
 def test_it_does_as_the_protocol_in_python(name: str) -> None:
     assert agrees(name, range(3), 100) > 50
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_a_value_is_what_the_client_sent_whatever_characters_it_has(name: str) -> None:
+    begun = (Lead(1, (2, 3)), Settle(6), Request(1, ODD), Settle(6), Crash(1), Recover(1), Lead(2, (1, 3)), Settle(6))
+    schedule = schedule_of("zab", None, 3, begun)
+    ours = shown(ZAB, schedule)
+    assert [e.txn.value for e in ours if isinstance(e, Deliver)].count(ODD) > 3
+    assert shown(external(KITS[name].command), schedule) == ours
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_json_may_be_written_with_escapes_and_spaces(name: str) -> None:
+    txn = {"zxid": [1, 1], "value": ODD}
+    told = {"node_id": "p1", "node_ids": ["p1"], "weights": {"p1": 1}, "seed": 1, "counter_limit": 1 << 32}
+    body = {"type": "init", "msg_id": 1, "incarnation": 0, "mutant": None, "disk": {"history": [txn]}, "intact": True}
+    line = {"id": 1, "src": "zabcheck", "dest": "p1", "body": {**body, **told}}
+    text = json.dumps(line, ensure_ascii=True, separators=(" , ", " : ")) + "\n"
+    done = subprocess.run(split(KITS[name].command), input=text, capture_output=True, encoding="utf-8", check=True)
+    state, init_ok = [json.loads(each)["body"] for each in done.stdout.split("\n")[:-1]]
+    assert state["variables"]["h_f"] == [txn]
+    assert init_ok["type"] == "init_ok"
 
 
 @pytest.mark.parametrize("name", LATER)
