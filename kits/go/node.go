@@ -21,6 +21,7 @@ type Handler interface {
 // Knows is what a node says of itself: the types of its messages, what it is judged by, the bugs that can be planted.
 type Knows struct {
 	Kinds, Properties, Mutants []string
+	Once                       bool // it cannot be reset, and is started anew for each run
 }
 
 // Node is what a Handler knows of the run, and what it can do.
@@ -30,6 +31,7 @@ type Node struct {
 	Weights      map[string]int `json:"weights"`
 	Mutant       string         `json:"mutant"`
 	Seed         int64          `json:"seed"`
+	Incarnation  int            `json:"incarnation"`
 	CounterLimit int            `json:"counter_limit"`
 	out          *bufio.Writer
 	waiting      map[int]func() // by the number of a sync: what is done when the disk has answered it
@@ -73,7 +75,7 @@ func Run(start func(*Node) Handler, knows Knows) {
 			handler = start(node)
 			handler.Init(body.Disk, body.Intact)
 			kind = "init_ok"
-			end = Fields{"in_reply_to": l.Id, "reset": true, "kinds": knows.Kinds, "mutants": knows.Mutants}
+			end = Fields{"in_reply_to": l.Id, "reset": !knows.Once, "kinds": knows.Kinds, "mutants": knows.Mutants}
 			end["properties"] = knows.Properties
 		case "synced":
 			then := node.waiting[body.InReplyTo]

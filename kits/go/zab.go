@@ -31,9 +31,9 @@ type Message struct {
 }
 
 var knows = Knows{
-	[]string{"CEPOCH", "NEWEPOCH", "ACK-E", "NEWLEADER", "ACK-LD", "COMMIT-LD", "PROPOSE", "ACK", "COMMIT"},
-	[]string{"core", "causality", "protocol"},
-	[]string{"commit-on-own-ack"},
+	Kinds:      []string{"CEPOCH", "NEWEPOCH", "ACK-E", "NEWLEADER", "ACK-LD", "COMMIT-LD", "PROPOSE", "ACK", "COMMIT"},
+	Properties: []string{"core", "causality", "protocol"},
+	Mutants:    []string{"commit-on-own-ack"},
 }
 
 // Zab is one process: every node follows; one that is named leader leads as well, and is its own follower.

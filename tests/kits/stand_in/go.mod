@@ -1,0 +1,3 @@
+module zookeepergo
+
+go 1.15
