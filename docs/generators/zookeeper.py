@@ -92,17 +92,23 @@ def with_blocks(text: str, summary: str, run: str, packets: str) -> str:
     return text
 
 
-@contextmanager
-def archived(name: str) -> Iterator[Path]:
-    """Extract the recording of this page into a folder. (Not every Python 3.11 can do that without warnings.)"""
-    recording = ARCHIVED[name]
-    with TemporaryDirectory() as folder, tarfile.open(RECORDINGS / f"{recording}.tar.xz") as archive:
-        Path(folder, recording).mkdir()
+def extracted(recording: str, folder: Path) -> Path:
+    """Extract this recording into a folder, and return its own. Not every Python 3.11 can do so without warnings."""
+    own = folder / recording
+    own.mkdir()
+    with tarfile.open(RECORDINGS / f"{recording}.tar.xz") as archive:
         for member in archive:
             content = archive.extractfile(member)
             if content is not None:
-                Path(folder, member.name).write_bytes(content.read())
-        yield Path(folder, recording)
+                (folder / member.name).write_bytes(content.read())
+    return own
+
+
+@contextmanager
+def archived(name: str) -> Iterator[Path]:
+    """Extract the recording of this page into a folder of its own, for as long as it is needed."""
+    with TemporaryDirectory() as folder:
+        yield extracted(ARCHIVED[name], Path(folder))
 
 
 def decisive(story: Story) -> Story:

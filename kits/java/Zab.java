@@ -7,7 +7,7 @@ import java.util.Map;
 /**
  * The whole of a small Zab, with the numbers of the steps in DSN 2011, IV and V.
  *
- * <pre>javac -d build *.java; zabcheck run --exec "java -cp build Zab"</pre>
+ * <pre>javac -encoding UTF-8 -d build *.java; zabcheck run --exec "java -cp build Zab"</pre>
  *
  * <p>With `--bug no-truncation` a follower keeps what the initial history of an epoch has not.
  */

@@ -2,13 +2,13 @@
 
 import json
 import shutil
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+from docs.generators.zookeeper import extracted
 from invariants import Zxid
 from tests.tiers import sweep
 from zabcheck.conformance.conform import Conformance, conform, release_of
@@ -22,12 +22,6 @@ HEALTHY, LOST_WRITE = RECORDINGS / "healthy-3.8.0", RECORDINGS / "lost-write-3.8
 ARCHIVES = ("ack-before-trunc-3.9.5", "stale-log-3.9.5", "trunc-keeps-one-3.9.5")
 
 Record = dict[str, Any]
-
-
-def unpacked(name: str, folder: Path) -> Path:
-    with tarfile.open(RECORDINGS / f"{name}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder / name
 
 
 def altered(recording: Path, folder: Path, change: Callable[[list[Record]], None]) -> Path:
@@ -70,7 +64,7 @@ def test_the_run_of_the_model_breaks_what_the_real_one_broke() -> None:
 
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_findings_conform_in_their_version(name: str, tmp_path: Path) -> None:
-    assert conform(unpacked(name, tmp_path)).verdict == "conforms"
+    assert conform(extracted(name, tmp_path)).verdict == "conforms"
 
 
 def test_the_same_recording_has_the_same_run() -> None:
@@ -91,7 +85,7 @@ def differs(found: Conformance) -> tuple[int, str]:
 def test_a_recording_is_no_run_of_another_version(tmp_path: Path) -> None:
     """The write that 3.8.0 lost had been acknowledged by a thread, which later versions wait for."""
     assert differs(conform(LOST_WRITE, "3.9.2")) == (1, "packet 48")
-    found = conform(unpacked("ack-before-trunc-3.9.5", tmp_path), "3.9.2")
+    found = conform(extracted("ack-before-trunc-3.9.5", tmp_path), "3.9.2")
     assert differs(found) == (3, "the disk of server 3 after incarnation 0")
     assert found.differences[0].guards == (
         "its log would have c2.1⟨1,4⟩ on the disk, which its disk has not (4 records are forced)",

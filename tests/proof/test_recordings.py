@@ -1,9 +1,9 @@
 """The proof's properties on recordings of real ensembles: the first event that is no step of Zab."""
 
-import tarfile
 from pathlib import Path
 
 import zabcheck.proof.monitors  # noqa: F401  # adds the properties
+from docs.generators.zookeeper import extracted
 from invariants import check
 from zabcheck.ensemble.verdict.judge import judge
 
@@ -24,9 +24,7 @@ def test_a_healthy_ensemble_takes_steps_of_the_abstraction() -> None:
 
 
 def test_a_forgotten_acknowledgement_is_seen_before_anybody_is_harmed(tmp_path: Path) -> None:
-    with tarfile.open(RECORDINGS / "ack-before-trunc-3.9.5.tar.xz") as packed:
-        packed.extractall(tmp_path, filter="data")
-    [folder] = tmp_path.iterdir()
+    folder = extracted("ack-before-trunc-3.9.5", tmp_path)
     refused, outside = summary(folder, "refinement"), summary(folder, "proof")
     assert refused == (
         "p3 (incarnation 1) provides its history up to ⟨1,3⟩ for epoch 2: that is no instance of step f.1.2 (promise)"
