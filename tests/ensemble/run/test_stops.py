@@ -232,6 +232,18 @@ def test_an_ack_of_before_a_trunc_still_counts(run: Path) -> None:
     assert {"durability", "commits_are_kept_by_a_quorum"} <= set(judge(run).wrong)
 
 
+def debian() -> Distribution:
+    """Find ZooKeeper 3.8.0 as Debian packages it."""
+    return find(classpath=os.pathsep.join(map(str, DEBIAN)))
+
+
+def test_a_version_that_refuses_a_gap_is_not_made_to_roll_over(run: Path) -> None:
+    rolls = EnsembleSchedule(2, "zookeeper", 3, (RollOver("leader", 2),))
+    said = "`rollover` leaves a gap in the zxids, and ZooKeeper 3.9.5 refuses gaps"
+    with pytest.raises(EnsembleError, match=f"^{re.escape(said)}$"):
+        execute(rolls, Distribution("3.9.5", Path("java"), ""), run)
+
+
 @pytest.mark.zookeeper
 def test_a_counter_that_rolls_over_ends_the_epoch(run: Path) -> None:
     """All but what is in the way is done in the next epoch, and nothing is wrong."""
@@ -245,7 +257,7 @@ def test_a_counter_that_rolls_over_ends_the_epoch(run: Path) -> None:
         Wait(1.0),
     )
     after = (Elected(10.0), Write("B", 3), Settle(10.0))
-    execute(EnsembleSchedule(2, "zookeeper", 3, (*choices, *after), patient=False), real.distribution(), run)
+    execute(EnsembleSchedule(2, "zookeeper", 3, (*choices, *after), patient=False), debian(), run)
     records = [*read(run)]
     [jump] = [record for record in records if isinstance(record, ZxidSet)]
     assert (jump.before >> 32, jump.after) == (1, 0x1_FFFF_FFFC)
@@ -262,7 +274,7 @@ def test_a_counter_that_rolls_over_ends_the_epoch(run: Path) -> None:
 def test_3_8_0_loses_a_write_that_it_acknowledged(run: Path) -> None:
     """ZOOKEEPER-4712, with Debian's ZooKeeper: a follower that leaves between NEWLEADER and UPTODATE."""
     name = "zookeeper-lost-write.schedule.json"
-    execute(decode((EXAMPLES / name).read_bytes(), name), find(classpath=os.pathsep.join(map(str, DEBIAN))), run)
+    execute(decode((EXAMPLES / name).read_bytes(), name), debian(), run)
     judged = judge(run)
     assert notes(list(read(run))) == {}
     assert "durability" in judged.wrong

@@ -18,8 +18,10 @@ from zabcheck.ensemble.recording.records import FieldsRead, PowerLost, Reached, 
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
 from zabcheck.ensemble.run.forces import WATCHED, Forces
-from zabcheck.ensemble.run.schedule import EnsembleSchedule, PowerLoss
+from zabcheck.ensemble.run.schedule import EnsembleSchedule, PowerLoss, RollOver
 
+_REFUSES_GAPS = ("3.9.4", "3.9.5")
+"""The versions in which a follower ends with `Committed proposal cached out of order` where zxids have a gap."""
 AGENT_UP = 60.0
 """Seconds that a JVM gets to say where its agent listens; it takes a tenth of one."""
 _NO_AGENT = "agent library jdwp"
@@ -47,7 +49,9 @@ def with_agent(distribution: Distribution) -> Distribution:
 
 
 def found_places(schedule: EnsembleSchedule, distribution: Distribution) -> dict[str, tuple[Place, ...]]:
-    """Find them as `places_of` does. EnsembleError if one is not there."""
+    """Find them as `places_of` does. EnsembleError if one is not there, or if the version cannot do a choice."""
+    if distribution.version.startswith(_REFUSES_GAPS) and any(isinstance(each, RollOver) for each in schedule.choices):
+        raise EnsembleError(f"`rollover` leaves a gap in the zxids, and ZooKeeper {distribution.version} refuses gaps")
     try:
         return places_of(schedule, distribution)
     except (PointError, ClassPathError) as error:
