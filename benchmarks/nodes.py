@@ -5,6 +5,7 @@ those of zabcheck and of the nodes together.
 """
 
 from collections.abc import Callable
+from functools import partial
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from time import monotonic
 
@@ -28,7 +29,7 @@ def main() -> None:
     for size in SIZES:
         rates = {"in Python": measured(lambda: ZAB, size)}
         for name, kit in KITS.items():
-            rates[name] = measured(lambda command=kit.command: external(command), size)  # type: ignore[misc]
+            rates[name] = measured(partial(external, kit.command), size)
         least = rates["in Python"][1]
         for name, (steps, cpu, clock) in rates.items():
             told = f"{steps / clock:8,.0f} steps a second, {steps / cpu:8,.0f} a CPU second"

@@ -25,7 +25,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Set the folder where a test of zabcheck saves, unless the test sets it itself, and how pytest runs that test."""
     case = getattr(item, "cls", None)
     if hasattr(case, "zabcheck_node"):
-        case.zabcheck_node = item.config.cwd_relative_nodeid(item.nodeid)  # type: ignore[union-attr]
+        case.zabcheck_node = item.config.cwd_relative_nodeid(item.nodeid)  # type: ignore[union-attr]  # it has the attribute, so it is there
     if case is not None and getattr(case, "zabcheck_out", "elsewhere") is None:
         case.zabcheck_out = item.config.getoption("--zabcheck-out")
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import msgspec
 
@@ -43,11 +44,8 @@ def transcript() -> list[str]:
     protocol = external(COMMAND)
     for _ in FIRST:  # these have twins; the lines of the next are shown
         replay_on(protocol, schedule_of(protocol.name, None, 1, CHOICES))
-    running.Running.ask = noted  # type: ignore[method-assign]
-    try:
+    with patch.object(running.Running, "ask", noted):
         replay_on(protocol, schedule_of(protocol.name, None, 1, CHOICES))
-    finally:
-        running.Running.ask = ask  # type: ignore[method-assign]
     return [line for line in lines if '"reset"}' not in line and '"reset_ok"' not in line]
 
 

@@ -72,7 +72,10 @@ def test_a_node_that_fails_ends_the_search_with_a_report(zabcheck: Command) -> N
     ("arguments", "said"),
     [
         (("--exec", "./not-there"), "--exec: the node `./not-there` cannot be started: No such file or directory"),
-        (("--exec", KIT, "--protocol", "zab"), "--exec: expected no --protocol, the nodes of the command are the protocol"),  # noqa: E501
+        (
+            ("--exec", KIT, "--protocol", "zab"),
+            "--exec: expected no --protocol, the nodes of the command are the protocol",
+        ),
         (("--exec", KIT, "--mutant", "x"), f"no mutant `x` of `{KIT}`; expected one of: ack-before-disk"),
         (("--exec", "a", "--exec", "b"), "--exec: named more than once, expected at most once"),
     ],

@@ -212,8 +212,9 @@ def own_trace(rng: Random) -> list[Event]:
         aim = rng.randint(0, len(txns))
         for process in done:
             if rng.random() < 0.1:
-                events.append(restore(process, *txns[: rng.randint(0, aim)]))
-                done[process] = events[-1].length  # type: ignore[attr-defined]
+                restored = restore(process, *txns[: rng.randint(0, aim)])
+                events.append(restored)
+                done[process] = restored.length
             much = aim if rng.random() >= careless else rng.randint(0, len(txns))
             events += deliveries(process, *txns[done[process] : much])
             done[process] = max(done[process], much)

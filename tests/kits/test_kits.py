@@ -31,7 +31,7 @@ def drawn(seed: int, steps: int) -> Schedule:
     """A run of the swarm, but for what kits do not do: no snapshots, no `quiesce`; their log is a single record."""
     search = Search(ZAB, 3, ("core",), 1, steps, fixed={"histories": "full", "application": "none"})
     simulator = drive(search, (), run_seed(seed, 0)).simulator
-    choices: Sequence[AnyChoice] = [c for c in simulator.executed if not isinstance(c, Snapshot | Corrupt | Quiesce)]  # type: ignore[misc]
+    choices: Sequence[AnyChoice] = [c for c in simulator.executed if not isinstance(c, Snapshot | Corrupt | Quiesce)]  # type: ignore[misc]  # what was executed is an AnyChoice
     return schedule_of("zab", None, 3, choices, quorums=simulator.quorums.name, switches=simulator.switches)
 
 

@@ -16,7 +16,7 @@ from zabcheck.protocols.zab.process import Leader, Process, start
 ZAB = PROTOCOLS["zab"]
 
 
-def commit_with_most_of_the_connected(l: Leader, sender: ProcessId, m: Ack) -> list[Effect]:  # noqa: E741
+def commit_with_most_of_the_connected(l: Leader, sender: ProcessId, m: Ack) -> list[Effect]:  # noqa: E741  # as the steps call the leader
     """Step l.3.2, but a majority of the followers that are connected is enough."""
 
     def is_quorum(followers: Collection[ProcessId]) -> bool:
@@ -25,7 +25,7 @@ def commit_with_most_of_the_connected(l: Leader, sender: ProcessId, m: Ack) -> l
     return on_ack(l, sender, m, is_quorum=is_quorum)
 
 
-def count_own_ack_ld_when_proposing(l: Leader, sender: ProcessId, m: AckE) -> list[Effect]:  # noqa: E741
+def count_own_ack_ld_when_proposing(l: Leader, sender: ProcessId, m: AckE) -> list[Effect]:  # noqa: E741  # as the steps call the leader
     """Step l.2.1, but the leader takes its own ACK-LD for granted when it sends NEWLEADER, before its disk has it."""
     before = l.proposed
     effects = on_ack_e(l, sender, m)

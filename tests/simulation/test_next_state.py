@@ -104,9 +104,10 @@ def test_a_process_that_is_down_can_only_recover() -> None:
     assert [each.id for each in model.start()] == [1, 2, 3]
     crashed = next_state(model, start, {}, choices.Crash(1))
     assert crashed is not None
-    assert not crashed.process.is_up
+    down = crashed.process
+    assert not down.is_up
     assert start.is_up
-    possible = {type(each) for each in moves() if each.process == 1 and next_state(model, crashed.process, {}, each)}  # type: ignore[union-attr]
+    possible = {type(each) for each in moves() if each.process == 1 and next_state(model, down, {}, each)}
     assert possible == {choices.Recover}
     recovered = next_state(model, crashed.process, {}, choices.Recover(1))
     assert recovered is not None

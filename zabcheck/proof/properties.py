@@ -81,7 +81,7 @@ def epoch_uniqueness(s: State, e: Epoch, k: Node, l: Node) -> Formula:
 @claim
 def chosen(s: State, n: Node, t: Transaction) -> Formula:
     """What is delivered was accepted by a quorum, in one epoch (definition VI.1)."""
-    by = lambda e, q: every(lambda m: member(m, q) >> s.accepted(m, e, t), Node)  # noqa: E731
+    by = lambda e, q: every(lambda m: member(m, q) >> s.accepted(m, e, t), Node)  # noqa: E731  # the sentence below reads on
     return s.delivered(n, t) >> some(by, Epoch, Quorum)
 
 
@@ -142,7 +142,7 @@ def strict_causality(s: State, n: Node, m: Node, t: Transaction, u: Transaction)
 @claim
 def not_proposed_again(s: State, e: Epoch, l: Node, q: Quorum) -> Formula:
     """No leader proposes an epoch again whose initial history was chosen: no quorum has f.p below it (l.1.1)."""
-    in_q = lambda n, k: member(n, q) & (s.left(n, e) | s.promised(n, e, k))  # noqa: E731
+    in_q = lambda n, k: member(n, q) & (s.left(n, e) | s.promised(n, e, k))  # noqa: E731  # the sentence below reads on
     return s.led(e, l) >> some(in_q, Node, Node)
 
 

@@ -78,8 +78,8 @@ def read(folder: Path) -> tuple[str, dict[str, str]]:
 def solvers() -> dict[str, Callable[[str, float], Answer]]:
     """Return both solvers, by name. SolverMissing if one is not installed."""
     try:
-        import cvc5  # noqa: F401
-        import z3  # noqa: F401
+        import cvc5  # noqa: F401  # only to see that it is there
+        import z3  # noqa: F401  # likewise
     except ImportError as error:
         raise SolverMissing(f"{error.name} is not installed: pip install 'zabcheck[prove]'") from None
     return {"z3": by_z3, "cvc5": by_cvc5}

@@ -30,4 +30,4 @@ def test_a_schedule_is_done_to_nodes() -> None:
 def test_what_is_checked_is_named_once() -> None:
     for arguments in ({}, {"protocol": "zab", "exec": KIT}):
         with pytest.raises(ValueError, match="either a protocol or `exec`"):
-            machine_for(**arguments)  # type: ignore[arg-type]
+            machine_for(**arguments)  # type: ignore[arg-type]  # both are wrong on purpose

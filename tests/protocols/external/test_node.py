@@ -3,6 +3,7 @@
 import json
 import select
 import sys
+from typing import Literal
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -30,9 +31,9 @@ ELECTED = (Lead(1, (2, 3)), Settle(2), Request(1), Request(1))
 
 
 @pytest.mark.parametrize("sync", ["separate", "atomic"])
-def test_the_kit_in_python_does_as_the_protocol_zab(sync: str) -> None:
+def test_the_kit_in_python_does_as_the_protocol_zab(sync: Literal["separate", "atomic"]) -> None:
     """Also after a crash: the disk is what a node finds again, and nothing else."""
-    switches = Switches(sync=sync)  # type: ignore[arg-type]
+    switches = Switches(sync=sync)
     ours, kit = (replayed(protocol, *AGAIN, switches=switches) for protocol in (ZAB, KIT))
     assert len(shown(ours)) > 30
     assert shown(ours) == shown(kit)
@@ -82,7 +83,10 @@ def test_a_bug_that_a_node_names_is_planted_in_it() -> None:
         ("kills itself", "Ended: was ended by SIGABRT"),
         ("no JSON", "NotUnderstood: wrote what is no line: JSON is malformed: invalid character (byte 0)"),
         ("no body", "NotUnderstood: wrote a line that means nothing: Object missing required field `type`"),
-        ("nobody", "NotUnderstood: wrote a line that means nothing: its `dest` is 'p9', expected p1 to p3, zabcheck or disk"),  # noqa: E501
+        (
+            "nobody",
+            "NotUnderstood: wrote a line that means nothing: its `dest` is 'p9', expected p1 to p3, zabcheck or disk",
+        ),
         ("an epoch", "NotUnderstood: wrote a line that means nothing: Expected `int`, got `str` - at `$.epoch`"),
         ("an event", "NotUnderstood: wrote a line that means nothing: Invalid value 'heat_death' - at `$.event`"),
         ("another line", "NotUnderstood: wrote a line that means nothing: `in_reply_to` is 1, expected 2"),

@@ -25,7 +25,7 @@ class Echo(zabcheck.Process):
 
     kept: list[str] = []  # noqa: RUF012  # the point is that this is harmless here
     history: tuple[str, ...] = ()
-    heard: dict[int, list[str]] = {}  # noqa: RUF012
+    heard: dict[int, list[str]] = {}  # noqa: RUF012  # as above
     idle = 0
 
     def on_elected(self, leader: int) -> None:

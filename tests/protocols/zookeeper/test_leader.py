@@ -38,7 +38,7 @@ D_VALUE = D.value
 
 def elected(*log: object, **fields: object) -> Server:
     """Server 1, which an election has just named."""
-    leader = server(1, *log, **fields)  # type: ignore[arg-type]
+    leader = server(1, *log, **fields)  # type: ignore[arg-type]  # passed on as they came
     on_elected(leader, 1, Elected(1))
     return leader
 

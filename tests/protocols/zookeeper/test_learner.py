@@ -161,7 +161,7 @@ def test_sync_with_leader_newleader_by_version(
     version: object, log: object, tree: object, cache: object, order: object
 ) -> None:
     """After a DIFF: B is committed, D is outstanding."""
-    f = syncing(Mode.DIFF, A, kept=(B, D), committed=(B.zxid,), switches=switches(version))  # type: ignore[arg-type]
+    f = syncing(Mode.DIFF, A, kept=(B, D), committed=(B.zxid,), switches=switches(version))  # type: ignore[arg-type]  # it is a name of a version
     effects = on_new_leader(f, 1, messages.NewLeader(2))
     assert f.log == log
     assert tuple(f.database.tree) == tree

@@ -22,7 +22,7 @@ def test_the_page_has_the_table_of_versions() -> None:
     words = {True: "yes", False: "no"}
     for column, releases in enumerate(COLUMNS):
         for release in releases.split(", "):
-            version = VERSIONS[release]  # type: ignore[index]
+            version = VERSIONS[release]  # type: ignore[index]  # the page names releases only
             for name, cells in told.items():
                 value = getattr(version, name)
                 assert cells[column] == words.get(value, value), (release, name)

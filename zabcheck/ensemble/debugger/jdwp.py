@@ -176,7 +176,7 @@ class Content:
         if kind in _NUMBERS:
             form = _NUMBERS[kind]
             [value] = struct.unpack(f">{form}", self.take(struct.calcsize(form)))
-            return value  # type: ignore[no-any-return]
+            return value  # type: ignore[no-any-return]  # struct says nothing of types
         return 0 if kind == "V" else self.object()
 
 

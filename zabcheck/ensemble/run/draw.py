@@ -125,7 +125,7 @@ def draw(
         choices = _with_sessions(choices, Random(f"{seed}, sessions"), ROLES[:servers])  # type: ignore[arg-type]  # letters of ROLES are roles
     if observers:
         watching = ROLES[servers : servers + observers]
-        choices = _with_observers(choices, Random(f"{seed}, observers"), ROLES[:servers], watching)  # type: ignore[arg-type]
+        choices = _with_observers(choices, Random(f"{seed}, observers"), ROLES[:servers], watching)  # type: ignore[arg-type]  # as above
     version: Literal[1, 2] = 2 if threads or sessions or observers else 1
     return EnsembleSchedule(
         version,

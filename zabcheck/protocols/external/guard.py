@@ -21,7 +21,7 @@ def _watch() -> None:
         else:
             pids.pop(-int(line), None)
     for pid in pids:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended by itself
             os.killpg(pid, signal.SIGKILL)
 
 

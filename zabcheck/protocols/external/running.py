@@ -137,7 +137,7 @@ class Running:
         while not self._ready.poll(_milliseconds(until)):
             if monotonic() >= until:
                 raise self._silent(line, "has not ended its answer" if began else "has not answered")
-        with contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(BlockingIOError):  # poll was wrong: nothing is there yet
             if data := os.read(self._from, 1 << 16):
                 return data
             raise self._ended(line)
@@ -185,7 +185,7 @@ class Running:
     def kill(self) -> None:
         """End the process, and what it has started, at once."""
         if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended by itself
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             guard.remove(self._process.pid)

@@ -235,14 +235,14 @@ def on_disk(body: Raw) -> Write | Sync:
 def event_of(body: Struct, process: int, incarnation: int) -> Event:
     """Return the event that a body tells of, as one of this process."""
     kind = BODIES[type(body)]
-    values = {name: getattr(body, name) for name in body.__struct_fields__ if name not in ("type", "history")}
+    values = {name: getattr(body, name) for name in body.__struct_fields__ if name != "type"}
     if kind in _OF_A_HISTORY:
-        history = Chain.of(body.history)  # type: ignore[attr-defined]
+        history = Chain.of(values.pop("history"))
         values |= {"zxid": history.zxid, "length": history.length, "hash": history.hash}
-    if values.get("leader") is not None:
-        values["leader"] = number_of(values["leader"])
+    if (leader := values.get("leader")) is not None:
+        values["leader"] = number_of(leader)
         if not values["leader"]:
-            raise ValueError(f"`leader` is {body.leader!r}, expected p1, p2, …")  # type: ignore[attr-defined]
+            raise ValueError(f"`leader` is {leader!r}, expected p1, p2, …")
     return kind(process=process, incarnation=incarnation, **values)
 
 
