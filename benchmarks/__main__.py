@@ -17,6 +17,7 @@ from benchmarks import (
     silence,
     small,
     spark_check,
+    zookeeper,
 )
 from zabcheck.search.run import collect_garbage_less_often
 
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "silence": silence.main,
     "small": small.main,
     "spark-check": spark_check.main,
+    "zookeeper": zookeeper.main,
 }
 
 

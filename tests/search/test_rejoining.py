@@ -20,9 +20,9 @@ SEARCH = Search(ZOOKEEPER, 3, fixed={"defects": "none", "grain": "G2"})
 REJOINING = [seed for seed in range(12) if configure(SEARCH, seed, Random(seed).random).order == "rejoining"]
 
 
-def test_half_of_the_runs_rejoin_where_the_protocol_says_so() -> None:
+def test_seven_runs_of_ten_rejoin_where_the_protocol_says_so() -> None:
     orders = [configure(Search(ZOOKEEPER), seed, Random(seed).random).order for seed in range(200)]
-    assert 70 < orders.count("rejoining") < 130
+    assert 120 < orders.count("rejoining") < 160
     others = [protocol for protocol in PROTOCOLS.values() if protocol is not ZOOKEEPER]
     for protocol in others:
         drawn = [configure(Search(protocol), seed, Random(seed).random).order for seed in range(20)]

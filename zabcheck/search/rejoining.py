@@ -63,7 +63,8 @@ class Rejoining:
         yield choices.Lead(leader, tuple(followers))
         self.left_out = leader if self._often(0.5) else self._one((0, *self.simulator.ids))
         if followers and self._often(0.35):
-            yield from self._interrupted(leader, self._one(followers))
+            behind = min(followers, key=lambda process: vote(self.simulator.states[process]))
+            yield from self._interrupted(leader, behind if self._often(0.7) else self._one(followers))
             if self._often(0.5):
                 return
         self._nothing_is_slow()
@@ -72,7 +73,8 @@ class Rejoining:
             return
         yield from self._requests(leader)
         if self._often(0.7):
-            back = left_out if left_out and left_out != leader and self._often(0.8) else self._one(self.simulator.ids)
+            others = [process for process in self.simulator.ids if process != leader]
+            back = left_out if left_out in others and self._often(0.8) else self._one(others or [leader])
             if back != leader:
                 yield from self._come_back(leader, back)
         elif self._often(0.5):

@@ -11,6 +11,7 @@ from zabcheck.protocols.zookeeper.database import (
     applied,
     fast_forwarded,
     loaded,
+    not_later,
     truncated,
     with_proposal,
     with_snapshot,
@@ -79,3 +80,10 @@ def test_snapshots_that_hold_more_than_a_truncation_leaves() -> None:
     assert without_later((FIRST, later, snapshot(D.zxid, A, D)), A.zxid) == (FIRST, snapshot(A.zxid, A))
     with pytest.raises(Exit, match="no snapshot goes back as far"):
         without_later((snapshot(D.zxid, A, D),), NO_ZXID)
+
+
+def test_snapshots_that_are_not_labelled_above_a_truncation() -> None:
+    later = snapshot(D.zxid, A)
+    assert not_later((FIRST, snapshot(A.zxid, A), later), A.zxid) == (FIRST, snapshot(A.zxid, A))
+    with pytest.raises(Exit, match="no snapshot goes back as far"):
+        not_later((later,), A.zxid)

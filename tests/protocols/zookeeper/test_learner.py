@@ -32,7 +32,7 @@ from zabcheck.protocols.zookeeper.learner import (
     on_snap,
     on_trunc,
 )
-from zabcheck.protocols.zookeeper.server import Mode, Phase
+from zabcheck.protocols.zookeeper.server import Mode, Phase, load
 from zabcheck.protocols.zookeeper.threads import with_threads
 
 # With all that the threads of the server do because of it, at once.
@@ -111,6 +111,16 @@ def test_sync_with_leader_trunc_reloads_a_snapshot_of_what_was_cut() -> None:
     f = syncing(Mode.NONE, A, B, snapshots=snapshots, switches=switches(defects="none"))
     on_trunc(f, 1, messages.Trunc(A.zxid))
     assert [*f.database.tree] == [A]
+
+
+def test_pull_request_2172_skips_that_snapshot_once() -> None:
+    """The load of TRUNC passes it over; it stays on the disk, and is the newest for the next load (4837)."""
+    snapshots = (FIRST, snapshot(B.zxid, A, B))
+    f = syncing(Mode.NONE, A, B, snapshots=snapshots, switches=switches("pr-2172"))
+    assert shown(on_trunc(f, 1, messages.Trunc(A.zxid))) == [Truncate(2, 0, A.zxid, 1)]
+    assert [*f.database.tree] == [A]
+    assert f.snapshots == snapshots
+    assert [*load(f).tree] == [A, B]
 
 
 def test_sync_with_leader_snap_replaces_memory_only() -> None:

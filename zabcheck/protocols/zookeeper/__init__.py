@@ -164,5 +164,5 @@ ZOOKEEPER = Protocol(
     },
     threads=threads.separate,
     vote=server.vote,
-    rejoins=50,
+    rejoins=70,
 )

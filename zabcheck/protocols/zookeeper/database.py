@@ -120,6 +120,14 @@ def without_later(snapshots: tuple[Snapshot, ...], zxid: Zxid) -> tuple[Snapshot
     return tuple(Snapshot(label, left[label]) for label in sorted(left))
 
 
+def not_later(snapshots: tuple[Snapshot, ...], zxid: Zxid) -> tuple[Snapshot, ...]:
+    """The snapshots that are not labelled above `zxid` (pull request 2172). Exit if there is none."""
+    left = tuple(each for each in snapshots if each.label <= zxid)
+    if not left:
+        raise Exit(f"TRUNC({zxid}): no snapshot goes back as far")
+    return left
+
+
 def truncated(log: tuple[Txn, ...], zxid: Zxid, version: Version) -> tuple[Txn, ...]:
     """`FileTxnLog.truncate`: cut the log behind the first record at or above `zxid`.
 

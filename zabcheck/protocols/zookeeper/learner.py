@@ -7,7 +7,16 @@ between any two; logging and applying belong to other threads (`threads`).
 from invariants import AckEpoch, CommitEpoch, Promise, Truncate, Txn, Zxid
 from zabcheck.protocols.base import Buffer, Connect, Effect, Elected, Flush, Lost, ProcessId, Send, Write
 from zabcheck.protocols.zookeeper import messages
-from zabcheck.protocols.zookeeper.database import Database, Exit, at, truncated, with_snapshot, without_later
+from zabcheck.protocols.zookeeper.database import (
+    Database,
+    Exit,
+    at,
+    loaded,
+    not_later,
+    truncated,
+    with_snapshot,
+    without_later,
+)
 from zabcheck.protocols.zookeeper.server import (
     Follower,
     Mode,
@@ -81,7 +90,8 @@ def on_diff(f: Follower, sender: ProcessId, m: messages.Diff) -> list[Effect]:
 def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
     """`Learner.syncWithLeader`, TRUNC: cut the log, load what is left, and take `zxid` for the last one.
 
-    The load begins with the newest snapshot, which may hold what the log has just lost (4837).
+    The load begins with the newest snapshot, which may hold what the log has just lost (4837), or with the newest of
+    those that are not labelled later.
     """
     if not _synchronises(f, sender):
         return []
@@ -92,7 +102,8 @@ def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
         f.snapshots = without_later(f.snapshots, m.zxid)
         if f.version.truncates_exactly and [txn for txn in before if txn.zxid <= m.zxid] != list(load(f).tree):
             raise Exit(f"TRUNC({m.zxid}): the disk does not go back as far")
-    f.database = at(load(f), m.zxid)
+    snapshots = not_later(f.snapshots, m.zxid) if f.version.skips_newer_snapshots else f.snapshots
+    f.database = at(loaded(snapshots, f.log, f.version, f.window), m.zxid)
     kept = before.common_prefix(f.database.tree)
     effects: list[Effect] = [Flush(), Write(log=f.log, snapshots=f.snapshots)]
     if kept.length < before.length:

@@ -43,6 +43,8 @@ class Version(Struct, frozen=True):
     `refuses_holes`: a hole within an epoch is an error: among PROPOSALs, in committedLog, in the log at load (4925).
     `truncates_exactly`: TRUNC(z) removes the first record above z if the log has no record z (N2; open).
     `drops_newer_snapshots`: TRUNC(z) removes the snapshots that hold more than z (4837; open).
+    `skips_newer_snapshots`: TRUNC(z) loads the newest snapshot that is not labelled above z, and leaves the others
+    where they are, for the next load to find (4837; open, pull request 2172).
     `snapshot_replaces`: the snapshot that a follower writes at NEWLEADER removes the log and the older snapshots: the
     log has a gap below that snapshot, and may have records of an abandoned branch (2832; open).
     `forces_snapshot`: the snapshot that a follower writes at NEWLEADER is on the disk before it acknowledges (2872).
@@ -69,6 +71,7 @@ class Version(Struct, frozen=True):
     refuses_holes: bool = True
     truncates_exactly: bool = False
     drops_newer_snapshots: bool = False
+    skips_newer_snapshots: bool = False
     snapshot_replaces: bool = False
     forces_snapshot: bool = True
     compares_committed: bool = False
@@ -103,9 +106,14 @@ VERSIONS: Mapping[Release, Version] = {
     "3.9.2": _V392,
     "3.9.3": _V393,
     "3.9.5": _V395,
+    "pr-1130": replace(_V395, joins_commit=True),
+    "pr-2172": replace(_V395, skips_newer_snapshots=True),
     "pr-2459": replace(_V395, clears_trunc=True),
 }
-"""The releases that can be chosen. 3.6.3 and 3.8.0 differ only in how a thread that was left behind ends (4409)."""
+"""The releases that can be chosen, and 3.9.5 with a change that was proposed.
+
+3.6.3 and 3.8.0 differ only in how a thread that was left behind ends (4409).
+"""
 
 REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "1343": {"counts_every_epoch": True},
