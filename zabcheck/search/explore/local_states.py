@@ -95,7 +95,8 @@ class LocalStates:
         self.journal = journal
         self.bounds = bounds
         self.reduced = reduced
-        self.is_lazy = reduced and switches.closing == "abrupt" and not any(map(self._leads_on_alone, components.ids))
+        self._is_abrupt = switches.closing == "abrupt"
+        self.is_lazy = reduced and self._is_abrupt and not any(map(self._leads_on_alone, components.ids))
         """Whether elections are put off (`reduction`)."""
         self.choices: list[AnyChoice | None] = [None]
         self._choices = {p: list(self._choices_of(p, switches)) for p in components.ids}
@@ -364,8 +365,9 @@ class LocalStates:
     def _stance(self, local_state: tuple[int, ...]) -> Stance:
         process, *opened = local_state
         links = [None, *(self.components.links[number] for number in opened)]
+        unlimited = self.bounds.timeouts == UNLIMITED
         return (
-            stance(self.components.processes[process], links, self.bounds.timeouts == UNLIMITED, self.is_lazy)
+            stance(self.components.processes[process], links, unlimited, self._is_abrupt, self.is_lazy)
             if self.reduced
             else ALL
         )

@@ -9,21 +9,24 @@ connections, so that holds in these stances:
 - A follower whose leader closed the connection may read what is left, or notice. To time out or to crash now comes to
   the same as to notice first.
 - A follower that has something to read either reads it or never reads again from that connection. Never means that it
-  times out, crashes, or notices some time that the leader has gone. If there may be any number of time-outs, it may as
-  well time out now: nothing that others do before depends on it. If they are counted it *stops reading* instead, a
-  move that no run shows, and does one of these later: that the leader goes first is free.
+  times out, crashes, or notices some time that the leader has gone. Until then it *stops reading*, a move that no run
+  shows. Time-outs that are counted cannot come at once instead: that the leader goes first is free.
+- If there may be any number of time-outs, a follower that never reads again may as well time out now, if nothing that
+  others do before depends on it. Something does where a connection that is closed loses all that is under way (the
+  switch `closing`), and the leader has not read all that the follower sent: an ACK may still commit a transaction, and
+  the follower leave without the next one. There it stops reading, and times out when the leader has read everything.
 - A leader that reads a message which changes nothing but the queue: in Zab an acknowledgement of what is committed, or
   one that comes too late. It changes nothing later either, so it is read now.
 - A leader that notices that a follower has left, and goes on leading: what it would send there is lost anyway.
 - A process in no iteration, of which nothing is under way, is told a leader, or crashes. (If something is, a new
   connection to the same leader would lose it.) That is so only where elections are not put off:
 
-Where a connection that is closed loses all that is under way (the switch `closing`), nobody hears of a follower before
-the leader reads its first message, the CEPOCH, nor of a leader before it reads that of its first follower. Until then
-each of them may leave its iteration, and nobody ever knows that there was one. So a process is told a leader right
-before that leader hears of it, and to lead right before it hears of its first follower: a *join* (`successors`). What
-a process in no iteration does besides is to crash, or to sync. (Not where a leader goes on alone as soon as it
-leads, as where one process is a quorum.)
+Where a connection that is closed loses all that is under way, nobody hears of a follower before the leader reads its
+first message, the CEPOCH, nor of a leader before it reads that of its first follower. Until then each of them may leave
+its iteration, and nobody ever knows that there was one. So a process is told a leader right before that leader hears of
+it, and to lead right before it hears of its first follower: a *join* (`successors`). What a process in no iteration
+does besides is to crash, or to sync. (Not where a leader goes on alone as soon as it leads, as where one process is a
+quorum.)
 
 Some moves come to the same as two others and are not tried: to be told another leader in the middle of an iteration is
 to time out first; so is to crash there, if there may be any number of time-outs.
@@ -118,15 +121,19 @@ _DOWN = Stance(True, (choices.Recover,), at_once=True)
 _LEFT = Stance(True, (choices.Receive, choices.Notice, choices.Sync), at_once=True)
 _READING = Stance(True, (choices.Receive, choices.Sync), may_stop_reading=True, at_once=True)
 _READING_OR_GONE = Stance(True, (choices.Receive, choices.Sync, choices.Timeout), at_once=True)
+"""Also where a follower has stopped reading, so that it cannot receive, and its leader has read everything."""
 _ELECTING = Stance(True, (choices.Elect, choices.Crash, choices.Sync))
 _ELECTING_LATER = Stance(False, (choices.Elect, choices.Crash, choices.Sync))
 _JOINING = Stance(False, (choices.Crash, choices.Sync))
 
 
-def stance(process: LocalProcess, opened: Sequence[Link | None], unlimited: bool, is_lazy: bool) -> Stance:
+def stance(
+    process: LocalProcess, opened: Sequence[Link | None], unlimited: bool, is_abrupt: bool, is_lazy: bool
+) -> Stance:
     """Return the stance of a process with the links that it has opened, by the leader (the first entry is not used).
 
-    `unlimited`: there may be any number of time-outs. `is_lazy`: elections are put off.
+    `unlimited`: there may be any number of time-outs. `is_abrupt`: a connection that is closed loses all that is under
+    way. `is_lazy`: elections are put off.
     """
     if not process.is_up:
         return _DOWN
@@ -143,6 +150,7 @@ def stance(process: LocalProcess, opened: Sequence[Link | None], unlimited: bool
     connection = link.connection
     if connection.leader_end is End.CLOSED or connection.broken:
         return _LEFT
+    may_leave_now = unlimited and not (is_abrupt and connection.to_leader)
     if connection.to_follower:
-        return _READING_OR_GONE if unlimited else _READING
-    return any_
+        return _READING_OR_GONE if may_leave_now else _READING
+    return _READING_OR_GONE if link.is_unread and may_leave_now else any_
