@@ -70,7 +70,6 @@ def test_the_pages_are_up_to_date() -> None:
             "zookeeper-4925",
             "final agreement",
             [
-                "ZOOKEEPER-2846: a leader brings others up to date from a log that a snapshot has overtaken",
                 "ZOOKEEPER-4925: what was committed while a server caught up is missing in what it remembers, "
                 "and in what it sends as a leader",
             ],
@@ -119,6 +118,13 @@ def test_the_pages_are_up_to_date() -> None:
             ["no issue known: NEWLEADER is acknowledged with a snapshot that is not forced to the disk"],
             None,
             None,
+        ),
+        (
+            "zookeeper-numbered-not-applied",
+            "total order",
+            ["no issue known: a new leader counts as applied what it has only numbered"],
+            "⟨1,8⟩ before ⟨3,1⟩, as packet 173 showed",
+            "⟨2,1⟩ before it",
         ),
     ],
 )
