@@ -51,7 +51,13 @@ def test_the_pages_are_up_to_date() -> None:
             None,
             None,
         ),
-        ("zookeeper-4643", "durability", [], None, None),
+        (
+            "zookeeper-4643",
+            "durability",
+            ["ZOOKEEPER-4643: the epoch is written before its history"],
+            None,
+            None,
+        ),
         (
             "zookeeper-4646",
             "durability",
@@ -76,7 +82,13 @@ def test_the_pages_are_up_to_date() -> None:
             "⟨1,5⟩ before ⟨2,1⟩, as packet 71 showed",
             "⟨1,4⟩ before it",
         ),
-        ("zookeeper-5094", "final agreement", [], None, None),
+        (
+            "zookeeper-5094",
+            "final agreement",
+            ["ZOOKEEPER-5094: after a broken-off TRUNC a server's memory is ahead of its log"],
+            None,
+            None,
+        ),
         (
             "zookeeper-ack-before-trunc",
             "durability",

@@ -150,6 +150,14 @@ def test_4643_the_epoch_is_written_before_its_history() -> None:
     assert looks_like("3.9.2", DIFF, *RESTART, "2>3 ACKEPOCH 1:1 a=2") == {}
 
 
+def test_4643_is_also_a_disk_with_the_epoch_alone_whoever_leads_next() -> None:
+    note = "server 1: its disk has epoch 2, without the initial history of that epoch, and ends with ⟨1,4⟩"
+    [found] = recognise("3.8.0", (), notes=("other", note))
+    assert (found.issue.key, found.why) == ("ZOOKEEPER-4643", note)
+    assert recognise("3.9.2", (), notes=(note,)) == []
+    assert recognise("3.8.0", (), notes=(note.replace("without", "with"),)) == []
+
+
 def test_4685_a_proposal_is_acknowledged_before_newleader() -> None:
     found = looks_like("3.8.0", DIFF, "2>1 ACK 1:2", "2>1 ACK 2:0")
     assert found == {"ZOOKEEPER-4685": "server 2 sends ACK ⟨1,2⟩ before its ACK of NEWLEADER (packet 10)"}
@@ -238,6 +246,15 @@ def test_5094_memory_was_ahead_of_the_log() -> None:
     assert looks_like("3.9.5", begun, *told, *RESTART, "2>3 ACKEPOCH 1:3 a=1") == {}
     restarted_first = "start 2", *told, *RESTART, "2>3 ACKEPOCH 1:1 a=1"
     assert looks_like("3.9.5", begun, *restarted_first) == {}
+
+
+def test_5094_is_also_a_log_that_goes_on_behind_what_it_lacks() -> None:
+    brought = "which a synchronisation with TRUNC brought that was broken off"
+    note = f"server 2: its log lacks ⟨1,5⟩, {brought}, and goes on with ⟨1,6⟩"
+    for version in ("3.6.3", "3.8.0", "3.9.3", "3.9.5"):
+        [found] = recognise(version, (), notes=("other", note))
+        assert (found.issue.key, found.why) == ("ZOOKEEPER-5094", note)
+    assert recognise("3.9.5", (), notes=(note.replace("TRUNC", "DIFF"),)) == []
 
 
 def test_a_transaction_is_applied_again_by_a_server_that_leaves_its_leader() -> None:

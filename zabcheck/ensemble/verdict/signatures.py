@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from invariants import Zxid
 from zabcheck.ensemble.rules.packets import Divergence
-from zabcheck.ensemble.trace.observed_server import LOST_SNAPSHOT
+from zabcheck.ensemble.trace.observed_server import EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED
 from zabcheck.ensemble.verdict.findings import LATE, Finding
 
 
@@ -119,11 +119,12 @@ def fails_at_a_commit(evidence: Evidence) -> str | None:
 
 
 def adopted_the_epoch_without_the_history(evidence: Evidence) -> str | None:
-    """The file currentEpoch was written, the log not yet."""
-    return _first(
+    """The file currentEpoch was written, the log not yet. A server that follows says so; one that leads may not."""
+    told = (
         f"server {each.server} has the epoch, without its history (packet {each.packet})"
         for each in _diverges(evidence, "ack_e_has_the_initial_history")
     )
+    return _first(told) or _first(note for note in evidence.notes if EPOCH_ALONE in note)
 
 
 def acknowledged_a_proposal_too_early(evidence: Evidence) -> str | None:
@@ -232,7 +233,8 @@ def forgot_what_it_had_in_memory(evidence: Evidence) -> str | None:
         for each in evidence.findings
         if each.kind == "could not start" and "cached out of order" in each.text
     )
-    return _forgot(evidence, "ACKEPOCH", "TRUNC") or _first(refuses)
+    holes = (note for note in evidence.notes if NOT_LOGGED in note)
+    return _forgot(evidence, "ACKEPOCH", "TRUNC") or _first(holes) or _first(refuses)
 
 
 def applies_a_transaction_again(evidence: Evidence) -> str | None:
