@@ -42,6 +42,7 @@ SHOWN: dict[str, dict[str, tuple[int, int]]] = {
     "trunc-keeps-one": {"3.6.3": (5, 5), "3.8.0": (10, 10), "3.9.3": (5, 5), "3.9.5": (10, 10)},
     "half-record": {"3.8.0": (2, 2), "3.9.3": (5, 5), "3.9.5": (1, 1)},
     "unforced-snapshot": {"3.8.0": (5, 5), "3.9.3": (1, 1), "3.9.5": (0, 3)},
+    "numbered-not-applied": {"3.6.3": (5, 5), "3.8.0": (5, 5), "3.9.3": (5, 5), "3.9.5": (5, 5)},
 }
 """For each bug and version in how many of how many executions the schedule showed what it was saved for."""
 

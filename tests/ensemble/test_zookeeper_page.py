@@ -51,7 +51,13 @@ def test_the_pages_are_up_to_date() -> None:
             None,
             None,
         ),
-        ("zookeeper-4643", "durability", [], None, None),
+        (
+            "zookeeper-4643",
+            "durability",
+            ["ZOOKEEPER-4643: the epoch is written before its history"],
+            None,
+            None,
+        ),
         (
             "zookeeper-4646",
             "durability",
@@ -70,14 +76,19 @@ def test_the_pages_are_up_to_date() -> None:
             "zookeeper-4925",
             "final agreement",
             [
-                "ZOOKEEPER-2846: a leader brings others up to date from a log that a snapshot has overtaken",
                 "ZOOKEEPER-4925: what was committed while a server caught up is missing in what it remembers, "
                 "and in what it sends as a leader",
             ],
             "⟨1,5⟩ before ⟨2,1⟩, as packet 71 showed",
             "⟨1,4⟩ before it",
         ),
-        ("zookeeper-5094", "final agreement", [], None, None),
+        (
+            "zookeeper-5094",
+            "final agreement",
+            ["ZOOKEEPER-5094: after a broken-off TRUNC a server's memory is ahead of its log"],
+            None,
+            None,
+        ),
         (
             "zookeeper-ack-before-trunc",
             "durability",
@@ -119,6 +130,13 @@ def test_the_pages_are_up_to_date() -> None:
             ["no issue known: NEWLEADER is acknowledged with a snapshot that is not forced to the disk"],
             None,
             None,
+        ),
+        (
+            "zookeeper-numbered-not-applied",
+            "total order",
+            ["no issue known: a new leader counts as applied what it has only numbered"],
+            "⟨1,8⟩ before ⟨3,1⟩, as packet 173 showed",
+            "⟨2,1⟩ before it",
         ),
     ],
 )

@@ -1,9 +1,8 @@
-"""Attempts, and the shortest schedule that shows the same; what a schedule shows is a function of the test here."""
+"""Attempts at schedules, one after the other or beside each other."""
 
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from pathlib import Path
-from random import Random
 from threading import Event
 from typing import Any
 
@@ -11,14 +10,11 @@ import pytest
 
 from tests.ensemble import fake_zookeeper
 from tests.ensemble.processes import until
-from tests.ensemble.recordings import BEGIN, Recording
-from zabcheck.ensemble.recording.records import Chose
 from zabcheck.ensemble.run import search
 from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.draw import draw
 from zabcheck.ensemble.run.ensemble import EnsembleError
-from zabcheck.ensemble.run.schedule import AnyChoice, Await, Choice, EnsembleSchedule, Kill, Resume, Start, Wait, Write
-from zabcheck.ensemble.run.search import Attempt, attempt, attempts, idle_in, minimise
+from zabcheck.ensemble.run.schedule import AnyChoice, EnsembleSchedule, Wait
+from zabcheck.ensemble.run.search import Attempt, attempt, attempts
 from zabcheck.ensemble.verdict.judge import judge
 
 LONG = 60.0
@@ -27,164 +23,6 @@ LONG = 60.0
 
 def of(*choices: AnyChoice) -> EnsembleSchedule:
     return EnsembleSchedule(1, "zookeeper", 3, choices)
-
-
-def contains(schedule: EnsembleSchedule, wanted: list[Choice]) -> bool:
-    """Whether these choices are in it, in this order."""
-    rest = iter(schedule.choices)
-    return all(choice in rest for choice in wanted)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_nothing_can_be_left_out_of_what_is_found(seed: int) -> None:
-    schedule = draw(seed, 3)
-    rng = Random(seed)
-    size = rng.randint(0, min(4, len(schedule.choices)))
-    wanted = [schedule.choices[at] for at in sorted(rng.sample(range(len(schedule.choices)), size))]
-    tried = 0
-
-    def shows(candidate: EnsembleSchedule) -> bool:
-        nonlocal tried
-        tried += 1
-        assert candidate.seed == schedule.seed
-        return contains(candidate, wanted)
-
-    assert minimise(schedule, shows, LONG).choices == tuple(wanted)
-    assert tried < 20 + 10 * len(schedule.choices)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_of_what_depends_on_several_at_once_none_can_be_left_out(seed: int) -> None:
-    """It is shown by choices of an even number above one: leaving out one never shows it, leaving out two may."""
-    schedule = draw(seed, 3)
-
-    def shows(candidate: EnsembleSchedule) -> bool:
-        return len(candidate.choices) % 2 == len(schedule.choices) % 2 and len(candidate.choices) > 1
-
-    found = minimise(schedule, shows, LONG)
-    assert shows(found)
-    for at in range(len(found.choices)):
-        assert not shows(of(*found.choices[:at], *found.choices[at + 1 :]))
-
-
-def test_less_is_written_as_far_as_it_shows_it() -> None:
-    schedule = of(Write("A", 300, 10_000), Write("B", 300, 10_000))
-
-    def shows(candidate: EnsembleSchedule) -> bool:
-        writes = [choice for choice in candidate.choices if isinstance(choice, Write)]
-        return len(writes) == 2 and writes[0].count >= 15 and writes[1].size >= 1000
-
-    assert minimise(schedule, shows, LONG).choices == (Write("A", 20, 10), Write("B", 1, 1000))
-
-
-def test_what_never_shows_it_again_stays_as_it_is() -> None:
-    schedule = draw(1, 3)
-    assert minimise(schedule, lambda _: False, LONG) == schedule
-
-
-def test_what_did_nothing_is_left_out_first() -> None:
-    """Also what does nothing only now that the others are gone."""
-    wanted = [Kill("A"), Start("A")]
-    schedule = of(Start("B"), Kill("A"), Resume("C"), Start("A"), Await("A", "B"))
-    tried: list[EnsembleSchedule] = []
-    idle = {schedule: [0, 2], of(Kill("A"), Start("A"), Await("A", "B")): [2]}
-
-    def shows(candidate: EnsembleSchedule) -> bool:
-        tried.append(candidate)
-        return contains(candidate, [*wanted])
-
-    def idle_in_the_last_that_showed() -> list[int]:
-        shown = [schedule, *(each for each in tried if contains(each, [*wanted]))]
-        return idle.get(shown[-1], [])
-
-    assert minimise(schedule, shows, LONG, idle_in_the_last_that_showed) == of(*wanted)
-    assert tried[:2] == [of(Kill("A"), Start("A"), Await("A", "B")), of(*wanted)]
-
-
-def test_what_did_nothing_is_told_by_the_recording(tmp_path: Path) -> None:
-    notes = {
-        0: "passed over: it is up",
-        1: "no such packet came",
-        2: "only 0 of them: nothing is answered",
-        3: "only 17 of them: nothing is answered",
-        4: "nobody leads",
-        5: "some writes have no answer",
-        6: "",
-    }
-    recording = Recording(tmp_path)
-    for number, note in notes.items():
-        recording.record.record(Chose(BEGIN, number, "kill -9 of A"))
-        recording.record.record(Chose(BEGIN, number, "kill -9 of A", note))
-    assert idle_in(tmp_path) == [0, 1, 2]
-
-
-def test_what_did_nothing_and_matters_all_the_same_stays() -> None:
-    """Being passed over may take time that something needs."""
-    schedule = of(Await("A", "B"), Kill("A"))
-    assert minimise(schedule, lambda candidate: candidate == schedule, LONG, lambda: [0]) == schedule
-
-
-def test_each_candidate_has_a_second_attempt_after_all_have_had_one() -> None:
-    schedule = of(Kill("A"), Kill("B"), Kill("C"))
-    tried: list[EnsembleSchedule] = []
-
-    def shows(candidate: EnsembleSchedule) -> bool:
-        tried.append(candidate)
-        return False
-
-    assert minimise(schedule, shows, LONG) == schedule
-    one_out = [of(Kill("B"), Kill("C")), of(Kill("A"), Kill("C")), of(Kill("A"), Kill("B"))]
-    assert tried == [*one_out, *one_out]
-
-
-def leftover(chance: float, seconds: float, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many choices too many are left of 40 schedules, when what shows it does so with this chance.
-
-    A run takes 5 seconds of a clock that the test has.
-    """
-    clock = 0.0
-    monkeypatch.setattr(search, "monotonic", lambda: clock)
-    left = 0
-    for seed in range(40):
-        schedule = draw(seed, 3)
-        rng = Random(seed)
-        wanted = [schedule.choices[at] for at in sorted(rng.sample(range(len(schedule.choices)), 3))]
-
-        def shows(candidate: EnsembleSchedule) -> bool:
-            nonlocal clock
-            clock += 5
-            return contains(candidate, wanted) and rng.random() < chance  # noqa: B023  # called in this turn only
-
-        found = minimise(schedule, shows, seconds)
-        assert contains(found, wanted)
-        left += len(found.choices) - len(wanted)
-    return left
-
-
-def test_what_shows_it_now_and_then_is_short_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = sum(len(draw(seed, 3).choices) - 3 for seed in range(40))
-    assert leftover(1.0, 1e6, monkeypatch) == 0
-    assert leftover(0.5, 1e6, monkeypatch) < 0.05 * drawn
-    assert leftover(0.5, 120, monkeypatch) < 0.4 * drawn
-    once = leftover(0.3, 1e6, monkeypatch)
-    monkeypatch.setattr(search, "ATTEMPTS", 1)
-    assert once < 0.7 * leftover(0.3, 1e6, monkeypatch)
-
-
-@pytest.mark.parametrize("seconds", [0, 7, 20])
-def test_the_search_ends_in_time(seconds: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run takes 5 seconds; the one that is under way when time is over is the last."""
-    clock = 0.0
-
-    def shows(candidate: EnsembleSchedule) -> bool:
-        nonlocal clock
-        clock += 5
-        return False
-
-    monkeypatch.setattr(search, "monotonic", lambda: clock)
-    schedule = draw(3, 5)
-    assert minimise(schedule, shows, seconds) == schedule
-    assert seconds <= clock < seconds + 5
 
 
 def raising(error: BaseException) -> Callable[..., Any]:

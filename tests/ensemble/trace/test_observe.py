@@ -198,6 +198,63 @@ def test_a_record_that_was_there_when_its_server_was_killed_is_not_noted(recordi
     assert not any("truncate" in note for note in finish(recording, A, E).notes)
 
 
+@pytest.mark.parametrize(
+    ("left", "snapshot", "note"),
+    [
+        ([A, F], 0, True),
+        ([A, E, F], 0, False),
+        ([A], 0, False),
+        ([A, F], E.zxid, False),
+    ],
+)
+def test_what_was_brought_behind_a_truncation_and_never_logged_is_noted(
+    recording: Recording, left: list[LoggedTxn], snapshot: int, note: bool
+) -> None:
+    """Server 3 leaves in the middle of it, has E in memory, and is not sent E again: its log goes on with F."""
+    leader_without(recording, B, C)
+    joins(recording, 3, 2, C.zxid)
+    recording.packet(2, 3, "TRUNC", A.zxid)
+    recording.proposal(2, 3, E)
+    recording.packet(2, 3, "COMMIT", E.zxid)
+    recording.look(3, reach=E.zxid)
+    recording.discover(2, [3], 2, E.zxid, rejoin=True)
+    recording.diff(2, 3, 2, up_to=E.zxid)
+    recording.up_to_date(2, 3, 2)
+    recording.accept(2, [1, 3], F)
+    recording.disks[3], recording.snapshots[3] = left, (snapshot,)
+    why = "which a synchronisation with TRUNC brought that was broken off"
+    told = f"server 3: its log lacks ⟨2,1⟩, {why}, and goes on with ⟨2,2⟩"
+    assert (told in finish(recording, A, E, F).notes) == note
+
+
+@pytest.mark.parametrize(("logged", "epoch"), [(False, 2), (True, 2), (False, 1)])
+def test_an_epoch_on_the_disk_without_its_initial_history_is_noted(
+    recording: Recording, logged: bool, epoch: int
+) -> None:
+    """Server 1 is killed when it has read NEWLEADER, and written the epoch or what came before it, or both."""
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.kill(1)
+    recording.write(3, [2], B, 2)
+    recording.kill(3)
+    recording.start(1)
+    recording.look(1, reach=A.zxid)
+    recording.look(2, reach=B.zxid)
+    recording.discover(2, [1], 2, A.zxid)
+    recording.packet(2, 1, "DIFF", B.zxid)
+    recording.proposal(2, 1, B)
+    recording.packet(2, 1, "COMMIT", B.zxid)
+    recording.packet(2, 1, "NEWLEADER", zxid(2, 0))
+    recording.line(1, "quorum.Learner", "Learner received NEWLEADER message")
+    recording.kill(1)
+    recording.disks[1] += [B] if logged else []
+    recording.epochs[1] = epoch
+    recording.end(2)
+    told = "server 1: its disk has epoch 2, without the initial history of that epoch, and ends with ⟨1,1⟩"
+    assert (told in observe(recording.folder).notes) == (epoch == 2 and not logged)
+
+
 def test_what_a_synchronisation_brought_that_broke_off_is_not_accepted_in_the_epoch_before(
     recording: Recording,
 ) -> None:

@@ -14,8 +14,8 @@ from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.ensemble.recording.folder import Recorder
 from zabcheck.ensemble.recording.records import Cast, Chose, Killed, Read
 from zabcheck.ensemble.report.runs import EnsembleSummary, render, what_was_done
-from zabcheck.ensemble.verdict.judge import forgot, judge
-from zabcheck.ensemble.verdict.signatures import Forgot
+from zabcheck.ensemble.verdict.judge import forgot, judge, passed_over
+from zabcheck.ensemble.verdict.signatures import Forgot, PassedOver
 from zabcheck.text.pen import text_of
 
 A_WRITE = create(zxid(1, 1), 1, 1)
@@ -129,3 +129,36 @@ def test_a_commit_that_no_quorum_has_is_wrong_before_anything_is_lost(tmp_path: 
     judged = judge(tmp_path)
     assert judged.wrong == ["commits_are_kept_by_a_quorum"]
     assert judged.noticed == []
+
+
+def test_what_a_leader_passes_over_is_found_whoever_tells_it_first(tmp_path: Path) -> None:
+    """Server 3 numbers ⟨2,1⟩, which nobody gets, and brings server 1 a history without it as leader of epoch 3."""
+    for restarted in (False, True):
+        folder = tmp_path / str(restarted)
+        folder.mkdir()
+        recording = Recording(folder)
+        recording.start(1, 2, 3)
+        recording.lead(3, (1, 2), 1)
+        recording.write(3, (1, 2), A_WRITE, 1)
+        recording.kill(2)
+        recording.lead(3, (1,), 2, zxid(1, 1))
+        numbered = create(zxid(2, 1), 3, 1)
+        recording.propose(3, numbered)
+        recording.disks[3].append(numbered)
+        if restarted:
+            recording.kill(3)
+            recording.start(3)
+        recording.look(3, reach=zxid(2, 1))
+        recording.look(1, reach=zxid(1, 1))
+        recording.discover(3, (1,), 3, zxid(1, 1))
+        recording.diff(3, 1, 3, up_to=zxid(1, 1))
+        recording.establish(3, 3)
+        recording.up_to_date(3, 1, 3)
+        recording.end(1, 3)
+        observation = judge(folder).observation
+        adopted = [event for event in observation.events if isinstance(event, Adopt) and event.epoch == 3]
+        assert {(event.process, event.zxid) for event in adopted} == {(3, Zxid(2, 1)), (1, Zxid(1, 1))}
+        found = [] if restarted else [PassedOver(3, Zxid(2, 1), 3, 1, Zxid(1, 1))]
+        assert list(passed_over(observation)) == found
+        backwards = replace(observation, events=observation.events[::-1])
+        assert list(passed_over(backwards)) == found

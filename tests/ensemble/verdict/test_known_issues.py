@@ -7,7 +7,7 @@ from tests.ensemble.notation import BROADCAST, records
 from zabcheck.ensemble.rules.packets import judge
 from zabcheck.ensemble.verdict.findings import LATE, Finding
 from zabcheck.ensemble.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
-from zabcheck.ensemble.verdict.signatures import Forgot
+from zabcheck.ensemble.verdict.signatures import Forgot, PassedOver
 
 
 def said(server: int, text: str) -> Finding:
@@ -61,13 +61,30 @@ def test_2846_a_leader_sends_what_its_log_has_although_a_snapshot_overtook_it() 
     def looks(version: str, note: str) -> dict[str, str]:
         return {each.issue.key: each.why for each in recognise(version, divergences, notes=[note])}
 
-    why = (
-        "server 1 had taken over a snapshot; as a leader it sends PROPOSAL ⟨2,4⟩ instead of the proposal that follows "
-    )
+    why = "server 1 had taken over a snapshot up to ⟨2,3⟩; as a leader it sends PROPOSAL ⟨2,4⟩ instead of the proposal "
     for version in ("3.6.3", "3.8.0", "3.9.5"):
-        assert looks(version, f"server 1: {note}") == {"ZOOKEEPER-2846": f"{why}⟨1,9⟩"}
+        assert looks(version, f"server 1: {note}") == {"ZOOKEEPER-2846": f"{why}that follows ⟨1,9⟩"}
     assert looks("3.8.0", f"server 2: {note}") == {}
     assert looks("3.4.14", f"server 1: {note}") == {}
+    for outside in ("⟨1,0⟩", "⟨1,9⟩", "⟨2,4⟩"):
+        assert looks("3.8.0", f"server 1: {note.replace('⟨2,3⟩', outside)}") == {}
+
+
+BROUGHT_TOO_MUCH = (
+    *("2>3 FOLLOWERINFO 1:0", "3>2 LEADERINFO 2:0", "2>3 ACKEPOCH 1:8 a=1", "3>2 DIFF 1:8", "3>2 NEWLEADER 2:0"),
+    *("2>3 ACK 2:0", "3>2 UPTODATE -1", "3>2 PROPOSAL 2:1", "2>3 ACK 2:1", "closed 2>3"),
+    *("1>3 FOLLOWERINFO 1:0", "3>1 LEADERINFO 3:0", "1>3 ACKEPOCH 1:9 a=1", "3>1 DIFF 1:9", "3>1 PROPOSAL 2:1"),
+)
+"""Server 3 has brought server 2 ⟨1,8⟩ before ⟨2,1⟩, and brings server 1 ⟨1,9⟩ before it."""
+
+
+def test_a_history_that_has_too_much_has_no_hole() -> None:
+    """As it was seen in a run of the fifth report: nothing is left out, and the snapshot is from before anything."""
+    divergences = judge(records(*BROUGHT_TOO_MUCH)).divergences
+    assert [each.name for each in divergences] == ["proposals_continue_one_history"]
+    note = "server 3: what its snapshot up to ⟨1,0⟩ holds is inferred from the history of server 1"
+    for version in ("3.8.0", "3.9.3", "3.9.5"):
+        assert recognise(version, divergences, notes=[note]) == []
 
 
 def test_3642_a_snapshot_was_taken_over_in_memory_only() -> None:
@@ -131,6 +148,14 @@ def test_4643_the_epoch_is_written_before_its_history() -> None:
     assert found == {"ZOOKEEPER-4643": "server 2 has the epoch, without its history (packet 12)"}
     assert looks_like("3.8.0", DIFF, *RESTART, "2>3 ACKEPOCH 1:1 a=1") == {}
     assert looks_like("3.9.2", DIFF, *RESTART, "2>3 ACKEPOCH 1:1 a=2") == {}
+
+
+def test_4643_is_also_a_disk_with_the_epoch_alone_whoever_leads_next() -> None:
+    note = "server 1: its disk has epoch 2, without the initial history of that epoch, and ends with ⟨1,4⟩"
+    [found] = recognise("3.8.0", (), notes=("other", note))
+    assert (found.issue.key, found.why) == ("ZOOKEEPER-4643", note)
+    assert recognise("3.9.2", (), notes=(note,)) == []
+    assert recognise("3.8.0", (), notes=(note.replace("without", "with"),)) == []
 
 
 def test_4685_a_proposal_is_acknowledged_before_newleader() -> None:
@@ -223,6 +248,15 @@ def test_5094_memory_was_ahead_of_the_log() -> None:
     assert looks_like("3.9.5", begun, *restarted_first) == {}
 
 
+def test_5094_is_also_a_log_that_goes_on_behind_what_it_lacks() -> None:
+    brought = "which a synchronisation with TRUNC brought that was broken off"
+    note = f"server 2: its log lacks ⟨1,5⟩, {brought}, and goes on with ⟨1,6⟩"
+    for version in ("3.6.3", "3.8.0", "3.9.3", "3.9.5"):
+        [found] = recognise(version, (), notes=("other", note))
+        assert (found.issue.key, found.why) == ("ZOOKEEPER-5094", note)
+    assert recognise("3.9.5", (), notes=(note.replace("TRUNC", "DIFF"),)) == []
+
+
 def test_a_transaction_is_applied_again_by_a_server_that_leaves_its_leader() -> None:
     mismatch = "Message:Digests are not matching. Value is Zxid. Value:4294967373"
     found = looks_like("3.6.3", findings=(said(1, mismatch), said(2, f"{mismatch}: {LATE}")))
@@ -268,7 +302,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.key != NO_NUMBER]
-    assert len(keys) == len(ISSUES) - 4
+    assert len(keys) == len(ISSUES) - 5
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
     numbers = [int(key.split(",")[0].removeprefix("ZOOKEEPER-")) for key in keys]
@@ -350,3 +384,15 @@ def test_a_snapshot_that_was_acknowledged_is_lost_with_the_power() -> None:
     [found] = recognise("3.9.5", (), notes=(note,))
     assert (found.issue.key, found.why) == (NO_NUMBER, note)
     assert recognise("3.9.5", (), notes=(note.replace("lost", "kept"),)) == []
+
+
+def test_a_leader_counts_as_applied_what_it_has_numbered() -> None:
+    passed_over = [PassedOver(2, Zxid(2, 1), 3, 1, Zxid(1, 8))]
+    for version in ("3.6.3", "3.9.5"):
+        [found] = recognise(version, (), passed_over=passed_over)
+        assert (found.issue.key, found.why) == (
+            NO_NUMBER,
+            "server 2 led, and has broadcast ⟨2,1⟩; as leader of epoch 3 it brings server 1 a history up to ⟨1,8⟩, "
+            "though it was not started again in between",
+        )
+    assert recognise("3.4.9", (), passed_over=passed_over) == []

@@ -17,8 +17,9 @@ from invariants import select
 from invariants.trace import dump
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, Properties, app, example_of, guarded
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
-from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
+from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.cli.zookeeper.shorten import Shortening
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.saving import TOLD
@@ -90,7 +91,11 @@ def ensemble(
     classpath: Classpath = None,
     minimise: Annotated[
         int,
-        typer.Option(metavar="SECONDS", min=0, help="How long to look for a shorter schedule, if something is wrong."),
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="How long to look for a shorter schedule, if something is wrong. It is then executed 5 times more.",
+        ),
     ] = 120,
     out: Annotated[Path, typer.Option(help="Where recordings and reports are written.")] = Path("reports"),
     keep: Annotated[
@@ -174,6 +179,7 @@ class Searching:
         self.kept: list[Path] = []
         self.worst: tuple[EnsembleSchedule, Judged] | None = None
         """The worst run; once a shorter schedule was found, the run that shows the same with it."""
+        self.shortening: Shortening | None = None
 
     def search(self, seeds: Sequence[int], minimise: int, format: Format) -> int:
         """Run, minimise and report; return the exit code. After Ctrl-C what was done until then is reported."""
@@ -183,9 +189,13 @@ class Searching:
         try:
             self._run_all(seeds)
             if self.worst is not None:
-                self._shorten(*self.worst, minimise)
+                folder = self._folder("minimised")
+                self.shortening = Shortening(*self.worst, self.distribution, self.properties, folder)
+                self.shortening.shorten(minimise)
         except KeyboardInterrupt:
             self.summary.interrupted = True
+        if self.shortening is not None:
+            self.worst = self.shortening.schedule, self.shortening.judged
         if self.worst is not None:
             schedule, judged = self.worst
             schedule = schedules.replaced(schedule, zookeeper=self.distribution.version, finds=judged.wrong[0])
@@ -200,7 +210,12 @@ class Searching:
                 **({} if self.threads is None else self.threads.as_json()),
                 counterexample=story
                 and story.violation
-                and {"violation": story.violation, "schedule": schedule, "files": [as_text(file) for file in files]},
+                and {
+                    "violation": story.violation,
+                    "schedule": schedule,
+                    "files": [as_text(file) for file in files],
+                    "again": again_of(self.shortening),
+                },
                 kept=[as_text(folder) for folder in self.kept],
             )
             return outcome(self.summary)[0]
@@ -250,37 +265,6 @@ class Searching:
             keep(folder, schedule, judged)
         self.kept.append(folder)
 
-    def _shorten(self, schedule: EnsembleSchedule, judged: Judged, seconds: int) -> None:
-        """Look for the shortest schedule that shows the same, and keep the run that showed it."""
-        from zabcheck.ensemble.run.search import attempt, idle_in, minimise
-
-        wanted = judged.wrong[0]
-        folder = self._folder("minimised")
-        trial = self._folder("trial")
-
-        def shows(schedule: EnsembleSchedule) -> bool:
-            with bad_path("--out", self.out):
-                tried = attempt(schedule, self.distribution, trial, self.properties)
-                if tried.interrupted:
-                    raise KeyboardInterrupt
-                if not tried.shows(wanted):
-                    return False
-                with interrupts() as look:
-                    shutil.rmtree(folder, ignore_errors=True)
-                    trial.rename(folder)
-                    self.worst = schedule, tried.judged._replace(folder=folder)
-                    look()
-            return True
-
-        def idle() -> list[int]:
-            assert self.worst is not None
-            return idle_in(self.worst[1].folder)
-
-        try:
-            minimise(schedule, shows, seconds, idle)
-        finally:
-            shutil.rmtree(trial, ignore_errors=True)
-
     def _print(self, story: Story | None, files: Sequence[Path]) -> int:
         console = make_console()
         console.print(reports.render(self.summary))
@@ -292,6 +276,8 @@ class Searching:
         if self.worst is not None and self.worst[1].steps.divergences:
             console.print()
             console.print(render_divergence(self.worst[1].steps.divergences[0]), crop=False)
+        if self.shortening is not None and self.shortening.sentence():
+            console.print(f"\n{self.shortening.sentence()}\n")
         for file in files:
             print_path(console, f"wrote {file}")
         for folder in self.kept:
@@ -300,6 +286,13 @@ class Searching:
         schedule = next((file for file in files if file.name == SCHEDULE), None)
         then = "" if code == OK else f"more --runs than {self.summary.runs:,}"
         return conclude(console, code, why, then if schedule is None else f"zabcheck replay {quote(str(schedule))}")
+
+
+def again_of(shortening: Shortening | None) -> dict[str, int] | None:
+    """Say how often the shortest schedule showed the same again, for the JSON form; None if that was not counted."""
+    return (
+        {"shown": shortening.shown, "times": shortening.times} if shortening is not None and shortening.times else None
+    )
 
 
 def outcome(summary: EnsembleSummary) -> tuple[int, str]:

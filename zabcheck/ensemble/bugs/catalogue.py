@@ -235,6 +235,15 @@ BUGS = (
         "of 3 executions with 3.9.5)",
         "none is known; such a server can be emptied, it then takes a snapshot",
     ),
+    Bug(
+        "numbered-not-applied",
+        "a new leader counts as applied",
+        "zookeeper-numbered-not-applied",
+        "a session expires while a leader begins, and that leader loses its quorum at once and is elected again",
+        "agreement: the end of that session is in the leader's log, and in nobody's memory; ephemeral nodes may "
+        "outlive it, and servers differ",
+        "none is known",
+    ),
 )
 """In the order of the known issues."""
 

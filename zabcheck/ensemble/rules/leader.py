@@ -16,7 +16,7 @@ the proposals on a connection have no gap, and each COMMIT there is for the olde
 from zabcheck.ensemble.recording.iteration import NOT_AGAIN, EpochAck
 from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.rules.knowledge import JudgedConnection, Leadership, PrecedingTxn
-from zabcheck.ensemble.rules.rule import Rule, Wrong, followers, rule
+from zabcheck.ensemble.rules.rule import Gap, Rule, Wrong, followers, rule
 from zabcheck.ensemble.wire.zxids import epoch_of, follows, is_first, is_txn, shown
 
 NO_ZXID = -1
@@ -216,7 +216,8 @@ def proposals_have_no_gap(at: JudgedConnection, packet: Sent) -> Wrong | None:
         return None
     if at.leader.sync.kind == "SNAP" and not at.leader.proposed and packet.zxid <= at.leader.last:
         return None
-    return Wrong(f"the proposal that follows {shown(at.leader.last)}", f"PROPOSAL {shown(packet.zxid)}")
+    gap = Gap(at.leader.last, packet.zxid, packet.zxid > at.leader.last)
+    return Wrong(f"the proposal that follows {shown(at.leader.last)}", f"PROPOSAL {shown(packet.zxid)}", gap=gap)
 
 
 @rule("l.2.1", "the transactions of an epoch continue one initial history")
@@ -232,6 +233,7 @@ def proposals_continue_one_history(at: JudgedConnection, packet: Sent) -> Wrong 
     return Wrong(
         f"{shown(before.zxid)} before {shown(packet.zxid)}, as packet {before.packet} showed",
         f"{shown(at.leader.last)} before it",
+        gap=Gap(at.leader.last, packet.zxid, before.zxid > at.leader.last),
     )
 
 

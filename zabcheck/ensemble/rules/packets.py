@@ -40,7 +40,7 @@ from zabcheck.ensemble.rules.knowledge import (
     KnownServer,
     PrecedingTxn,
 )
-from zabcheck.ensemble.rules.rule import Rule, Wrong
+from zabcheck.ensemble.rules.rule import Gap, Rule, Wrong
 
 JUDGED = frozenset(follower_rules.RULES) | frozenset(leader_rules.RULES)
 """The kinds of packets for which there is a rule, but for those of observers."""
@@ -75,7 +75,8 @@ class Divergence(Struct, frozen=True):
 
     `packet` is its number, `server` its sender. `step` is the step of DSN 2011, IV; `name` is the function that checks
     the rule, and `rule` says the rule in a sentence. `before`: how the connection began, the last packets, and this one
-    itself. `contradicts`: the earlier claim of the server that this packet contradicts, if there is one.
+    itself. `contradicts`: the earlier claim of the server that this packet contradicts, if there is one. `gap`: where
+    the history that a leader brings is not one.
     """
 
     packet: int
@@ -88,6 +89,7 @@ class Divergence(Struct, frozen=True):
     seen: str
     before: tuple[ShownPacket, ...]
     contradicts: EarlierClaim | None = None
+    gap: Gap | None = None
 
     def sentence(self) -> str:
         """Say it in one sentence."""
@@ -220,6 +222,7 @@ class _Judging:
                 wrong.seen,
                 before,
                 said,
+                wrong.gap,
             )
         )
 

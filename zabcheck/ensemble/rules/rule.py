@@ -7,15 +7,28 @@ from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.rules.knowledge import Claim, JudgedConnection
 
 
+class Gap(NamedTuple):
+    """A PROPOSAL of `zxid` to a follower whose history ends with `after`, which it should not follow.
+
+    `leaves_out`: transactions between the two are known to be left out; else the follower has too much before it.
+    """
+
+    after: int
+    zxid: int
+    leaves_out: bool
+
+
 class Wrong(NamedTuple):
     """What a packet should have been, and what it was: the ends of the sentences "expected …" and "seen …".
 
-    `claim`: what the same server said before and this packet contradicts, if that is what is wrong.
+    `claim`: what the same server said before and this packet contradicts, if that is what is wrong. `gap`: where the
+    history that a leader brings is not one.
     """
 
     expected: str
     seen: str
     claim: Claim | None = None
+    gap: Gap | None = None
 
 
 def followers(number: int) -> str:

@@ -63,6 +63,10 @@ from zabcheck.ensemble.wire.zxids import epoch_of
 
 LOST_SNAPSHOT = "when its power failed it lost"
 """How the note begins of a snapshot that was lost."""
+EPOCH_ALONE = "without the initial history of that epoch"
+"""What the note says of a disk that has an epoch, and not what NEWLEADER of that epoch was the end of."""
+NOT_LOGGED = "which a synchronisation with TRUNC brought that was broken off"
+"""What the note says of a transaction that a server had in memory, and that its log lacks."""
 Emit = Callable[[Event, str], None]
 """Takes an event and its source."""
 SnapshotOf = Callable[[int, Zxid], Chain | None]
@@ -94,6 +98,7 @@ class ObservedServer:
         self._unsettled = False  # a synchronisation changed the disk, and may not have been completed
         self._cut_off: dict[Zxid, Zxid] = {}  # what a TRUNC was to take from its log, and after which zxid
         self._has_cut = False  # whether it has acknowledged NEWLEADER since
+        self._not_logged: dict[Zxid, None] = {}  # what was brought behind a TRUNC, if that was broken off
         self._current_epoch = 0  # f.a
         self._promised = 0  # f.p, by the `Promise` so far
         self._delivered: dict[Txn, None] = {}  # in this incarnation
@@ -120,6 +125,7 @@ class ObservedServer:
         self._file = incarnation.log.file
         self._delivered = {}
         self._cut_off = {}
+        self._not_logged = {}
         self._sync = None
         if incarnation.number:
             self._emit(Recover(self.server, incarnation.number), "driver")
@@ -188,15 +194,25 @@ class ObservedServer:
             cut = self._cut_off[kept[0]]
             lacks = "" if cut in logged else ", which its log does not have"
             self._note(f"told to truncate after {cut}{lacks}, it keeps {kept[0]} in its log")
+        self._find_hole(logged, _latest(disk))
         durable = self._from_disk(disk)
         source = f"disk of server {self.server} after incarnation {disk.incarnation}"
         sync = self._sync
         packets = sync.packets if sync is not None and sync.logged_newleader else None
         if packets is not None and not packets.acknowledged and disk.current_epoch == packets.epoch:
             assert packets.epoch is not None
+            if sync is not None and sync.adopted is not None and sync.adopted.zxid > durable.zxid:
+                self._note(f"its disk has epoch {packets.epoch}, {EPOCH_ALONE}, and ends with {durable.zxid}")
             self._adopt(packets.epoch, durable, source)
         elif disk.current_epoch == self._current_epoch:
             self._accept_up_to(durable, source)
+
+    def _find_hole(self, logged: list[Zxid], snapshot: Zxid) -> None:
+        """Note what was brought and is neither in the log nor in the snapshot, if something later is in the log."""
+        for zxid in self._not_logged:
+            later = [each for each in logged if each > zxid]
+            if zxid not in logged and zxid > snapshot and later:
+                self._note(f"its log lacks {zxid}, {NOT_LOGGED}, and goes on with {min(later)}")
 
     def _accept_up_to(self, durable: Chain, source: str) -> None:
         """Accept what is durable and has no event yet: there was no answer to it."""
@@ -231,6 +247,7 @@ class ObservedServer:
     def _hear(self, line: object, iteration: LoggedIteration) -> None:
         match line:
             case State(_, _, role):
+                self._leave()
                 self._sync = Synchronisation(self.history, iteration) if role in ("following", "observing") else None
             case Election(number, _, zxid):
                 self._reach(Zxid.unpack(zxid), self._at(number))
@@ -251,6 +268,16 @@ class ObservedServer:
                 self._sync.logged_newleader = True
             case UpToDate(number) if self._sync is not None:
                 self._up_to_date(self._sync, self._at(number))
+
+    def _leave(self) -> None:
+        """The server leaves its leader, with what it was brought behind a TRUNC in its memory only."""
+        packets = self._sync.packets if self._sync is not None else None
+        if self._sync is None or packets is None or packets.sync is None or packets.acknowledged:
+            return
+        if packets.sync.kind == "TRUNC":
+            brought = self._sync.history()
+            cut = brought.up_to(Zxid.unpack(packets.sync.zxid)).length
+            self._not_logged.update(dict.fromkeys(txn.zxid for txn in brought.after(cut)))
 
     def _append(self, txn: Txn) -> None:
         """Add a transaction to the history, unless it comes again or out of order."""
@@ -288,6 +315,7 @@ class ObservedServer:
                 txn = self._names.txn(packet.txn)
                 self._proposed[txn.zxid] = txn
                 self._cut_off.pop(txn.zxid, None)
+                self._not_logged.pop(txn.zxid, None)
                 if packets.uptodate:
                     self._append(txn)
                 else:
@@ -326,7 +354,7 @@ class ObservedServer:
         elif packet.kind == "SNAP":
             snapshot = self._snapshot_of(packet.sender, zxid)
             self._unsettled = True
-            self._cut_off = {}
+            self._cut_off, self._not_logged = {}, {}
             if snapshot is None:
                 self._forget(f"it got a snapshot up to {zxid} from server {packet.sender}, whose history is unknown")
                 return

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from invariants import Accept, AckEpoch, Adopt, Verdict, check
+from invariants import Accept, AckEpoch, Adopt, Broadcast, Establish, Verdict, Zxid, check
 from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.ensemble.recording.records import Acknowledged, AnyRecord, Asked, Sent
 from zabcheck.ensemble.rules.packets import Judgement
@@ -18,7 +18,7 @@ from zabcheck.ensemble.verdict.clients import ClientVerdict, history_of, judge_c
 from zabcheck.ensemble.verdict.coverage import Coverage, coverage
 from zabcheck.ensemble.verdict.findings import Finding, findings
 from zabcheck.ensemble.verdict.known_issues import IssueMatch, recognise
-from zabcheck.ensemble.verdict.signatures import Evidence, Forgot
+from zabcheck.ensemble.verdict.signatures import Evidence, Forgot, PassedOver
 
 SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations these are reported first."""
@@ -108,7 +108,8 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     found = findings(recording, observation)
     steps = judge_packets(recording.records)
     version = recording.run.zookeeper
-    evidence = Evidence(steps.divergences, found, list(forgot(observation, verdicts)), observation.notes)
+    forgotten, skipped = list(forgot(observation, verdicts)), list(passed_over(observation))
+    evidence = Evidence(steps.divergences, found, forgotten, observation.notes, skipped)
     known = recognise(version, *evidence)
     covered = coverage(recording, observation)
     schedule, counts = recording.run.schedule, counts_of(recording.records)
@@ -170,3 +171,22 @@ def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Fo
         if before is not None:
             had = before.zxid if isinstance(before, Adopt) else before.txn.zxid
             yield Forgot(witness.process, witness.zxid, had, before.incarnation != witness.incarnation)
+
+
+def passed_over(observation: Observation) -> Iterator[PassedOver]:
+    """Find leaders that did not bring what they had broadcast as the first transaction of an earlier epoch.
+
+    O(events). What followers adopt in an epoch is what its leader brought them; only each server's own order matters.
+    """
+    leaders = {event.epoch: event.process for event in observation.events if isinstance(event, Establish)}
+    adopted = [event for event in observation.events if isinstance(event, Adopt)]
+    led = {event.epoch: event for event in adopted if leaders.get(event.epoch) == event.process}
+    broadcast: dict[tuple[int, int], list[Zxid]] = {}
+    for event in observation.events:
+        if isinstance(event, Broadcast) and event.txn.zxid.counter == 1:
+            broadcast.setdefault((event.process, event.incarnation), []).append(event.txn.zxid)
+    for event in adopted:
+        own = led.get(event.epoch, event)
+        for zxid in broadcast.get((own.process, own.incarnation), ()):
+            if event.zxid < zxid <= own.zxid and zxid.epoch < event.epoch:
+                yield PassedOver(own.process, zxid, event.epoch, event.process, event.zxid)

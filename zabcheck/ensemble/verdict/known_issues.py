@@ -17,7 +17,7 @@ from msgspec import Struct
 from zabcheck.ensemble.rules.packets import Divergence
 from zabcheck.ensemble.verdict import signatures
 from zabcheck.ensemble.verdict.findings import Finding
-from zabcheck.ensemble.verdict.signatures import Evidence, Forgot, Signature
+from zabcheck.ensemble.verdict.signatures import Evidence, Forgot, PassedOver, Signature
 
 NO_NUMBER = "no issue known"
 """The key of a bug that was found with zabcheck, and in none of ZooKeeper's issues, as far as they were searched."""
@@ -67,9 +67,10 @@ def recognise(
     findings: Sequence[Finding] = (),
     forgot: Sequence[Forgot] = (),
     notes: Sequence[str] = (),
+    passed_over: Sequence[PassedOver] = (),
 ) -> list[IssueMatch]:
     """Find the known issues that a run of this version looks like, in the order of `ISSUES`. O(issues × evidence)."""
-    evidence = Evidence(divergences, findings, forgot, notes)
+    evidence = Evidence(divergences, findings, forgot, notes, passed_over)
     asked = ((issue, issue.signature(evidence)) for issue in ISSUES if issue.affects(version))
     return [IssueMatch(issue, why) for issue, why in asked if why is not None]
 
@@ -199,6 +200,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         "NEWLEADER is acknowledged with a snapshot that is not forced to the disk",
         (("3.4.0", None),),
         signatures.lost_a_snapshot_that_it_acknowledged,
+    ),
+    KnownIssue(
+        NO_NUMBER,
+        "a new leader counts as applied what it has only numbered",
+        (("3.4.10", "3.5.0"), ("3.5.3", None)),
+        signatures.counts_as_applied_what_it_has_numbered,
     ),
 )
 """In the order of their numbers; those without one come last."""

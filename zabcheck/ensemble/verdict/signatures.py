@@ -3,12 +3,13 @@
 A signature is no proof: another bug may look the same.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from invariants import Zxid
 from zabcheck.ensemble.rules.packets import Divergence
-from zabcheck.ensemble.trace.observed_server import LOST_SNAPSHOT
+from zabcheck.ensemble.trace.observed_server import EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED
 from zabcheck.ensemble.verdict.findings import LATE, Finding
 
 
@@ -24,6 +25,20 @@ class Forgot(NamedTuple):
     restarted: bool
 
 
+class PassedOver(NamedTuple):
+    """A server has broadcast `zxid`, the first transaction of an epoch, and as a later leader did not bring it.
+
+    It was not started again in between, and had named a history in the election in which `zxid` is. It brought
+    `follower` a history up to `brought`, as leader of epoch `epoch`.
+    """
+
+    server: int
+    zxid: Zxid
+    epoch: int
+    follower: int
+    brought: Zxid
+
+
 class Evidence(NamedTuple):
     """What a signature can look at. `notes` are those of the run's observation."""
 
@@ -31,6 +46,7 @@ class Evidence(NamedTuple):
     findings: Sequence[Finding]
     forgot: Sequence[Forgot]
     notes: Sequence[str]
+    passed_over: Sequence[PassedOver] = ()
 
 
 Signature = Callable[[Evidence], str | None]
@@ -103,11 +119,12 @@ def fails_at_a_commit(evidence: Evidence) -> str | None:
 
 
 def adopted_the_epoch_without_the_history(evidence: Evidence) -> str | None:
-    """The file currentEpoch was written, the log not yet."""
-    return _first(
+    """The file currentEpoch was written, the log not yet. A server that follows says so; one that leads may not."""
+    told = (
         f"server {each.server} has the epoch, without its history (packet {each.packet})"
         for each in _diverges(evidence, "ack_e_has_the_initial_history")
     )
+    return _first(told) or _first(note for note in evidence.notes if EPOCH_ALONE in note)
 
 
 def acknowledged_a_proposal_too_early(evidence: Evidence) -> str | None:
@@ -162,6 +179,8 @@ def _has_more(evidence: Evidence, *syncs: str) -> str | None:
     )
 
 
+_TAKEN_OVER = re.compile(r"server (\d+): what its snapshot up to ⟨(\d+),(\d+)⟩ holds")
+"""How a note begins of a snapshot that a server took over."""
 _GAPS = ("proposals_have_no_gap", "proposals_continue_one_history")
 """The rules against a hole in what a leader proposes."""
 
@@ -170,12 +189,24 @@ def reads_a_log_that_a_snapshot_overtook(evidence: Evidence) -> str | None:
     """A server that takes over a snapshot keeps its log: what was to be cut is still in it, what it was brought is not.
 
     As leader it brings others up to date from that log: it has them cut what is committed, and does not send it again.
+    So the end of its snapshot is in the gap. The snapshot of a server that only came late to its first leader overtook
+    nothing.
     """
     return _first(
-        f"server {each.server} had taken over a snapshot; as a leader it sends {each.seen} instead of {each.expected}"
+        f"server {each.server} had taken over a snapshot up to {snapshot}; as a leader it sends {each.seen} instead of "
+        f"{each.expected}"
         for each in _diverges(evidence, *_GAPS)
-        if any(note.startswith(f"server {each.server}: what its snapshot up to") for note in evidence.notes)
+        for snapshot in _taken_over(evidence, each.server)
+        if each.gap is not None and each.gap.after < snapshot.packed() < each.gap.zxid
     )
+
+
+def _taken_over(evidence: Evidence, server: int) -> Iterator[Zxid]:
+    """Find up to where the snapshots reach that a server took over, each time."""
+    for note in evidence.notes:
+        found = _TAKEN_OVER.match(note)
+        if found is not None and int(found[1]) == server:
+            yield Zxid(int(found[2]), int(found[3]))
 
 
 def passes_a_hole_on(evidence: Evidence) -> str | None:
@@ -183,6 +214,7 @@ def passes_a_hole_on(evidence: Evidence) -> str | None:
     gaps = (
         f"server {each.server} leads, and leaves out transactions: {each.seen} instead of {each.expected}"
         for each in _diverges(evidence, *_GAPS)
+        if each.gap is not None and each.gap.leaves_out
     )
     short = (
         f"server {each.server} leads, and brings {each.seen} instead of {each.expected}"
@@ -201,7 +233,8 @@ def forgot_what_it_had_in_memory(evidence: Evidence) -> str | None:
         for each in evidence.findings
         if each.kind == "could not start" and "cached out of order" in each.text
     )
-    return _forgot(evidence, "ACKEPOCH", "TRUNC") or _first(refuses)
+    holes = (note for note in evidence.notes if NOT_LOGGED in note)
+    return _forgot(evidence, "ACKEPOCH", "TRUNC") or _first(holes) or _first(refuses)
 
 
 def applies_a_transaction_again(evidence: Evidence) -> str | None:
@@ -257,3 +290,15 @@ def logs_behind_half_a_record(evidence: Evidence) -> str | None:
 def lost_a_snapshot_that_it_acknowledged(evidence: Evidence) -> str | None:
     """The snapshot that NEWLEADER is acknowledged with, behind a TRUNC, is not forced to the disk."""
     return _first(note for note in evidence.notes if LOST_SNAPSHOT in note)
+
+
+def counts_as_applied_what_it_has_numbered(evidence: Evidence) -> str | None:
+    """Leader.startZkServer sets lastProcessedZxid to the last zxid given, when the threads that give zxids have begun.
+
+    The first transaction of its epoch is then in its log only, and is not loaded when the server gives up.
+    """
+    return _first(
+        f"server {each.server} led, and has broadcast {each.zxid}; as leader of epoch {each.epoch} it brings server "
+        f"{each.follower} a history up to {each.brought}, though it was not started again in between"
+        for each in evidence.passed_over
+    )

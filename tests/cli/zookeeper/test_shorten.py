@@ -1,0 +1,150 @@
+"""`zabcheck zookeeper --minimise`: what shows it only now and then is shortened too, and how often is told."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.cli.command import ROOT
+from tests.cli.conftest import Command
+from tests.ensemble import fake_zookeeper
+from zabcheck.cli.zookeeper.shorten import Shortening
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.draw import draw
+from zabcheck.ensemble.run.schedule import (
+    AnyChoice,
+    EnsembleSchedule,
+    Kill,
+    PowerLoss,
+    Start,
+    Stop,
+    Wait,
+    Write,
+    decode,
+)
+from zabcheck.ensemble.run.search import Attempt
+from zabcheck.ensemble.verdict.judge import judge
+
+LOST_WRITE = ROOT / "tests/ensemble/lost-write-3.8.0"
+HEALTHY = ROOT / "tests/ensemble/healthy-3.8.0"
+LOST, SOUND = judge(LOST_WRITE), judge(HEALTHY)
+NOWHERE = Distribution("3.8.0", Path("java"), "")
+LONG = 60
+
+Executed = Callable[[EnsembleSchedule], str]
+"""Says what an execution comes to: "lost", "sound", "failed" (the ensemble) or "Ctrl-C"."""
+
+
+def executes(monkeypatch: pytest.MonkeyPatch, comes_to: Executed) -> list[str]:
+    """Have executions come to this; return them as they come."""
+    came: list[str] = []
+
+    def attempt(schedule: EnsembleSchedule, distribution: object, folder: Path, *others: object) -> Attempt:
+        came.append(comes_to(schedule))
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / "recording.jsonl").write_text('{"record":"run","version":1,"zookeeper":"3.8.0","servers":3}\n')
+        (folder / "executed").write_text(f"{len(came)}")
+        judged = (LOST if came[-1] == "lost" else SOUND)._replace(folder=folder)
+        return Attempt(schedule, judged, 1.0, "broken" if came[-1] == "failed" else "", came[-1] == "Ctrl-C")
+
+    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", attempt)
+    return came
+
+
+def shortening(folder: Path, *choices: AnyChoice) -> Shortening:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, choices)
+    found = LOST._replace(folder=folder / "found")
+    found.folder.mkdir(exist_ok=True)
+    (found.folder / "recording.jsonl").write_text('{"record":"run","version":1,"zookeeper":"3.8.0","servers":3}\n')
+    return Shortening(schedule, found, NOWHERE, None, folder / "minimised")
+
+
+@pytest.mark.parametrize("needed", [[Stop("A", "sync-force"), Kill("B")], [PowerLoss("A", "log-force"), Start("A")]])
+def test_races_and_power_failures_that_show_it_now_and_then_are_shortened(
+    needed: list[AnyChoice], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shown in 3 of 4 executions, drawn by a seed."""
+    rng = Random(1)
+
+    def comes_to(schedule: EnsembleSchedule) -> str:
+        return "lost" if all(each in schedule.choices for each in needed) and rng.random() < 0.75 else "sound"
+
+    came = executes(monkeypatch, comes_to)
+    shorter = shortening(tmp_path, Write("A"), Wait(1.0), needed[0], Write("B", 3), Kill("C"), needed[1], Start("C"))
+    shorter.shorten(LONG)
+    assert shorter.schedule.choices == tuple(needed)
+    assert (shorter.shown, shorter.times) == (came[-5:].count("lost"), 5)
+    assert shorter.sentence() == f"the schedule shows durability in {shorter.shown} of 5 further executions"
+    assert {each.name for each in tmp_path.iterdir()} == {"found", "minimised"}
+    assert shorter.judged.folder == tmp_path / "minimised"
+    assert came[int((tmp_path / "minimised/executed").read_text()) - 1] == "lost"
+
+
+def test_a_run_that_showed_it_once_only_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = {2: ["lost"] * 9, 1: ["lost", "sound", "sound", "sound"], 0: ["sound"] * 2}
+    executes(monkeypatch, lambda schedule: shown[len(schedule.choices)].pop(0))
+    shorter = shortening(tmp_path, Kill("A"), Kill("A"))
+    shorter.shorten(LONG)
+    assert len(shorter.schedule.choices) == 2
+    assert (shorter.shown, shorter.times) == (5, 5)
+    assert shorter.judged.folder == tmp_path / "found"
+    assert {each.name for each in tmp_path.iterdir()} == {"found"}
+
+
+def test_an_ensemble_that_fails_says_nothing_of_a_schedule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each second execution fails by itself."""
+    count = 0
+
+    def comes_to(schedule: EnsembleSchedule) -> str:
+        nonlocal count
+        count += 1
+        return "failed" if count % 2 else "lost" if Kill("A") in schedule.choices else "sound"
+
+    executes(monkeypatch, comes_to)
+    shorter = shortening(tmp_path, Wait(1.0), Kill("A"))
+    shorter.shorten(LONG)
+    assert shorter.schedule.choices == (Kill("A"),)
+    assert (shorter.shown, shorter.times) == (5, 5)
+    came = executes(monkeypatch, lambda _: "failed")
+    shorter = shortening(tmp_path, Kill("A"))
+    shorter.shorten(LONG)
+    assert (shorter.shown, shorter.times) == (0, 5)
+    assert len(came) % 3 == 0, "three times each"
+
+
+def test_after_ctrl_c_what_was_found_until_then_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = iter(["lost"] * 4)
+    executes(monkeypatch, lambda _: next(results, "Ctrl-C"))
+    shorter = shortening(tmp_path, Wait(1.0), Kill("A"))
+    with pytest.raises(KeyboardInterrupt):
+        shorter.shorten(LONG)
+    assert len(shorter.schedule.choices) == 1
+    assert (shorter.times, shorter.sentence()) == (0, "")
+    assert {each.name for each in tmp_path.iterdir()} == {"found", "minimised"}
+
+
+def test_the_command_tells_how_often_the_shortest_schedule_shows_it(
+    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, count = draw(1, 3), 0
+    needed = found.choices[3]
+
+    def attempt(schedule: EnsembleSchedule, distribution: object, folder: Path, *others: object) -> Attempt:
+        nonlocal count
+        count += 1
+        shown = LOST_WRITE if needed in schedule.choices and count % 4 else HEALTHY
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(shown, folder)
+        judged = LOST if shown == LOST_WRITE else SOUND
+        return Attempt(schedule, judged._replace(folder=folder), 1.0)
+
+    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", attempt)
+    fake = ("--java", str(fake_zookeeper.java(tmp_path, "serves")), "--classpath", str(tmp_path))
+    result = zabcheck("zookeeper", "--seed", "1", "--runs", "1", "--minimise", "60", *fake)
+    assert (result.code, result.err) == (1, "")
+    assert "\nthe schedule shows durability in 4 of 5 further executions\n" in result.out
+    schedule = tmp_path / "reports/zookeeper-3.8.0-3-minimised/schedule.json"
+    assert decode(schedule.read_bytes(), "schedule.json").choices == (needed,)
