@@ -2,34 +2,83 @@
 
 from pathlib import Path
 
+import pytest
+
 import zabcheck.proof.monitors  # noqa: F401  # adds the properties
-from docs.generators.zookeeper import extracted
-from invariants import check
-from zabcheck.ensemble.verdict.judge import judge
+from docs.generators.zookeeper import ARCHIVED, HEALTHY, LOST_WRITE, extracted
+from invariants import Verdict, check
+from zabcheck.ensemble.report.departure import departure
+from zabcheck.ensemble.verdict.judge import Judged, judge
 
-RECORDINGS = Path(__file__).parents[1] / "ensemble"
+RECORDINGS = {
+    "4409-3.8.0": (57, "f.2.1", "packet 237", "delivered is a prefix", "total order", 12),
+    "4643-3.8.0": (55, "f.2.1", "disk of server 1", "initial history accepted", "primary integrity", 39),
+    "4646-3.8.0": (72, "f.1.2", "server-1.2.log:186", "not choosable", "primary integrity", 25),
+    "lost-write-3.8.0": (40, "f.1.2", "server-1.1.log:52", "not choosable", "primary integrity", 19),
+    "4837-3.9.5": (51, "f.2.1", "packet 119", "accepted in the epoch", "final agreement", 15),
+    "4882-3.9.3": (50, "f.2.1", "disk of server 1", "delivered is a prefix", "total order", 36),
+    "4925-3.9.3": (61, "f.2.1", "packet 85", "initial history accepted", "total order", 12),
+    "5094-3.8.0": (49, "f.2.1", "packet 107", "delivered is a prefix", "total order", 10),
+    "ack-before-trunc-3.9.5": (36, "f.1.2", "server-3.1.log:238", "not choosable", "durability", 44),
+    "applied-again-3.8.0": (56, "f.2.1", "packet 77", "initial history accepted", "primary integrity", 50),
+    "half-record-3.9.5": (43, "f.1.2", "packet 126", "not choosable", "primary integrity", 32),
+    "numbered-not-applied-3.8.0": (74, "f.2.1", "packet 170", "initial history accepted", "total order", 33),
+    "stale-log-3.9.5": (96, "f.2.1", "packet 149", "initial history accepted", "total order", 14),
+    "unforced-snapshot-3.9.3": (56, "f.2.1", "packet 523", "delivered is a prefix", "total order", 10),
+}
+"""For each recording how many events change the state of the abstraction; of which step the first event is no instance
+that is none, and what shows it; which conjunct is false; which property of clients or of III-A breaks first, and how
+many events later."""
+NO_DEPARTURE = {"healthy-3.8.0": 165, "trunc-keeps-one-3.9.5": 72}
+"""Recordings of which each event is an instance, with the number of those that change the state."""
+PAGE = Path(__file__).parents[2] / "docs" / "proof.md"
 
 
-def summary(folder: Path, name: str) -> str | None:
-    """What is wrong with a recording by one property; None if nothing is."""
-    [verdict] = judge(folder, [name]).verdicts
-    assert verdict.judged > 30
-    return None if verdict.violation is None else verdict.violation.summary
+def judged_recording(name: str, folder: Path) -> Judged:
+    kept = {each.name: each for each in (HEALTHY, LOST_WRITE)}
+    return judge(kept.get(name) or extracted(name, folder))
 
 
-def test_a_healthy_ensemble_takes_steps_of_the_abstraction() -> None:
-    folder = RECORDINGS / "healthy-3.8.0"
-    assert summary(folder, "refinement") is None
-    assert summary(folder, "proof") is None
+def of_the_proof(judged: Judged) -> list[Verdict]:
+    return check(judged.observation.trace(), ["refinement", "proof"])
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_where_a_recording_leaves_what_is_proved(name: str, tmp_path: Path) -> None:
+    changes, step, source, conjunct, breaks, after = RECORDINGS[name]
+    judged = judged_recording(name, tmp_path)
+    refined, proof = of_the_proof(judged)
+    assert (refined.judged, proof.judged) == (changes, changes)
+    told = departure(judged)
+    assert f"that is no instance of step {step} " in told.partition(" (line ")[0]
+    assert f", {source}" in told.partition(" (line ")[2].partition(")")[0]
+    assert f"`{conjunct}` is false" in told
+    assert refined.violation is not None
+    events = judged.observation.events
+    first = next(number for number, event in enumerate(events) if event is refined.violation.witness[0])
+    of_clients = [each.violation for each in judged.verdicts if each.violation and "invariant" not in each.property]
+    detected = {each.property: len(events) if each.detected is None else each.detected for each in of_clients}
+    assert (min(detected, key=lambda each: detected[each]), min(detected.values()) - first) == (breaks, after)
+    row = f"{name} | {changes} | {step} | {source} | {conjunct} | {breaks} | {after}"
+    assert f"\n{row}\n" in PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NO_DEPARTURE)
+def test_a_recording_that_is_a_run_of_zab(name: str, tmp_path: Path) -> None:
+    judged = judged_recording(name, tmp_path)
+    told = [(each.status, each.judged) for each in of_the_proof(judged)]
+    assert told == [("holds", NO_DEPARTURE[name])] * 2
+    assert departure(judged) == ""
+    assert f"\n{name} | {NO_DEPARTURE[name]} | none | | | " in PAGE.read_text(encoding="utf-8")
+
+
+def test_each_recording_is_in_a_table() -> None:
+    assert sorted([*RECORDINGS, *NO_DEPARTURE]) == sorted([HEALTHY.name, LOST_WRITE.name, *ARCHIVED.values()])
 
 
 def test_a_forgotten_acknowledgement_is_seen_before_anybody_is_harmed(tmp_path: Path) -> None:
-    folder = extracted("ack-before-trunc-3.9.5", tmp_path)
-    refused, outside = summary(folder, "refinement"), summary(folder, "proof")
-    assert refused == (
-        "p3 (incarnation 1) provides its history up to ⟨1,3⟩ for epoch 2: that is no instance of step f.1.2 (promise)"
-    )
-    assert outside is not None
-    assert "`not choosable` is false, for e = epoch 1, f = epoch 2, t = c2.1⟨1,4⟩" in outside
-    six = check(judge(folder, ["core"]).observation.trace(), ["core"])
-    assert "violated" not in [verdict.status for verdict in six]
+    judged = judged_recording("ack-before-trunc-3.9.5", tmp_path)
+    _, outside = of_the_proof(judged)
+    assert outside.violation is not None
+    assert "`not choosable` is false, for e = epoch 1, f = epoch 2, t = c2.1⟨1,4⟩" in outside.violation.summary
+    assert "violated" not in [verdict.status for verdict in check(judged.observation.trace(), ["core"])]

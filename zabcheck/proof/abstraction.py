@@ -10,7 +10,7 @@ incarnation after the first one delivers is noted twice: for the process, and fo
 nothing but deliver.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
@@ -30,13 +30,11 @@ from invariants import (
     chain_hash,
 )
 from invariants.quorums import Quorums
-from zabcheck.proof.compiled import Tuples, World, of, with_more, world_of
+from zabcheck.proof.compiled import Effect, Tuples, World, of, with_more, world_of
 from zabcheck.proof.relations import RELATIONS
 
 AbstractTxn = tuple[int, int, str]
 """A transaction: epoch, counter and value, so that two values under one zxid are two transactions, as in a trace."""
-Effect = Mapping[str, Iterable[tuple[Any, ...]]]
-"""What becomes so, by relation."""
 
 MOST_PROCESSES = 7
 """With more, there are more quorums than one wants to try."""
@@ -134,10 +132,16 @@ def _adopted(world: World, event: Adopt) -> Effect:
 
 def _committed(world: World, n: str, txn: AbstractTxn) -> Tuples:
     """Return what is committed by now if n delivers the transaction in the epoch that it is in."""
-    if any(t == txn for _, t in of(world, "committed")):
+    if epochs_committing(world, txn):
         return frozenset()
     e = epoch_of(world, n)
     return frozenset((e, t) for t in (*history_of(world, e), txn) if t <= txn)
+
+
+def epochs_committing(world: World, txn: AbstractTxn) -> list[int]:
+    """Return the epochs in which a transaction was committed. O(epochs)."""
+    committed = of(world, "committed")
+    return [e for e in world[2] if (e, txn) in committed]
 
 
 def epoch_of(world: World, n: str) -> int:
@@ -177,6 +181,11 @@ def remembered(world: World, incarnations: Sequence[int]) -> Hashable:
 def history_of(world: World, e: int) -> list[AbstractTxn]:
     """Return H(e), in order."""
     return _sorted(t for name in ("initial", "proposed") for epoch, t in of(world, name) if epoch == e)
+
+
+def initial_history(world: World, e: int) -> list[AbstractTxn]:
+    """Return I_e, in order."""
+    return _sorted(t for epoch, t in of(world, "initial") if epoch == e)
 
 
 def accepted_by(world: World, n: str, e: int) -> list[AbstractTxn]:

@@ -6,6 +6,7 @@ is known.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,10 @@ World = tuple[Any, ...]
 """What there is, and what is so: for each of `SORTS` a tuple of its things, then for each of `RELATIONS` its tuples."""
 Tuples = frozenset[tuple[Any, ...]]
 """The tuples of a relation, each with things of the sorts that `RELATIONS` says."""
+
+Effect = Mapping[str, AbstractSet[tuple[Any, ...]]]
+"""What becomes so, by relation."""
+NOTHING: Tuples = frozenset()
 
 _THINGS = {sort: f"each_{sort.__name__.lower()}" for sort in SORTS}
 _PLACES = {name: place for place, name in enumerate(RELATIONS, len(SORTS))}
@@ -35,20 +40,28 @@ def of(world: World, relation: str) -> Tuples:
     return found
 
 
-def with_more(world: World, relations: Mapping[str, Iterable[tuple[Any, ...]]]) -> World:
-    """Return the world in which these relations have these tuples, too."""
+def with_more(world: World, relations: Effect) -> World:
+    """Return the world in which these relations have these tuples, too; what has them already is not copied."""
     changed = list(world)
     for name, tuples in relations.items():
-        changed[_PLACES[name]] = changed[_PLACES[name]].union(tuples)
+        before = changed[_PLACES[name]]
+        if not before >= tuples:
+            changed[_PLACES[name]] = before | tuples
     return tuple(changed)
+
+
+def additions(step: Step, world: World, things: Sequence[Thing]) -> Effect | None:
+    """Return what a step with these things adds to each relation, None if it is not possible."""
+    when, adds = _step(step)
+    if not when(*world, *things):
+        return None
+    return {name: tuples(*world, *things) for name, tuples in adds}
 
 
 def take(step: Step, world: World, things: Sequence[Thing]) -> World | None:
     """Return the world after a step with these things, None if it is not possible: what `finite.take` does."""
-    when, adds = _step(step)
-    if not when(*world, *things):
-        return None
-    return with_more(world, {name: tuples(*world, *things) for name, tuples in adds})
+    added = additions(step, world, things)
+    return None if added is None else with_more(world, added)
 
 
 def broken(claim: Claim, world: World) -> dict[str, Thing] | None:

@@ -20,15 +20,26 @@ distinct transactions).
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
-from invariants import Accept, AckEpoch, Adopt, Establish, Event, Invariant, Local, Promise, Violation, add
+from invariants import Accept, AckEpoch, Adopt, Establish, Event, Invariant, Local, Promise, Violation, Zxid, add
 from invariants.record import Record
-from zabcheck.proof.abstraction import LOOKS_AT, MOST_PROCESSES, at_start, remembered
+from zabcheck.proof.abstraction import (
+    LOOKS_AT,
+    MOST_PROCESSES,
+    AbstractTxn,
+    accepted_by,
+    adopted_by,
+    at_start,
+    history_of,
+    initial_history,
+    name_of,
+    remembered,
+)
 from zabcheck.proof.compiled import World, broken, mentioned, of
 from zabcheck.proof.conjuncts import CONJUNCTS
-from zabcheck.proof.counterexample import named
+from zabcheck.proof.counterexample import named, show
 from zabcheck.proof.refinement import Transition, transition
 from zabcheck.proof.relations import RELATIONS
-from zabcheck.text.words import sentence
+from zabcheck.text.words import counted, sentence
 
 _TELLS_OF_THE_PROTOCOL = (Promise, Adopt, Accept, Establish)
 
@@ -115,13 +126,12 @@ class _Abstracted(Invariant):
 
     def _take(self, event: Local, found: Transition) -> None:
         self.steps += found.after is not self.world and found.after != self.world
-        said = self._wrong(found)
-        if said is not None:
+        if self.wrong is None and (said := self._wrong(event, found)) is not None:
             self.wrong = event, said
         self.world = found.after
 
-    def _wrong(self, found: Transition) -> str | None:
-        """Return what is wrong with a transition from the state so far; None if nothing is."""
+    def _wrong(self, event: Local, found: Transition) -> str | None:
+        """Return what is wrong with an event, and what it makes of the state so far; None if nothing is."""
         raise NotImplementedError
 
     def judged(self) -> int:
@@ -174,6 +184,29 @@ class _Abstracted(Invariant):
         return rest
 
 
+def _difference(world: World, event: Local) -> str:
+    """Say how a history that is provided (ACK-E) or adopted differs from what Zab demands; "" if that is not known."""
+    match event:
+        case AckEpoch(current_epoch=e):
+            accepted = accepted_by(world, name_of(event.process), e)
+            lacking = [txn for txn in accepted if Zxid(*txn[:2]) > event.zxid]
+            return f"it had accepted {_first(lacking)} in epoch {e}" if lacking else ""
+        case Adopt(epoch=e) if (e,) in of(world, "opened"):
+            whole, history = history_of(world, e), adopted_by(world, event)
+            if history is None:
+                known = sum(Zxid(*txn[:2]) <= event.zxid for txn in whole)
+                return f"it has {event.length:,} of {counted(known, 'transaction', 'transactions')} up to there"
+            if lacking := [txn for txn in initial_history(world, e) if txn not in history]:
+                return f"the initial history of epoch {e} has {_first(lacking)}, too"
+            if more := [txn for txn in history if txn not in whole]:
+                return f"the history of epoch {e} does not have {_first(more)}"
+    return ""
+
+
+def _first(txns: Sequence[AbstractTxn]) -> str:
+    return show(txns[0]) + (f" and {len(txns) - 1} more" if len(txns) > 1 else "")
+
+
 class Refinement(_Abstracted):
     """Finds the first event that is no instance of steps of the abstraction."""
 
@@ -181,10 +214,12 @@ class Refinement(_Abstracted):
     statement = "Each event is an instance of steps of the abstraction that is proved, or changes nothing in it."
     source = "docs/proof.md"
 
-    def _wrong(self, found: Transition) -> str | None:
+    def _wrong(self, event: Local, found: Transition) -> str | None:
         if found.refused is None:
             return None
-        return f"that is no instance of step {found.refused.number} ({found.refused.name})"
+        assert self.world is not None
+        why = _difference(self.world, event)
+        return f"that is no instance of step {found.refused.number} ({found.refused.name})" + (why and f": {why}")
 
 
 class Proof(_Abstracted):
@@ -196,25 +231,22 @@ class Proof(_Abstracted):
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
-        self.left_at: str | None = None
-        """Which event was the first that is no instance, in words; from there on the proof says nothing."""
+        self.has_left = False
+        """Whether some event so far is no instance; from there on the proof says nothing."""
 
-    def _wrong(self, found: Transition) -> str | None:
+    def _wrong(self, event: Local, found: Transition) -> str | None:
         assert self.world is not None
-        if found.refused is None and self.left_at is None:
+        self.has_left = self.has_left or found.refused is not None
+        if not self.has_left:
             return None
-        if self.left_at is None:
-            assert found.refused is not None
-            self.left_at = f"{found.refused.number} ({found.refused.name})"
         changed = {name for name in RELATIONS if of(self.world, name) != of(found.after, name)}
         for conjunct in CONJUNCTS:
             if mentioned(conjunct) & changed and (things := broken(conjunct, found.after)) is not None:
-                said = "" if found.refused is None else f"no instance of step {self.left_at}; "
-                return f"{said}`{conjunct.name}` is false, for {named(things)}: {conjunct.text}"
+                return f"`{conjunct.name}` is false, for {named(things)}: {conjunct.text}"
         return None
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        return self.left_at is not None, super().remembers(incarnations)
+        return self.has_left, super().remembers(incarnations)
 
 
 add(Refinement)

@@ -18,6 +18,7 @@ from zabcheck.proof.abstraction import (
     adopted_by,
     effect,
     epoch_of,
+    epochs_committing,
     history_of,
     leaders,
     name_of,
@@ -26,9 +27,8 @@ from zabcheck.proof.abstraction import (
     provides_what_it_accepted,
     restored_by,
 )
-from zabcheck.proof.compiled import World, of, take, with_more
+from zabcheck.proof.compiled import NOTHING, Effect, World, additions, of, with_more
 from zabcheck.proof.finite import Thing
-from zabcheck.proof.relations import RELATIONS
 from zabcheck.proof.steps import Step
 
 Taken = tuple[Step, tuple[Thing, ...]]
@@ -50,27 +50,28 @@ class Transition(Struct, frozen=True):
 
 
 def transition(before: World, event: Event) -> Transition:
-    """Return what an event makes of a state."""
+    """Return what an event makes of a state. A state has large sets, so that after the event is made once only."""
     before = naming(before, event)
-    after = with_more(before, effect(before, event))
+    said = effect(before, event)
     reached, taken = before, list[Taken]()
     last: Step | None = None
     for last, ways in _stages(before, event):
         for step, things in ways(reached):
-            then = take(step, reached, things)
-            if then is not None and _is_part(then, after):
-                reached = then
+            added = additions(step, reached, things)
+            if added is not None and _is_said(added, before, said):
+                reached = with_more(reached, added)
                 taken.append((step, things))
                 break
         else:
-            return Transition(after, (), last)
-    if reached != after:
-        return Transition(after, (), last)
-    return Transition(after, tuple(taken), None)
+            return Transition(with_more(before, said), (), last)
+    if all(of(reached, name).issuperset(tuples) for name, tuples in said.items()):
+        return Transition(reached, tuple(taken), None)
+    return Transition(with_more(before, said), (), last)
 
 
-def _is_part(world: World, other: World) -> bool:
-    return all(of(world, name) <= of(other, name) for name in RELATIONS)
+def _is_said(added: Effect, before: World, said: Effect) -> bool:
+    """Whether all that a step adds was so before the event, or is so by what the event says."""
+    return all(of(before, name) >= tuples - said.get(name, NOTHING) for name, tuples in added.items())
 
 
 def _stages(world: World, event: Event) -> Iterator[Stage]:
@@ -143,7 +144,7 @@ def _delivering(world: World, event: Deliver | Restore, txns: Iterable[AbstractT
     e = epoch_of(world, name_of(event.process))
     for txn in txns:
         new = [name for name in names_of(event) if (name, txn) not in of(world, "delivered")]
-        if new and not any(t == txn for _, t in of(world, "committed")):
+        if new and not epochs_committing(world, txn):
             yield steps.commit, partial(_committing, e=e, txn=txn)
         for name in new:
             yield steps.deliver, partial(_delivered, name=name, txn=txn)
@@ -156,5 +157,4 @@ def _committing(world: World, e: int, txn: AbstractTxn) -> Iterator[Taken]:
 
 
 def _delivered(world: World, name: str, txn: AbstractTxn) -> Iterator[Taken]:
-    epochs = sorted((e for e, t in of(world, "committed") if t == txn), reverse=True)
-    return ((steps.deliver, (name, e, txn)) for e in epochs)
+    return ((steps.deliver, (name, e, txn)) for e in reversed(epochs_committing(world, txn)))

@@ -26,6 +26,7 @@ from zabcheck.ensemble.recording.records import (
     Read,
     Timed,
 )
+from zabcheck.ensemble.report.departure import KIND, departure
 from zabcheck.ensemble.verdict.clients import ClientVerdict
 from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.search.report.summary import STYLES
@@ -93,7 +94,8 @@ class EnsembleSummary(Struct):
         for verdict in verdicts:
             if verdict.violation is not None:
                 texts[verdict.property] = verdict.violation.summary
-        for where, names in ((self.wrong, judged.wrong), (self.noticed, judged.noticed)):
+        texts[KIND] = departure(judged)
+        for where, names in ((self.wrong, judged.wrong), (self.noticed, [KIND] * bool(texts[KIND]) + judged.noticed)):
             for name in names:
                 seen = where.setdefault(name, Seen(name, texts.get(name, ""), 0, seed, issues))
                 seen.runs += 1
@@ -167,7 +169,8 @@ def _lost(record: PowerLost) -> str:
 
 def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
     """Yield what is wrong beside the properties: the first of each kind, and how many more there are."""
-    every = [(each.property, each.violation.summary) for each in judged.clients if each.violation is not None]
+    every = [(KIND, left)] if (left := departure(judged)) else []
+    every += [(each.property, each.violation.summary) for each in judged.clients if each.violation is not None]
     every += [(each.kind, f"server {each.server}: {each.text}") for each in judged.findings]
     every += [("Zab's steps", each.sentence()) for each in judged.steps.divergences]
     counts = Counter(kind for kind, _ in every)
