@@ -17,7 +17,7 @@ from invariants.events import EVENTS, End, Header
 from invariants.trace import loads
 from tests.cli.command import BROKEN_SCHEDULE, DELIVERED, ROOT, trace_of
 from tests.cli.conftest import Command, Found
-from tests.ensemble import fake_zookeeper
+from tests.ensemble import fake_zookeeper, real
 from tests.invariants.columns import parquet_of, table_of
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.schedule import EnsembleSchedule
@@ -156,6 +156,17 @@ def test_the_forms_of_what_a_real_ensemble_did_are_the_documented_ones(
     assert list(dict.fromkeys(shape(judged))) == list(dict.fromkeys(shape(EXAMPLES["zookeeper judge"])))
     replayed = zabcheck("replay", schedule, "--times", "2", *options).json
     assert list(dict.fromkeys(shape(replayed))) == list(dict.fromkeys(shape(EXAMPLES["replay of an ensemble"])))
+
+
+def test_the_form_of_zookeeper_gate_is_the_documented_one(
+    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", lost_write)
+    monkeypatch.setattr("zabcheck.cli.zookeeper.gate.monotonic", iter(range(0, 9999, 10)).__next__)
+    options = ("--java", fake_zookeeper.java(tmp_path, "serves"), "--classpath", real.classpath(), "--format", "json")
+    told = zabcheck("zookeeper", "gate", "--bug", "4712", "--repairs", "4712", "--budget", "45s", *options)
+    assert (told.code, told.err) == (1, "")
+    assert list(dict.fromkeys(shape(told.json))) == list(dict.fromkeys(shape(EXAMPLES["zookeeper gate"])))
 
 
 def test_the_form_of_scenario_is_the_documented_one(zabcheck: Command) -> None:

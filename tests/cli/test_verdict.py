@@ -94,7 +94,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
 }
 """The arguments of a command, the exit code, and what the verdict says."""
 
-ELSEWHERE = {"db19", "zookeeper", "zookeeper catalogue", "campaign", "campaign report"}
+ELSEWHERE = {"db19", "zookeeper", "zookeeper catalogue", "zookeeper gate", "campaign", "campaign report"}
 """Tested below, or where an ensemble or Spark is at hand: in `tests/cli/zookeeper` and `tests/campaign`."""
 NONE_TO_GIVE = {"list", "schema", "zookeeper points"}
 

@@ -26,6 +26,7 @@ _MODULES = {
         "zookeeper.catalogue",
         "zookeeper.judge",
         "zookeeper.conform",
+        "zookeeper.gate",
         "zookeeper.logs",
         "zookeeper.points",
     ),

@@ -44,6 +44,7 @@ EXAMPLES = {
     "campaign report": "zabcheck campaign report reports/nightly --html nightly.html",
     "zookeeper": "zabcheck zookeeper --runs 10 --keep",
     "zookeeper catalogue": "zabcheck zookeeper catalogue --bug 4643 --times 5",
+    "zookeeper gate": "zabcheck zookeeper gate --classpath 'patched/lib/*' --budget 10m",
     "zookeeper judge": "zabcheck zookeeper judge reports",
     "zookeeper conform": "zabcheck zookeeper conform reports",
     "zookeeper logs": "zabcheck zookeeper logs /var/lib/zookeeper --txns",

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 import typer
+from rich.console import Console
 
 from invariants import PROPERTIES
 from zabcheck.cli.commands import BadInput, Format, Formats, command
@@ -27,6 +28,9 @@ CODES: dict[Status, int] = {
     "inconclusive": INCONCLUSIVE,
 }
 
+JUnit = Annotated[Path | None, typer.Option("--junit", help="Write the outcomes to this file as JUnit XML.")]
+Summary = Annotated[Path | None, typer.Option("--summary", help="Write the outcomes to this file as Markdown.")]
+
 
 @command
 def gate(
@@ -34,8 +38,8 @@ def gate(
     out: Annotated[
         Path | None, typer.Option(help="Where to write counterexamples, instead of where --config says.")
     ] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write the outcomes to this file as JUnit XML.")] = None,
-    summary: Annotated[Path | None, typer.Option(help="Write the outcomes to this file as Markdown.")] = None,
+    junit: JUnit = None,
+    summary: Summary = None,
     format: Formats = Format.text,
 ) -> int:
     """Search the protocols that a configuration names, within its budget; made for CI.
@@ -64,9 +68,7 @@ def gate(
     if out is not None:
         wanted = msgspec.structs.replace(wanted, out=str(out))
     check_out(Path(wanted.out), "--out" if out is not None else f"{config}, [tool.zabcheck], key `out`:")
-    for option, path in (("--junit", junit), ("--summary", summary)):
-        if path is not None:
-            check_file(option, path)
+    check_reports(junit, summary)
     passed = _check(wanted)
     found = passed.report
     status = report.verdict(found)
@@ -81,10 +83,34 @@ def gate(
         for name in dict.fromkeys(name for outcome in found.outcomes for name in outcome.files):
             print_path(console, f"wrote {name}")
     # What cannot be written is told last, so that a full disk does not hide what was found.
+    said = report.markdown(found, list(PROPERTIES))
+    unwritten = write_reports(console if format is Format.text else None, found, said, junit, summary)
+    if format is Format.text:
+        conclude(console, CODES[status], *_reason(found, status, passed.interrupted))
+    if unwritten is not None:
+        raise unwritten
+    tell_github(found, said)
+    return CODES[status]
+
+
+def check_reports(junit: Path | None, summary: Path | None) -> None:
+    """Check that --junit and --summary name files that can be written. BadInput if they do not."""
+    for option, path in (("--junit", junit), ("--summary", summary)):
+        if path is not None:
+            check_file(option, path)
+
+
+def write_reports(
+    console: Console | None, found: GateReport, markdown: str, junit: Path | None, summary: Path | None
+) -> BadInput | None:
+    """Write the reports that --junit and --summary ask for, and name them on the console, if there is one.
+
+    Return what is wrong with the first that cannot be written.
+    """
     unwritten: BadInput | None = None
     for option, path, content in (
         ("--junit", junit, report.junit(found)),
-        ("--summary", summary, report.markdown(found, list(PROPERTIES)).encode()),
+        ("--summary", summary, markdown.encode()),
     ):
         if path is not None:
             try:
@@ -93,14 +119,9 @@ def gate(
             except BadInput as error:
                 unwritten = unwritten or error
                 continue
-            if format is Format.text:
+            if console is not None:
                 print_path(console, f"wrote {path}")
-    if format is Format.text:
-        conclude(console, CODES[status], *_reason(found, status, passed.interrupted))
-    if unwritten is not None:
-        raise unwritten
-    tell_github(found)
-    return CODES[status]
+    return unwritten
 
 
 def _reason(found: GateReport, status: Status, interrupted: bool) -> tuple[str, str]:
@@ -136,7 +157,7 @@ def _check(wanted: Configuration) -> Pass:
         return Pass(checks.check(), checks.stories, checks.interrupted)
 
 
-def tell_github(found: GateReport) -> None:
+def tell_github(found: GateReport, markdown: str) -> None:
     """In a job of GitHub Actions, print annotations and write the job's summary; GitHub documents the variables."""
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in report.annotations(found):
@@ -144,4 +165,4 @@ def tell_github(found: GateReport) -> None:
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         with bad_path("$GITHUB_STEP_SUMMARY", Path(summary)), open(summary, "a", encoding="utf-8") as file:
-            file.write(report.markdown(found, list(PROPERTIES)))
+            file.write(markdown)

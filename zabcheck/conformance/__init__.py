@@ -4,4 +4,5 @@ Each server is gone through by itself: `observations` has what the recording sho
 of the model that explains a beginning of that, `moves` are the choices from there; `search` looks for one that explains
 all.
 `merge` puts the runs of the servers together into one schedule, and `conform` says the verdict.
+`gate` says what executions of a patched ZooKeeper come to, conformance included.
 """

@@ -1,5 +1,6 @@
 """Whether a recording is a run of the model: the verdict on one folder, with the run, or with where it differs."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.protocols.switches import Release
 from zabcheck.protocols.zookeeper import describe
 from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.words import counted
 
 _SHOWN = 3
 """Of a long sequence the last ones are shown."""
@@ -166,6 +168,25 @@ def _concluded(
         )
         return Conformance(folder, version, "undecided", len(sent), states, undecided=tuple(undecided))
     return Conformance(folder, version, "conforms", len(sent), states, schedule)
+
+
+def in_lines(of: Conformance) -> list[str]:
+    """Say in lines, indented, what is said of a recording besides its verdict: where it differs, what is left open."""
+    lines = [line for difference in of.differences for line in _lines(difference)]
+    return lines + [f"left open: {why}" for why in of.undecided]
+
+
+def _lines(of: Difference) -> Iterator[str]:
+    yield f"server {of.server}: nothing in the model leads to {of.source}: {of.what}"
+    yield f"  explained before it: {of.explained} of {counted(of.observations, 'observation', 'observations')}"
+    if of.state:
+        yield "  the last state: " + "; ".join(f"{name} {value}".strip() for name, value in of.state.items() if value)
+    if not of.guards and not of.earlier:
+        yield "  whatever the server could still read or do does not lead to it"
+    for guard in of.guards:
+        yield f"  not so: {guard}"
+    for guard in of.earlier:
+        yield f"  not so either, one observation before: {guard}"
 
 
 def _difference(search: Search) -> Difference:

@@ -67,6 +67,12 @@ class GateReport(Struct, frozen=True):
     steps: int
     seconds: float
 
+    @property
+    def done(self) -> str:
+        """What was done, in words."""
+        runs, steps = counted(self.runs, "run", "runs"), counted(self.steps, "step", "steps")
+        return f"{runs}, {steps}, {self.seconds:.1f} CPU seconds"
+
     def of(self, *statuses: Status) -> list[Outcome]:
         return [each for each in self.outcomes if each.status in statuses]
 

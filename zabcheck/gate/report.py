@@ -10,7 +10,7 @@ from rich.text import Text
 
 from zabcheck.gate.checks import GateReport, Outcome, Status
 from zabcheck.search.report.matrix import markdown as matrix
-from zabcheck.text.words import clean, counted
+from zabcheck.text.words import clean
 
 STYLES: dict[Status, str] = {"passed": "green", "failed": "bold red", "inconclusive": "yellow", "error": "bold red"}
 
@@ -47,9 +47,7 @@ def render(report: GateReport) -> RenderableType:
 
 def totals(report: GateReport) -> str:
     """Return in one line what the gate comes to."""
-    passed, runs, steps = len(report.of("passed")), report.runs, report.steps
-    done = f"{counted(runs, 'run', 'runs')}, {counted(steps, 'step', 'steps')}, {report.seconds:.1f} CPU seconds"
-    return f"gate {verdict(report)}: {passed} of {len(report.outcomes)} passed, {done}"
+    return f"gate {verdict(report)}: {len(report.of('passed'))} of {len(report.outcomes)} passed, {report.done}"
 
 
 def markdown(report: GateReport, properties: Sequence[str]) -> str:

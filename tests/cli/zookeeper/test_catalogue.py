@@ -1,39 +1,14 @@
 """`zabcheck zookeeper catalogue`."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import ROOT
 from tests.cli.conftest import Command
-from tests.ensemble import fake_zookeeper, real
-from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.schedule import EnsembleSchedule
-from zabcheck.ensemble.run.search import Attempt
-from zabcheck.ensemble.verdict.judge import judge
+from tests.cli.zookeeper.conftest import fake
+from tests.ensemble import fake_zookeeper
 
 CATALOGUE = ("zookeeper", "catalogue")
-RECORDINGS = ROOT / "tests/ensemble"
-
-
-@pytest.fixture
-def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of recordings, of which each execution takes the next one instead of starting an ensemble; or "Ctrl-C"."""
-    names: list[str] = []
-
-    def attempt(schedule: EnsembleSchedule, distribution: Distribution, folder: Path) -> Attempt:
-        name = names.pop(0)
-        shutil.copytree(RECORDINGS / name.replace("Ctrl-C", "healthy-3.8.0"), folder, dirs_exist_ok=True)
-        return Attempt(schedule, judge(folder), 1.0, interrupted=name == "Ctrl-C")
-
-    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", attempt)
-    return names
-
-
-def fake(folder: Path, behaviour: str = "serves", version: str = "3.8.0") -> tuple[str, ...]:
-    """Options for real jars of PySpark, which say they are of this version."""
-    return "--java", str(fake_zookeeper.java(folder, behaviour, version)), "--classpath", real.classpath()
 
 
 def test_a_bug_that_is_shown_is_kept_and_explained_to_an_operator(

@@ -78,3 +78,16 @@ def test_a_recording_is_judged_again_as_it_was(searched: Result, zabcheck: Comma
         assert [(each["name"], each["runs"]) for each in again.json[what]] == [
             (each["name"], each["runs"]) for each in searched.json[what]
         ]
+
+
+def test_a_gate_passes_with_what_the_version_is_known_to_have(zabcheck: Command, tmp_path: Path) -> None:
+    """Whatever the drawn run comes to, which has a page if something is wrong in it."""
+    options = ("--bug", "3598", "--budget", "30s", "--classpath", ":".join(map(str, DEBIAN)))
+    told = zabcheck("zookeeper", "gate", *options, "--format", "json").json
+    known, *found, drawn, compared = told["outcomes"]
+    assert known["message"] == "known: shown in 1 of 1; ZooKeeper 3.8.0 has it"
+    assert (drawn["name"], drawn["status"]) == ("drawn runs", "passed")
+    assert (compared["name"], compared["status"]) == ("recordings", "passed")
+    assert all((tmp_path / file).exists() for each in found for file in each["files"])
+    assert told["runs"] >= 2
+    assert groups_of(str(tmp_path)) == set()

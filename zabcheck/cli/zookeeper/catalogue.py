@@ -22,7 +22,8 @@ from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.text.words import counted
 
 
-def _completed(incomplete: str) -> list[str]:
+def completed_bugs(incomplete: str) -> list[str]:
+    """Return the bugs of the catalogue whose names begin so, for the completion of a shell."""
     return [bug.name for bug in bugs.BUGS if bug.name.lower().startswith(incomplete.lower())]
 
 
@@ -33,7 +34,7 @@ def catalogue(
         typer.Option(
             metavar="NAME",
             help="Only this bug (4643, ack-before-trunc); repeat it for several.",
-            autocompletion=_completed,
+            autocompletion=completed_bugs,
         ),
     ] = None,
     times: Annotated[int, typer.Option(min=1, help="How often each schedule is executed; 5 to 20 seconds each.")] = 3,
@@ -55,8 +56,7 @@ def catalogue(
     format: Formats = Format.text,
 ) -> int:
     """Execute the schedules of ZooKeeper's known bugs, and say which of them a version has, and what to do."""
-    with bad_input_for(UnknownBug):
-        chosen = list(dict.fromkeys(map(bugs.named, bug))) if bug else list(bugs.BUGS)
+    chosen = bugs_named(bug) if bug else list(bugs.BUGS)
     check_out(out)
     asked: list[tuple[Path | None, str | None]] = [(each, None) for each in home or ()]
     asked += [(None, each) for each in classpath or ()]
@@ -81,6 +81,12 @@ def catalogue(
             print_path(console, f"kept {each.kept}")
     kept = [each.kept for each in executing.executed if each.kept is not None]
     return conclude(console, code, why, f"open {kept[0]}/report.html" if kept else "")
+
+
+def bugs_named(names: Sequence[str]) -> list[Bug]:
+    """Return the bugs of these names, each once. BadInput if there is none of such a name."""
+    with bad_input_for(UnknownBug):
+        return list(dict.fromkeys(map(bugs.named, names)))
 
 
 class _Executing:

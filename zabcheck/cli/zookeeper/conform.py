@@ -1,6 +1,5 @@
 """`zabcheck zookeeper conform`: whether recordings are runs of the model of their version."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, get_args
@@ -17,7 +16,7 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.cli.zookeeper.judge import recordings_in
-from zabcheck.conformance.conform import Conformance, Difference
+from zabcheck.conformance.conform import Conformance, in_lines
 from zabcheck.conformance.conform import conform as compare
 from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.protocols.switches import Release
@@ -111,24 +110,9 @@ def show(console: Console, of: Conformance) -> None:
     _line(console, f"ZooKeeper {of.zookeeper}, {tried}", 2)
     if of.schedule is not None:
         _line(console, f"a run of the model: {counted(len(of.schedule.choices), 'choice', 'choices')}", 2)
-    for difference in of.differences:
-        for indent, text in _differs(difference):
-            _line(console, text, indent)
-    for why in of.undecided:
-        _line(console, f"left open: {why}", 2)
-
-
-def _differs(of: Difference) -> Iterator[tuple[int, str]]:
-    yield 2, f"server {of.server}: nothing in the model leads to {of.source}: {of.what}"
-    yield 4, f"explained before it: {of.explained} of {counted(of.observations, 'observation', 'observations')}"
-    if of.state:
-        yield 4, "the last state: " + "; ".join(f"{name} {value}".strip() for name, value in of.state.items() if value)
-    if not of.guards and not of.earlier:
-        yield 4, "whatever the server could still read or do does not lead to it"
-    for guard in of.guards:
-        yield 4, f"not so: {guard}"
-    for guard in of.earlier:
-        yield 4, f"not so either, one observation before: {guard}"
+    for line in in_lines(of):
+        text = line.lstrip()
+        _line(console, text, 2 + len(line) - len(text))
 
 
 def _line(console: Console, text: str, indent: int) -> None:

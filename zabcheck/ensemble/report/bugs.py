@@ -51,6 +51,30 @@ def render(executed: Sequence[Executed]) -> RenderableType:
     return Group(*parts)
 
 
+def beside_expected(executed: Sequence[Executed]) -> RenderableType:
+    """Render a row for each bug, for one version: whether it is known to have the bug, and how often it showed it."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("bug", *(f"{each.zookeeper} has it" for each in executed[:1]), "shown"):
+        table.add_column(column)
+    for each in executed:
+        cell = _cell(each)
+        cell.style = "bold red" if each.shown and not each.expected else ""
+        table.add_row(each.bug.name, "yes" if each.expected else "no", cell)
+    notes = [note for each in executed if each.cannot for note in _notes(each)]
+    return Group(table, "", *notes) if notes else table
+
+
+def markdown(executed: Sequence[Executed]) -> str:
+    """Render the same as Markdown, with what is wrong: for a pull request."""
+    versions = [f"{each.zookeeper} has it" for each in executed[:1]]
+    lines = ["### Known bugs of ZooKeeper", "", f"| bug | what is wrong | {' | '.join(versions)} | shown |"]
+    lines.append("|---|---|---|---|")
+    for each in executed:
+        has_it = "yes" if each.expected else "no"
+        lines.append(f"| {each.bug.name} | {title(each.bug)} | {has_it} | {_cell(each)} |")
+    return "\n".join(lines) + "\n"
+
+
 def _cell(executed: Executed) -> Text:
     if not executed.times:
         return Text(NOT_EXECUTED)

@@ -1,0 +1,34 @@
+"""Executions of schedules that take a recording instead of starting an ensemble."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import ROOT
+from tests.ensemble import fake_zookeeper, real
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.schedule import EnsembleSchedule
+from zabcheck.ensemble.run.search import Attempt
+from zabcheck.ensemble.verdict.judge import judge
+
+RECORDINGS = ROOT / "tests/ensemble"
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of recordings, of which each execution takes the next one instead of starting an ensemble; or "Ctrl-C"."""
+    names: list[str] = []
+
+    def attempt(schedule: EnsembleSchedule, distribution: Distribution, folder: Path) -> Attempt:
+        name = names.pop(0)
+        shutil.copytree(RECORDINGS / name.replace("Ctrl-C", "healthy-3.8.0"), folder, dirs_exist_ok=True)
+        return Attempt(schedule, judge(folder), 1.0, interrupted=name == "Ctrl-C")
+
+    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", attempt)
+    return names
+
+
+def fake(folder: Path, behaviour: str = "serves", version: str = "3.8.0") -> tuple[str, ...]:
+    """Options for real jars of PySpark, which say they are of this version."""
+    return "--java", str(fake_zookeeper.java(folder, behaviour, version)), "--classpath", real.classpath()

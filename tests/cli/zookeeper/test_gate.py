@@ -1,0 +1,244 @@
+"""`zabcheck zookeeper gate`."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.cli.zookeeper.conftest import fake
+from tests.ensemble import fake_zookeeper
+from zabcheck.cli.zookeeper import gate as gating
+
+GATE = ("zookeeper", "gate", "--bug", "4712", "--budget", "30s")
+"""A budget for one execution of the schedule, and for one drawn run."""
+HEALTHY, LOST = "healthy-3.8.0", "lost-write-3.8.0"
+
+
+class Clock:
+    """Time passes with executions only: `seconds` with each look that comes after one."""
+
+    def __init__(self, recorded: list[str], seconds: float) -> None:
+        self._recorded = recorded
+        self._first: int | None = None
+        self._seconds = seconds
+
+    def __call__(self) -> float:
+        self._first = len(self._recorded) if self._first is None else self._first
+        return self._seconds * (self._first - len(self._recorded))
+
+
+@pytest.fixture(autouse=True)
+def slow(monkeypatch: pytest.MonkeyPatch, recorded: list[str]) -> None:
+    """Each execution takes 20 seconds of a clock that the gate looks at."""
+    monkeypatch.setattr(gating, "monotonic", Clock(recorded, 20))
+
+
+def test_a_bug_that_the_version_has_is_known(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    recorded += [LOST, HEALTHY]
+    result = zabcheck(*GATE, *fake(tmp_path))
+    assert (result.code, result.err) == (0, "")
+    assert [line.rstrip() for line in result.out.splitlines()] == [
+        "bug             3.8.0 has it  shown",
+        "ZOOKEEPER-4712  yes           1 of 1",
+        "",
+        "catalogue: 1 of 1 passed",
+        "search: 1 of 1 passed",
+        "conformance: 1 of 1 passed",
+        "drawn runs: 1 run with drawn faults and thread orders",
+        "recordings: of 2 recordings 2 are runs of the model of 3.8.0",
+        "",
+        "PASS: gate passed: 3 of 3 passed, 2 executions, 283 packets, 40 seconds",
+    ]
+    assert {each.name for each in tmp_path.iterdir()} == {"java-serves-3.8.0"}
+
+
+def test_a_bug_that_the_version_has_not_is_the_patchs(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    recorded += [LOST, HEALTHY]
+    options = ("--release", "3.8.0", "--junit", "gate.xml", "--summary", "gate.md")
+    result = zabcheck(*GATE, *options, *fake(tmp_path, version="3.9.3"))
+    assert (result.code, result.err) == (1, "")
+    why = (
+        "shown, and ZooKeeper 3.9.3 does not have it: a server that leaves its leader is shut down in part: its memory "
+        "and its log do not agree"
+    )
+    kept = "reports/zookeeper-3.9.3-ZOOKEEPER-4712"
+    assert result.out.splitlines()[-1] == (
+        "FAIL: gate failed: 2 of 3 passed, 2 executions, 283 packets, 40 seconds; "
+        f"catalogue, ZOOKEEPER-4712: {why}; next: open {kept}/report.html"
+    )
+    for name in ("schedule.json", "trace.jsonl", "report.html"):
+        assert f"wrote {kept}/{name}\n" in result.out
+        assert (tmp_path / kept / name).exists()
+    root = ElementTree.parse(tmp_path / "gate.xml").getroot()
+    assert [(case.attrib["classname"], case.attrib["name"]) for case in root.iter("testcase")] == [
+        ("zabcheck.catalogue", "ZOOKEEPER-4712"),
+        ("zabcheck.search", "drawn runs"),
+        ("zabcheck.conformance", "recordings"),
+    ]
+    [failure] = root.iter("failure")
+    assert failure.attrib["message"] == why
+    assert "is violated" in str(failure.text)
+    markdown = (tmp_path / "gate.md").read_text(encoding="utf-8")
+    assert markdown.startswith("## zabcheck: failed\n")
+    assert f"| catalogue | ZOOKEEPER-4712 | failed | {why} |" in markdown
+    assert "\n- drawn runs: 1 run with drawn faults and thread orders\n" in markdown
+    row = "A server that leaves its leader is shut down in part: its memory and its log do not agree."
+    assert f"| ZOOKEEPER-4712 | {row} | no | 1 of 1 |\n" in markdown
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--strict"], "shown: a server that leaves its leader"),
+        (["--repairs", "4712"], "shown, and the patch is to repair it: a server that leaves its leader"),
+    ],
+)
+def test_a_known_bug_that_is_not_let_pass(
+    options: list[str], why: str, recorded: list[str], zabcheck: Command, tmp_path: Path
+) -> None:
+    recorded += [LOST, HEALTHY]
+    result = zabcheck(*GATE, *options, *fake(tmp_path))
+    assert result.code == 1
+    assert f"; catalogue, ZOOKEEPER-4712: {why}" in result.out
+
+
+def test_a_repair_that_works(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    recorded += [HEALTHY, HEALTHY]
+    told = zabcheck(*GATE, "--repairs", "4712", *fake(tmp_path), "--format", "json").json
+    assert told["verdict"] == "passed"
+    assert [each["message"] for each in told["outcomes"]] == [
+        "shown in 0 of 1, though ZooKeeper 3.8.0 has it",
+        "1 run with drawn faults and thread orders",
+        "of 2 recordings 2 are runs of the model of 3.8.0",
+    ]
+
+
+@pytest.mark.parametrize(("options", "code"), [([], 0), (["--repairs", "4712"], 1), (["--strict"], 1)])
+def test_a_drawn_run_that_looks_like_a_known_issue(
+    options: list[str], code: int, recorded: list[str], zabcheck: Command, tmp_path: Path
+) -> None:
+    """It does so by the signature of 4712."""
+    recorded += [HEALTHY, LOST]
+    result = zabcheck(*GATE, *options, *fake(tmp_path))
+    assert result.code == code
+    assert ("search, seed 1: something is wrong: durability, " in result.out) == bool(code)
+    assert (tmp_path / "reports/zookeeper-3.8.0-seed-1/schedule.json").exists() == bool(code)
+
+
+def test_something_else_that_is_wrong(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    """A bug that the version has may look otherwise; so may another; what looks like none of them is a failure."""
+    wrong = "ZOOKEEPER-4925: not shown, but something else is wrong: durability, "
+    for options, code in (([], 0), (["--repairs", "4712"], 1)):
+        recorded += [LOST, HEALTHY, HEALTHY]
+        bug = ("zookeeper", "gate", "--bug", "4925", "--budget", "45s")
+        result = zabcheck(*bug, *options, *fake(tmp_path))
+        recorded.clear()
+        assert (result.code, wrong in result.out) == (code, bool(code))
+
+
+def test_a_recording_that_is_no_run_of_the_model(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    recorded += [LOST, HEALTHY]
+    result = zabcheck(*GATE, *fake(tmp_path), "--release", "3.9.2")
+    assert result.code == 1
+    assert "conformance: 1 of 2 passed" in result.out
+    assert "ZOOKEEPER-4712: server 1: nothing in the model of 3.9.2 leads to packet 48: ACK(⟨1,4⟩)" in result.out
+    assert (tmp_path / "reports/zookeeper-3.8.0-ZOOKEEPER-4712/report.html").exists()
+    assert result.out.splitlines()[-1].endswith("next: open reports/zookeeper-3.8.0-ZOOKEEPER-4712/report.html")
+
+
+def test_where_a_bug_is_repaired_a_recording_need_not_be_a_run_of_the_model_that_has_it(
+    recorded: list[str], zabcheck: Command, tmp_path: Path
+) -> None:
+    recorded += [LOST, HEALTHY]
+    bug = ("zookeeper", "gate", "--bug", "4394", "--budget", "30s")
+    options = ("--repairs", "4394", "--release", "3.9.2", "--format", "json")
+    told = zabcheck(*bug, *options, *fake(tmp_path)).json
+    assert told["outcomes"][-1]["message"] == (
+        "of 2 recordings 1 is a run of the model of 3.9.2, 1 not; that is to be expected of ZOOKEEPER-4394: "
+        "the model has that bug"
+    )
+    assert told["verdict"] == "passed"
+
+
+def test_nothing_is_compared_with_the_model_on_demand(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    recorded += [HEALTHY, HEALTHY]
+    told = zabcheck(*GATE, *fake(tmp_path, version="3.9.7"), "--release", "none", "--format", "json").json
+    assert (told["verdict"], told["model"]) == ("passed", None)
+    assert [each["suite"] for each in told["outcomes"]] == ["catalogue", "search"]
+
+
+def test_what_was_done_until_ctrl_c_is_told(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    recorded += [HEALTHY, "Ctrl-C"]
+    result = zabcheck(*GATE, *fake(tmp_path))
+    assert result.code == 3
+    assert "0 runs with drawn faults and thread orders; interrupted" in " ".join(result.out.split())
+    recorded[:] = ["Ctrl-C"]
+    result = zabcheck(*GATE, *fake(tmp_path))
+    assert result.code == 3
+    assert result.out.splitlines()[-1].startswith("INCONCLUSIVE: gate inconclusive: 0 of 3 passed, 0 executions, ")
+    assert {each.name for each in tmp_path.iterdir()} == {"java-serves-3.8.0"}
+
+
+def test_what_the_budget_was_too_short_for_is_left_open(
+    recorded: list[str], zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gating, "monotonic", Clock(recorded, 100))
+    recorded += [HEALTHY]
+    result = zabcheck(*GATE, *fake(tmp_path), "--format", "json")
+    assert result.code == 3
+    assert [(each["status"], each["message"]) for each in result.json["outcomes"]] == [
+        ("passed", "shown in 0 of 1, though ZooKeeper 3.8.0 has it"),
+        ("inconclusive", "0 runs with drawn faults and thread orders; the budget is used up"),
+        ("passed", "of 1 recording 1 is a run of the model of 3.8.0"),
+    ]
+
+
+def test_a_schedule_that_the_version_cannot_execute(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    """There are no classes with the points in this folder. What cannot be executed is demanded of a repair only."""
+    for options, code in (([], 0), (["--repairs", "4643"], 3)):
+        recorded[:] = [HEALTHY, HEALTHY]
+        java = ("--java", str(fake_zookeeper.java(tmp_path, "serves")), "--classpath", str(tmp_path))
+        bug = ("zookeeper", "gate", "--bug", "4643", "--budget", "30s")
+        result = zabcheck(*bug, *options, *java)
+        recorded.clear()
+        assert result.code == code
+        assert "ZOOKEEPER-4643 with 3.8.0 is not executed: " in " ".join(result.out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--budget", "soon"], "--budget soon: expected a time such as 90s, 10m or 1h30m"),
+        (["--budget", ""], "--budget : expected a time such as 90s, 10m or 1h30m"),
+        (["--budget", "2m"], "--budget 2m: expected at least 285s for 18 schedules and a drawn run, or fewer --bug"),
+        (["--bug", "464"], "no bug `464`; did you mean `4646`?"),
+        (["--repairs", "5088"], "no schedule shows ZOOKEEPER-5088: "),
+        (["--release", "3.9.7"], "--release: no `3.9.7`; did you mean `3.9.5`?"),
+        (["--times", "0"], "Invalid value for '--times'"),
+        (["--out", "a file"], "--out a file: expected a directory, a file is a file"),
+        (["--junit", "."], "--junit .: expected the name of a file in a folder that there is"),
+        (["--classpath", "nowhere"], "/nowhere: expected a jar or a folder of the class path, found nothing"),
+    ],
+)
+def test_bad_input(arguments: list[str], message: str, zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "a file").touch()
+    result = zabcheck("zookeeper", "gate", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_jars_that_are_none_and_a_version_that_the_model_does_not_have(zabcheck: Command, tmp_path: Path) -> None:
+    foreign = ("--java", str(fake_zookeeper.java(tmp_path, "foreign")), "--classpath", str(tmp_path))
+    result = zabcheck(*GATE, *foreign)
+    assert (result.code, result.out) == (2, "")
+    assert f"{tmp_path}: expected the jars of ZooKeeper, found: " in result.err
+    result = zabcheck(*GATE, *fake(tmp_path, version="3.9.7-SNAPSHOT"))
+    assert (result.code, result.out) == (2, "")
+    assert "the model has no ZooKeeper 3.9.7-SNAPSHOT: expected --release VERSION or none" in result.err
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("600", 600), ("10m", 600), ("1h30m", 5400), ("1m5s", 65)])
+def test_budgets(text: str, seconds: int) -> None:
+    assert gating.seconds_of(text) == seconds

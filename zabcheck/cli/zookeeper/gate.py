@@ -1,0 +1,351 @@
+"""`zabcheck zookeeper gate`: what a patch of ZooKeeper has to pass before it is merged."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from shlex import quote
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+from msgspec import structs
+
+from zabcheck.cli.commands import BadInput, Format, Formats, command_of
+from zabcheck.cli.files import bad_path, check_out
+from zabcheck.cli.gate import CODES, JUnit, Summary, check_reports, tell_github, write_reports
+from zabcheck.cli.output import doing, make_console, print_json, print_path
+from zabcheck.cli.verdict import conclude
+from zabcheck.cli.zookeeper.catalogue import bugs_named, completed_bugs
+from zabcheck.cli.zookeeper.command import (
+    FAILURES_IN_A_ROW,
+    Classpath,
+    Home,
+    Java,
+    found_distribution,
+    quick_to_start,
+    save_report,
+    zookeeper,
+)
+from zabcheck.cli.zookeeper.conform import release_named
+from zabcheck.conformance.conform import conform, release_of
+from zabcheck.conformance.gate import (
+    CATALOGUE,
+    SEARCH,
+    Compared,
+    Expected,
+    PatchReport,
+    failure_of,
+    of_bug,
+    of_conformance,
+    of_search,
+)
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.forms.exports import TEXT_WIDTH
+from zabcheck.ensemble.bugs.catalogue import BUGS, Bug
+from zabcheck.ensemble.bugs.executed import Executed, not_executable
+from zabcheck.ensemble.report import bugs as reports
+from zabcheck.ensemble.run import schedule as schedules
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.draw import draw
+from zabcheck.ensemble.run.schedule import EnsembleSchedule
+from zabcheck.ensemble.verdict.judge import Judged
+from zabcheck.gate import report
+from zabcheck.gate.checks import Outcome, Status
+from zabcheck.protocols.switches import Release
+from zabcheck.text.words import as_text, counted
+
+if TYPE_CHECKING:
+    from zabcheck.ensemble.run.search import Attempt
+
+SERVERS = 3
+SECONDS_EACH = 15
+"""The least time that is worth planning for an execution: it takes some 5 to 15 seconds."""
+MOST_FAILURES = 3
+"""After this number of drawn runs in which something is wrong the search ends."""
+NO_MODEL = "none"
+"""As --release: nothing is compared with the model."""
+
+
+@command_of(zookeeper)
+def gate(
+    java: Java = None,
+    home: Home = None,
+    classpath: Classpath = None,
+    budget: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="How long it may take, as in 90s, 10m or 1h30m; the last run still ends."),
+    ] = "10m",
+    repairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="The patch is to repair this bug, so it is a failure if it is shown (may be repeated).",
+            autocompletion=completed_bugs,
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A bug that the version is known to have is a failure, too.")
+    ] = False,
+    bug: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Of the catalogue only this bug (4643, ack-before-trunc); repeat it for several.",
+            autocompletion=completed_bugs,
+        ),
+    ] = None,
+    times: Annotated[int, typer.Option(min=1, help="How often each schedule of the catalogue is executed.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**62, help="The seed of the first drawn run; the others follow.")
+    ] = 1,
+    release: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION", help=f"Compare with this version of the model, not that of the jars; `{NO_MODEL}`: none."
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where each failure is kept, with its schedule and page.")] = Path(
+        "reports"
+    ),
+    junit: JUnit = None,
+    summary: Summary = None,
+    format: Formats = Format.text,
+) -> int:
+    """Say whether a patched ZooKeeper may be merged: known bugs, drawn faults, and the model; made for CI.
+
+    Replays the schedules of known bugs on the servers, draws faults and orders of threads for the
+    rest of the budget, and compares all recordings with the model of that version. A bug that the
+    version of the jars is known to have is told, and is no failure.
+    """
+    seconds = seconds_of(budget)
+    chosen, repaired = bugs_named(bug) if bug else list(BUGS), bugs_named(repairs or ())
+    chosen += [each for each in repaired if each not in chosen]
+    least = (len(chosen) * times + 1) * SECONDS_EACH
+    if seconds < least:
+        what = f"{counted(len(chosen) * times, 'schedule', 'schedules')} and a drawn run"
+        raise BadInput(f"--budget {budget}: expected at least {least}s for {what}, or fewer --bug")
+    check_out(out)
+    check_reports(junit, summary)
+    named = None if release == NO_MODEL else release_named(release)
+    distribution = found_distribution(java, home, classpath)
+    model = None if release == NO_MODEL else named or release_of(distribution.version)
+    if model is None and release != NO_MODEL:
+        raise BadInput(f"the model has no ZooKeeper {distribution.version}: expected --release VERSION or {NO_MODEL}")
+    expected = Expected(distribution.version, tuple(repaired), strict)
+    gating = Gating(distribution, expected, model, out, seconds)
+    gating.run(chosen, times, seed)
+    return _tell(gating, junit, summary, format)
+
+
+def seconds_of(budget: str) -> int:
+    """Return how many seconds a time such as 90s, 10m or 1h30m is. BadInput if it is none."""
+    parts = re.fullmatch(r"(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s?)?", budget)
+    if parts is None or not budget:
+        raise BadInput(f"--budget {budget}: expected a time such as 90s, 10m or 1h30m")
+    hours, minutes, seconds = (int(part or 0) for part in parts.groups())
+    return (hours * 60 + minutes) * 60 + seconds
+
+
+class Gating:
+    """One pass of the gate, of `budget` seconds. Recordings that fail are kept in `out`, the others are removed.
+
+    `executed` has what the catalogue's schedules showed, `outcomes` what the gate comes to. `model` is the version of
+    the model that recordings are compared with; None: with none.
+    """
+
+    def __init__(
+        self, distribution: Distribution, expected: Expected, model: Release | None, out: Path, budget: float
+    ) -> None:
+        self.executed: list[Executed] = []
+        self.outcomes: list[Outcome] = []
+        self.interrupted = False
+        self.expected = expected
+        self.model = model
+        self._distribution = distribution
+        self._out = out
+        self._start = monotonic()
+        self._until = self._start + budget
+        self._compared: list[Compared] = []
+        self._runs = self._packets = 0
+
+    @property
+    def report(self) -> PatchReport:
+        """The result, in the form that every gate's has."""
+        return PatchReport(tuple(self.outcomes), (), self._runs, self._packets, round(monotonic() - self._start, 3))
+
+    @property
+    def _over(self) -> str:
+        """Why nothing more can be executed, or ""."""
+        if self.interrupted:
+            return "interrupted"
+        return "" if monotonic() < self._until else "the budget is used up"
+
+    def run(self, bugs: Sequence[Bug], times: int, seed: int) -> None:
+        """Execute everything. Ctrl-C ends it early, with what is known."""
+        with tempfile.TemporaryDirectory(prefix="zabcheck-") as folder, doing("the gate begins") as say:
+            run = Path(folder, "run")
+            try:
+                with quick_to_start(self._distribution, len(bugs) * times + 1) as self._distribution:
+                    for bug in bugs:
+                        say(f"catalogue, {bug.name}; {len(self.report.of('failed'))} failed")
+                        self._replay(bug, times, run)
+                    self._search(seed, run, say)
+            except KeyboardInterrupt:  # before or after all executions
+                self.interrupted = True
+        if self.model is not None:
+            self.outcomes += of_conformance(self._compared, self.model)
+
+    def _replay(self, bug: Bug, times: int, folder: Path) -> None:
+        """Execute the schedule of a bug of the catalogue."""
+        begun, schedule = monotonic(), bug.schedule()
+        executed = Executed(bug, self.expected.zookeeper)
+        self.executed.append(executed)
+        executed.cannot = not_executable(schedule, self._distribution)
+        failures: list[str] = []
+        kept = Kept()
+        try:
+            while not executed.cannot and executed.times < times and not self._over:
+                tried = self._execute(schedule, folder)
+                shows = any(map(tried.shows, bug.finds))
+                executed.add(shows, tried.judged, tried.error)
+                failure = failure_of(bug, shows, tried.judged, self.expected)
+                if failure and not failures:
+                    kept = self._keep(bug.name, schedule, tried.judged)
+                    executed.kept = Path(kept.files[0]).parent
+                failures += [failure] if failure else []
+                repaired = bug.name if bug in self.expected.repairs and not shows else ""
+                self._compare(bug.name, schedule, tried, kept, repaired)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        over = self._over if executed.times < times else ""
+        outcome = of_bug(executed, self.expected, failures, over, kept.detail, kept.files)
+        if outcome is not None:
+            self._add(outcome, begun)
+
+    def _add(self, outcome: Outcome, begun: float) -> None:
+        """Add an outcome, with the time that it took since `begun`."""
+        self.outcomes.append(structs.replace(outcome, seconds=round(monotonic() - begun, 3)))
+
+    def _search(self, seed: int, folder: Path, say: Callable[[str], None]) -> None:
+        """Draw faults for the rest of the budget, and for every second run orders of threads, too."""
+        runs = known = failed = in_a_row = broken = 0
+        longest, start = 0.0, monotonic()
+        error, over = "", self._over
+        try:
+            while not over and (not runs or monotonic() + longest < self._until) and broken < MOST_FAILURES:
+                say(f"search, seed {seed}; {len(self.report.of('failed'))} failed")
+                begun = monotonic()
+                schedule = draw(seed, SERVERS, threads=seed % 2 == 0)
+                tried = self._execute(schedule, folder)
+                runs += 1
+                unexplained = self.expected.unexplained(tried.judged)
+                known += bool(tried.judged.wrong) and not unexplained
+                kept = Kept()
+                if unexplained:
+                    broken += 1
+                    kept = self._keep(f"seed-{seed}", schedule, tried.judged)
+                    message = f"something is wrong: {', '.join(unexplained)}"
+                    self._add(Outcome(SEARCH, f"seed {seed}", "failed", message, kept.detail, files=kept.files), begun)
+                failed += bool(tried.error)
+                in_a_row = in_a_row + 1 if tried.error else 0
+                error = tried.error or error
+                over = f"{in_a_row} failed one after the other" if in_a_row == FAILURES_IN_A_ROW else ""
+                self._compare(f"seed {seed}", schedule, tried, kept)
+                longest = max(longest, monotonic() - begun)
+                seed += 1
+        except KeyboardInterrupt:
+            self.interrupted = True
+            over = "interrupted"
+        self._add(of_search(runs, known, failed, error, over), start)
+
+    def _execute(self, schedule: EnsembleSchedule, folder: Path) -> "Attempt":
+        """Execute a schedule once. KeyboardInterrupt after Ctrl-C: that execution does not count."""
+        from zabcheck.ensemble.run.search import attempt
+
+        with bad_path("a folder for the run", folder):
+            tried = attempt(schedule, self._distribution, folder)
+        if tried.interrupted:
+            raise KeyboardInterrupt
+        self._runs += 1
+        self._packets += tried.judged.steps.packets
+        return tried
+
+    def _compare(
+        self, name: str, schedule: EnsembleSchedule, tried: "Attempt", kept: "Kept", repaired: str = ""
+    ) -> None:
+        """Compare a recording with the model; keep it if it is a failure, and is not kept already."""
+        if self.model is None:
+            return
+        compared = Compared(name, conform(tried.judged.folder, self.model), kept.files, repaired)
+        if compared.fails and not kept.files:
+            compared = compared._replace(files=self._keep(name.replace(" ", "-"), schedule, tried.judged).files)
+        self._compared.append(compared)
+
+    def _keep(self, name: str, schedule: EnsembleSchedule, judged: Judged) -> "Kept":
+        """Keep a run, with its schedule and its page."""
+        folder = self._out / f"zookeeper-{self.expected.zookeeper}-{name}"
+        finds = schedule.finds or next(iter(judged.wrong), "")
+        schedule = schedules.replaced(schedule, zookeeper=self.expected.zookeeper, finds=finds)
+        with bad_path("--out", self._out):
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(judged.folder, folder)
+            story, files = save_report(schedule, judged._replace(folder=folder))
+        detail = terminal.to_text(story, TEXT_WIDTH, file=quote(str(files[0])))
+        return Kept(detail, tuple(map(as_text, files)))
+
+
+class Kept(NamedTuple):
+    """A run that is kept: the text of its report, and its files, the schedule first and the page last."""
+
+    detail: str = ""
+    files: tuple[str, ...] = ()
+
+
+def _tell(gating: Gating, junit: Path | None, summary: Path | None, format: Format) -> int:
+    """Print the result, write the reports, and return the exit code."""
+    found, version = gating.report, gating.expected.zookeeper
+    status = report.verdict(found)
+    totals = [each for each in found.of("passed") if each.suite != CATALOGUE]
+    if format is Format.json:
+        print_json(
+            "zookeeper gate",
+            verdict=status,
+            interrupted=gating.interrupted,
+            zookeeper=version,
+            model=gating.model,
+            **reports.as_json(gating.executed),
+            outcomes=found.outcomes,
+            runs=found.runs,
+            packets=found.steps,
+            seconds=found.seconds,
+        )
+    console = make_console()
+    if format is Format.text:
+        console.print(reports.beside_expected(gating.executed))
+        console.print()
+        console.print(report.render(found), crop=False)
+        for each in totals:
+            console.print(f"{each.name}: {each.message}")
+        for name in dict.fromkeys(name for outcome in found.outcomes for name in outcome.files):
+            print_path(console, f"wrote {name}")
+    said = "".join(f"- {each.name}: {each.message}\n" for each in totals)
+    markdown = f"{report.markdown(found, ())}\n{said}\n{reports.markdown(gating.executed)}"
+    unwritten = write_reports(console if format is Format.text else None, found, markdown, junit, summary)
+    if format is Format.text:
+        conclude(console, CODES[status], *_reason(found, status))
+    if unwritten is not None:
+        raise unwritten
+    tell_github(found, markdown)
+    return CODES[status]
+
+
+def _reason(found: PatchReport, status: Status) -> tuple[str, str]:
+    """Return what the gate comes to, with the first outcome that has this status, and what to do about that one."""
+    if status == "passed":
+        return report.totals(found), ""
+    first = found.of(status)[0]
+    page = next((name for name in first.files if name.endswith(".html")), None)
+    then = f"open {quote(page)}" if page else "a longer --budget" if status == "inconclusive" else ""
+    return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then
