@@ -19,7 +19,7 @@ from zabcheck.search.run import Replay, replay_on
 
 RECORDINGS = Path(__file__).parents[1] / "ensemble"
 HEALTHY, LOST_WRITE = RECORDINGS / "healthy-3.8.0", RECORDINGS / "lost-write-3.8.0"
-ARCHIVES = ("ack-before-trunc-3.9.5", "stale-log-3.9.5", "trunc-keeps-one-3.9.5")
+ARCHIVES = ("5094-3.9.5", "ack-before-trunc-3.9.5", "stale-log-3.9.5", "trunc-keeps-one-3.9.5")
 
 Record = dict[str, Any]
 
@@ -65,6 +65,22 @@ def test_the_run_of_the_model_breaks_what_the_real_one_broke() -> None:
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_findings_conform_in_their_version(name: str, tmp_path: Path) -> None:
     assert conform(extracted(name, tmp_path)).verdict == "conforms"
+
+
+def _up_to_date_late(*packets: int) -> Callable[[list[Record]], None]:
+    """A server is sent UPTODATE after the first PROPOSAL, and acknowledges it then."""
+
+    def change(records: list[Record]) -> None:
+        for record in records:
+            if record.get("packet") in packets:
+                record["time"] += 49_100
+
+    return change
+
+
+@pytest.mark.parametrize("packets", [(14, 16), (13, 15), (13, 14, 15, 16)])
+def test_a_proposal_may_leave_before_uptodate(packets: tuple[int, ...], tmp_path: Path) -> None:
+    assert conform(altered(HEALTHY, tmp_path, _up_to_date_late(*packets))).verdict == "conforms"
 
 
 def test_the_same_recording_has_the_same_run() -> None:

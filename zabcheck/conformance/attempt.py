@@ -14,7 +14,8 @@ class Attempt:
     many packets were read and sent; `open` has the connection to each peer in this iteration. `proposed` and `applied`
     count what this incarnation has broadcast, and what its applying thread has applied. `choice`, at `time`, led here
     from `before`; it read packet `read` (0: none) and sent the packets `sent`; `trees` are those of the SNAPs among
-    them. `cost`: how far the way from the last observation leads round.
+    them. `cost`: how far the way from the last observation leads round. `halted` says why the server ended itself when
+    it was started, or is "": then it never comes up again.
     """
 
     __slots__ = (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import partial
 
-from invariants import Chain, Halt, Txn, Zxid
+from invariants import Chain, Halt, Zxid
 from invariants.quorums import Quorums
 from zabcheck.conformance.attempt import Attempt, raised
 from zabcheck.conformance.observations import (
@@ -24,6 +24,7 @@ from zabcheck.conformance.observations import (
     Votes,
 )
 from zabcheck.conformance.packets import Key, in_words, key_of_message, message_of
+from zabcheck.conformance.refusals import Halted, Refused, WaitsForTree, other_log
 from zabcheck.ensemble.run.server import COMMITTED_LOG
 from zabcheck.ensemble.trace.names import Names
 from zabcheck.protocols import base
@@ -40,18 +41,6 @@ NEAR, _ASIDE, _FAR = 1, 5, 10
 _REJOINING = ("FOLLOWERINFO", "ACKEPOCH")  # the packets by which a follower begins
 Move = Callable[[], Attempt]
 """Makes the attempt that a move leads to. Refused if the recording rules that out."""
-
-
-class Refused(Exception):
-    """The recording rules this move out; the message says why, as a sentence."""
-
-
-class WaitsForTree(Exception):
-    """A SNAP is to be read whose tree is not known yet: that of packet `packet`."""
-
-    def __init__(self, packet: int) -> None:
-        super().__init__(packet)
-        self.packet = packet
 
 
 class Moves:
@@ -112,6 +101,8 @@ class Moves:
         return True
 
     def _has_done(self, attempt: Attempt, observation: Observation) -> bool:
+        if attempt.halted:
+            return isinstance(observation, Starts | Ends)  # it is started again, and ends itself again
         match observation:
             case Sends(connection=connection, position=position):
                 return attempt.outs[connection] > position
@@ -131,6 +122,8 @@ class Moves:
         The cost is low for a move that leads towards the goal. If a move makes no difference to what can follow, it is
         the only one. Moves that can wait are left out.
         """
+        if attempt.halted:
+            return
         settled = self._settled(attempt, goal)
         if settled is not None:
             yield 0, settled
@@ -295,10 +288,12 @@ class Moves:
         match thread:
             case "main" if attempt.server.leads and isinstance(goal, Sends) and "UPTODATE" not in kinds:
                 return _ASIDE  # once a leader serves it synchronises otherwise
-            case "main" | "log too long":
+            case "main" | "log too long" | "start late" | "handlers sleep":
                 return NEAR
             case "commit":
                 return NEAR if isinstance(goal, Applies) else _ASIDE
+            case "handlers":
+                return NEAR if ("UPTODATE",) in wanted else _ASIDE
             case "force":
                 return NEAR if ("ACK", attempt.server.to_flush[-1].zxid) in wanted else _ASIDE
             case "sync" if "ACK" in kinds or isinstance(goal, Ends):
@@ -312,16 +307,28 @@ class Moves:
         return NEAR if is_next and isinstance(goal, Proposes | Sends) else _ASIDE
 
     def _is_of_use(self, thread: str, attempt: Attempt, readable: Iterable[int]) -> bool:
-        """Whether a turn of this thread may explain something: two of them are there for one purpose each."""
+        """Whether a turn of this thread may explain something: those of recordings are there for one purpose each."""
         if thread == "log too long":
             return any(self._sends_snap(attempt, number) for number in readable)
+        if thread == "start late":
+            synced = [number for peer, number in attempt.open.items() if attempt.server.links.get(peer) is Link.SYNCED]
+            return any(self._next_sent(attempt, number) not in (None, ("UPTODATE",)) for number in synced)
+        if thread in ("handlers", "handlers sleep"):
+            number = attempt.open.get(attempt.server.due[0])
+            up_to_date = number is None or self._next_sent(attempt, number) in (None, ("UPTODATE",))
+            return up_to_date == (thread == "handlers")
         return thread != "force" or not attempt.server.leads  # a leader's can be forced between any two broadcasts
 
     def _sends_snap(self, attempt: Attempt, number: int) -> bool:
         """Whether a SNAP is what was sent next on this connection, because of what can be read next."""
-        connection, sent = self.record.connections[number], attempt.outs[number]
-        is_next = sent < len(connection.outbound) and connection.outbound[sent][1][0] == "SNAP"
+        connection, sent = self.record.connections[number], self._next_sent(attempt, number)
+        is_next = sent is not None and sent[0] == "SNAP"
         return is_next and connection.inbound[attempt.reads[number]].key[0] == "ACKEPOCH"
+
+    def _next_sent(self, attempt: Attempt, number: int) -> Key | None:
+        """Return the next packet that was sent on this connection; None if there is no more."""
+        outbound, sent = self.record.connections[number].outbound, attempt.outs[number]
+        return outbound[sent][1] if sent < len(outbound) else None
 
     # Moves. Each raises Refused if the recording rules it out.
 
@@ -404,7 +411,7 @@ class Moves:
                     f"and its disk has {goal.accepted_epoch} and {goal.current_epoch}"
                 )
             if not synced <= len(log) <= len(server.log) or server.log[: len(log)] != log:
-                raise Refused(_other_log(server.log, synced, log))
+                raise Refused(other_log(server.log, synced, log))
         new = self._next(attempt, choices.Crash(self.record.server, len(log) - synced), goal)
         new.server = copy(server)
         new.server.log = log
@@ -426,7 +433,10 @@ class Moves:
         new.incarnation += 1
         new.proposed = new.applied = 0
         new.server = start(self.record.server, new.incarnation, self.quorums, durable, self.switches)
-        self._take(new, self.record.server, base.Started())
+        try:
+            self._take(new, self.record.server, base.Started())
+        except Halted as halted:
+            new.halted = str(halted)
         new.at += 1
         return new
 
@@ -448,7 +458,7 @@ class Moves:
                     abandon(server)
                     attempt.open = {}
                 case Halt(reason=reason):
-                    raise Refused(f"it would end itself: {reason}")
+                    raise Halted(f"it would end itself: {reason}")
         if server.log is not log:
             self._compare_log(attempt, appended=len(server.log) - len(log))
 
@@ -459,7 +469,7 @@ class Moves:
         log, disk = attempt.server.log, self._disks[attempt.incarnation].log
         first = len(log) - 1 if appended == 1 else 0
         if disk is not None and log[first : len(disk)] != disk[first : len(log)]:
-            raise Refused(_other_log(log, len(log), disk))
+            raise Refused(other_log(log, len(log), disk))
 
     def _may_be_cut(self, attempt: Attempt) -> bool:
         """Whether a TRUNC is yet to be read, in this incarnation."""
@@ -487,13 +497,3 @@ class Moves:
         attempt.sent = (*attempt.sent, packet.packet)
         if isinstance(message, messages.Snap):
             attempt.trees = (*attempt.trees, (packet.packet, message.tree))
-
-
-def _other_log(log: tuple[Txn, ...], synced: int, disk: tuple[Txn, ...]) -> str:
-    """Say how the log of the model differs from that on the disk."""
-    same = next((i for i, (a, b) in enumerate(zip(log, disk, strict=False)) if a != b), min(len(log), len(disk)))
-    if same < len(log) and same < len(disk):
-        return f"record {same + 1} of its log would be {log[same]}, and its disk has {disk[same]}"
-    if same < len(disk):
-        return f"its log would end before {disk[same]}, which its disk has"
-    return f"its log would have {log[len(disk)]} on the disk, which its disk has not ({synced} records are forced)"

@@ -12,8 +12,9 @@ from heapq import heappop, heappush
 from msgspec import Struct
 
 from zabcheck.conformance.attempt import Attempt
-from zabcheck.conformance.moves import NEAR, Move, Moves, Refused, WaitsForTree
+from zabcheck.conformance.moves import NEAR, Move, Moves
 from zabcheck.conformance.observations import Observation
+from zabcheck.conformance.refusals import Refused, WaitsForTree
 
 MOST_STATES = 20_000
 """So many states of one server are tried before the search gives up."""

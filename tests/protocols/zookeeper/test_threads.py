@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from invariants import Accept, Chain, Deliver, Event, Zxid, select
+from invariants import Accept, Chain, Deliver, Event, Txn, Zxid, select
 from invariants.quorums import Quorums
 from tests.protocols.zookeeper.builders import (
     A,
@@ -28,8 +28,8 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Flush, GiveUp, Lost, Request, TimedOut
 from zabcheck.protocols.base import Run as Turn
 from zabcheck.protocols.switches import Grain, Switches
-from zabcheck.protocols.zookeeper import messages
-from zabcheck.protocols.zookeeper.server import Mode, Outstanding, Server, leave
+from zabcheck.protocols.zookeeper import leader, messages
+from zabcheck.protocols.zookeeper.server import Link, Mode, Outstanding, Phase, Server, Todo, leave
 from zabcheck.protocols.zookeeper.synchronisation import synchronise
 from zabcheck.protocols.zookeeper.threads import SEPARATE, THREADS, on_run, separate
 from zabcheck.search import swarm
@@ -224,6 +224,25 @@ def test_a_recording_may_show_that_the_log_is_too_long_to_be_sent() -> None:
     assert not may_turn(leader, "log too long")
     assert isinstance(synchronise(leader, A.zxid)[0], messages.Snap)
     assert isinstance(synchronise(leader, A.zxid)[0], messages.Diff)
+
+
+def test_a_recording_may_show_that_a_proposal_leaves_before_uptodate() -> None:
+    one = leading(
+        A, switches=grained("G5"), phase=Phase.SYNCHRONIZATION, epoch=2, links={2: Link.SYNCED, 3: Link.SYNCED}
+    )
+    one.todo = (Todo(leader.start_server),)
+    turn(one, "start late")
+    assert not may_turn(one, "start late")
+    assert sent(turn(one, "main")) == []
+    assert sent(leader.on_request(one, 1, Request("e"))) == [
+        (2, messages.Proposal(Txn(Zxid(2, 1), "e"))),
+        (3, messages.Proposal(Txn(Zxid(2, 1), "e"))),
+    ]
+    turn(one, "handlers sleep")
+    assert sent(turn(one, "handlers")) == [(3, messages.UpToDate())]
+    assert not may_turn(one, "handlers sleep"), "one is left"
+    leader.handler_ends(one, 2)
+    assert not may_turn(one, "handlers"), "and that one has ended"
 
 
 def assert_is_a_run_of(grain: Grain, schedule: Schedule) -> None:

@@ -156,15 +156,19 @@ def form_quorum(l: Leader) -> list[Effect]:
 def start_server(l: Leader, _: None) -> list[Effect]:
     """`Leader.startZkServer`: the leader is established, and serves (l.2.2).
 
-    lastProcessedZxid becomes ⟨e',0⟩, a zxid that no transaction has.
+    lastProcessedZxid becomes ⟨e',0⟩, a zxid that no transaction has. Each follower's handler looks every 20 ms whether
+    the server serves, and then sends UPTODATE: a proposal may leave before it (`starts_late`).
     """
     l.phase = Phase.BROADCAST
     l.database = at(l.database, Zxid(l.epoch, 0))
     effects: list[Effect] = [Establish(l.id, l.incarnation, l.epoch), CommitEpoch(l.id, l.incarnation, l.epoch)]
     effects += deliver_tree(l)
     effects.append(Ready(l.id, l.incarnation, l.epoch))
-    effects += [Send(each, messages.UpToDate()) for each, link in l.links.items() if link is Link.SYNCED]
-    return effects
+    synced = tuple(each for each, link in l.links.items() if link is Link.SYNCED)
+    if l.starts_late:
+        l.due = synced
+        return effects
+    return effects + [Send(each, messages.UpToDate()) for each in synced]
 
 
 # Broadcast.
@@ -238,3 +242,4 @@ def handler_ends(l: Leader, follower: ProcessId) -> None:
     """`Leader.removeLearnerHandler`: what the follower has acknowledged still counts (N1), and it may be cut off."""
     l.links = {each: link for each, link in l.links.items() if each != follower}
     l.peers = {each: zxid for each, zxid in l.peers.items() if each != follower}
+    l.due = tuple(each for each in l.due if each != follower)

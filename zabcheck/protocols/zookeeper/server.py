@@ -159,6 +159,10 @@ class Server(Struct, gc=False):
     """Who has acknowledged NEWLEADER (`newLeaderProposal`)."""
     log_too_long: bool = False
     """The next follower behind committedLog is not synchronised from the log: that is too long for it."""
+    starts_late: bool = False
+    """The followers' handlers notice only later that the server serves."""
+    due: tuple[ProcessId, ...] = ()
+    """Followers whose handlers have not noticed it yet: they are sent UPTODATE when these do."""
     counter: int = 0
     """The counter of the last proposal (`ZooKeeperServer.hzxid`)."""
     outstanding: tuple[Outstanding, ...] = ()
@@ -335,6 +339,8 @@ def abandon(f: Server) -> None:
     f.peers = {}
     f.new_leader_acks = ()
     f.log_too_long = False
+    f.starts_late = False
+    f.due = ()
     f.counter = 0
     f.outstanding = ()
 

@@ -79,6 +79,24 @@ def find_log_too_long(l: Server) -> list[Effect]:
     return [Changed()]
 
 
+def start_late(l: Server) -> list[Effect]:
+    """`LearnerHandler.run`: the followers' handlers sleep when the server starts to serve, and notice it later."""
+    l.starts_late = True
+    return [Changed()]
+
+
+def notice_start(l: Server) -> list[Effect]:
+    """`LearnerHandler.run`: the next handler notices that the server serves, and sends its follower UPTODATE."""
+    first, l.due = l.due[0], l.due[1:]
+    return [Send(first, messages.UpToDate())]
+
+
+def sleep_on(l: Server) -> list[Effect]:
+    """`LearnerHandler.run`: the next handler is the last one to notice that."""
+    l.due = (*l.due[1:], l.due[0])
+    return [Changed()]
+
+
 THREADS: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "main": (lambda f: bool(f.todo), do_next),
     "sync": (lambda f: bool(f.to_log or f.to_flush), log_next),
@@ -91,6 +109,9 @@ THREADS: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Ef
 RECORDED: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "force": (lambda f: bool(f.to_log and f.to_flush), force),
     "log too long": (lambda l: l.leads and not l.log_too_long, find_log_too_long),
+    "start late": (lambda l: bool(l.todo) and l.todo[0].step is leader.start_server and not l.starts_late, start_late),
+    "handlers": (lambda l: bool(l.due), notice_start),
+    "handlers sleep": (lambda l: len(l.due) > 1, sleep_on),
 }
 """The same of what only recordings of real servers need: no coarser grain takes such a turn."""
 
