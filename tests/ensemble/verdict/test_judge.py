@@ -160,5 +160,30 @@ def test_what_a_leader_passes_over_is_found_whoever_tells_it_first(tmp_path: Pat
         assert {(event.process, event.zxid) for event in adopted} == {(3, Zxid(2, 1)), (1, Zxid(1, 1))}
         found = [] if restarted else [PassedOver(3, Zxid(2, 1), 3, 1, Zxid(1, 1))]
         assert list(passed_over(observation)) == found
-        backwards = replace(observation, events=observation.events[::-1])
+        backwards = replace(observation, events=observation.events[::-1], sources=observation.sources[::-1])
         assert list(passed_over(backwards)) == found
+
+
+def test_a_server_that_was_killed_with_less_on_its_disk_was_not_brought_less(tmp_path: Path) -> None:
+    """As in ZOOKEEPER-4643: it had written the epoch, and not what came before NEWLEADER."""
+    recording = Recording(tmp_path)
+    recording.start(1, 2, 3)
+    recording.lead(3, (1, 2), 1)
+    recording.kill(1)
+    recording.write(3, (2,), A_WRITE, 1)
+    recording.lead(3, (2,), 2, zxid(1, 1))
+    recording.start(1)
+    recording.look(1)
+    recording.discover(3, (1,), 2, 0, rejoin=True)
+    recording.packet(3, 1, "DIFF", zxid(1, 1))
+    recording.proposal(3, 1, A_WRITE)
+    recording.packet(3, 1, "COMMIT", zxid(1, 1))
+    recording.packet(3, 1, "NEWLEADER", zxid(2, 0))
+    recording.line(1, "quorum.Learner", "Learner received NEWLEADER message")
+    recording.kill(1)
+    recording.epochs[1] = 2
+    recording.end(2, 3)
+    judged = judge(tmp_path)
+    adopted = {(each.process, each.zxid) for each in judged.observation.events if isinstance(each, Adopt)}
+    assert (1, Zxid(0, 0)) in adopted
+    assert [each.issue.key for each in judged.known] == ["ZOOKEEPER-4643"]

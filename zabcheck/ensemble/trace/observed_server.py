@@ -67,6 +67,8 @@ EPOCH_ALONE = "without the initial history of that epoch"
 """What the note says of a disk that has an epoch, and not what NEWLEADER of that epoch was the end of."""
 NOT_LOGGED = "which a synchronisation with TRUNC brought that was broken off"
 """What the note says of a transaction that a server had in memory, and that its log lacks."""
+FROM_DISK = "disk of server"
+"""How the source begins of an event that only a disk tells of."""
 Emit = Callable[[Event, str], None]
 """Takes an event and its source."""
 SnapshotOf = Callable[[int, Zxid], Chain | None]
@@ -196,7 +198,7 @@ class ObservedServer:
             self._note(f"told to truncate after {cut}{lacks}, it keeps {kept[0]} in its log")
         self._find_hole(logged, _latest(disk))
         durable = self._from_disk(disk)
-        source = f"disk of server {self.server} after incarnation {disk.incarnation}"
+        source = f"{FROM_DISK} {self.server} after incarnation {disk.incarnation}"
         sync = self._sync
         packets = sync.packets if sync is not None and sync.logged_newleader else None
         if packets is not None and not packets.acknowledged and disk.current_epoch == packets.epoch:

@@ -14,6 +14,7 @@ from zabcheck.ensemble.rules.packets import Judgement
 from zabcheck.ensemble.rules.packets import judge as judge_packets
 from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.ensemble.trace.observe import Observation, observe_sorted
+from zabcheck.ensemble.trace.observed_server import FROM_DISK
 from zabcheck.ensemble.verdict.clients import ClientVerdict, history_of, judge_clients
 from zabcheck.ensemble.verdict.coverage import Coverage, coverage
 from zabcheck.ensemble.verdict.findings import Finding, findings
@@ -176,10 +177,15 @@ def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Fo
 def passed_over(observation: Observation) -> Iterator[PassedOver]:
     """Find leaders that did not bring what they had broadcast as the first transaction of an earlier epoch.
 
-    O(events). What followers adopt in an epoch is what its leader brought them; only each server's own order matters.
+    O(events). What followers acknowledge in an epoch is what its leader brought them; a disk may have less, of a server
+    that was killed before it had acknowledged. Only each server's own order matters.
     """
     leaders = {event.epoch: event.process for event in observation.events if isinstance(event, Establish)}
-    adopted = [event for event in observation.events if isinstance(event, Adopt)]
+    adopted = [
+        event
+        for event, source in zip(observation.events, observation.sources, strict=True)
+        if isinstance(event, Adopt) and not source.startswith(FROM_DISK)
+    ]
     led = {event.epoch: event for event in adopted if leaders.get(event.epoch) == event.process}
     broadcast: dict[tuple[int, int], list[Zxid]] = {}
     for event in observation.events:
