@@ -82,7 +82,7 @@ def first_refused(mutant: str) -> Counterexample:
 
 def documented() -> dict[str, tuple[str, str]]:
     """For each known bug of docs/proof.md, at which step it is refused, and what breaks first."""
-    told = {}
+    told: dict[str, tuple[str, str]] = {}
     for names, step, claim in table("known bug | refused at | breaks first"):
         told |= dict.fromkeys(names.split(", "), (step.partition(":")[0], claim.partition(";")[0]))
     return told

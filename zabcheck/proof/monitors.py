@@ -198,7 +198,8 @@ def _difference(world: World, event: Local) -> str:
             whole, history = history_of(world, e), adopted_by(world, event)
             if history is None:
                 known = sum(Zxid(*txn[:2]) <= event.zxid for txn in whole)
-                return f"it has {event.length:,} of {counted(known, 'transaction', 'transactions')} up to there"
+                has = counted(event.length, "transaction", "transactions")
+                return f"it has {has} up to there, not {known:,}" if event.length != known else ""
             if lacking := [txn for txn in initial_history(world, e) if txn not in history]:
                 return f"the initial history of epoch {e} has {_first(lacking)}, too"
             if more := [txn for txn in history if txn not in whole]:
