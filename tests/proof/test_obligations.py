@@ -65,7 +65,9 @@ def test_proved(name: str) -> None:
 @pytest.mark.slow
 def test_all_is_proved() -> None:
     """The whole proof: some 10 seconds of CPU time."""
-    assert {each.name: each.status for each in map(prover.decide, ALL.values()) if each.status != "proved"} == {}
+    assert {
+        each.obligation.name: each.status for each in map(prover.decide, ALL.values()) if each.status != "proved"
+    } == {}
 
 
 def refused(mutant: str) -> list[Obligation]:
