@@ -69,7 +69,7 @@ NEEDED_BY = {
     "knew what comes before": "the conjuncts imply po causal order",
     "knew its initial history": "the conjuncts imply strict causality",
 }
-"""For each conjunct an obligation that is refused without it."""
+"""For each conjunct an obligation that is refused without it: that a property follows, or that another one is kept."""
 
 
 @pytest.mark.parametrize("conjunct", sweep(NEEDED_BY, ["promises leave"]))
@@ -81,3 +81,18 @@ def test_each_conjunct_is_needed(conjunct: str) -> None:
 
 def test_each_conjunct_has_what_needs_it() -> None:
     assert [*NEEDED_BY] == [each.name for each in CONJUNCTS]
+
+
+def needs(conjunct: str) -> str:
+    """The conjunct or property that needs a conjunct, by the table."""
+    return NEEDED_BY[conjunct].removeprefix("the conjuncts imply ").rpartition(" keeps ")[2]
+
+
+@pytest.mark.parametrize("conjunct", NEEDED_BY)
+def test_each_conjunct_is_needed_for_a_property_in_the_end(conjunct: str) -> None:
+    """So no conjuncts are there for each other alone."""
+    way = [conjunct]
+    while way[-1] in NEEDED_BY:
+        way.append(needs(way[-1]))
+        assert len(way) <= len(NEEDED_BY), f"these need each other: {way}"
+    assert way[-1] in [each.name for each in PROPERTIES]

@@ -1,14 +1,18 @@
 """The proof of Zab: what is proved, what is refused, and what is neither."""
 
+from pathlib import Path
+
 import pytest
 from msgspec import structs
 
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.proof import prover
+from zabcheck.proof.conjuncts import CONJUNCTS
 from zabcheck.proof.counterexample import Counterexample
 from zabcheck.proof.mutants import MUTANTS, OUTSIDE, RELEASES
 from zabcheck.proof.obligations import Obligation, Theory, obligations
+from zabcheck.proof.properties import PROPERTIES
 
 ALL = {each.name: each for each in obligations(Theory())}
 QUICK = [
@@ -22,6 +26,28 @@ QUICK = [
     "the conjuncts imply epoch uniqueness",
 ]
 """Each takes some hundredths of a second."""
+
+
+def table(head: str) -> list[list[str]]:
+    """The rows of a table of docs/proof.md, by its first line."""
+    page = (Path(__file__).parents[2] / "docs" / "proof.md").read_text(encoding="utf-8")
+    rows = page.partition(f"\n{head}\n")[2].partition("\n\n")[0].splitlines()
+    return [row.split(" | ") for row in rows[1:]]
+
+
+FOLLOWS = dict(table("property | follows from"))
+
+
+@pytest.mark.parametrize("name", sweep(FOLLOWS, ["local primary order", "one leader", "invariant 4"]))
+def test_a_property_follows_from_the_conjuncts_that_the_page_names(name: str) -> None:
+    kept = tuple(each for each in CONJUNCTS if each.name in FOLLOWS[name].split(", "))
+    assert ", ".join(each.name for each in kept) == FOLLOWS[name]
+    [follows] = [each for each in obligations(structs.replace(Theory(), conjuncts=kept)) if each.claim.name == name]
+    assert prover.decide(follows).status == "proved"
+
+
+def test_the_page_says_of_each_property_from_what_it_follows() -> None:
+    assert list(FOLLOWS) == [each.name for each in PROPERTIES]
 
 
 def test_every_obligation_has_a_name_of_its_own() -> None:
@@ -39,7 +65,9 @@ def test_proved(name: str) -> None:
 @pytest.mark.slow
 def test_all_is_proved() -> None:
     """The whole proof: some 10 seconds of CPU time."""
-    assert {each.name: each.status for each in map(prover.decide, ALL.values()) if each.status != "proved"} == {}
+    assert {
+        each.obligation.name: each.status for each in map(prover.decide, ALL.values()) if each.status != "proved"
+    } == {}
 
 
 def refused(mutant: str) -> list[Obligation]:
@@ -54,9 +82,19 @@ def first_refused(mutant: str) -> Counterexample:
     return next(each for each in found if each is not None)
 
 
+def documented() -> dict[str, tuple[str, str]]:
+    """For each known bug of docs/proof.md, at which step it is refused, and what breaks first."""
+    told: dict[str, tuple[str, str]] = {}
+    for names, step, claim in table("known bug | refused at | breaks first"):
+        told |= dict.fromkeys(names.split(", "), (step.partition(":")[0], claim.partition(";")[0]))
+    return told
+
+
 @pytest.mark.parametrize("mutant", sweep(MUTANTS, ["accept-equal-epoch", "promise-not-durable"]))
 def test_a_known_bug_is_refused_at_its_own_step(mutant: str) -> None:
     found = first_refused(mutant)
+    assert found.obligation.step is not None
+    assert (found.obligation.step.number, found.claim) == documented()[mutant]
     assert found.broken
     assert f"broken: {found.claim}" in "\n".join(found.lines())
 
@@ -83,7 +121,8 @@ def test_the_order_of_writes_at_newleader(release: str, broken: list[str]) -> No
 
 def test_every_known_bug_of_zab_is_expressed_or_has_a_reason() -> None:
     zab = [name for name, known in CATALOGUE.items() if known.protocol == "zab"]
-    assert sorted([*MUTANTS, *OUTSIDE]) == sorted(zab)
+    assert sorted([*MUTANTS, *OUTSIDE]) == sorted(documented()) == sorted(zab)
+    assert [name for name, (step, _) in documented().items() if step == "not expressed"] == [*OUTSIDE]
 
 
 def test_a_counterexample_is_the_same_whatever_was_asked_before() -> None:

@@ -72,6 +72,21 @@ def test_a_recording_that_is_a_run_of_zab(name: str, tmp_path: Path) -> None:
     assert f"\n{name} | {NO_DEPARTURE[name]} | none | | | " in PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("name", "difference"),
+    [
+        ("4409-3.8.0", "it has 6 transactions up to there, not 7"),
+        ("4643-3.8.0", "the initial history of epoch 2 has c2.2⟨1,5⟩ and 2 more, too"),
+        ("4837-3.9.5", "the history of epoch 2 does not have c3.2⟨1,5⟩"),
+        ("ack-before-trunc-3.9.5", "it had accepted c2.1⟨1,4⟩ in epoch 1"),
+    ],
+)
+def test_how_a_history_differs(name: str, difference: str, tmp_path: Path) -> None:
+    refined, _ = of_the_proof(judged_recording(name, tmp_path))
+    assert refined.violation is not None
+    assert refined.violation.summary.endswith(f"): {difference}")
+
+
 def test_each_recording_is_in_a_table() -> None:
     assert sorted([*RECORDINGS, *NO_DEPARTURE]) == sorted([HEALTHY.name, LOST_WRITE.name, *ARCHIVED.values()])
 

@@ -35,11 +35,11 @@ from zabcheck.proof.example import EXAMPLE
 from zabcheck.proof.finite import SMALL, Facts, holds
 from zabcheck.proof.finite import at_start as facts_at_start
 from zabcheck.proof.finite import take as take_facts
-from zabcheck.proof.monitors import Refinement
+from zabcheck.proof.monitors import Proof, Refinement
 from zabcheck.proof.mutants import OUTSIDE
 from zabcheck.proof.properties import PROPERTIES
 from zabcheck.proof.refinement import transition
-from zabcheck.proof.relations import State
+from zabcheck.proof.relations import RELATIONS, State
 from zabcheck.proof.steps import STEPS
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.engines import Engine, find
@@ -120,6 +120,12 @@ def test_runs_of_zab_are_runs_of_the_abstraction() -> None:
     search = Search(mutated("zab"), None, ("refinement",), 25, 150, 1, count)
     assert find(Engine.swarm, search) is None
     assert changes > 1000
+
+
+def test_no_step_depends_on_what_a_primary_knew() -> None:
+    """So states that differ in it alone are one for a search. The conjuncts do depend on it."""
+    assert RELATIONS.keys() - {*Refinement.depends_on} == {"knew"}
+    assert {*Proof.depends_on} == RELATIONS.keys()
 
 
 COARSE = Switches(sync="atomic", closing="abrupt")

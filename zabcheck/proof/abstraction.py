@@ -10,7 +10,7 @@ incarnation after the first one delivers is noted twice: for the process, and fo
 nothing but deliver.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
@@ -163,15 +163,15 @@ def leaders(world: World, e: int) -> list[str]:
     return sorted(promised, key=rank)
 
 
-def remembered(world: World, incarnations: Sequence[int]) -> Hashable:
-    """Return what the further steps depend on: all, but what incarnations delivered that are over.
+def remembered(world: World, incarnations: Sequence[int], relations: Collection[str]) -> Hashable:
+    """Return what is so in these relations, but for what incarnations delivered that are over.
 
     `incarnations` are the current ones, by process (entry 0 is not used); which one it is does not matter.
     """
     current = {f"{name_of(n)}.{now}": f"{name_of(n)}+" for n, now in enumerate(incarnations) if now}
     over = {n for n in world[0] if "." in n and n not in current}
     delivered = frozenset((current.get(str(n), n), t) for n, t in of(world, "delivered") if n not in over)
-    rest = tuple(of(world, name) for name in RELATIONS if name != "delivered")
+    rest = tuple(of(world, name) for name in RELATIONS if name in relations and name != "delivered")
     return tuple(map(bool, incarnations)), delivered, *rest
 
 

@@ -80,6 +80,14 @@ def mentioned(claim: Claim) -> frozenset[str]:
 
 
 @cache
+def read_by(step: Step) -> frozenset[str]:
+    """Return the names of the relations on which it depends whether a step is possible, and what it adds."""
+    change = step.change
+    formulas = [change.when, *(addition.formula for addition in change.adds)]
+    return frozenset(name for formula in formulas for name in _mentioned(formula)) & RELATIONS.keys()
+
+
+@cache
 def _step(step: Step) -> tuple[Callable[..., bool], list[tuple[str, Callable[..., Any]]]]:
     """Return whether a step is possible, and what it adds to each relation, as functions of a world and things."""
     change, known = step.change, _numbers(step.terms)

@@ -17,8 +17,8 @@ Cost: some hundred microseconds for such an event, more if there are many transa
 distinct transactions).
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from typing import Any, ClassVar
 
 from invariants import Accept, AckEpoch, Adopt, Establish, Event, Invariant, Local, Promise, Violation, Zxid, add
 from invariants.record import Record
@@ -34,11 +34,12 @@ from zabcheck.proof.abstraction import (
     name_of,
     remembered,
 )
-from zabcheck.proof.compiled import World, broken, mentioned, of
+from zabcheck.proof.compiled import World, broken, mentioned, of, read_by
 from zabcheck.proof.conjuncts import CONJUNCTS
 from zabcheck.proof.counterexample import named, show
 from zabcheck.proof.refinement import Transition, transition
 from zabcheck.proof.relations import RELATIONS
+from zabcheck.proof.steps import STEPS
 from zabcheck.text.words import counted, sentence
 
 _TELLS_OF_THE_PROTOCOL = (Promise, Adopt, Accept, Establish)
@@ -50,6 +51,8 @@ class _Abstracted(Invariant):
     group = "abstraction"
     reads_sequences = False
     looks_at = LOOKS_AT
+    depends_on: ClassVar[Collection[str]] = RELATIONS
+    """On which relations it depends what is wrong with the events to come."""
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -144,7 +147,7 @@ class _Abstracted(Invariant):
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
         if self.world is None:
             return None
-        return self.tells, self.wrong is not None, remembered(self.world, incarnations)
+        return self.tells, self.wrong is not None, remembered(self.world, incarnations, self.depends_on)
 
     def violation(self) -> Violation | None:
         if not self.tells or self.world is None:
@@ -195,7 +198,8 @@ def _difference(world: World, event: Local) -> str:
             whole, history = history_of(world, e), adopted_by(world, event)
             if history is None:
                 known = sum(Zxid(*txn[:2]) <= event.zxid for txn in whole)
-                return f"it has {event.length:,} of {counted(known, 'transaction', 'transactions')} up to there"
+                has = counted(event.length, "transaction", "transactions")
+                return f"it has {has} up to there, not {known:,}" if event.length != known else ""
             if lacking := [txn for txn in initial_history(world, e) if txn not in history]:
                 return f"the initial history of epoch {e} has {_first(lacking)}, too"
             if more := [txn for txn in history if txn not in whole]:
@@ -213,6 +217,7 @@ class Refinement(_Abstracted):
     name = "refinement"
     statement = "Each event is an instance of steps of the abstraction that is proved, or changes nothing in it."
     source = "docs/proof.md"
+    depends_on = frozenset(name for step in STEPS for name in read_by(step))
 
     def _wrong(self, event: Local, found: Transition) -> str | None:
         if found.refused is None:

@@ -79,6 +79,13 @@ def epoch_uniqueness(s: State, e: Epoch, k: Node, l: Node) -> Formula:
 
 
 @claim
+def zxid_uniqueness(s: State, e: Epoch, f: Epoch, k: Node, l: Node, t: Transaction) -> Formula:
+    """A zxid is broadcast in one epoch, by one primary; and once, as l.3.1 takes a greater one each time (III-A)."""
+    by_both = s.proposed(e, t) & s.proposed(f, t) & s.established(e, k) & s.established(f, l)
+    return by_both >> (same(e, f) & same(k, l))
+
+
+@claim
 def chosen(s: State, n: Node, t: Transaction) -> Formula:
     """What is delivered was accepted by a quorum, in one epoch (definition VI.1)."""
     by = lambda e, q: every(lambda m: member(m, q) >> s.accepted(m, e, t), Node)  # noqa: E731  # the sentence below reads on
@@ -157,6 +164,7 @@ PROPERTIES = (
     committed_survives,
     one_leader,
     epoch_uniqueness,
+    zxid_uniqueness,
     chosen,
     invariant_1,
     invariant_2,
