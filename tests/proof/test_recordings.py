@@ -87,6 +87,11 @@ def test_how_a_history_differs(name: str, difference: str, tmp_path: Path) -> No
     assert refined.violation.summary.endswith(f"): {difference}")
 
 
+def test_what_the_page_shows_is_what_is_said(tmp_path: Path) -> None:
+    shown = PAGE.read_text(encoding="utf-8").partition("```text\nno step of Zab  ")[2].partition("```")[0]
+    assert " ".join(shown.split()) == departure(judged_recording("4643-3.8.0", tmp_path))
+
+
 def test_each_recording_is_in_a_table() -> None:
     assert sorted([*RECORDINGS, *NO_DEPARTURE]) == sorted([HEALTHY.name, LOST_WRITE.name, *ARCHIVED.values()])
 
