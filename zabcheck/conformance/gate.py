@@ -19,6 +19,8 @@ from zabcheck.text.words import counted
 CATALOGUE = "catalogue"
 SEARCH = "search"
 CONFORMANCE = "conformance"
+NOT_MODELLED = ("numbered-not-applied",)
+"""Bugs of the catalogue that the model leaves out, so that no run of it explains their recordings: sessions end."""
 
 
 class PatchReport(GateReport, frozen=True):
@@ -114,17 +116,24 @@ def of_search(runs: int, known: int, failed: int, error: str, over: str) -> Outc
 
 
 class Compared(NamedTuple):
-    """What is said of the recording called `name`; `repaired` is the bug that the patch is to repair there, or ""."""
+    """What is said of the recording called `name`; `excuse` says why it need not be a run of the model, or is ""."""
 
     name: str
     conformance: Conformance
     files: tuple[str, ...] = ()
-    repaired: str = ""
+    excuse: str = ""
 
     @property
     def fails(self) -> bool:
         """Whether it is a failure: the recording is no run of the model, and that was not to be expected."""
-        return self.conformance.verdict == "differs" and not self.repaired
+        return self.conformance.verdict == "differs" and not self.excuse
+
+
+def excuse_of(bug: Bug, shows: bool, expected: Expected) -> str:
+    """Say why the recording of a bug's schedule need not be a run of the model, or return ""."""
+    if bug.name in NOT_MODELLED:
+        return "the model does not have that bug"
+    return "the model has that bug" if bug in expected.repairs and not shows else ""
 
 
 def of_conformance(compared: Sequence[Compared], model: str) -> list[Outcome]:
@@ -142,8 +151,9 @@ def of_conformance(compared: Sequence[Compared], model: str) -> list[Outcome]:
         message += f", {len(of['undecided'])} left open ({of['undecided'][0].conformance.undecided[0]})"
     if of["differs"]:
         message += f", {len(of['differs'])} not"
-        repaired = dict.fromkeys(each.repaired for each in of["differs"] if each.repaired)
-        message += f"; that is to be expected of {', '.join(repaired)}: the model has that bug" if repaired else ""
+        for excuse in dict.fromkeys(each.excuse for each in of["differs"] if each.excuse):
+            names = dict.fromkeys(each.name for each in of["differs"] if each.excuse == excuse)
+            message += f"; that is to be expected of {', '.join(names)}: {excuse}"
     status: Status = "passed" if of["conforms"] else "inconclusive"
     return [*outcomes, Outcome(CONFORMANCE, "recordings", status, message)]
 

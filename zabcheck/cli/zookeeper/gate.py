@@ -36,6 +36,7 @@ from zabcheck.conformance.gate import (
     Compared,
     Expected,
     PatchReport,
+    excuse_of,
     failure_of,
     of_bug,
     of_conformance,
@@ -215,8 +216,7 @@ class Gating:
                     kept = self._keep(bug.name, schedule, tried.judged)
                     executed.kept = Path(kept.files[0]).parent
                 failures += [failure] if failure else []
-                repaired = bug.name if bug in self.expected.repairs and not shows else ""
-                self._compare(bug.name, schedule, tried, kept, repaired)
+                self._compare(bug.name, schedule, tried, kept, excuse_of(bug, shows, self.expected))
         except KeyboardInterrupt:
             self.interrupted = True
         over = self._over if executed.times < times else ""
@@ -272,13 +272,11 @@ class Gating:
         self._packets += tried.judged.steps.packets
         return tried
 
-    def _compare(
-        self, name: str, schedule: EnsembleSchedule, tried: "Attempt", kept: "Kept", repaired: str = ""
-    ) -> None:
+    def _compare(self, name: str, schedule: EnsembleSchedule, tried: "Attempt", kept: "Kept", excuse: str = "") -> None:
         """Compare a recording with the model; keep it if it is a failure, and is not kept already."""
         if self.model is None:
             return
-        compared = Compared(name, conform(tried.judged.folder, self.model), kept.files, repaired)
+        compared = Compared(name, conform(tried.judged.folder, self.model), kept.files, excuse)
         if compared.fails and not kept.files:
             compared = compared._replace(files=self._keep(name.replace(" ", "-"), schedule, tried.judged).files)
         self._compared.append(compared)
