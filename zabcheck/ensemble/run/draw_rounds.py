@@ -37,7 +37,7 @@ UNHEARD = "follower-log"
 """Where a follower is held that is not to log what it is sent, nor anything after it."""
 SLOW_FOLLOWER = ("sync-append", "sync-append", "sync-append", "sync-force", "sync-force", "ack-send", "final-apply")
 """Where the thread of a follower is slow: mostly before the write is forced there, or acknowledged."""
-SLOW_LEADER = ("sync-force", "sync-force", "sync-append", "commit-apply", "commit-apply", "final-apply")
+SLOW_LEADER = ("sync-force", "sync-force", "sync-append", "sync-append", "commit-apply", "final-apply")
 """Where one of its leader's: the leader has then not logged, or not applied, what others have."""
 COMING_BACK = (
     "sync-append",
@@ -86,6 +86,8 @@ class Rounds:
         self.votes = dict.fromkeys(everyone, (1, 0))
         self.leader = everyone[0]
         self.held: list[tuple[Role, str]] = []
+        self.led_alone = False
+        """Whether the leader was lost with a write of its own, and leads again with what others have brought it."""
 
     def choices(self) -> Iterator[Choice]:
         """Yield the choices of all rounds."""
@@ -100,9 +102,10 @@ class Rounds:
 
     def _round(self) -> Iterator[Choice]:
         """A write that not every server has; one that comes back; a crash, and an election; each may be left out."""
-        if self._often(0.35):
+        if self._often(0.6 if self.led_alone else 0.3):
             yield from self._alone()
             return
+        self.led_alone = False
         yield from self._start([each for each in self.everyone if each not in self.up])
         behind = self._one(self._followers())
         yield from self._lack(behind)
@@ -120,15 +123,16 @@ class Rounds:
         yield AwaitStop(leader, "sync-forced", _REACHES)
         yield from self._kill_all()
         self._has(leader, 1)
-        if self._often(0.15):  # it is elected with that, and lost before anybody follows
+        if self._often(0.1):  # it is elected with that, and lost before anybody follows
             point = self._one(BEGINNING)
             yield KillAtPoint(leader, point)
             yield from self._start([leader, self._one(self._all_but(leader))])
             yield AwaitStop(leader, point, _STARTS)
             yield from self._kill_all()
-        yield from self._elect(leader)
+        yield from self._elect(leader, 0.1)
         yield from self._write()
-        if leader not in self.up and self._often(0.85):
+        self.led_alone = leader not in self.up and self._often(0.85)
+        if self.led_alone:
             yield self._stop(leader, "learner-serve")
             yield from self._start([leader])
             yield AwaitStop(leader, "learner-serve", _STARTS)
@@ -142,12 +146,12 @@ class Rounds:
 
     def _lack(self, behind: Role) -> Iterator[Choice]:
         """A write that one follower does not have, because it is down or slow; the leader may be slow as well."""
-        if self._often(0.35):
+        if self._often(0.25):
             yield Kill(behind)
             self.up.remove(behind)
         else:
             yield self._stop(behind, self._one(SLOW_FOLLOWER))
-        if self._often(0.6):
+        if self._often(0.75):
             yield self._stop(self.leader, self._one(SLOW_LEADER))
         yield Write(self.leader, self._one((1, 1, 3)))
         yield Settle(0.5)
@@ -160,7 +164,7 @@ class Rounds:
         That is the one that was down; else mostly another than the one whose thread is slow, without which the leader
         goes on.
         """
-        server = behind if behind not in self.up or self._often(0.25) else self._one(self._others(behind))
+        server = behind if behind not in self.up or self._often(0.15) else self._one(self._others(behind))
         point = self._one(AGAIN if server in self.up else COMING_BACK)
         killed = self._often(0.25)
         if killed:
@@ -179,16 +183,19 @@ class Rounds:
         yield Settle(0.7)
         if killed:
             self.up.remove(server)
-        elif self._often(0.35):
+        elif self._often(0.25):
             yield from self._let_go(server, 1.0)
             yield Write(self.leader)
             yield Settle(0.7)
             self._agree([self.leader, server])
 
     def _crash(self) -> Iterator[Choice]:
-        """Some are killed, mostly the leader with others, and the next quorum is mostly one without the leader."""
+        """Some are killed, mostly all, and the next quorum is mostly one without the leader.
+
+        A server that is not killed logs what its threads still have, once they go on.
+        """
         leader = self.leader
-        if self._often(0.5):
+        if self._often(0.7):
             yield from self._kill_all()
         else:
             others = self._followers() if self._often(0.5) else []
@@ -203,26 +210,27 @@ class Rounds:
         self.up = []
         self.held = []
 
-    def _elect(self, without: Role | None) -> Iterator[Choice]:
+    def _elect(self, without: Role | None, interrupted: float = 0.3) -> Iterator[Choice]:
         """Start all that are down, `without` one, let all threads go on, and wait for a leader.
 
-        One that follows may be interrupted while it is brought up to date, and its leader lost with it: once more then.
+        In the share `interrupted` one that follows is held or killed while it is brought up to date, and its leader is
+        lost: once more then.
         """
         voters = [each for each in self.everyone if each != without]
         leader = max(voters, key=lambda each: (self.votes[each], -self.everyone.index(each)))
         follower, point = self._one([each for each in voters if each != leader]), self._one(COMING_BACK)
-        interrupted, killed = self._often(0.35), self._often(0.4)
+        is_interrupted, killed = self._often(interrupted), self._often(0.4)
         going = [go for each in self.everyone for go in self._let_go(each, 1.0)]
         first = self._often(0.5)
         yield from going if first else ()
-        if interrupted:
+        if is_interrupted:
             yield KillAtPoint(follower, point) if killed else self._stop(follower, point)
         yield from self._start([each for each in voters if each not in self.up])
         yield from () if first else going
         self.up = voters
         self.leader = leader
         self._lead()
-        if interrupted:
+        if is_interrupted:
             yield AwaitStop(follower, point, _STARTS)
             if not killed and self._often(0.5):
                 yield Kill(follower)
