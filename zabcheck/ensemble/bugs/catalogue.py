@@ -176,9 +176,9 @@ BUGS = (
         "zookeeper-4882",
         "a follower's disk fails while it logs a write that others have committed, and works again; later the follower "
         "is started again",
-        "that server lacks an acknowledged write for good, and has later ones; from 3.9.4 on it does not start (5 of 5 "
-        "executions with 3.9.5)",
+        "that server lacks an acknowledged write for good, and has later ones; from 3.9.4 on it does not start",
         "none is known; such a server can be emptied, it then takes a snapshot",
+        also=("could not start",),
     ),
     Bug(
         "ZOOKEEPER-4925",
@@ -231,9 +231,9 @@ BUGS = (
         "zookeeper-unforced-snapshot",
         "a follower joins again after its connection broke, is told to cut off what its leader has committed and not "
         "applied, gets it anew, and soon loses power",
-        "that server lacks an acknowledged write for good, and has later ones; from 3.9.4 on it does not start (3 "
-        "of 3 executions with 3.9.5)",
+        "that server lacks an acknowledged write for good, and has later ones; from 3.9.4 on it does not start",
         "none is known; such a server can be emptied, it then takes a snapshot",
+        also=("could not start",),
     ),
     Bug(
         "numbered-not-applied",

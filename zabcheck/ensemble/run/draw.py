@@ -5,11 +5,12 @@ one that it has just brought up to date, fails in the middle of the synchronisat
 *stages*: in each some quorum is up, mostly as small as possible and not the one before; a server that joins is
 synchronised, while traps wait for a packet of that synchronisation, and while writes are outstanding.
 
-With `threads` single threads of the servers are held at points, too, until the stage ends or longer: mostly in a
+With `threads` most schedules consist of rounds (`draw_rounds`), in which single threads of the servers are held. In the
+others such stages have threads that are held at points, too, until the stage ends or longer: mostly in a
 synchronisation, in servers that leave their leader, and where logs are slow. A server whose thread is held may be taken
-for dead, as a slow one may. Now and then a write of a log, a snapshot or an epoch fails, or the power of one server,
-with what it has not forced to its disk. A schedule of a seed with `threads` has nothing to do with that of the same
-seed without.
+for dead there, as a slow one may. Now and then a write of a log, a snapshot or an epoch fails, or the power of one
+server, with what it has not forced to its disk. A schedule of a seed with `threads` has nothing to do with that of the
+same seed without.
 
 With `sessions` the schedule is the same, and between its choices sessions change, delete and read nodes, end and move.
 With `observers` something happens to those in between.
@@ -19,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Literal
 
+from zabcheck.ensemble.run.draw_rounds import Rounds
 from zabcheck.ensemble.run.schedule import (
     ROLES,
     Await,
@@ -112,6 +114,8 @@ FAILING = (
 """Which write fails."""
 LOSING = ("log-force", "log-force", "sync-append", "log-forced", "ack-send", "learner-ack-newleader")
 """Where the power of a server fails: before and after it has forced what it is about to acknowledge."""
+IN_ROUNDS = 0.75
+"""With threads, which share of the schedules consists of rounds."""
 DISKS = 0.08
 """In which share of the stages the disk of a server fails, or its power."""
 
@@ -120,12 +124,15 @@ def draw(
     seed: int, servers: int, threads: bool = False, sessions: bool = False, observers: int = 0
 ) -> EnsembleSchedule:
     """Draw the schedule of this seed, the same everywhere; only without the last three its version is 1."""
-    choices = _Drawing(Random(seed), servers, threads).choices()
+    random = Random(seed)
+    everyone: tuple[Role, ...] = ROLES[:servers]  # type: ignore[assignment]  # letters of ROLES are roles
+    in_rounds = threads and random.random() < IN_ROUNDS
+    choices = Rounds(random, everyone).choices() if in_rounds else _Drawing(random, everyone, threads).choices()
     if sessions:
-        choices = _with_sessions(choices, Random(f"{seed}, sessions"), ROLES[:servers])  # type: ignore[arg-type]  # letters of ROLES are roles
+        choices = _with_sessions(choices, Random(f"{seed}, sessions"), everyone)
     if observers:
         watching = ROLES[servers : servers + observers]
-        choices = _with_observers(choices, Random(f"{seed}, observers"), ROLES[:servers], watching)  # type: ignore[arg-type]  # as above
+        choices = _with_observers(choices, Random(f"{seed}, observers"), everyone, watching)  # type: ignore[arg-type]  # as above
     version: Literal[1, 2] = 2 if threads or sessions or observers else 1
     return EnsembleSchedule(
         version,
@@ -133,7 +140,7 @@ def draw(
         servers,  # type: ignore[arg-type]  # 3 or 5
         tuple(choices),  # type: ignore[arg-type]  # each kind of choice is one of AnyChoice
         seed,
-        patient=not threads,
+        patient=in_rounds or not threads,
         observers=observers,
     )
 
@@ -199,11 +206,11 @@ def _of_a_session(random: Random, everyone: Sequence[Role]) -> Iterator[Choice]:
 class _Drawing:
     """A schedule while it is drawn: who is up, as far as the choices so far say."""
 
-    def __init__(self, random: Random, servers: int, threads: bool) -> None:
+    def __init__(self, random: Random, everyone: tuple[Role, ...], threads: bool) -> None:
         self.random = random
         self.threads = threads
         self.held: list[tuple[Role, str]] = []
-        self.everyone: tuple[Role, ...] = ROLES[:servers]  # type: ignore[assignment]  # letters of ROLES are roles
+        self.everyone = everyone
         self.up: set[Role] = set(self.everyone)
         self.joined: set[Role] = set()
         self.trapped: set[Role] = set()
