@@ -15,7 +15,9 @@ from zabcheck.conformance.search import MOST_STATES, Search
 from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.protocols.switches import Release
-from zabcheck.protocols.zookeeper import describe
+from zabcheck.protocols.zookeeper import ZOOKEEPER, describe
+from zabcheck.search.minimise import minimise
+from zabcheck.search.run import replay_on
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.words import counted
 
@@ -55,6 +57,25 @@ class Conformance(Struct, frozen=True):
     schedule: Schedule | None = None
     differences: tuple[Difference, ...] = ()
     undecided: tuple[str, ...] = ()
+
+
+class Broken(Struct, frozen=True):
+    """What the run of the model breaks that explains a recording, and the shortest run that was found to break it.
+
+    `properties` are in the order of the verdicts; `minimal` breaks the first of them in the same version.
+    """
+
+    properties: tuple[str, ...]
+    minimal: Schedule
+
+
+def broken_by(schedule: Schedule, seconds: float) -> Broken | None:
+    """Return what a run of the model breaks, minimised for at most `seconds` of CPU time; None if it breaks nothing."""
+    verdicts = replay_on(ZOOKEEPER, schedule).verdicts
+    broken = tuple(each.property for each in verdicts if each.status == "violated")
+    if not broken:
+        return None
+    return Broken(broken, minimise(ZOOKEEPER, schedule, broken[0], seconds, ("version", "defects")))
 
 
 def release_of(version: str) -> Release | None:

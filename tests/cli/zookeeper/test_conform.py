@@ -3,10 +3,12 @@
 import shutil
 from pathlib import Path
 
+from docs.generators.zookeeper import extracted
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 
 LOST_WRITE = ROOT / "tests/ensemble/lost-write-3.8.0"
+HEALTHY = ROOT / "tests/ensemble/healthy-3.8.0"
 
 
 def test_a_recording_that_conforms_and_the_run_of_the_model_replayed(zabcheck: Command, tmp_path: Path) -> None:
@@ -23,6 +25,24 @@ def test_a_recording_that_conforms_and_the_run_of_the_model_replayed(zabcheck: C
     replayed = zabcheck("replay", schedule)
     assert replayed.code == 1
     assert "agreement" in replayed.out.splitlines()[-1]
+
+
+def test_a_finding_becomes_a_minimal_run_of_the_model(zabcheck: Command, tmp_path: Path) -> None:
+    recording = extracted("5094-3.8.0", tmp_path)
+    result = zabcheck("zookeeper", "conform", recording, "--minimise", "60")
+    assert result.code == 0
+    run, broken, shortest, *_ = (line for line in result.out.splitlines()[2:])
+    assert run.startswith("  a run of the model: ")
+    assert broken.startswith("  it breaks total order, ")
+    assert shortest.startswith("  the shortest that was found to break total order: ")
+    lengths = [int(line.split()[-2]) for line in (run, shortest)]
+    assert lengths[1] < lengths[0] - 50
+    assert not (recording / "model.schedule.json").exists()
+    replayed = zabcheck("replay", recording / "minimal.schedule.json")
+    assert replayed.code == 1
+    assert "total order" in replayed.out.splitlines()[-1]
+    told = zabcheck("zookeeper", "conform", HEALTHY, "--minimise", "60", "--format", "json").json
+    assert (told["recordings"][0]["broken"], told["files"]) == (None, [])
 
 
 def test_a_recording_that_does_not(zabcheck: Command) -> None:

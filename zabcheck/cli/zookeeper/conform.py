@@ -16,7 +16,7 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.cli.zookeeper.judge import recordings_in
-from zabcheck.conformance.conform import Conformance, in_lines
+from zabcheck.conformance.conform import Broken, Conformance, broken_by, in_lines
 from zabcheck.conformance.conform import conform as compare
 from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.protocols.switches import Release
@@ -26,6 +26,8 @@ from zabcheck.text.words import as_text, clean, counted
 
 SCHEDULE = "model.schedule.json"
 """The run of the model, beside the recording."""
+MINIMAL = "minimal.schedule.json"
+"""The shortest run that was found to break the same."""
 
 
 @command_of(zookeeper)
@@ -39,30 +41,41 @@ def conform(
     write: Annotated[
         bool, typer.Option("--write", help=f"Write the run of the model beside each recording, as {SCHEDULE}.")
     ] = False,
+    minimise: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="Where the run of the model breaks a property, look this long for the shortest that does, and write "
+            f"it as {MINIMAL}.",
+        ),
+    ] = 0,
     format: Formats = Format.text,
 ) -> int:
     """Say whether recordings of an ensemble are runs of the model: of the protocol zookeeper, in their version."""
     compared = [one_of(folder, release_named(release)) for above in folders for folder in recordings_in(above)]
     files: list[Path] = []
-    if write:
-        for each in compared:
-            if each.schedule is not None:
-                with bad_path("DIR", each.folder):
-                    write_file(each.folder / SCHEDULE, schedules.dump(each.schedule))
-                files.append(each.folder / SCHEDULE)
+    broken: list[Broken | None] = []
+    for each in compared:
+        broken.append(None if each.schedule is None or not minimise else broken_by(each.schedule, minimise))
+        with bad_path("DIR", each.folder):
+            if write and each.schedule is not None:
+                files.append(write_file(each.folder / SCHEDULE, schedules.dump(each.schedule)))
+            if (found := broken[-1]) is not None:
+                files.append(write_file(each.folder / MINIMAL, schedules.dump(found.minimal)))
     code, why = outcome(compared)
     if format is Format.json:
         print_json(
             "zookeeper conform",
-            recordings=[as_json(each) for each in compared],
+            recordings=[as_json(each, found) for each, found in zip(compared, broken, strict=True)],
             files=[as_text(file) for file in files],
         )
         return code
     console = make_console()
-    for number, each in enumerate(compared):
+    for number, (each, found) in enumerate(zip(compared, broken, strict=True)):
         if number:
             console.print()
-        show(console, each)
+        show(console, each, found)
     for file in files:
         print_path(console, f"wrote {file}")
     then = ""
@@ -103,13 +116,17 @@ def _is(of: list[Conformance]) -> str:
     return "is" if len(of) == 1 else "are"
 
 
-def show(console: Console, of: Conformance) -> None:
+def show(console: Console, of: Conformance, broken: Broken | None) -> None:
     """Print what is said of one recording."""
     print_path(console, str(of.folder), style="bold")
     tried = f"{counted(of.packets, 'packet', 'packets')}, {counted(of.states, 'state', 'states')} tried"
     _line(console, f"ZooKeeper {of.zookeeper}, {tried}", 2)
     if of.schedule is not None:
         _line(console, f"a run of the model: {counted(len(of.schedule.choices), 'choice', 'choices')}", 2)
+    if broken is not None:
+        _line(console, f"it breaks {', '.join(broken.properties)}", 2)
+        shortest = counted(len(broken.minimal.choices), "choice", "choices")
+        _line(console, f"the shortest that was found to break {broken.properties[0]}: {shortest}", 2)
     for line in in_lines(of):
         text = line.lstrip()
         _line(console, text, 2 + len(line) - len(text))
@@ -122,7 +139,7 @@ def _line(console: Console, text: str, indent: int) -> None:
 _LONGEST = 4000
 
 
-def as_json(of: Conformance) -> dict[str, object]:
+def as_json(of: Conformance, broken: Broken | None) -> dict[str, object]:
     """Return what is said of one recording, as docs/output.md has it."""
     return {
         "folder": as_text(of.folder),
@@ -131,6 +148,8 @@ def as_json(of: Conformance) -> dict[str, object]:
         "packets": of.packets,
         "states": of.states,
         "choices": None if of.schedule is None else len(of.schedule.choices),
+        "broken": None if broken is None else broken.properties,
+        "minimal": None if broken is None else len(broken.minimal.choices),
         "differences": of.differences,
         "undecided": of.undecided,
     }

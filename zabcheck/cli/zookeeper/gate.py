@@ -332,18 +332,19 @@ def _tell(gating: Gating, junit: Path | None, summary: Path | None, format: Form
     markdown = f"{report.markdown(found, ())}\n{said}\n{reports.markdown(gating.executed)}"
     unwritten = write_reports(console if format is Format.text else None, found, markdown, junit, summary)
     if format is Format.text:
-        conclude(console, CODES[status], *_reason(found, status))
+        conclude(console, CODES[status], *_reason(found, status, gating.interrupted))
     if unwritten is not None:
         raise unwritten
     tell_github(found, markdown)
     return CODES[status]
 
 
-def _reason(found: PatchReport, status: Status) -> tuple[str, str]:
+def _reason(found: PatchReport, status: Status, interrupted: bool) -> tuple[str, str]:
     """Return what the gate comes to, with the first outcome that has this status, and what to do about that one."""
     if status == "passed":
         return report.totals(found), ""
     first = found.of(status)[0]
     page = next((name for name in first.files if name.endswith(".html")), None)
-    then = f"open {quote(page)}" if page else "a longer --budget" if status == "inconclusive" else ""
+    then = "the same again" if interrupted else "a longer --budget" if status == "inconclusive" else ""
+    then = f"open {quote(page)}" if page else then
     return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then
