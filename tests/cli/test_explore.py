@@ -71,6 +71,20 @@ def test_as_json(zabcheck: Command) -> None:
     assert not {*proved["goals"]} & {*proved["unreached"]}
 
 
+def test_a_large_search_without_numpy_says_once_what_would_be_faster(
+    zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "_LARGE", 50)
+    with_numpy = zabcheck(*PROVED)
+    assert with_numpy.err == ""
+    monkeypatch.setattr(command, "find_spec", lambda _: None)
+    without = zabcheck(*PROVED)
+    assert without.code == with_numpy.code
+    assert without.err.count("pip install 'zabcheck[fast]'") == 1
+    monkeypatch.setattr(command, "_LARGE", 1 << 40)
+    assert zabcheck(*PROVED).err == ""
+
+
 def test_where_memory_ends_nothing_is_proved(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space, "_LOOK", 500)
     result = zabcheck("explore", "--processes", "3", "--txns", "2", "--memory", "0.05")

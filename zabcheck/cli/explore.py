@@ -4,6 +4,7 @@ import os
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 from time import process_time
@@ -51,6 +52,8 @@ from zabcheck.simulation import schedule as schedules
 from zabcheck.text.words import as_text, counted
 
 GIB = 2**30
+_LARGE = 20_000
+"""From this number of states on it is said that numpy would make a search faster."""
 
 _OPTIONS = {"properties": "property", "switches": "switch", "bounds": "processes"}
 """The options that have another name than the argument of `search.explore.explore`."""
@@ -131,7 +134,12 @@ def explore(
         typer.Option(metavar="SCHEDULE", help="Tell whether this counterexample is the shortest within what it uses."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=64, help="The number of processes that search; default: one a core.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=64,
+            help="The number of processes that search; default: one with numpy, else one a core.",
+        ),
     ] = None,
     checkpoint: Annotated[
         Path | None,
@@ -187,7 +195,7 @@ def explore(
                     properties=property,
                     symmetry=symmetry,
                     reduction=por,
-                    workers=workers or cores(),
+                    workers=workers or most_useful_workers(),
                     memory=memory * GIB,
                     checkpoint=checkpoint,
                     resume=resume,
@@ -210,11 +218,13 @@ def explore(
                 limits=known,
                 properties=property,
                 symmetry=symmetry,
-                workers=workers or cores(),
+                workers=workers or most_useful_workers(),
                 memory=memory * GIB,
                 on_progress=show.states,
                 look_for_interrupt=look_for_interrupt,
             )
+    if find_spec("numpy") is None and found.states >= _LARGE:
+        typer.echo("so large a search is faster with numpy: pip install 'zabcheck[fast]'", err=True)
     return _finish(found, bounds if certify is None else None, checkpoint, out, format)
 
 
@@ -246,6 +256,11 @@ def _refused(schedule: Path | None) -> Iterator[None]:
 def cores() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def most_useful_workers() -> int:
+    """How many processes are to search if nobody says: where numpy is installed, one is faster than two."""
+    return 1 if find_spec("numpy") is not None else cores()
 
 
 def number_of(option: str, text: str) -> int:

@@ -57,7 +57,7 @@ def processes_of(explorer: Space) -> set[tuple[object, ...]]:
     No state is kept between moves that are made at once.
     """
     states = explorer.local_states
-    at_once = (expansion.moves for expansion in states._expansions.values() if expansion.at_once)
+    at_once = (expansion.moves for expansion in states.expansions.values() if expansion.at_once)
     numbers = {number for row in explorer.rows() for number in row[:-2]}
     numbers |= {move.local_state for moves in at_once for move in moves}
     seen: set[tuple[object, ...]] = set()

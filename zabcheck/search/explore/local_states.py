@@ -29,7 +29,7 @@ STOPS_READING = 0
 _COUNT = 40
 """The bit of a mask from which on it has the number of requests."""
 _NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST
-_HELD = 1 << _COUNT - 1
+HELD = 1 << _COUNT - 1
 """The bit of a mask that tells that a follower is held (`LocalStates.is_held`)."""
 
 _MOST_WRITES = 8
@@ -105,8 +105,8 @@ class LocalStates:
         """The elections by vote, which move several processes (`successors`)."""
         self.elected = {each: self._number(each) for each in self.elections}
         overflows = REQUEST if bounds.txns > switches.counter_limit else FREE
-        self._holds = reduced and not moments
-        self._faults = TIMEOUT | CRASH | CUT | overflows
+        self.holds = reduced and not moments
+        self.faults = TIMEOUT | CRASH | CUT | overflows
         """The costs of all moves by which an iteration may end that is not about to end."""
         self.made_of: list[tuple[int, ...]] = []
         """By number: the process, then its link to each process (none to itself), all by number as in `components`."""
@@ -123,17 +123,17 @@ class LocalStates:
         """By number: the bits from which `may_be_eager` tells which processes may have an eager move."""
         self.settled_with: list[int] = []
         """By number: the leader with which the process is settled (`Protocol.settled`), or NOBODY; a leader: itself."""
-        self._may_be_held: list[bool] = []
+        self.may_be_held: list[bool] = []
         """By number: whether it is settled, and would stop reading if it were not held."""
         self.switched_off: dict[str, int] = {}
         """By the name of a bound: how many different moves it forbade."""
-        self._matters: list[int] = []
+        self.matters: list[int] = []
         """By number: the bits of a mask that its moves depend on; only a leader takes requests."""
         self._ids: dict[tuple[int, ...], int] = {}
-        self._expansions: dict[tuple[int, ...], Expansion] = {}
-        self._singles: dict[tuple[int, ...], Move | None] = {}
+        self.expansions: dict[tuple[int, ...], Expansion] = {}
+        self.singles: dict[tuple[int, ...], Move | None] = {}
         self._outcomes: dict[tuple[int, ...], Outcome | None] = {}
-        self._with_link: dict[tuple[int, int, int], int] = {}
+        self.linked: dict[tuple[int, int, int], int] = {}
         self._renamed: dict[Names, dict[int, int]] = {}
         self._masks: dict[int, int] = {}
         no_links = (NO_CONNECTION,) * len(components.ids)
@@ -180,12 +180,12 @@ class LocalStates:
                 links_to.append(link)
             component = self.components.processes[local_state[0]]
             self.leads.append(component.leads)
-            self._matters.append(~0 if component.leads or not self.reduced else _NO_REQUESTS)
+            self.matters.append(~0 if component.leads or not self.reduced else _NO_REQUESTS)
             self.may_join.append(component.is_up and not component.halted and component.following == NOBODY)
             self.flags.append(self._flags(local_state) if self.reduced else 0)
-            settled_with = self._settled_with(component, local_state) if self._holds else NOBODY
+            settled_with = self._settled_with(component, local_state) if self.holds else NOBODY
             self.settled_with.append(settled_with)
-            self._may_be_held.append(settled_with != NOBODY and self._stance(local_state).may_stop_reading)
+            self.may_be_held.append(settled_with != NOBODY and self._stance(local_state).may_stop_reading)
         return number
 
     def _settled_with(self, component: LocalProcess, local_state: tuple[int, ...]) -> int:
@@ -233,12 +233,12 @@ class LocalStates:
     def expansion(self, mask: int, row: Sequence[int], process: int) -> Expansion:
         """Return what `process` can do in the state with this row. O(1) if it was asked before."""
         local_state = row[process - 1]
-        if not mask & self._faults and self._may_be_held[local_state] and self.is_held(row, process):
-            mask |= _HELD
+        if not mask & self.faults and self.may_be_held[local_state] and self.is_held(row, process):
+            mask |= HELD
         links_to = map(self._link_to[process], row[: self._size])
-        key = (mask & self._matters[local_state], local_state, *links_to)
+        key = (mask & self.matters[local_state], local_state, *links_to)
         try:
-            return self._expansions[key]
+            return self.expansions[key]
         except KeyError:
             return self.expand(*key)
 
@@ -258,7 +258,7 @@ class LocalStates:
         """
         key = (choice, row[process - 1], *map(self._link_to[process], row[: self._size]))
         try:
-            return self._singles[key]
+            return self.singles[key]
         except KeyError:
             return self.try_single(*key)
 
@@ -275,18 +275,18 @@ class LocalStates:
             told = self.is_lazy and isinstance(self.choices[number], choices.Elect)
             assert waits or not told, "who is told a leader only waits"
             found = self._move(number, FREE, outcome, links_to)
-        self._singles[key] = found
+        self.singles[key] = found
         return found
 
     def with_link(self, local_state: int, leader: int, link: int) -> int:
         """Return the same local state with another link to `leader`. O(1) if it was asked before."""
         key = (local_state, leader, link)
-        found = self._with_link.get(key)
+        found = self.linked.get(key)
         if found is None:
             self.journal.append(("links", key))
             changed = list(self.made_of[local_state])
             changed[leader] = link
-            found = self._with_link[key] = self._intern(tuple(changed))
+            found = self.linked[key] = self._intern(tuple(changed))
         return found
 
     def renamings(self, names: Names) -> dict[int, int]:
@@ -314,7 +314,7 @@ class LocalStates:
         key = (mask, local_state, *links_to)
         self.journal.append(("expansions", key))
         process = self.components.processes[self.made_of[local_state][0]].id
-        found = self._expansions[key] = self._expanded(mask, process, local_state, list(links_to))
+        found = self.expansions[key] = self._expanded(mask, process, local_state, list(links_to))
         return found
 
     def _expanded(self, mask: int, process: int, local_state: int, links_to: list[int]) -> Expansion:
@@ -340,7 +340,7 @@ class LocalStates:
                 continue
             move = self._move(choice_number, self.bounds.counted(cost), outcome, links_to)
             moves.append(move)
-        if chosen.may_stop_reading and not mask & _HELD:
+        if chosen.may_stop_reading and not mask & HELD:
             link = opened[component.following - 1]
             unread = self.with_link(local_state, component.following, self.components.unread(link))
             moves.append(Move(STOPS_READING, FREE, unread, (), NOTHING, raised=False))

@@ -119,10 +119,10 @@ class Monitors:
         """By number: the property that is violated."""
         self._monitors: list[tuple[int, ...]] = [(0,) * len(self._groups)]
         self._ids: dict[tuple[int, ...], int] = {self._monitors[0]: 0}
-        self._next: dict[tuple[int, int], int] = {}
+        self.known_after: dict[tuple[int, int], int] = {}
         self._came_from: list[tuple[int, int]] = [(0, NOTHING)]
         """By number: the monitor before, and the events that led from there, both by number."""
-        self._renamed: dict[tuple[int, Names], int] = {}
+        self.known_renamed: dict[tuple[int, Names], int] = {}
         self.goals: dict[str, None] = {}
         """The goals that some run reached: for each monitor, one run is watched, the first that led there."""
         self._goals = [(Goals(quorums), (0,) * (quorums.size + 1))]
@@ -138,10 +138,10 @@ class Monitors:
     def after(self, monitor: int, events: int) -> int:
         """Return what is known after these events, both by number. O(1) if that was asked before."""
         key = (monitor, events)
-        found = self._next.get(key)
+        found = self.known_after.get(key)
         if found is None:
             self.journal.append(("monitors", key))
-            found = self._next[key] = self._after(monitor, events)
+            found = self.known_after[key] = self._after(monitor, events)
         return found
 
     def _after(self, monitor: int, events: int) -> int:
@@ -187,16 +187,16 @@ class Monitors:
         """Return what is known if every process had its new name from the start. O(1) if that was asked before."""
         if not monitor:
             return monitor
-        found = self._renamed.get((monitor, names))
+        found = self.known_renamed.get((monitor, names))
         if found is not None:
             return found
         self.journal.append(("monitors renamed", (monitor, names)))
         waiting: list[int] = []
-        while monitor and (monitor, names) not in self._renamed:
+        while monitor and (monitor, names) not in self.known_renamed:
             waiting.append(monitor)
             monitor = self._came_from[monitor][0]
-        found = self._renamed[monitor, names] if monitor else 0
+        found = self.known_renamed[monitor, names] if monitor else 0
         for each in reversed(waiting):
             events = self._components.renamed_events(self._came_from[each][1], names)
-            found = self._renamed[each, names] = self.after(found, events)
+            found = self.known_renamed[each, names] = self.after(found, events)
         return found

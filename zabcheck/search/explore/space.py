@@ -10,11 +10,12 @@ from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from importlib.util import find_spec
 from itertools import islice, pairwise
 from pathlib import Path
 from struct import Struct as Bytes
 from time import process_time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -34,6 +35,12 @@ from zabcheck.search.explore.successors import Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, forked
 from zabcheck.simulation.choices import AnyChoice
+
+if TYPE_CHECKING:
+    from zabcheck.search.explore.many import Found, Many
+
+LARGE = 1000
+"""A level of fewer states is expanded one by one: loading numpy would cost more than it saves."""
 
 _LOOK = 4096
 """The number of states after which memory is looked at, and progress reported."""
@@ -118,6 +125,7 @@ class Space:
         self._before = array("I", [0])
         self._by = array("H", [0])
         self._names = array("H", [0])
+        self._expanding: Many | None = None
         self._unnamed = (0, *self.components.ids)
         self._namings: dict[Names, int] = {self._unnamed: 0}
         self._level: list[Row] = []
@@ -155,6 +163,7 @@ class Space:
         """Search until every state is expanded, something breaks, `memory` bytes are used, or `levels` are expanded.
 
         Costs some microseconds and about 100 bytes a state, once the tables are filled.
+        One process alone expands many states of a large level at once, if numpy is installed, and finds the same.
         With several `workers`, as many processes expand the states of large levels, and find what one would find;
         WorkerDied if one is killed. Each but this one takes memory of its own, of which `memory` knows nothing.
         `look_for_interrupt` is called between portions of states; a KeyboardInterrupt that it raises ends the search.
@@ -203,12 +212,56 @@ class Space:
 
     def _steps(self, sharing: Sharing) -> Generator[End | None]:
         """Expand the states of the level, a portion at each step. If something breaks, the last step says what."""
+        many = self._many() if len(self._level) >= LARGE and sharing.workers == 1 else None
         own, *others = sharing.slices(self._level)
-        if others:
+        if many is not None:
+            yield from self._in_arrays(many)
+        elif others:
             yield from self._shared(sharing, own, others)
         else:
             for start in range(0, len(own), PORTION):
                 yield self._expand(own[start : start + PORTION])
+
+    def _many(self) -> "Many | None":
+        """Return what expands many states at once; None if numpy is not installed, or cannot do this search."""
+        some_names = self.symmetry is not None and not self.symmetry.is_full
+        if self._expanding is None and not self.local_states.elections and not some_names and find_spec("numpy"):
+            from zabcheck.search.explore.many import Many  # only a large search waits for numpy
+
+            self._expanding = Many(self.local_states, self.monitors, self.symmetry, self.successors)
+        return self._expanding
+
+    def _in_arrays(self, many: "Many") -> Generator[End | None]:
+        """Expand the states of the level, many at once."""
+        start = 0
+        while start < len(self._level):
+            rows = self._level[start : start + many.portion]
+            yield self._take_found(rows, many.of(rows))
+            start += len(rows)
+
+    def _take_found(self, rows: Sequence[Row], found: "Found") -> End | None:
+        """Take over what was found from these states, the next ones of the level, until something breaks."""
+        visited, before, begin = self._visited, self._expanded, 0
+        keys = found.keys()
+        for again in (*found.again, len(rows)):
+            end = found.ends(again)
+            new = []
+            for place, key in zip(range(begin, end), keys, strict=False):
+                if key not in visited:
+                    visited[key] = None
+                    new.append(place)
+            for source, first, names, row in found.at(new):
+                self._before.append(before + source)
+                self._by.append(first)
+                self._names.append(self._namings.setdefault(names or self._unnamed, len(self._namings)))
+                self._next_level.append(row)
+            self._transitions += end - begin
+            self._expanded, begin = before + again, end
+            if again < len(rows):
+                broken = self._expand(rows[again : again + 1])
+                if broken is not None:
+                    return broken
+        return None
 
     def _shared(self, sharing: Sharing, own: Sequence[Row], others: Sequence[Sequence[Row]]) -> Generator[End | None]:
         """Expand the `own` states, while workers expand `others`; then take over what they answer."""

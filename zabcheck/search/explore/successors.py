@@ -47,7 +47,7 @@ class Successor(NamedTuple):
         return found[::-1]
 
 
-class _Join(NamedTuple):
+class Join(NamedTuple):
     """`follower` is told its leader, which hears of it.
 
     `told` and `heard` are the numbers of these two choices, `number` that of both together.
@@ -59,12 +59,12 @@ class _Join(NamedTuple):
     heard: int
 
 
-class _Joins(NamedTuple):
+class Joins(NamedTuple):
     """The joins of one leader. By the choice `told` it begins to lead; None if it leads already."""
 
     leader: int
     told: int | None
-    joins: tuple[_Join, ...]
+    joins: tuple[Join, ...]
 
 
 class Successors:
@@ -76,9 +76,9 @@ class Successors:
         self._ids = local_states.components.ids
         numbers = {choice: number for number, choice in enumerate(local_states.choices) if choice is not None}
         self._numbers = numbers
-        self._joins = list(self._all_joins(numbers)) if local_states.is_lazy else []
+        self.joins = list(self._all_joins(numbers)) if local_states.is_lazy else []
 
-    def _all_joins(self, numbers: dict[AnyChoice, int]) -> Iterator[_Joins]:
+    def _all_joins(self, numbers: dict[AnyChoice, int]) -> Iterator[Joins]:
         number = len(self._local_states.choices)
         for leader in self._ids:
             for told in (None, numbers[choices.Elect(leader, leader)]):
@@ -89,9 +89,9 @@ class Successors:
                             numbers[choices.Elect(follower, leader)],
                             numbers[choices.Receive(leader, follower)],
                         )
-                        joins.append(_Join(number, follower, elect, hear))
+                        joins.append(Join(number, follower, elect, hear))
                         number += 1
-                yield _Joins(leader, told, tuple(joins))
+                yield Joins(leader, told, tuple(joins))
 
     def of(self, row: Row) -> list[Successor]:
         """Return the successors that have to be tried. Some microseconds each, once the tables are filled."""
@@ -104,7 +104,7 @@ class Successors:
                 possible = [(process, found.moves)]
                 break
             possible.append((process, found.moves))
-        successors = list(self._joined(list(row))) if self._joins and len(possible) == len(self._ids) else []
+        successors = list(self._joined(list(row))) if self.joins and len(possible) == len(self._ids) else []
         for process, moves in possible:
             for choice, cost, local_state, links, events, raised in moves:
                 changed = list(row)  # as in `_after`, which would be slower to call
@@ -172,7 +172,7 @@ class Successors:
         if not any(map(may_join.__getitem__, row[: len(self._ids)])):
             return
         before = Successor(0, row, False, None)
-        for leader, told, joins in self._joins:
+        for leader, told, joins in self.joins:
             if told is None:
                 ready = before if leads[row[leader - 1]] else None
             else:

@@ -37,18 +37,18 @@ class Symmetry:
         self.renamings = [names for each in permutations(ids) if _keeps(quorums, names := (0, *each))]
         """The first one changes nothing."""
         self._unnamed = self.renamings[0]
-        self._all = len(self.renamings) == factorial(self.size)
+        self.is_full = len(self.renamings) == factorial(self.size)
         turned = (0, *ids[1:], 1)
         self._turned: Names = turned
-        self._kinds: list[int] = []
-        self._kind_of = self._kinds.__getitem__
+        self.kinds: list[int] = []
+        self._kind_of = self.kinds.__getitem__
         self._ordered: dict[tuple[int, ...], list[Names]] = {}
         """By the kinds of the processes of a row: the renamings that put these in order."""
         self._kind_ids: dict[Hashable, int] = {}
 
     def canonical(self, row: Row) -> tuple[Row, Names]:
         """Return the representative of a row, and the renaming that makes it of this row."""
-        if not self._all:
+        if not self.is_full:
             return min((self.renamed(row, names), names) for names in self.renamings)
         try:
             kinds = tuple(map(self._kind_of, row[: self.size]))
@@ -80,10 +80,10 @@ class Symmetry:
     def learn(self) -> None:
         """Give every new local state its kind: two that differ in names alone have the same. O(1) for each."""
         self.local_states.journal.append(("kinds", ()))
-        for local_state in range(len(self._kinds), len(self.local_states.made_of)):
+        for local_state in range(len(self.kinds), len(self.local_states.made_of)):
             kind = self._nameless(local_state)
             number = self._kind_ids.setdefault(kind, len(self._kind_ids))
-            self._kinds.append(self._role(local_state) << _ROLE | number)
+            self.kinds.append(self._role(local_state) << _ROLE | number)
 
     def _role(self, local_state: int) -> int:
         """Return what a process is to others. As that decides first who comes last, most leaders have the same name.

@@ -201,19 +201,20 @@ class Sharing:
     """
 
     def __init__(self, workers: int) -> None:
-        self._workers = workers
+        self.workers = workers
+        """How many processes there are, with the search itself."""
         self.share = 1 / workers
         """The share of a level that the search itself takes, from 0 to 1."""
 
     def slices(self, level: Sequence[Row]) -> list[Sequence[Row]]:
         """Return the level in slices, that of the search itself first. A small level is one slice."""
-        if self._workers == 1 or len(level) < LARGE:
+        if self.workers == 1 or len(level) < LARGE:
             return [level]
         first = max(1, int(self.share * len(level)))
-        size = -(-(len(level) - first) // (self._workers - 1))
+        size = -(-(len(level) - first) // (self.workers - 1))
         return [level[:first], *(level[start : start + size] for start in range(first, len(level), size))]
 
     def learn(self, own: float, worker: float, taking: float) -> None:
         """Cut the next levels by the seconds of CPU time that each state of this one took."""
-        ahead = worker / (self._workers - 1) - taking
+        ahead = worker / (self.workers - 1) - taking
         self.share = min(_MOST, max(_LEAST, ahead / (own + ahead))) if ahead > 0 else _LEAST

@@ -1,0 +1,146 @@
+"""Many states expanded at once are expanded as they are one by one: the same states, counts, runs and tables."""
+
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from invariants.quorums import Quorums, quorums_of
+from tests.search.explore.test_reduction import ABRUPT, DISK, GRACEFUL, PROPERTIES, ZAB
+from tests.tiers import sweep
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore import many as many_module
+from zabcheck.search.explore import space as module
+from zabcheck.search.explore.arrays import MISSING, Index
+from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.many import Found
+from zabcheck.search.explore.space import Space
+
+ANY = UNLIMITED
+NEVER = 1 << 40
+
+SPACES: dict[str, tuple[Bounds, Switches, dict[str, bool]]] = {
+    "reduction": (Bounds(3, 1, 1, 1, 1), ABRUPT, {}),
+    "held": (Bounds(3, 1, 1, 1, 0), ABRUPT, {"moments": False}),
+    "no elections put off": (Bounds(3, 1, 1, 1, 0), GRACEFUL, {}),
+    "symmetry alone": (Bounds(2, 2, 1, 1, 0), ABRUPT, {"reduction": False}),
+    "reduction alone": (Bounds(2, 2, 1, 2, 1), ABRUPT, {"symmetry": False}),
+    "neither": (Bounds(2, 1, 1, 2, 0), ABRUPT, {"symmetry": False, "reduction": False}),
+    "any faults": (Bounds(2, 2, 1, ANY, ANY), ABRUPT, {}),
+    "any time-outs, three processes": (Bounds(3, 1, 1, ANY, 0), ABRUPT, {}),
+    "cuts": (Bounds(2, 1, 1, 1, 0, 2), ABRUPT, {}),
+    "a disk": (Bounds(2, 1, 1, 1, 1), DISK, {}),
+    "five processes": (Bounds(5, 1, 0, 0, 0), ABRUPT, {}),
+    "two epochs": (Bounds(3, 2, 1, 1, 0), ABRUPT, {"moments": False}),
+}
+
+
+def space(bounds: Bounds, switches: Switches, mutant: str | None = None, **how: bool) -> Space:
+    protocol, quorums = mutated("zab", mutant), Quorums(bounds.processes)
+    return Space(protocol, quorums, switches, bounds, PROPERTIES, **{"reduction": True, **how})
+
+
+def everything(searched: Space) -> tuple[object, ...]:
+    """What is found, every state in the order of discovery, how it was found, and what the tables have, in order."""
+    explored = searched.explore()
+    how = [each.tolist() for each in (searched._before, searched._by, searched._names)]
+    return explored, list(searched.rows()), how, list(searched._namings), searched.local_states.journal
+
+
+@pytest.fixture
+def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also levels of few states are expanded at once, a few states at a time."""
+    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(many_module, "_FEWEST", 20)
+    monkeypatch.setattr(many_module, "_MOST", 80)
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("name", sweep(SPACES, normal=("held", "neither", "cuts")))
+def test_many_states_at_once_are_expanded_as_they_are_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds, switches, how = SPACES[name]
+    at_once = everything(space(bounds, switches, **how))
+    monkeypatch.setattr(module, "LARGE", NEVER)
+    assert at_once == everything(space(bounds, switches, **how))
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("mutant", sweep(ZAB, normal=("quorum-off-by-one", "commit-on-own-ack")))
+def test_known_bugs_are_found_by_the_same_runs(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds = Bounds(2, 2, 1, 1, 1)
+    at_once = everything(space(bounds, ABRUPT, mutant))
+    monkeypatch.setattr(module, "LARGE", NEVER)
+    assert at_once == everything(space(bounds, ABRUPT, mutant))
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_not_all_states_are_left_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else all the tests above would be of states that are expanded one by one."""
+    counts: list[tuple[int, int]] = []
+    take = Space._take_found
+
+    def counted(self: Space, rows: list[tuple[int, ...]], found: Found) -> object:
+        counts.append((len(rows), len(found.again)))
+        return take(self, rows, found)
+
+    monkeypatch.setattr(Space, "_take_found", counted)
+    explored = space(Bounds(2, 2, 1, ANY, ANY), ABRUPT).explore()
+    states, again = map(sum, zip(*counts, strict=True))
+    assert states == explored.states
+    assert again < states * 0.9
+
+
+@pytest.mark.parametrize("order", [(1, NEVER), (NEVER, 1)], ids=["at once first", "one by one first"])
+def test_either_goes_on_from_a_checkpoint_of_the_other(
+    order: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LOOK", 300)
+    file, bounds = tmp_path / "checkpoint", Bounds(2, 2, 1, ANY, ANY)
+    first, second = order
+    monkeypatch.setattr(module, "LARGE", first)
+    assert not space(bounds, ABRUPT).explore(memory=1, checkpoint=file).whole
+    monkeypatch.setattr(module, "LARGE", second)
+    resumed = space(bounds, ABRUPT)
+    explored = resumed.explore(checkpoint=file, resume=True)
+    one_by_one = everything(space(bounds, ABRUPT))
+    assert (explored, list(resumed.rows())) == one_by_one[:2]
+
+
+def test_without_numpy_states_are_expanded_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    searched = space(Bounds(2, 1, 1, 1, 0), ABRUPT)
+    assert searched.explore().whole
+    assert searched._expanding is None
+
+
+def test_names_that_are_not_all_alike_are_left_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LARGE", 1)
+    quorums = quorums_of("weights 2,1,1", 3)
+    searched = Space(mutated("zab"), quorums, ABRUPT, Bounds(3, 1, 0, 0, 0), PROPERTIES, reduction=True)
+    assert searched.explore().whole
+    assert searched._expanding is None
+
+
+def test_numpy_is_loaded_only_for_a_large_search() -> None:
+    small = "from zabcheck.search.explore import Bounds, explore; explore(bounds=Bounds(2, 1, 1, 0, 0))"
+    command = f"import sys, zabcheck.cli; {small}; print('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", command], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_an_index_knows_what_was_put_into_it() -> None:
+    rng = Random(1)
+    index, known = Index(3), dict[tuple[int, ...], int]()
+    for _ in range(40):
+        new = {(rng.randrange(50), rng.randrange(-20, 20), rng.randrange(1 << 45)) for _ in range(100)} - known.keys()
+        keys = sorted(new)
+        index.extend(keys)
+        known |= {key: len(known) + place for place, key in enumerate(keys)}
+    assert len(index) == len(known)
+    asked = [*known, *((one, two, three + 1) for one, two, three in known)]
+    found = index.find(*np.array(asked, np.int64).T)
+    assert found.tolist() == [known.get(key, MISSING) for key in asked]

@@ -1,0 +1,288 @@
+"""The tables of a search as arrays of numpy, in which many entries are looked up at once.
+
+They have what the tables of `local_states`, `monitors` and `symmetry` have, under the same numbers, and are never
+filled in by themselves: `refresh` takes over what those have got since. So there is no second way to make a component.
+"""
+
+from collections.abc import Hashable, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zabcheck.search.explore.local_states import HELD, Expansion, LocalStates, Move
+from zabcheck.search.explore.monitors import Monitors
+from zabcheck.search.explore.symmetry import Symmetry
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+MISSING = -1
+"""Instead of a number: the entry is not in the table."""
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_NONE: Ints = np.empty(0, np.int64)
+_NOT_ANY: Bools = np.empty(0, np.bool_)
+
+
+class Index:
+    """The numbers, from 0 on, of keys of `width` integers each: a hash table with open addressing."""
+
+    def __init__(self, width: int) -> None:
+        self._columns = [_NONE] * width
+        """The keys by number: the first integer of each, the second of each, and so on."""
+        self._slots = np.full(1024, MISSING)
+        """The number of the key in each slot. At most a quarter of the slots are taken."""
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def extend(self, keys: Sequence[Sequence[int]]) -> None:
+        """Give the next numbers to these keys, which are new and differ."""
+        new = np.array(keys, np.int64).reshape(-1, len(self._columns))
+        if not len(new):
+            return
+        numbers = np.arange(len(self), len(self) + len(new))
+        self._columns = [np.concatenate(each) for each in zip(self._columns, new.T, strict=True)]
+        if 4 * len(self) > len(self._slots):
+            self._slots = np.full(1 << (8 * len(self)).bit_length(), MISSING)
+            numbers = np.arange(len(self))
+        slots = self._slots_of([column[numbers] for column in self._columns])
+        while numbers.size:
+            free = self._slots[slots] == MISSING
+            self._slots[slots[free]] = numbers[free]  # of several for one slot the last one stays there
+            left = self._slots[slots] != numbers
+            numbers, slots = numbers[left], slots[left] + 1 & len(self._slots) - 1
+
+    def find(self, *columns: Ints) -> Ints:
+        """Return the numbers of keys, given as one array for each of their integers; MISSING for an unknown one."""
+        if not len(self):
+            return np.full(len(columns[0]), MISSING)
+        slots = self._slots_of(columns)
+        found = self._slots[slots]
+        wrong = np.flatnonzero(self._differ(found, columns))
+        while wrong.size:
+            slots[wrong] = slots[wrong] + 1 & len(self._slots) - 1
+            found[wrong] = self._slots[slots[wrong]]
+            wrong = wrong[self._differ(found[wrong], [column[wrong] for column in columns])]
+        return found
+
+    def _slots_of(self, columns: Sequence[Ints]) -> Ints:
+        """Return the slots at which the search for these keys begins."""
+        mixed = np.zeros(len(columns[0]), np.uint64)
+        for column in columns:
+            mixed = (mixed ^ column.view(np.uint64)) * _ODD
+            mixed ^= mixed >> _HALF
+        return mixed.view(np.int64) & len(self._slots) - 1
+
+    def _differ(self, numbers: Ints, columns: Sequence[Ints]) -> Bools:
+        """Whether a slot is taken, and by another key."""
+        differ = np.zeros(len(numbers), np.bool_)
+        for known, column in zip(self._columns, columns, strict=True):
+            differ |= known[numbers] != column
+        differ &= numbers != MISSING
+        return differ
+
+
+class Table:
+    """A table of single numbers, by keys of `width` integers each."""
+
+    def __init__(self, width: int) -> None:
+        self._index = Index(width)
+        self._values = np.array([MISSING])
+        """By number in the index; the last one is for what is not in it, as MISSING is the index of the last one."""
+
+    def extend(self, keys: Sequence[Sequence[int]], values: Sequence[int]) -> None:
+        """Add entries, which are new and differ."""
+        self._index.extend(keys)
+        self._values = np.concatenate((self._values[:-1], np.array([*values, MISSING])))
+
+    def find(self, *columns: Ints) -> Ints:
+        """Return the values of keys, given as one array for each of their integers; MISSING for an unknown one."""
+        return self._values[self._index.find(*columns)]
+
+
+class Arrays:
+    """What can be looked up in a search, by the numbers that its tables give."""
+
+    def __init__(self, local_states: LocalStates, monitors: Monitors, symmetry: Symmetry | None) -> None:
+        self._local_states = local_states
+        self._monitors = monitors
+        self._symmetry = symmetry
+        self.size = len(local_states.components.ids)
+        self.is_reduced = local_states.reduced
+        # By local state.
+        self._links: Ints = np.empty((0, self.size), np.int64)
+        """The link that it has opened to each process."""
+        self.leads = self.may_join = self._may_be_held = _NOT_ANY
+        self._flags = self._settled_with = self._matters = self.kinds = _NONE
+        # By move.
+        self.choice = self._cost = self._local_state = self._events = _NONE
+        self._raised = _NOT_ANY
+        self._changed: Ints = np.empty((0, self.size), np.int64)
+        """The new link that each process has to the one that moves; MISSING if it stays."""
+        # By expansion: its moves are the next `count` ones from `start` on.
+        self._expansions = Index(2 + self.size)
+        self.eager = self.at_once = _NOT_ANY
+        self.start = self.count = _NONE
+        self._singles = Index(2 + self.size)
+        self._single = _NONE
+        """By number in `_singles`: the move, or MISSING if the bounds forbid it."""
+        self._linked, self._masks, self._after = Table(3), Table(1), Table(2)
+        self._broken = _NOT_ANY
+        """By monitor: whether a property is violated."""
+        self.renamings = [] if symmetry is None else symmetry.renamings
+        self._numbers_of = {names: number for number, names in enumerate(self.renamings)}
+        self._names = np.array(self.renamings)
+        self._renamed, self._monitors_renamed = Table(2), Table(2)
+        self._taken: dict[Hashable, int] = {}
+        """By table: how many of its entries were taken over."""
+        components = local_states.components
+        sets = ([p for p in components.ids if bits >> p - 1 & 1] for bits in range(1 << self.size))
+        self._is_quorum = np.array([components.quorums.contains(members) for members in sets])
+
+    # Taking over.
+
+    def refresh(self) -> None:
+        """Take over what the tables have got since the last time. O(what is new), and a copy of what there was."""
+        states, monitors = self._local_states, self._monitors
+        links = np.array([each[1:] for each in states.made_of[len(self._links) :]], np.int64)
+        self._links = np.concatenate((self._links, links.reshape(-1, self.size)))
+        self.leads, self.may_join = _extended(self.leads, states.leads), _extended(self.may_join, states.may_join)
+        self._may_be_held = _extended(self._may_be_held, states.may_be_held)
+        self._settled_with = _extended(self._settled_with, states.settled_with)
+        self._flags, self._matters = _extended(self._flags, states.flags), _extended(self._matters, states.matters)
+        self._take_expansions(self._new("expansions", states.expansions))
+        self._take_singles(self._new("singles", states.singles))
+        linked, after = self._new("linked", states.linked), self._new("after", monitors.known_after)
+        self._linked.extend([key for key, _ in linked], [value for _, value in linked])
+        self._after.extend([key for key, _ in after], [value for _, value in after])
+        broken = [each is not None for each in monitors.broken[len(self._broken) :]]
+        self._broken = np.append(self._broken, np.array(broken, np.bool_))
+        if self._symmetry is None:
+            return
+        self.kinds = _extended(self.kinds, self._symmetry.kinds)
+        for number, names in enumerate(self.renamings):
+            new = self._new(names, states.renamings(names))
+            self._renamed.extend([(number, key) for key, _ in new], [value for _, value in new])
+        renamed = self._new("renamed", monitors.known_renamed)
+        keys = [(self._numbers_of[names], monitor) for (monitor, names), _ in renamed]
+        self._monitors_renamed.extend(keys, [value for _, value in renamed])
+
+    def _new(self, name: Hashable, table: dict[Any, Any]) -> list[tuple[Any, Any]]:
+        """Return the last entries of a table, those that were not taken over yet."""
+        taken, self._taken[name] = self._taken.get(name, 0), len(table)
+        return list(islice(reversed(table.items()), len(table) - taken))[::-1]
+
+    def _take_expansions(self, new: list[tuple[tuple[int, ...], Expansion]]) -> None:
+        self._expansions.extend([key for key, _ in new])
+        count = np.array([len(each.moves) for _, each in new], np.int64)
+        self.start = np.append(self.start, len(self.choice) + np.cumsum(count) - count)
+        self.count = np.append(self.count, count)
+        self.eager = np.append(self.eager, np.array([each.eager for _, each in new], np.bool_))
+        self.at_once = np.append(self.at_once, np.array([each.at_once for _, each in new], np.bool_))
+        self._take_moves([move for _, each in new for move in each.moves])
+
+    def _take_singles(self, new: list[tuple[tuple[int, ...], Move | None]]) -> None:
+        self._singles.extend([key for key, _ in new])
+        possible = np.array([move is not None for _, move in new], np.bool_)
+        numbers = len(self.choice) + np.cumsum(possible) - 1
+        self._single = np.append(self._single, np.where(possible, numbers, MISSING))
+        self._take_moves([move for _, move in new if move is not None])
+
+    def _take_moves(self, new: list[Move]) -> None:
+        self.choice = np.append(self.choice, np.array([move.choice for move in new], np.int64))
+        self._cost = np.append(self._cost, np.array([move.cost for move in new], np.int64))
+        self._local_state = np.append(self._local_state, np.array([move.local_state for move in new], np.int64))
+        self._events = np.append(self._events, np.array([move.events for move in new], np.int64))
+        self._raised = np.append(self._raised, np.array([move.raised for move in new], np.bool_))
+        changed = np.full((len(new), self.size), MISSING)
+        for place, move in enumerate(new):
+            for other, link in move.links:
+                changed[place, other] = link
+        self._changed = np.concatenate((self._changed, changed))
+
+    # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0.
+
+    def masks(self, used: Ints) -> Ints:
+        """Return `LocalStates.mask` of each."""
+        found = self._masks.find(used)
+        if (found == MISSING).any():
+            new = np.unique(used[found == MISSING]).tolist()
+            self._masks.extend([(each,) for each in new], [self._local_states.mask(each) for each in new])
+            found = self._masks.find(used)
+        return found
+
+    def expansions(self, rows: Ints, masks: Ints, processes: Ints) -> Ints:
+        """Return the number of what a process can do in each state, or MISSING."""
+        local_states = rows[np.arange(len(rows)), processes]
+        at = np.flatnonzero(self._may_be_held[local_states] & (masks & self._local_states.faults == 0))
+        if at.size:
+            masks = masks.copy()
+            masks[at[self._are_held(rows[at], local_states[at])]] |= HELD
+        masks = masks & self._matters[local_states]
+        return self._expansions.find(masks, local_states, *self._links_to(rows, processes))
+
+    def _are_held(self, rows: Ints, local_states: Ints) -> Bools:
+        """Return `LocalStates.is_held` of processes in these local states, which are settled."""
+        leaders = self._settled_with[local_states]
+        own = self._settled_with[rows[np.arange(len(rows)), leaders - 1]]
+        members = np.zeros(len(rows), np.int64)
+        for other in range(self.size):
+            members |= (self._settled_with[rows[:, other]] == leaders).astype(np.int64) << other
+        held: Bools = (own == leaders) & self._is_quorum[members]
+        return held
+
+    def singles(self, choices: Ints, rows: Ints, processes: Ints) -> tuple[Ints, Bools]:
+        """Return the move that a choice is of a process, MISSING if there is none; and where that is not known."""
+        local_states = rows[np.arange(len(rows)), processes]
+        found = self._singles.find(choices, local_states, *self._links_to(rows, processes))
+        return np.append(self._single, MISSING)[found], found == MISSING
+
+    def _links_to(self, rows: Ints, processes: Ints) -> list[Ints]:
+        return [self._links[rows[:, other], processes] for other in range(self.size)]
+
+    def move(self, rows: Ints, moves: Ints, processes: Ints) -> Bools:
+        """Make each state what it is after a move of a process. Return where something was missing, or breaks."""
+        size = self.size
+        failed = self._raised[moves]
+        rows[np.arange(len(rows)), processes] = self._local_state[moves]
+        changed = self._changed[moves]
+        for other in range(size):
+            at = np.flatnonzero(changed[:, other] != MISSING)
+            found = self._linked.find(rows[at, other], processes[at] + 1, changed[at, other])
+            rows[at, other] = found
+            failed[at] |= found == MISSING
+        rows[:, size] += self._cost[moves]
+        events = self._events[moves]
+        at = np.flatnonzero(events)
+        rows[at, size + 1] = found = self._after.find(rows[at, size + 1], events[at])
+        failed[at] |= found == MISSING
+        return failed | self._broken[rows[:, size + 1]]
+
+    def may_be_eager(self, rows: Ints) -> Ints:
+        """Return `LocalStates.may_be_eager` of each."""
+        flags = self._flags[rows[:, 0]]
+        for process in range(1, self.size):
+            flags = flags | self._flags[rows[:, process]]
+        return (flags & flags >> 8 & 0xFF) | flags >> 16
+
+    def renamed(self, rows: Ints, naming: Ints) -> tuple[Ints, Bools]:
+        """Return the states when each process has its new name, and where something was missing."""
+        renamed, missing = rows.copy(), np.zeros(len(rows), np.bool_)
+        names, each = self._names[naming], np.arange(len(rows))
+        for process in range(self.size):
+            twins = self._renamed.find(naming, rows[:, process])
+            renamed[each, names[:, process + 1] - 1] = twins
+            missing |= twins == MISSING
+        at = np.flatnonzero(rows[:, -1])  # the first monitor stays as it is
+        renamed[at, -1] = twins = self._monitors_renamed.find(naming[at], rows[at, -1])
+        missing[at] |= twins == MISSING
+        return renamed, missing
+
+
+def _extended(known: Any, all_: Sequence[Any]) -> Any:
+    """Return the array with what the list has beyond it."""
+    return np.append(known, np.array(all_[len(known) :], known.dtype))
