@@ -1,4 +1,4 @@
-"""What holds for all tests: no run leaves anything that another finds, and what is collected stays.
+"""What holds for all tests: no run leaves anything that another finds, none is timed, and what is collected stays.
 
 The garbage collector rests while pytest collects, and passes over all of that afterwards: thousands of tests and their
 modules live until the end. Otherwise each worker goes through them again and again, which takes it some 3 CPU seconds.
@@ -6,12 +6,18 @@ modules live until the end. Otherwise each worker goes through them again and ag
 
 import gc
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 gc.disable()
 
-settings.register_profile("without a database", settings(), database=None)
-settings.load_profile("without a database")
+settings.register_profile(
+    "without a database and a clock",
+    settings(),
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("without a database and a clock")
 
 
 def pytest_collection_finish() -> None:

@@ -6,12 +6,15 @@ from zabcheck.ensemble.bugs.catalogue import BUGS, NOT_SHOWN, SCHEDULES, Unknown
 from zabcheck.ensemble.run.distribution import NEWEST, OLDEST
 from zabcheck.ensemble.verdict.known_issues import ISSUES, NO_NUMBER, parsed
 
+FURTHER = ("late-set",)
+"""What issues do that another schedule shows already."""
+
 
 def test_every_bug_is_a_known_issue_with_a_schedule_of_its_own() -> None:
-    known = [bug.known for bug in BUGS]
+    known = list(dict.fromkeys(bug.known for bug in BUGS))
     assert known == [issue for issue in ISSUES if issue in known], "in the order of the known issues"
     for bug in BUGS:
-        assert bug.known.key in (NO_NUMBER, ", ".join((bug.name, *bug.others)))
+        assert bug.known.key in (NO_NUMBER, ", ".join((bug.name, *bug.others))) or bug.name in FURTHER
         assert bug.schedule().finds
     assert sorted(bug.path for bug in BUGS) == sorted(SCHEDULES.iterdir())
 

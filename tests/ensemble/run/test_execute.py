@@ -162,7 +162,8 @@ def test_a_fresh_server_that_leads_nobody_is_started_again(
     def await_all(ensemble: Ensemble, seconds: float, condition: Callable[[], bool]) -> bool:
         if seconds != execute.ALONE_AT_FIRST:
             return waits(ensemble, seconds, condition)
-        waits(ensemble, WAITED, lambda: bool(ensemble.served(1) and ensemble.served(3)))
+        begun = ensemble.servers[2].folder.rglob  # only then it behaves otherwise when it is started again
+        waits(ensemble, WAITED, lambda: bool(ensemble.served(1) and ensemble.served(3) and [*begun("again")]))
         return condition()
 
     monkeypatch.setattr(Ensemble, "await_all", await_all)
