@@ -227,11 +227,8 @@ def test_what_was_brought_behind_a_truncation_and_never_logged_is_noted(
     assert (told in finish(recording, A, E, F).notes) == note
 
 
-@pytest.mark.parametrize(("logged", "epoch"), [(False, 2), (True, 2), (False, 1)])
-def test_an_epoch_on_the_disk_without_its_initial_history_is_noted(
-    recording: Recording, logged: bool, epoch: int
-) -> None:
-    """Server 1 is killed when it has read NEWLEADER, and written the epoch or what came before it, or both."""
+def send_what_server_1_lacks(recording: Recording) -> None:
+    """Server 1 has A, and is sent B by server 2, the leader of epoch 2, up to NEWLEADER."""
     recording.start(1, 2, 3)
     recording.lead(3, [1, 2], 1)
     recording.write(3, [1, 2], A, 1)
@@ -246,6 +243,14 @@ def test_an_epoch_on_the_disk_without_its_initial_history_is_noted(
     recording.proposal(2, 1, B)
     recording.packet(2, 1, "COMMIT", B.zxid)
     recording.packet(2, 1, "NEWLEADER", zxid(2, 0))
+
+
+@pytest.mark.parametrize(("logged", "epoch"), [(False, 2), (True, 2), (False, 1)])
+def test_an_epoch_on_the_disk_without_its_initial_history_is_noted(
+    recording: Recording, logged: bool, epoch: int
+) -> None:
+    """Server 1 is killed when it has read NEWLEADER, and written the epoch or what came before it, or both."""
+    send_what_server_1_lacks(recording)
     recording.line(1, "quorum.Learner", "Learner received NEWLEADER message")
     recording.kill(1)
     recording.disks[1] += [B] if logged else []
@@ -259,20 +264,7 @@ def test_what_a_synchronisation_brought_that_broke_off_is_not_accepted_in_the_ep
     recording: Recording,
 ) -> None:
     """Server 1 has B in memory when it leaves; it has promised epoch 2, in which B came to it."""
-    recording.start(1, 2, 3)
-    recording.lead(3, [1, 2], 1)
-    recording.write(3, [1, 2], A, 1)
-    recording.kill(1)
-    recording.write(3, [2], B, 2)
-    recording.kill(3)
-    recording.start(1)
-    recording.look(1, reach=A.zxid)
-    recording.look(2, reach=B.zxid)
-    recording.discover(2, [1], 2, A.zxid)
-    recording.packet(2, 1, "DIFF", B.zxid)
-    recording.proposal(2, 1, B)
-    recording.packet(2, 1, "COMMIT", B.zxid)
-    recording.packet(2, 1, "NEWLEADER", zxid(2, 0))
+    send_what_server_1_lacks(recording)
     recording.kill(2)
     recording.disks[1].append(B)
     recording.epochs[1] = 2

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,20 +22,19 @@ from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.text.words import counted
 
 
-def completed_bugs(incomplete: str) -> list[str]:
-    """Return the bugs of the catalogue whose names begin so, for the completion of a shell."""
+def _completed(incomplete: str) -> list[str]:
     return [bug.name for bug in bugs.BUGS if bug.name.lower().startswith(incomplete.lower())]
+
+
+def bugs_option(help: str) -> Any:
+    """Return an option that takes names of bugs of the catalogue, which a shell completes."""
+    return typer.Option(metavar="NAME", help=help, autocompletion=_completed)
 
 
 @command_of(zookeeper)
 def catalogue(
     bug: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this bug (4643, ack-before-trunc); repeat it for several.",
-            autocompletion=completed_bugs,
-        ),
+        list[str] | None, bugs_option("Only this bug (4643, ack-before-trunc); repeat it for several.")
     ] = None,
     times: Annotated[int, typer.Option(min=1, help="How often each schedule is executed; 5 to 20 seconds each.")] = 3,
     java: Java = None,

@@ -17,7 +17,7 @@ from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.gate import CODES, JUnit, Summary, check_reports, tell_github, write_reports
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import conclude
-from zabcheck.cli.zookeeper.catalogue import bugs_named, completed_bugs
+from zabcheck.cli.zookeeper.catalogue import bugs_named, bugs_option
 from zabcheck.cli.zookeeper.command import (
     FAILURES_IN_A_ROW,
     Classpath,
@@ -80,22 +80,14 @@ def gate(
     ] = "10m",
     repairs: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="The patch is to repair this bug, so it is a failure if it is shown (may be repeated).",
-            autocompletion=completed_bugs,
-        ),
+        bugs_option("The patch is to repair this bug, so it is a failure if it is shown (may be repeated)."),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="A bug that the version is known to have is a failure, too.")
     ] = False,
     bug: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Of the catalogue only this bug (4643, ack-before-trunc); repeat it for several.",
-            autocompletion=completed_bugs,
-        ),
+        bugs_option("Of the catalogue only this bug (4643, ack-before-trunc); repeat it for several."),
     ] = None,
     times: Annotated[int, typer.Option(min=1, help="How often each schedule of the catalogue is executed.")] = 1,
     seed: Annotated[

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from zabcheck.ensemble.bugs.catalogue import Bug
 from zabcheck.ensemble.bugs.executed import Executed
+from zabcheck.ensemble.verdict.known_issues import NO_NUMBER
 from zabcheck.text.words import as_text
 
 NOT_EXECUTED = "–"
@@ -25,9 +26,10 @@ def spans(affected: Sequence[tuple[str, str | None]]) -> str:
 
 
 def title(bug: Bug) -> str:
-    """Say in a sentence what is wrong."""
-    said = bug.known.title
-    return f"{said[0].upper()}{said[1:]}."
+    """Say in a sentence what is wrong, with the issue if the bug is not called by its number."""
+    said, key = bug.known.title, bug.known.key
+    issue = "" if key == NO_NUMBER or bug.name in key.split(", ") else f" ({key})"
+    return f"{said[0].upper()}{said[1:]}{issue}."
 
 
 def render(executed: Sequence[Executed]) -> RenderableType:

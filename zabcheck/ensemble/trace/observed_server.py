@@ -67,6 +67,8 @@ EPOCH_ALONE = "without the initial history of that epoch"
 """What the note says of a disk that has an epoch, and not what NEWLEADER of that epoch was the end of."""
 NOT_LOGGED = "which a synchronisation with TRUNC brought that was broken off"
 """What the note says of a transaction that a server had in memory, and that its log lacks."""
+TAKEN_OVER = "what its snapshot up to"
+"""How the note begins of a snapshot that a server took over; the zxid at which it ends comes next."""
 FROM_DISK = "disk of server"
 """How the source begins of an event that only a disk tells of."""
 Emit = Callable[[Event, str], None]
@@ -360,7 +362,7 @@ class ObservedServer:
             if snapshot is None:
                 self._forget(f"it got a snapshot up to {zxid} from server {packet.sender}, whose history is unknown")
                 return
-            self._note(f"what its snapshot up to {zxid} holds is inferred from the history of server {packet.sender}")
+            self._note(f"{TAKEN_OVER} {zxid} holds is inferred from the history of server {packet.sender}")
             sync.applied = self._inherited = snapshot
 
     def _send(self, packet: Sent) -> None:

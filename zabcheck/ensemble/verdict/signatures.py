@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from invariants import Zxid
 from zabcheck.ensemble.rules.packets import Divergence
-from zabcheck.ensemble.trace.observed_server import EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED
+from zabcheck.ensemble.trace.observed_server import EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED, TAKEN_OVER
 from zabcheck.ensemble.verdict.findings import LATE, Finding
 
 
@@ -179,7 +179,7 @@ def _has_more(evidence: Evidence, *syncs: str) -> str | None:
     )
 
 
-_TAKEN_OVER = re.compile(r"server (\d+): what its snapshot up to ⟨(\d+),(\d+)⟩ holds")
+_TAKEN_OVER = re.compile(rf"server (\d+): {TAKEN_OVER} ⟨(\d+),(\d+)⟩")
 """How a note begins of a snapshot that a server took over."""
 _GAPS = ("proposals_have_no_gap", "proposals_continue_one_history")
 """The rules against a hole in what a leader proposes."""
