@@ -1,15 +1,18 @@
 """The link from the proof to the code: each event of a run of Zab is an instance of steps of the abstraction."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from invariants import (
     FURTHER,
     Accept,
+    AckEpoch,
     Adopt,
     Broadcast,
     Deliver,
@@ -25,16 +28,18 @@ from invariants import (
     check,
     select,
 )
+from invariants.chain import Chain
 from invariants.quorums import Quorums, quorums_of
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.proof import compiled
-from zabcheck.proof.abstraction import LOOKS_AT, at_start
+from zabcheck.proof.abstraction import LOOKS_AT, abstract, at_start, provides_what_it_accepted
 from zabcheck.proof.compiled import of
 from zabcheck.proof.conjuncts import CONJUNCTS
 from zabcheck.proof.example import EXAMPLE
 from zabcheck.proof.finite import SMALL, Facts, holds
 from zabcheck.proof.finite import at_start as facts_at_start
 from zabcheck.proof.finite import take as take_facts
+from zabcheck.proof.logic import SORTS
 from zabcheck.proof.monitors import Proof, Refinement
 from zabcheck.proof.mutants import OUTSIDE
 from zabcheck.proof.properties import PROPERTIES
@@ -295,6 +300,18 @@ def test_merged_logs_are_judged_in_an_order_in_which_all_are_instances() -> None
         wrong = judged([header, *follower, early, *leader], name)
         assert wrong.violation is not None
         assert wrong.violation.witness == (early,)
+
+
+def test_a_history_may_be_longer_than_python_calls_may_nest() -> None:
+    txns = [Txn(Zxid(1, number), f"v{number}") for number in range(1, 2 * sys.getrecursionlimit())]
+    accepted = frozenset(("p1", 1, abstract(txn)) for txn in txns)
+    initial = at_start(Quorums(1))
+    relations = {"adopted": of(initial, "adopted") | {("p1", 1)}, "accepted": accepted}
+    world = compiled.world_of(initial[: len(SORTS)], relations)
+    whole = Chain.of(txns)
+    answer = AckEpoch(1, 0, 2, 1, txns[-1].zxid, whole.length, whole.hash)
+    assert provides_what_it_accepted(world, answer)
+    assert not provides_what_it_accepted(world, replace(answer, hash=whole.hash + 1))
 
 
 def test_what_tells_nothing_of_the_protocol_exercises_neither() -> None:

@@ -232,12 +232,12 @@ def _told(event: Adopt | Restore | AckEpoch, known: Iterable[list[AbstractTxn]])
     return None
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def _hash(txns: tuple[AbstractTxn, ...]) -> int:
-    if not txns:
-        return 0
-    *before, (epoch, counter, value) = txns
-    return chain_hash(_hash(tuple(before)), Txn(Zxid(epoch, counter), value))
+    found = 0
+    for epoch, counter, value in txns:
+        found = chain_hash(found, Txn(Zxid(epoch, counter), value))
+    return found
 
 
 def _sorted(txns: Iterable[AbstractTxn]) -> list[AbstractTxn]:

@@ -18,6 +18,7 @@ distinct transactions).
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from invariants import Accept, AckEpoch, Adopt, Establish, Event, Invariant, Local, Promise, Violation, Zxid, add
@@ -80,7 +81,7 @@ class _Abstracted(Invariant):
         if isinstance(event, Promise) and event.leader is None:
             self.world, self.waiting = None, {}
         elif self.order == "global":
-            self._take(event, transition(self.world, event))
+            self._take(event, transition(self.world, event, self.depends_on))
         else:
             self.seen += 1
             self.waiting[event.process] = (*self.waiting.get(event.process, ()), (self.seen, event))
@@ -101,7 +102,7 @@ class _Abstracted(Invariant):
         events = self.waiting[process]
         for place in self._places(events):
             event = events[place][1]
-            found = transition(self.world, event)
+            found = transition(self.world, event, self.depends_on)
             if found.refused is None:
                 self._take(event, found)
                 self._drop(process, place)
@@ -115,8 +116,8 @@ class _Abstracted(Invariant):
         process was in then.
         """
         yield 0
-        for place, (_, event) in enumerate(events[1:], 1):
-            if isinstance(events[place - 1][1], Promise | Adopt):
+        for place, ((_, before), (_, event)) in enumerate(pairwise(events), 1):
+            if isinstance(before, Promise | Adopt):
                 return
             if isinstance(event, Accept):
                 yield place
@@ -180,7 +181,7 @@ class _Abstracted(Invariant):
         assert isinstance(rest, _Abstracted)
         assert rest.world is not None
         number, event = rest.waiting[process][0]
-        rest._take(event, transition(rest.world, event))
+        rest._take(event, transition(rest.world, event, rest.depends_on))
         rest._drop(process, 0)
         rest._go_on()
         rest.judged_last = not isinstance(event, AckEpoch), sum(map(len, rest.waiting.values())), number

@@ -4,7 +4,7 @@ This is the link from the proof to what runs: a trace of which each event is an 
 abstraction, so whatever is proved of all runs of the abstraction is true of it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -29,6 +29,7 @@ from zabcheck.proof.abstraction import (
 )
 from zabcheck.proof.compiled import NOTHING, Effect, World, additions, of, with_more
 from zabcheck.proof.finite import Thing
+from zabcheck.proof.relations import RELATIONS
 from zabcheck.proof.steps import Step
 
 Taken = tuple[Step, tuple[Thing, ...]]
@@ -49,16 +50,19 @@ class Transition(Struct, frozen=True):
     refused: Step | None
 
 
-def transition(before: World, event: Event) -> Transition:
-    """Return what an event makes of a state. A state has large sets, so that after the event is made once only."""
+def transition(before: World, event: Event, relations: Collection[str] = RELATIONS.keys()) -> Transition:
+    """Return what an event makes of a state, in these relations.
+
+    A state has large sets, so that after the event is made once only.
+    """
     before = naming(before, event)
-    said = effect(before, event)
+    said = _only(effect(before, event), relations)
     reached, taken = before, list[Taken]()
     last: Step | None = None
     for last, ways in _stages(before, event):
         for step, things in ways(reached):
             added = additions(step, reached, things)
-            if added is not None and _is_said(added, before, said):
+            if added is not None and _is_said(added := _only(added, relations), before, said):
                 reached = with_more(reached, added)
                 taken.append((step, things))
                 break
@@ -67,6 +71,10 @@ def transition(before: World, event: Event) -> Transition:
     if all(of(reached, name).issuperset(tuples) for name, tuples in said.items()):
         return Transition(reached, tuple(taken), None)
     return Transition(with_more(before, said), (), last)
+
+
+def _only(changed: Effect, relations: Collection[str]) -> Effect:
+    return {name: tuples for name, tuples in changed.items() if name in relations}
 
 
 def _is_said(added: Effect, before: World, said: Effect) -> bool:

@@ -12,6 +12,7 @@ from tests.ensemble.processes import groups_of
 from zabcheck.ensemble.recording.folder import read
 from zabcheck.ensemble.recording.records import Ended
 from zabcheck.ensemble.run.distribution import DEBIAN
+from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES
 from zabcheck.ensemble.verdict.judge import SERIOUS, SERIOUS_RULES
 
 pytestmark = pytest.mark.zookeeper
@@ -66,7 +67,7 @@ def test_what_is_wrong_looks_like_a_known_issue(searched: Result) -> None:
     """
     told = searched.json
     assert searched.code == (1 if told["wrong"] else 0)
-    assert {each["name"] for each in told["wrong"]} <= {*PROPERTIES, *SERIOUS, *SERIOUS_RULES}
+    assert {each["name"] for each in told["wrong"]} <= {*PROPERTIES, *CLIENT_PROPERTIES, *SERIOUS, *SERIOUS_RULES}
     unknown = {each["name"] for each in told["wrong"] if not each["looks_like"]}
     assert unknown <= {"digest mismatch"}
 

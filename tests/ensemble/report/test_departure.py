@@ -6,6 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from docs.generators.zookeeper import HEALTHY, LOST_WRITE, extracted
+from invariants import Broadcast
+from zabcheck.ensemble.report import departure as departing
 from zabcheck.ensemble.report.departure import KIND, departure
 from zabcheck.ensemble.report.runs import EnsembleSummary, noticed_in
 from zabcheck.ensemble.verdict.judge import judge
@@ -53,3 +55,12 @@ def test_of_a_trace_with_holes_nothing_is_said() -> None:
     judged = judge(LOST_WRITE)
     holes = replace(judged.observation, holes=("a log that cannot be read",))
     assert departure(judged._replace(observation=holes)) == ""
+
+
+def test_of_more_broadcasts_than_are_cheap_to_judge_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = judge(LOST_WRITE)
+    broadcasts = sum(isinstance(event, Broadcast) for event in judged.observation.events)
+    monkeypatch.setattr(departing, "MOST_BROADCASTS", broadcasts)
+    assert departure(judged) != ""
+    monkeypatch.setattr(departing, "MOST_BROADCASTS", broadcasts - 1)
+    assert departure(judged) == ""

@@ -5,7 +5,7 @@ As long as each event of a run is an instance of steps of the abstraction that i
 breaks. It need not be harmful: ZooKeeper may do what Zab does not, and lose nothing.
 """
 
-from invariants import Violation, check
+from invariants import Broadcast, Violation, check
 from zabcheck.ensemble.trace.observe import Observation
 from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.proof.conjuncts import CONJUNCTS
@@ -14,6 +14,8 @@ from zabcheck.text.words import counted, sentence
 
 KIND = "no step of Zab"
 """What a report calls it."""
+MOST_BROADCASTS = 500
+"""With more, nothing is said: the cost is quadratic, and exceeds that of everything else that is judged."""
 FIRST_LINE = 2
 """The line of a trace with its first event; line 1 is the header."""
 
@@ -21,10 +23,13 @@ FIRST_LINE = 2
 def departure(judged: Judged) -> str:
     """Say where a run is no run of Zab any more, and how long before a property breaks; "" if it is one to the end.
 
-    Nothing is said of a trace with holes, or where the user asked for some properties only. O(events · transactions).
+    Nothing is said of a trace with holes or with more than `MOST_BROADCASTS`, or where the user asked for some
+    properties only. O(events · transactions).
     """
     observation = judged.observation
     if observation.holes or not judged.clients:
+        return ""
+    if sum(isinstance(event, Broadcast) for event in observation.events) > MOST_BROADCASTS:
         return ""
     trace = list(observation.trace())
     [refined] = check(trace, [Refinement.name])
