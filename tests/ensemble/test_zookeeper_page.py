@@ -45,6 +45,16 @@ def test_the_pages_are_up_to_date() -> None:
             "PROPOSAL ⟨2,4⟩",
         ),
         (
+            "zookeeper-late-set",
+            "data agreement",
+            [
+                "ZOOKEEPER-3598: a server that leaves its leader loads its log, "
+                "and then applies a transaction of it again"
+            ],
+            None,
+            None,
+        ),
+        (
             "zookeeper-4409",
             "final agreement",
             ["ZOOKEEPER-4409: the thread that acknowledges fails when the connection is closed already"],
@@ -146,7 +156,8 @@ def test_what_the_documentation_tells_of_a_run_is_seen_in_it(
     with archived(name) as folder:
         judged = judge(folder)
     schedule = schedules.decode((EXAMPLES / f"{name}.schedule.json").read_bytes(), name)
-    assert judged.violated[0] == schedule.finds == violated
+    assert schedule.finds == violated
+    assert violated in (judged.violated[:1] or judged.wrong)
     assert judged.zookeeper == schedule.zookeeper
     assert [f"{each.issue.key}: {each.issue.title}" for each in judged.known] == looks_like
     first = next(iter(judged.steps.divergences), None)

@@ -168,6 +168,9 @@ class Story(Struct, frozen=True):
     """Of a real ensemble: the known issues that this looks like."""
     noticed: tuple[tuple[str, str], ...] = ()
     """Of a real ensemble: what else was wrong, of what kind and where."""
+    worst: str = ""
+    """Of a real ensemble: the worst of what was noticed, if that counts as wrong and no property of the trace is
+    violated; the heading says it."""
     threads: tuple[HeldThread, ...] = ()
     """Of a real ensemble: the threads that were held, in the order in which they were."""
 

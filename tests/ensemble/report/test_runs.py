@@ -5,8 +5,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from docs.generators.zookeeper import HEALTHY, LOST_WRITE, extracted
 from invariants import Crash
 from tests.counterexample.pages import trace
+from zabcheck.cli.zookeeper.command import story_of
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.story_json import to_json
 from zabcheck.counterexample.forms.terminal import to_text
@@ -23,7 +25,8 @@ from zabcheck.ensemble.recording.records import (
     Run,
     Started,
 )
-from zabcheck.ensemble.report.runs import what_was_done
+from zabcheck.ensemble.report.runs import what_was_done, worst_in
+from zabcheck.ensemble.verdict.judge import judge
 from zabcheck.text.words import phrase
 
 DONE = (("0.5 s", "kill -9 of A"), ("1.5 s", "wait for a leader, 4 s at most: nobody leads"))
@@ -94,6 +97,21 @@ def test_each_form_tells_what_it_looks_like_and_what_else_was_wrong() -> None:
     document = json.loads(to_json(story))
     assert document["known"] == ["ZOOKEEPER-1, a title: why"]
     assert document["noticed"] == [{"kind": "witnesses", "text": "server 1: two of them"}]
+
+
+def test_the_heading_says_what_is_wrong_though_the_trace_breaks_nothing(tmp_path: Path) -> None:
+    judged = judge(extracted("late-set-3.9.5", tmp_path))
+    story = story_of(judged)
+    assert (story.violation, judged.violated, story.worst) == (None, [], "changes last is violated")
+    assert to_text(story).startswith("changes last is violated\n\nlooks like       ZOOKEEPER-3598, ")
+    assert "<h1>changes last is violated</h1>" in page(story, "")
+    stale = judged._replace(clients=[])
+    assert worst_in(stale) == "digest mismatch"
+    lost = judge(LOST_WRITE)
+    commit = replace(lost.steps.divergences[0], name="commits_are_kept_by_a_quorum")
+    steps = replace(lost.steps, divergences=(commit,))
+    assert worst_in(stale._replace(findings=[], steps=steps)) == "a packet follows from no step of Zab"
+    assert worst_in(judge(HEALTHY)) == worst_in(lost) == ""
 
 
 def test_of_what_is_no_ensemble_nothing_of_it_is_told() -> None:

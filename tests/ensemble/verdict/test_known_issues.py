@@ -1,13 +1,15 @@
 """Each signature: a run that looks like the issue, and one that nearly does."""
 
 import pytest
+from msgspec import structs
 
 from invariants import Zxid
 from tests.ensemble.notation import BROADCAST, records
+from tests.ensemble.recordings import zxid
 from zabcheck.ensemble.rules.packets import judge
 from zabcheck.ensemble.verdict.findings import LATE, Finding
 from zabcheck.ensemble.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
-from zabcheck.ensemble.verdict.signatures import Forgot, PassedOver
+from zabcheck.ensemble.verdict.signatures import Behind, Forgot, PassedOver
 
 
 def said(server: int, text: str) -> Finding:
@@ -263,6 +265,19 @@ def test_a_transaction_is_applied_again_by_a_server_that_leaves_its_leader() -> 
     assert found == {"ZOOKEEPER-3598": f"the digest of server 2 does not fit, of one transaction only: {LATE}"}
     assert looks_like("3.6.3", findings=(said(2, mismatch),)) == {}
     assert looks_like("3.5.9", findings=(said(2, f"{mismatch}: {LATE}"),)) == {}
+
+
+def test_a_transaction_that_is_applied_again_undoes_a_later_one() -> None:
+    older = Behind(2, "/r13", zxid(1, 7), zxid(1, 8))
+    mismatch = Finding("digest mismatch", 2, 0, "", "Digests are not matching", "")
+    [found] = recognise("3.9.5", (), [mismatch], behind=[older])
+    assert (found.issue.key, found.why) == (
+        "ZOOKEEPER-3598",
+        "the digest of server 2 does not fit, and in the end it has /r13 as of ⟨1,7⟩, though it has delivered ⟨1,8⟩, "
+        "which changes that node, too",
+    )
+    assert recognise("3.9.5", (), [structs.replace(mismatch, server=1)], behind=[older]) == []
+    assert recognise("3.9.5", (), [structs.replace(mismatch, kind="error")], behind=[older]) == []
 
 
 def test_a_leader_that_applied_a_transaction_again_cuts_off_what_it_has() -> None:

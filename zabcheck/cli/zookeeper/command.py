@@ -349,4 +349,6 @@ def story_of(judged: Judged) -> Story:
     done, noticed = tuple(reports.what_was_done(judged.folder)), tuple(reports.noticed_in(judged))
     schedule = None if judged.schedule is None else schedules.converted(judged.schedule)
     threads = held_threads(judged, schedule, story)
-    return structs.replace(story, known=known, noticed=noticed, done=done, threads=threads)
+    return structs.replace(
+        story, known=known, noticed=noticed, worst=reports.worst_in(judged), done=done, threads=threads
+    )

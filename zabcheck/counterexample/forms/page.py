@@ -35,7 +35,7 @@ def page(story: Story, file: str = "FILE") -> str:
     """Return the whole page; `file` is the name of the schedule's file."""
     labels = labels_by_step(story)
     title = heading(story)
-    fine = "" if story.violation is not None or story.raised is not None else ' class="fine"'
+    fine = "" if story.violation is not None or story.raised is not None or story.worst else ' class="fine"'
     body = "".join(
         (
             f"<header>\n<h1{fine}>{text(title)}</h1>\n{_summary(story)}</header>\n<main>\n",
@@ -61,7 +61,9 @@ def heading(story: Story) -> str:
     """Return what the story is about, in a few words."""
     if story.raised is not None:
         return "the protocol's own code raised an exception"
-    return "no property is violated" if story.violation is None else f"{story.violation.property} is violated"
+    if story.violation is not None:
+        return f"{story.violation.property} is violated"
+    return story.worst or "no property is violated"
 
 
 @cache

@@ -31,6 +31,7 @@ def fields(story: Story) -> dict[str, Any]:
         "done": [{"when": when, "what": what} for when, what in story.done],
         "known": story.known,
         "noticed": [{"kind": kind, "text": text} for kind, text in story.noticed],
+        "worst": story.worst,
         "threads": story.threads,
         "unit": story.unit,
         "is_ordered": story.is_ordered,

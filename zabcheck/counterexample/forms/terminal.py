@@ -80,6 +80,8 @@ def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) 
     if story is not None and story.raised is not None:
         yield pen.write("the protocol's own code raised an exception; no property was judged", RED)
         yield pen.write(story.raised.error, BOLD)
+    elif violation is None and story is not None and story.worst:
+        yield pen.write(story.worst, RED)
     elif violation is None:
         yield pen.write("no property is violated", BOLD)
     else:

@@ -27,8 +27,8 @@ from zabcheck.ensemble.recording.records import (
     Timed,
 )
 from zabcheck.ensemble.report.departure import KIND, departure
-from zabcheck.ensemble.verdict.clients import ClientVerdict
-from zabcheck.ensemble.verdict.judge import Judged
+from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES, ClientVerdict
+from zabcheck.ensemble.verdict.judge import SERIOUS_RULES, Judged
 from zabcheck.search.report.summary import STYLES
 from zabcheck.text.words import counted, phrase
 
@@ -177,6 +177,16 @@ def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
     first = dict(reversed(every))
     for kind in dict.fromkeys(kind for kind, _ in every):
         yield kind, first[kind] + (f" (and {counts[kind] - 1} more)" if counts[kind] > 1 else "")
+
+
+def worst_in(judged: Judged) -> str:
+    """Return a heading for what is wrong with a run of which the trace breaks no property; "" if nothing counts."""
+    if judged.violated or not judged.wrong:
+        return ""
+    name = judged.wrong[0]
+    if name in CLIENT_PROPERTIES:
+        return f"{name} is violated"
+    return "a packet follows from no step of Zab" if name in SERIOUS_RULES else name
 
 
 def render(summary: EnsembleSummary) -> RenderableType:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from invariants import Accept, AckEpoch, Adopt, Broadcast, Establish, Verdict, Zxid, check
 from zabcheck.ensemble.recording.folder import RecordingError
-from zabcheck.ensemble.recording.records import Acknowledged, AnyRecord, Asked, Sent
+from zabcheck.ensemble.recording.records import Acknowledged, AnyRecord, Asked, Read, Sent
 from zabcheck.ensemble.rules.packets import Judgement
 from zabcheck.ensemble.rules.packets import judge as judge_packets
 from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
@@ -19,7 +19,7 @@ from zabcheck.ensemble.verdict.clients import ClientVerdict, history_of, judge_c
 from zabcheck.ensemble.verdict.coverage import Coverage, coverage
 from zabcheck.ensemble.verdict.findings import Finding, findings
 from zabcheck.ensemble.verdict.known_issues import IssueMatch, recognise
-from zabcheck.ensemble.verdict.signatures import Evidence, Forgot, PassedOver
+from zabcheck.ensemble.verdict.signatures import Behind, Evidence, Forgot, PassedOver
 
 SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations these are reported first."""
@@ -110,11 +110,11 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     steps = judge_packets(recording.records)
     version = recording.run.zookeeper
     forgotten, skipped = list(forgot(observation, verdicts)), list(passed_over(observation))
-    evidence = Evidence(steps.divergences, found, forgotten, observation.notes, skipped)
+    clients = judge_clients(history_of(recording), not observation.holes) if properties is None else []
+    evidence = Evidence(steps.divergences, found, forgotten, observation.notes, skipped, list(behind(clients)))
     known = recognise(version, *evidence)
     covered = coverage(recording, observation)
     schedule, counts = recording.run.schedule, counts_of(recording.records)
-    clients = judge_clients(history_of(recording), not observation.holes) if properties is None else []
     return Judged(
         folder,
         version,
@@ -196,3 +196,14 @@ def passed_over(observation: Observation) -> Iterator[PassedOver]:
         for zxid in broadcast.get((own.process, own.incarnation), ()):
             if event.zxid < zxid <= own.zxid and zxid.epoch < event.epoch:
                 yield PassedOver(own.process, zxid, event.epoch, event.process, event.zxid)
+
+
+def behind(verdicts: Sequence[ClientVerdict]) -> Iterator[Behind]:
+    """Find the server that has an older node in the end than another that has delivered no more. O(verdicts)."""
+    for verdict in verdicts:
+        if verdict.property == "data agreement" and verdict.violation is not None:
+            reads = [each for each in verdict.violation.witness if isinstance(each, Read) and each.states]
+            if len(reads) == 2:  # else one server does not have the node at all
+                (newer,), (older,) = (each.states for each in reads)
+                if older.changed < newer.changed:
+                    yield Behind(reads[1].server, older.path, older.changed, newer.changed)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from zabcheck.ensemble.rules.packets import Divergence
 from zabcheck.ensemble.verdict import signatures
 from zabcheck.ensemble.verdict.findings import Finding
-from zabcheck.ensemble.verdict.signatures import Evidence, Forgot, PassedOver, Signature
+from zabcheck.ensemble.verdict.signatures import Behind, Evidence, Forgot, PassedOver, Signature
 
 NO_NUMBER = "no issue known"
 """The key of a bug that was found with zabcheck, and in none of ZooKeeper's issues, as far as they were searched."""
@@ -68,9 +68,10 @@ def recognise(
     forgot: Sequence[Forgot] = (),
     notes: Sequence[str] = (),
     passed_over: Sequence[PassedOver] = (),
+    behind: Sequence[Behind] = (),
 ) -> list[IssueMatch]:
     """Find the known issues that a run of this version looks like, in the order of `ISSUES`. O(issues × evidence)."""
-    evidence = Evidence(divergences, findings, forgot, notes, passed_over)
+    evidence = Evidence(divergences, findings, forgot, notes, passed_over, behind)
     asked = ((issue, issue.signature(evidence)) for issue in ISSUES if issue.affects(version))
     return [IssueMatch(issue, why) for issue, why in asked if why is not None]
 

@@ -11,6 +11,7 @@ from invariants import Zxid
 from zabcheck.ensemble.rules.packets import Divergence
 from zabcheck.ensemble.trace.observed_server import EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED, TAKEN_OVER
 from zabcheck.ensemble.verdict.findings import LATE, Finding
+from zabcheck.ensemble.wire.zxids import shown
 
 
 class Forgot(NamedTuple):
@@ -39,6 +40,15 @@ class PassedOver(NamedTuple):
     brought: Zxid
 
 
+class Behind(NamedTuple):
+    """In the end a server has a node as of transaction `has`, and another as of `should`, which both have delivered."""
+
+    server: int
+    path: str
+    has: int
+    should: int
+
+
 class Evidence(NamedTuple):
     """What a signature can look at. `notes` are those of the run's observation."""
 
@@ -47,6 +57,7 @@ class Evidence(NamedTuple):
     forgot: Sequence[Forgot]
     notes: Sequence[str]
     passed_over: Sequence[PassedOver] = ()
+    behind: Sequence[Behind] = ()
 
 
 Signature = Callable[[Evidence], str | None]
@@ -240,7 +251,8 @@ def forgot_what_it_had_in_memory(evidence: Evidence) -> str | None:
 def applies_a_transaction_again(evidence: Evidence) -> str | None:
     """A server that leaves its leader loads its log, and does not wait for the thread that delivers.
 
-    What it remembers as committed may end with that thread's transaction: as a leader it cuts later ones off.
+    What it remembers as committed may end with that thread's transaction: as a leader it cuts later ones off. And where
+    that transaction sets the data of a node, it undoes what was set since.
     """
     late = _first(
         f"the digest of server {each.server} does not fit, of one transaction only: {LATE}"
@@ -252,7 +264,13 @@ def applies_a_transaction_again(evidence: Evidence) -> str | None:
         for each in _diverges(evidence, _FORGETS[1], "newleader_has_the_best_history")
         if any(LATE in finding.text and finding.server == each.server for finding in evidence.findings)
     )
-    return late and late + (cut or "")
+    undone = _first(
+        f"the digest of server {each.server} does not fit, and in the end it has {each.path} as of {shown(each.has)}, "
+        f"though it has delivered {shown(each.should)}, which changes that node, too"
+        for each in evidence.behind
+        if any(finding.kind == "digest mismatch" and finding.server == each.server for finding in evidence.findings)
+    )
+    return late + (cut or "") if late else undone
 
 
 def counts_an_ack_of_before_a_trunc(evidence: Evidence) -> str | None:
