@@ -104,7 +104,11 @@ def test_the_heading_says_what_is_wrong_though_the_trace_breaks_nothing(tmp_path
     story = story_of(judged)
     assert (story.violation, judged.violated, story.worst) == (None, [], "changes last is violated")
     assert to_text(story).startswith("changes last is violated\n\nlooks like       ZOOKEEPER-3598, ")
-    assert "<h1>changes last is violated</h1>" in page(story, "")
+    drawn = page(story, "")
+    assert "<h1>changes last is violated</h1>" in drawn
+    assert (
+        drawn.index("What happened</h2>") < drawn.index("request 4 of client 13 was told") < drawn.index("The run</h2>")
+    )
     stale = judged._replace(clients=[])
     assert worst_in(stale) == "digest mismatch"
     lost = judge(LOST_WRITE)
@@ -112,6 +116,7 @@ def test_the_heading_says_what_is_wrong_though_the_trace_breaks_nothing(tmp_path
     steps = replace(lost.steps, divergences=(commit,))
     assert worst_in(stale._replace(findings=[], steps=steps)) == "a packet follows from no step of Zab"
     assert worst_in(judge(HEALTHY)) == worst_in(lost) == ""
+    assert "What happened</h2>" not in page(story_of(judge(HEALTHY)), "")
 
 
 def test_of_what_is_no_ensemble_nothing_of_it_is_told() -> None:

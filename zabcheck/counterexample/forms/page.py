@@ -6,7 +6,7 @@ and fits a phone. Every text is cleaned and escaped. The same story gives the sa
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -87,22 +87,34 @@ def _what_happened(story: Story) -> str:
 
     Where there is room, the explanation stands beside the witness, so that the diagram is on the first screen. A phone
     has no such room. There it stays above the diagram: its sentences can be read at once, and the diagram, squeezed as
-    it is, says little to somebody who has not read them.
+    it is, says little to somebody who has not read them. A run that breaks no property has neither, but something may
+    be wrong with it; "" if nothing is.
     """
-    return (
-        '<section aria-labelledby="why">\n<h2 id="why">What happened</h2>\n<div class="why">\n<div>'
-        + _witness(story)
-        + "</div>\n"
-        + (f"<p>{text(' '.join(story.explanation))}</p>\n" if story.explanation else "")
-        + "</div>\n</section>\n"
-    )
+    facts = _listed(list(_noticed(story))) if story.violation is None else ""
+    witness = _witness(story)
+    explanation = f"<p>{text(' '.join(story.explanation))}</p>\n" if story.explanation else ""
+    why = f'<div class="why">\n<div>{witness}</div>\n{explanation}</div>\n' if witness or explanation else ""
+    if not facts and not why:
+        return ""
+    return f'<section aria-labelledby="why">\n<h2 id="why">What happened</h2>\n{facts}{why}</section>\n'
+
+
+def _noticed(story: Story) -> Iterator[str]:
+    if story.known:
+        yield _fact("looks like", *story.known)
+    for kind, what in story.noticed:
+        yield _fact(kind, what)
+
+
+def _listed(facts: Sequence[str]) -> str:
+    return f'<dl class="facts">\n{"".join(facts)}</dl>\n' if facts else ""
 
 
 def _particulars(story: Story) -> str:
     """Draw what is known of the property, the bug and the run."""
     return (
         '<section aria-labelledby="particulars">\n<h2 id="particulars">Particulars</h2>\n'
-        f'<dl class="facts">\n{"".join(_facts(story))}</dl>\n</section>\n'
+        f"{_listed(list(_facts(story)))}</section>\n"
     )
 
 
@@ -145,10 +157,8 @@ def _facts(story: Story) -> Iterator[str]:
         yield _fact("planted", f"{story.mutant}: {story.wrong}")
     elif story.mutant is not None:
         yield _fact("planted", story.mutant)
-    if story.known:
-        yield _fact("looks like", *story.known)
-    for kind, what in story.noticed:
-        yield _fact(kind, what)
+    if story.violation is not None:
+        yield from _noticed(story)
     if story.raised is not None:
         yield _fact("handling", f"{name(story.raised.process)}, {story.raised.stimulus}")
         yield _fact("the node" if story.protocol.startswith(PREFIX) else "traceback", *story.raised.traceback)
