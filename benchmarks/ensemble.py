@@ -18,6 +18,8 @@ from time import monotonic, process_time
 from typing import NamedTuple, TypeVar
 
 from invariants import check
+from zabcheck.ensemble.debugger.class_path import ClassPath
+from zabcheck.ensemble.debugger.points import located
 from zabcheck.ensemble.recording.folder import Recorder
 from zabcheck.ensemble.recording.records import Acknowledged, Record, Unanswered
 from zabcheck.ensemble.rules.packets import judge_recording
@@ -28,7 +30,9 @@ from zabcheck.ensemble.run.distribution import Distribution, NoZooKeeper, find
 from zabcheck.ensemble.run.draw import draw
 from zabcheck.ensemble.run.ensemble import Ensemble
 from zabcheck.ensemble.run.execute import UP_AT_FIRST, execute
+from zabcheck.ensemble.run.forces import WATCHED
 from zabcheck.ensemble.run.schedule import Choice, EnsembleSchedule, Kill, KillAll, KillAt, Role, Settle, Write
+from zabcheck.ensemble.run.stops import Stops, with_agent
 from zabcheck.ensemble.trace.incarnations import read_sorted
 from zabcheck.ensemble.trace.observe import observe_sorted
 from zabcheck.ensemble.verdict.findings import findings
@@ -64,17 +68,20 @@ ALL = Sizes()
 
 
 class Form(NamedTuple):
-    """How the servers of an ensemble meet, and what they log."""
+    """How servers meet, what they log, and at which points the debug agent watches (None: there is no agent)."""
 
     name: str
     proxied: bool
     deliveries: bool
+    watched: tuple[str, ...] | None = None
 
 
 FORMS = (
     Form("connected directly, plain logs", False, False),
     Form("proxies, plain logs", True, False),
     Form("proxies, deliveries in the logs", True, True),
+    Form("the same, debug agent", True, True, ()),
+    Form("the same, every force watched", True, True, WATCHED),
 )
 
 
@@ -162,32 +169,42 @@ def starts(distribution: Distribution, folders: Iterator[Path], count: int) -> N
     )
 
 
-def until_served(ensemble: Ensemble) -> float:
-    """Start an ensemble, and return the seconds until every server serves."""
+def until_served(ensemble: Ensemble, stops: Stops | None = None) -> float:
+    """Start an ensemble, with the debug agent if there are stops, and return the seconds until every server serves."""
     start = monotonic()
     for number in ensemble.servers:
         ensemble.start(number)
+        if stops is not None:
+            stops.attach(number)
     up = ensemble.await_all(UP_AT_FIRST, lambda: all(map(ensemble.served, ensemble.servers)))
     assert up, f"no leader in {UP_AT_FIRST:g} s"
     return monotonic() - start
 
 
 def runs(distribution: Distribution, folders: Iterator[Path], count: int) -> list[Judged]:
-    """Measure seeded runs, without judging and with."""
-    executed: list[Spent] = []
-    judged: list[Spent] = []
+    """Measure seeded runs, without judging and with; then, the runs in turn, such with thread orders drawn.
+
+    Return those without.
+    """
+    executed: dict[bool, list[Spent]] = {False: [], True: []}
+    both: dict[bool, list[Spent]] = {False: [], True: []}
     results: list[Judged] = []
     for seed in range(count):
-        folder = next(folders)
-        executed.append(spent(lambda: execute(draw(seed, SERVERS), distribution, folder)))  # noqa: B023  # called at once
-        judged.append(spent(lambda: results.append(judge(folder))))  # noqa: B023  # called at once
-    run = Spent(*(mean(each) for each in zip(*executed, strict=True)))
-    cost = Spent(*(mean(each) for each in zip(*judged, strict=True)))
+        for threads in (False, True):
+            folder, schedule = next(folders), draw(seed, SERVERS, threads)
+            run = spent(lambda: execute(schedule, distribution, folder))  # noqa: B023  # called at once
+            cost = spent(lambda: results.append(judge(folder)))  # noqa: B023  # called at once
+            executed[threads].append(run)
+            both[threads].append(Spent(*(a + b for a, b in zip(run, cost, strict=True))))
+            if threads:
+                results.pop()
     print(f"a run, mean of the seeds 0 to {count - 1}:")
-    print(f"  {'':20}{'seconds':>9}{'an hour':>9}{'JVMs CPU s':>12}{'zabcheck CPU s':>16}")
-    both = Spent(*(a + b for a, b in zip(run, cost, strict=True)))
-    for name, each in (("executed", run), ("executed and judged", both)):
-        print(f"  {name:20}{each.wall:>9.2f}{3600 / each.wall:>9,.0f}{each.jvms:>12.2f}{each.zabcheck:>16.2f}")
+    print(f"  {'':36}{'seconds':>9}{'an hour':>9}{'JVMs CPU s':>12}{'zabcheck CPU s':>16}")
+    for threads in (False, True):
+        for name, measured in (("executed", executed[threads]), ("executed and judged", both[threads])):
+            each = Spent(*(mean(column) for column in zip(*measured, strict=True)))
+            name += ", thread orders" * threads
+            print(f"  {name:36}{each.wall:>9.2f}{3600 / each.wall:>9,.0f}{each.jvms:>12.2f}{each.zabcheck:>16.2f}")
     sys.stdout.flush()
     return results
 
@@ -258,14 +275,21 @@ class Writers:
 def writing(distribution: Distribution, folder: Path, form: Form) -> Iterator[Writers]:
     """Provide a running ensemble of a form, and its clients. What happens is recorded, as in a run."""
     recorder = Recorder(folder)
+    classes = ClassPath(distribution.classpath)
+    places = {name: located(name, classes).places for name in form.watched or ()}
+    if form.watched is not None:
+        distribution = with_agent(distribution)
     with Ensemble(SERVERS, distribution, folder, recorder.record, form.proxied, form.deliveries) as ensemble:
-        until_served(ensemble)
+        stops = Stops(ensemble, places, recorder.record) if form.watched is not None else None
+        until_served(ensemble, stops)
         writers = Writers(ensemble, recorder.record)
         try:
             yield writers
         finally:
             for client in writers.clients:
                 client.close()
+    if stops is not None:
+        stops.close()
     recorder.close()
 
 
