@@ -97,7 +97,7 @@ class ObservedServer:
         self._snapshot_of = snapshot_of
         self._shown = EMPTY  # the durable history, by the `Adopt` and `Accept` so far
         self._fallback = EMPTY  # the history before a synchronisation that failed
-        self._inherited = EMPTY  # what came by SNAP: its transactions are inferred
+        self._inherited = EMPTY  # what came by SNAP in this incarnation; what the disk has at a start is delivered anew
         self._snapshot = Zxid(0, 0)  # the latest on its disk
         self._unsettled = False  # a synchronisation changed the disk, and may not have been completed
         self._cut_off: dict[Zxid, Zxid] = {}  # what a TRUNC was to take from its log, and after which zxid
@@ -128,6 +128,7 @@ class ObservedServer:
         self.incarnation = incarnation.number
         self._file = incarnation.log.file
         self._delivered = {}
+        self._inherited = EMPTY
         self._cut_off = {}
         self._not_logged = {}
         self._sync = None
@@ -135,7 +136,7 @@ class ObservedServer:
             self._emit(Recover(self.server, incarnation.number), "driver")
         if incarnation.wiped:
             self._note(f"its disk was wiped before incarnation {incarnation.number}, so it may have forgotten promises")
-            self.history = self._inherited = EMPTY
+            self.history = EMPTY
             self._snapshot = Zxid(0, 0)
             self._current_epoch = self._promised = 0
             self._unsettled = True
@@ -153,8 +154,6 @@ class ObservedServer:
         up_to = _latest(disk)
         logged = Chain.of(self._ascending(disk))
         known = max((self.history, self._shown), key=lambda chain: chain.up_to(up_to).zxid).up_to(up_to)
-        if not known.starts_with(self._inherited) or logged.starts_with(self._inherited):
-            self._inherited = EMPTY
         base = known if known.zxid >= logged.up_to(up_to).zxid else logged.up_to(up_to)
         for txn in logged.after(logged.up_to(base.zxid).length):
             base = base.append(txn)
