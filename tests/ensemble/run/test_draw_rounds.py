@@ -1,6 +1,6 @@
 """Schedules drawn in rounds: a server falls behind, comes back, is interrupted, and others go on without one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
@@ -122,3 +122,27 @@ def dies_in_a_synchronisation(choices: tuple[AnyChoice, ...]) -> bool:
 @pytest.mark.parametrize("has", [counts_an_old_ack, leads_twice_alone, dies_in_a_synchronisation])
 def test_what_known_bugs_take_is_drawn_often(has: Callable[[tuple[AnyChoice, ...]], bool]) -> None:
     assert sum(has(schedule.choices) for schedule in DRAWN) > 0.05 * len(DRAWN)
+
+
+def cut_off_after_a_snapshot(choices: Sequence[AnyChoice]) -> bool:
+    """Whether a server is alone with a write twice, and the second time the others write nothing while it is down.
+
+    The first time it takes over a snapshot, then; the second time it is told to cut its log behind that.
+    """
+    alone = [(place, each.server) for place, each in enumerate(choices) if alone_with_a_write(each)]
+    for (first, server), (second, again) in pairwise(alone):
+        between = choices[first:second]
+        rest = iter(choices[second:])
+        elected = any(isinstance(each, Elected) for each in rest)
+        if server == again and Start(server) in between and elected and not isinstance(next(rest, None), Write):
+            return True
+    return False
+
+
+def alone_with_a_write(choice: AnyChoice) -> bool:
+    return isinstance(choice, AwaitStop) and choice.point == "sync-forced"
+
+
+def test_a_server_may_be_told_to_cut_its_log_behind_a_snapshot() -> None:
+    found = sum(cut_off_after_a_snapshot(schedule.choices) for schedule in DRAWN)
+    assert 0.04 * len(DRAWN) < found < 0.12 * len(DRAWN)

@@ -130,7 +130,8 @@ class Rounds:
             yield AwaitStop(leader, point, _STARTS)
             yield from self._kill_all()
         yield from self._elect(leader, 0.1)
-        yield from self._write()
+        if self._often(0.25 if self.led_alone else 0.9):  # else the one that comes back is told to cut its write off
+            yield from self._write()
         self.led_alone = leader not in self.up and self._often(0.85)
         if self.led_alone:
             yield self._stop(leader, "learner-serve")
