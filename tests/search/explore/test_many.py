@@ -15,9 +15,9 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import many as many_module
 from zabcheck.search.explore import space as module
-from zabcheck.search.explore.arrays import MISSING, Index
+from zabcheck.search.explore.arrays import MISSING, Index, Ints
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.many import Found
+from zabcheck.search.explore.many import Found, Many
 from zabcheck.search.explore.space import Space
 
 ANY = UNLIMITED
@@ -47,8 +47,8 @@ def space(bounds: Bounds, switches: Switches, mutant: str | None = None, **how: 
 def everything(searched: Space) -> tuple[object, ...]:
     """What is found, every state in the order of discovery, how it was found, and what the tables have, in order."""
     explored = searched.explore()
-    how = [each.tolist() for each in (searched._before, searched._by, searched._names)]
-    return explored, list(searched.rows()), how, list(searched._namings), searched.local_states.journal
+    how = [searched.states.how(state) for state in range(explored.states)]
+    return explored, list(searched.rows()), how, searched.local_states.journal
 
 
 @pytest.fixture
@@ -81,13 +81,14 @@ def test_known_bugs_are_found_by_the_same_runs(mutant: str, monkeypatch: pytest.
 def test_not_all_states_are_left_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else all the tests above would be of states that are expanded one by one."""
     counts: list[tuple[int, int]] = []
-    take = Space._take_found
+    of = Many.of
 
-    def counted(self: Space, rows: list[tuple[int, ...]], found: Found) -> object:
+    def counted(self: Many, rows: Ints) -> Found:
+        found = of(self, rows)
         counts.append((len(rows), len(found.again)))
-        return take(self, rows, found)
+        return found
 
-    monkeypatch.setattr(Space, "_take_found", counted)
+    monkeypatch.setattr(Many, "of", counted)
     explored = space(Bounds(2, 2, 1, ANY, ANY), ABRUPT).explore()
     states, again = map(sum, zip(*counts, strict=True))
     assert states == explored.states
@@ -115,7 +116,7 @@ def test_without_numpy_states_are_expanded_one_by_one(monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "find_spec", lambda _: None)
     searched = space(Bounds(2, 1, 1, 1, 0), ABRUPT)
     assert searched.explore().whole
-    assert searched._expanding is None
+    assert searched._portions is None
 
 
 def test_names_that_are_not_all_alike_are_left_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +124,8 @@ def test_names_that_are_not_all_alike_are_left_to_the_search(monkeypatch: pytest
     quorums = quorums_of("weights 2,1,1", 3)
     searched = Space(mutated("zab"), quorums, ABRUPT, Bounds(3, 1, 0, 0, 0), PROPERTIES, reduction=True)
     assert searched.explore().whole
-    assert searched._expanding is None
+    assert searched._portions is not None
+    assert searched._portions.many is None
 
 
 def test_numpy_is_loaded_only_for_a_large_search() -> None:

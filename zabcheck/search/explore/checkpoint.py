@@ -1,39 +1,37 @@
 """A checkpoint: how far a search is, in one file, so that it can go on after its process was killed.
 
 No table is in it. Its journal says what was put into the tables, and that is done again, with the protocol's own step
-functions. Of each state it has the row, and which state it was reached from. So it takes 28 bytes a state (of three
+functions. Of each state it has the row, and which state it was reached from. So it takes 27 bytes a state (of three
 processes), and going on from it takes a small part of the time that it took to get there.
 
-The file is one line of JSON, the header, then what the header gives the lengths of, then the SHA-256 of all that. It is
-written beside and renamed when it is on the disk, so there is always a whole one.
+The file is one line of JSON, the header, then the journal, then the states, a portion at a time (`visited.Portion`),
+then the SHA-256 of all that. It is written beside and renamed when it is on the disk, so there is always a whole one.
 """
 
 import hashlib
 import os
 import tempfile
-from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 from sys import byteorder
 from time import monotonic
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 from msgspec import Struct
 
 from zabcheck.protocols.base import Protocol
-from zabcheck.search.explore.components import Names
 from zabcheck.search.explore.journal import Journal
+from zabcheck.search.explore.visited import HOW, PORTION, Portion
 
-FORMAT = 2
+FORMAT = 3
 EVERY = 30.0
 """Seconds that pass at least between two checkpoints."""
 
 _SHARE = 20
 """Writing takes at most one of this many seconds."""
-_CHUNK = 1 << 16
+_CHUNK = 1 << 20
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -55,20 +53,17 @@ class Position(Struct, frozen=True):
 
 
 class Reached(Struct):
-    """All that a search has to know to go on. Entry i of `before`, `by` and `names` is about state i.
+    """All that a search has to know to go on.
 
-    `before` has the state that it was reached from, `by` the number of the choice, `names` the index in `namings` of
-    the renaming. `keys` are the packed rows, of `width` bytes each. `sizes` has the numbers of entries of the tables.
+    `states`: how many there are. `portions` has them, PORTION at a time, with rows of `width` bytes each, and can be
+    iterated once. `sizes` has the numbers of entries of the tables.
     """
 
     position: Position
     journal: Journal
-    namings: list[Names]
-    before: "array[int]"
-    by: "array[int]"
-    names: "array[int]"
-    keys: Iterable[int]
+    states: int
     width: int
+    portions: Iterable[Portion]
     sizes: dict[str, int]
 
 
@@ -78,7 +73,6 @@ class _Header(Struct):
     byteorder: str
     settings: dict[str, str]
     position: Position
-    namings: list[Names]
     sizes: dict[str, int]
     states: int
     width: int
@@ -129,19 +123,15 @@ class Checkpoints:
             byteorder,
             self.settings,
             reached.position,
-            reached.namings,
             reached.sizes,
-            len(reached.before),
+            reached.states,
             reached.width,
             len(journal),
         )
         yield msgspec.json.encode(header) + b"\n"
         yield journal
-        for each in (reached.before, reached.by, reached.names):
-            yield each.tobytes()
-        keys, width = iter(reached.keys), reached.width
-        while chunk := b"".join(key.to_bytes(width, "little") for key in islice(keys, _CHUNK)):
-            yield chunk
+        for portion in reached.portions:
+            yield from portion
 
     def read(self) -> Reached:
         """Return what the checkpoint holds.
@@ -149,27 +139,33 @@ class Checkpoints:
         CheckpointError if there is none, it is damaged, or it was made by another version or with other settings.
         """
         try:
-            content = self.path.read_bytes()
+            file = self.path.open("rb")
         except OSError as error:
             raise CheckpointError(f"{self.path}: expected a checkpoint: {error.strerror}") from None
-        header = self._header(content)
-        if hashlib.sha256(content[:-_DIGEST]).digest() != content[-_DIGEST:]:
-            raise CheckpointError(f"{self.path}: expected a whole checkpoint, found one that is damaged or cut short")
-        at = content.index(b"\n") + 1
-        journal = msgspec.msgpack.decode(content[at : at + header.journal], type=Journal)
-        at += header.journal
-        before, by, names = array("I"), array("H"), array("H")
-        for column in (before, by, names):
-            size = column.itemsize * header.states
-            column.frombytes(content[at : at + size])
-            at += size
-        width = header.width
-        places = range(at, at + width * header.states, width)
-        keys = [int.from_bytes(content[place : place + width], "little") for place in places]
-        return Reached(header.position, journal, header.namings, before, by, names, keys, width, header.sizes)
+        try:
+            line = file.readline(_CHUNK)
+            header = self._header(line)
+            self._refuse_if_damaged(file)
+            file.seek(len(line))
+            journal = msgspec.msgpack.decode(file.read(header.journal), type=Journal)
+        except BaseException:
+            file.close()
+            raise
+        portions = _portions(file, header.states, header.width)
+        return Reached(header.position, journal, header.states, header.width, portions, header.sizes)
 
-    def _header(self, content: bytes) -> _Header:
-        line = content[: content.find(b"\n") + 1]
+    def _refuse_if_damaged(self, file: BinaryIO) -> None:
+        """CheckpointError if the digest at the end is not that of what comes before."""
+        left = file.seek(0, os.SEEK_END) - _DIGEST
+        digest = hashlib.sha256()
+        file.seek(0)
+        while left > 0 and (content := file.read(min(left, _CHUNK))):
+            digest.update(content)
+            left -= len(content)
+        if left or file.read() != digest.digest():
+            raise CheckpointError(f"{self.path}: expected a whole checkpoint, found one that is damaged or cut short")
+
+    def _header(self, line: bytes) -> _Header:
         try:
             format_ = msgspec.json.decode(line, type=dict[str, Any])["format"]
             found = msgspec.json.decode(line, type=_Header) if format_ == FORMAT else None
@@ -189,6 +185,15 @@ class Checkpoints:
     def refuse(self) -> CheckpointError:
         """Return the error for a checkpoint whose journal no longer leads to the same tables."""
         return CheckpointError(f"{self.path}: expected a checkpoint that this version of the code made")
+
+
+def _portions(file: BinaryIO, states: int, width: int) -> Iterator[Portion]:
+    """Read the states, which come next in the file, and close it."""
+    with file:
+        for start in range(0, states, PORTION):
+            number = min(PORTION, states - start)
+            before, by, names = (file.read(number * size) for size in HOW)
+            yield Portion(before, by, names, file.read(number * width))
 
 
 def steps_of(protocol: Protocol) -> str:

@@ -4,17 +4,16 @@ A state is expanded here only if all that it takes is in the tables (`arrays`), 
 each other state itself, in its turn, and so fills the tables in the same order as without arrays.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from zabcheck.search.explore.arrays import MISSING, Arrays, Bools, Ints
-from zabcheck.search.explore.components import Names
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
-from zabcheck.search.explore.successors import Row, Successors
+from zabcheck.search.explore.successors import Successors
 from zabcheck.search.explore.symmetry import Symmetry
 
 _FEWEST, _MOST = 512, 1 << 13
@@ -34,33 +33,23 @@ class Found:
     """The successors of some states. `again`: which of these the search has to expand itself.
 
     By successor, in the order in which the search finds them: the `source` that it comes after, `first` (see
-    `Successor`), its representative in `rows`, and the `naming` that leads there, one of `renamings`.
+    `Successor`), its representative in `rows`, and the `naming` that leads there, by number.
     """
 
-    def __init__(
-        self, again: Bools, source: Ints, first: Ints, rows: Ints, naming: Ints, renamings: Sequence[Names]
-    ) -> None:
+    def __init__(self, again: Bools, source: Ints, first: Ints, rows: Ints, naming: Ints) -> None:
         self.again: list[int] = np.flatnonzero(again).tolist()
         self._ends: list[int] = np.cumsum(np.bincount(source, minlength=len(again))).tolist()
-        self._source, self._first, self._rows, self._naming = source, first, rows, naming
-        self._renamings = renamings
+        self.source, self.first, self.rows, self.naming = source, first, rows, naming
+
+    @staticmethod
+    def nothing(rows: Ints) -> "Found":
+        """Return that the search has to expand all these states itself."""
+        none = np.empty(0, np.int64)
+        return Found(np.ones(len(rows), np.bool_), none, none, rows[:0], none)
 
     def ends(self, state: int) -> int:
         """Return how many successors the states have that come before this one."""
         return self._ends[state - 1] if state else 0
-
-    def keys(self) -> Iterator[int]:
-        """Return the rows of all successors, each packed into one integer."""
-        packed = self._rows.astype(">u4").view(f"V{4 * self._rows.shape[1]}")
-        return map(int.from_bytes, packed.ravel().tolist())
-
-    def at(self, places: list[int]) -> Iterator[tuple[int, int, Names | None, Row]]:
-        """Return source, first choice, renaming (None: there is none) and row of the successors in these places."""
-        at = np.array(places, np.int64)
-        source, first, naming = (each[at].tolist() for each in (self._source, self._first, self._naming))
-        rows = self._rows[at].tolist()
-        names = (self._renamings[each] if self._renamings else None for each in naming)
-        return zip(source, first, names, map(tuple, rows), strict=True)
 
 
 class _Part(NamedTuple):
@@ -103,22 +92,21 @@ class Many:
         self.portion = _FEWEST
         """How many states to expand at once: few as long as much is not in the tables yet."""
 
-    def of(self, rows: Sequence[Row]) -> Found:
+    def of(self, rows: Ints) -> Found:
         """Return the successors of these states, each up to names. Some microseconds for each successor."""
         arrays = self._arrays
         arrays.refresh()
-        before = np.array(rows, np.int64)
-        self._again = np.zeros(len(before), np.bool_)
-        part = self._begun(before)
+        self._again = np.zeros(len(rows), np.bool_)
+        part = self._begun(rows)
         if arrays.is_reduced:
             part = self._settled(part)
         part = part.at(~self._again[part.source])
         part = part.at(np.argsort(part.keys))
         after, naming = self._canonical(part)
         whole = ~self._again[part.source]
-        share = np.count_nonzero(self._again) / len(before)
+        share = np.count_nonzero(self._again) / len(rows)
         self.portion = max(_FEWEST, self.portion // 2) if share > _MUCH else min(_MOST, 2 * self.portion)
-        return Found(self._again, part.source[whole], part.first[whole], after[whole], naming[whole], arrays.renamings)
+        return Found(self._again, part.source[whole], part.first[whole], after[whole], naming[whole])
 
     def _begun(self, before: Ints) -> _Part:
         """Return the states after a join, and after a move that has to be tried: what `Successors.of` begins with."""

@@ -1,11 +1,10 @@
 """The search through all states, breadth first.
 
-A state is a row of numbers: a local state for each process, what was used of the bounds, and a monitor. A row is packed
-into one integer. Of each state the predecessor is kept, and the choice that led from there, so that the run to any
-state can be told.
+A state is a row of numbers: a local state for each process, what was used of the bounds, and a monitor. Of each state
+the predecessor is kept, and the choice that led from there, so that the run to any state can be told (`visited`). As
+soon as a level is large they are kept in arrays, if numpy is installed (`compact`).
 """
 
-import resource
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -13,7 +12,6 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import islice, pairwise
 from pathlib import Path
-from struct import Struct as Bytes
 from time import process_time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,24 +27,23 @@ from zabcheck.search.explore.checkpoint import EVERY, Checkpoints, Position, Rea
 from zabcheck.search.explore.components import Components, Names, renamed_choice
 from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
 from zabcheck.search.explore.local_states import STOPS_READING, LocalStates
+from zabcheck.search.explore.memory import used
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.reduction import are_lasting
-from zabcheck.search.explore.successors import Row, Successors
+from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
+from zabcheck.search.explore.visited import How, States, Visited
 from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, forked
 from zabcheck.simulation.choices import AnyChoice
 
 if TYPE_CHECKING:
-    from zabcheck.search.explore.many import Found, Many
+    from zabcheck.search.explore.portions import Portions
 
 LARGE = 1000
-"""A level of fewer states is expanded one by one: loading numpy would cost more than it saves."""
+"""Until a level has this many states they are kept without numpy: loading it would cost more than it saves."""
 
 _LOOK = 4096
 """The number of states after which memory is looked at, and progress reported."""
-
-End = tuple[str | None, bool]
-"""How a search ends: the property that is violated, and whether a step raised."""
 
 
 class Progress(NamedTuple):
@@ -119,19 +116,18 @@ class Space:
         self.successors = Successors(self.local_states, self.monitors)
         can_rename = symmetry and protocol.rename is not None
         self.symmetry = Symmetry(self.local_states, self.monitors, quorums) if can_rename else None
-        self._bytes = Bytes(f">{len(self.components.ids) + 2}I")
-        """How a row is packed."""
-        self._visited: dict[int, None] = {}
-        self._before = array("I", [0])
-        self._by = array("H", [0])
-        self._names = array("H", [0])
-        self._expanding: Many | None = None
+        self._width = len(self.components.ids) + 2
+        """How many numbers a row has."""
+        self._visited = Visited(self._width)
+        """The states, as long as `_portions` is None."""
+        self._portions: Portions | None = None
+        """What has the states in arrays, and expands them."""
         self._unnamed = (0, *self.components.ids)
-        self._namings: dict[Names, int] = {self._unnamed: 0}
-        self._level: list[Row] = []
-        """The states of the current level; after a checkpoint was read, those of them that are not yet expanded."""
-        self._next_level: list[Row] = []
+        renamings = [self._unnamed] if self.symmetry is None else self.symmetry.renamings
+        self._namings: dict[Names, int] = {names: number for number, names in enumerate(renamings)}
         self._expanded = self._depth = self._transitions = 0
+        self._end = 1
+        """The number of the first state that is not of the current level, nor of one before."""
         self._settings = {
             "protocol": protocol.name,
             "steps": steps_of(protocol),
@@ -144,9 +140,14 @@ class Space:
             "moments": str(moments).lower(),
         }
 
+    @property
+    def states(self) -> States:
+        """The states that were visited, in the order of discovery."""
+        return self._visited if self._portions is None else self._portions.states
+
     def rows(self) -> Iterator[Row]:
         """Return the states that were visited, in the order of discovery."""
-        return map(self._unpacked, self._visited)
+        return self.states.rows()
 
     def explore(
         self,
@@ -162,7 +163,7 @@ class Space:
     ) -> Explored:
         """Search until every state is expanded, something breaks, `memory` bytes are used, or `levels` are expanded.
 
-        Costs some microseconds and about 100 bytes a state, once the tables are filled.
+        Costs some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 350.
         One process alone expands many states of a large level at once, if numpy is installed, and finds the same.
         With several `workers`, as many processes expand the states of large levels, and find what one would find;
         WorkerDied if one is killed. Each but this one takes memory of its own, of which `memory` knows nothing.
@@ -177,91 +178,75 @@ class Space:
             assert checkpoints is not None, "to go on there has to be a checkpoint"
             reached = checkpoints.read()
             at = reached.position
-            on_progress(Progress(len(reached.before), at.expanded, at.transitions, at.depth + 1))
-            self._restore(checkpoints, reached)
+            on_progress(Progress(reached.states, at.expanded, at.transitions, at.depth + 1))
+            self._restore(checkpoints, reached, workers)
         else:
             self._begin()
         looked, sharing = self._expanded, Sharing(workers)
-        while (self._level or self._next_level) and self._depth != levels:
+        while self._expanded < len(self.states) and self._depth != levels:
             with closing(self._steps(sharing)) as steps:
                 for end in steps:
                     if end is not None:
-                        return self._found(self._depth + 1, *end, self._run(len(self._visited) - 1))
+                        return self._found(self._depth + 1, *end, self._run(len(self.states) - 1))
                     interrupted = _came(look_for_interrupt)
                     if self._expanded - looked < _LOOK and not interrupted:
                         continue
                     looked = self._expanded
-                    on_progress(Progress(len(self._visited), self._expanded, self._transitions, self._depth + 1))
-                    full = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory
+                    on_progress(Progress(len(self.states), self._expanded, self._transitions, self._depth + 1))
+                    full = used() > memory
                     if checkpoints is not None and (full or interrupted or checkpoints.is_due):
                         checkpoints.write(self._reached())
                     if full or interrupted:
                         return self._found(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
-            self._level, self._next_level = self._next_level, []
+            self._begin_level()
             self._depth += 1
-        if self._level:
+        if self._expanded < len(self.states):
             return self._found(self._depth, None, False, (), whole=False, tried=self._depth)
         return self._found(self._depth - 1, None, False, ())  # the last level led to nothing new
 
     def _begin(self) -> None:
         """Begin with the first state alone."""
-        first: Row = (*self.local_states.start, 0, 0)
-        first = self._canonical(first)
-        self._visited = {self._packed(first): None}
-        self._level = [first]
+        self._visited.begin(self._canonical((*self.local_states.start, 0, 0)))
+
+    def _begin_level(self) -> None:
+        """Go on to the states that the current level has led to."""
+        if self._portions is None:
+            self._visited.level, self._visited.next_level = self._visited.next_level, []
+        else:
+            self._portions.states.settle()
+        self._end = len(self.states)
 
     def _steps(self, sharing: Sharing) -> Generator[End | None]:
         """Expand the states of the level, a portion at each step. If something breaks, the last step says what."""
-        many = self._many() if len(self._level) >= LARGE and sharing.workers == 1 else None
-        own, *others = sharing.slices(self._level)
-        if many is not None:
-            yield from self._in_arrays(many)
-        elif others:
+        if self._portions is None and sharing.workers == 1 and self._end - self._expanded >= LARGE:
+            self._keep_in_arrays()
+        if self._portions is not None:
+            while self._expanded < self._end:
+                expanded, transitions, end = self._portions.expand(self._expanded, self._end)
+                self._expanded += expanded
+                self._transitions += transitions
+                yield end
+            return
+        own, *others = sharing.slices(self._visited.level)
+        if others:
             yield from self._shared(sharing, own, others)
         else:
             for start in range(0, len(own), PORTION):
                 yield self._expand(own[start : start + PORTION])
 
-    def _many(self) -> "Many | None":
-        """Return what expands many states at once; None if numpy is not installed, or cannot do this search."""
-        some_names = self.symmetry is not None and not self.symmetry.is_full
-        if self._expanding is None and not self.local_states.elections and not some_names and find_spec("numpy"):
-            from zabcheck.search.explore.many import Many  # only a large search waits for numpy
+    def _keep_in_arrays(self) -> None:
+        """Keep the states in arrays from now on, if numpy is installed."""
+        if find_spec("numpy") is None:
+            return
+        from zabcheck.search.explore.compact import Compact, Tree  # only a large search waits for numpy
+        from zabcheck.search.explore.portions import Portions
 
-            self._expanding = Many(self.local_states, self.monitors, self.symmetry, self.successors)
-        return self._expanding
-
-    def _in_arrays(self, many: "Many") -> Generator[End | None]:
-        """Expand the states of the level, many at once."""
-        start = 0
-        while start < len(self._level):
-            rows = self._level[start : start + many.portion]
-            yield self._take_found(rows, many.of(rows))
-            start += len(rows)
-
-    def _take_found(self, rows: Sequence[Row], found: "Found") -> End | None:
-        """Take over what was found from these states, the next ones of the level, until something breaks."""
-        visited, before, begin = self._visited, self._expanded, 0
-        keys = found.keys()
-        for again in (*found.again, len(rows)):
-            end = found.ends(again)
-            new = []
-            for place, key in zip(range(begin, end), keys, strict=False):
-                if key not in visited:
-                    visited[key] = None
-                    new.append(place)
-            for source, first, names, row in found.at(new):
-                self._before.append(before + source)
-                self._by.append(first)
-                self._names.append(self._namings.setdefault(names or self._unnamed, len(self._namings)))
-                self._next_level.append(row)
-            self._transitions += end - begin
-            self._expanded, begin = before + again, end
-            if again < len(rows):
-                broken = self._expand(rows[again : again + 1])
-                if broken is not None:
-                    return broken
-        return None
+        states = Compact(Tree(self._width))
+        for portion in self._visited.portions():
+            states.take(portion)
+        tables = self.local_states, self.monitors, self.symmetry, self.successors
+        self._portions = Portions(states, *tables, self._namings)
+        self._visited = Visited(self._width)
 
     def _shared(self, sharing: Sharing, own: Sequence[Row], others: Sequence[Sequence[Row]]) -> Generator[End | None]:
         """Expand the `own` states, while workers expand `others`; then take over what they answer."""
@@ -289,13 +274,13 @@ class Space:
 
     def _answers(self, rows: Sequence[Row]) -> Iterator[Answer]:
         """Yield what is found from these states by look-ups alone; in a worker."""
-        begun = process_time()
+        begun, found = process_time(), self._visited
         self.local_states.journal = self.monitors.journal = Closed()
         for start in range(0, len(rows), PORTION):
             answering = Answering()
             for row in rows[start : start + PORTION]:
                 self._transitions = 0
-                self._before, self._by, self._names, self._next_level = array("I"), array("H"), array("H"), []
+                found.before, found.by, found.names, found.next_level = array("I"), array("H"), array("B"), []
                 try:
                     is_known = self._expand([row]) is None
                 except NotInTable:
@@ -303,12 +288,12 @@ class Space:
                 if not is_known:
                     answering.again()
                 else:
-                    answering.add(self._transitions, self._by, self._names, self._next_level)
-            yield answering.answer(list(self._namings), process_time() - begun)
+                    answering.add(self._transitions, found.by, found.names, found.next_level)
+            yield answering.answer(process_time() - begun)
 
     def _take(self, rows: Sequence[Row], answer: Answer) -> End | None:
         """Take over what a worker found from these states, the next ones of the level, until something breaks."""
-        found = answer.found(len(self.components.ids) + 2)
+        found, visited = answer.found(self._width), self._visited
         for row, (transitions, new) in zip(rows, answer.counts(), strict=True):
             if transitions == AGAIN:
                 end = self._expand([row])
@@ -316,13 +301,13 @@ class Space:
                     return end
                 continue
             for choice, names, after in islice(found, new):
-                key = self._packed(after)
-                if key not in self._visited:
-                    self._visited[key] = None
-                    self._before.append(self._expanded)
-                    self._by.append(choice)
-                    self._names.append(self._namings.setdefault(names, len(self._namings)))
-                    self._next_level.append(after)
+                key = visited.packed(after)
+                if key not in visited.keys:
+                    visited.keys[key] = None
+                    visited.before.append(self._expanded)
+                    visited.by.append(choice)
+                    visited.names.append(names)
+                    visited.next_level.append(after)
             self._transitions += transitions
             self._expanded += 1
         return None
@@ -331,21 +316,22 @@ class Space:
         """Expand these states, the next ones of the level, until something breaks."""
         canonical = self.symmetry.canonical if self.symmetry is not None else None
         broken, successors = self.monitors.broken, self.successors.of
-        visited, next_level, names, transitions = self._visited, self._next_level, self._unnamed, 0
-        from_bytes, pack = int.from_bytes, self._bytes.pack  # as in `_packed`, which would be slower to call
+        visited, namings, names, transitions = self._visited, self._namings, self._unnamed, 0
+        keys, next_level = visited.keys, visited.next_level
+        from_bytes, pack = int.from_bytes, visited.bytes.pack  # as in `packed`, which would be slower to call
         for row in level:
             for first, changed, raised, _ in successors(row):
                 transitions += 1
                 after = tuple(changed)
                 if canonical is not None:
                     after, names = canonical(after)
-                key = from_bytes(pack(*after))
-                if key in visited:
+                key = from_bytes(pack(*after), "little")
+                if key in keys:
                     continue
-                visited[key] = None
-                self._before.append(self._expanded)
-                self._by.append(first)
-                self._names.append(self._namings.setdefault(names, len(self._namings)))
+                keys[key] = None
+                visited.before.append(self._expanded)
+                visited.by.append(first)
+                visited.names.append(namings[names])
                 next_level.append(after)
                 if raised or broken[after[-1]] is not None:
                     self._transitions += transitions
@@ -357,25 +343,16 @@ class Space:
     # Checkpoints.
 
     def _reached(self) -> Reached:
-        """Return what a checkpoint has to hold, between two states."""
-        level = len(self._visited) - len(self._next_level)
-        return Reached(
-            Position(self._expanded, level, self._depth, self._transitions),
-            self._journal,
-            list(self._namings),
-            self._before,
-            self._by,
-            self._names,
-            self._visited,
-            self._bytes.size,
-            self._sizes,
-        )
+        """Return what a checkpoint has to hold, between two portions."""
+        states = self.states
+        position = Position(self._expanded, self._end, self._depth, self._transitions)
+        return Reached(position, self._journal, len(states), 4 * self._width, states.portions(), self._sizes)
 
     def checkpoint(self, path: Path) -> None:
         """Write a checkpoint of the search as it is. OSError if that fails."""
         Checkpoints(path, self._settings).write(self._reached())
 
-    def _restore(self, checkpoints: Checkpoints, reached: Reached) -> None:
+    def _restore(self, checkpoints: Checkpoints, reached: Reached, workers: int) -> None:
         """Fill the tables again, and restore the states that were visited."""
         fill: dict[Table, Callable[..., object]] = {
             "expansions": self.local_states.expand,
@@ -394,12 +371,14 @@ class Space:
             raise checkpoints.refuse() from None
         if self._sizes != reached.sizes:
             raise checkpoints.refuse()
-        self._visited = dict.fromkeys(reached.keys)
-        self._before, self._by, self._names = reached.before, reached.by, reached.names
-        self._namings = {names: number for number, names in enumerate(reached.namings)}
-        self._expanded, level, self._depth, self._transitions = msgspec.structs.astuple(reached.position)
-        self._level = [self._unpacked(key) for key in islice(self._visited, self._expanded, level)]
-        self._next_level = [self._unpacked(key) for key in islice(self._visited, level, None)]
+        self._expanded, self._end, self._depth, self._transitions = msgspec.structs.astuple(reached.position)
+        if workers == 1 and reached.states >= LARGE:
+            self._keep_in_arrays()
+        for portion in reached.portions:
+            self.states.take(portion)
+        if self._portions is None:
+            self._visited.level = list(self._visited.rows(self._expanded, self._end))
+            self._visited.next_level = list(self._visited.rows(self._end))
 
     @property
     def _sizes(self) -> dict[str, int]:
@@ -415,42 +394,37 @@ class Space:
             **{f"exercised: {name}": int(was) for name, was in self.monitors.exercised.items()},
         }
 
-    def _packed(self, row: Row) -> int:
-        return int.from_bytes(self._bytes.pack(*row))
-
-    def _unpacked(self, packed: int) -> Row:
-        return self._bytes.unpack(packed.to_bytes(self._bytes.size))
-
     def _run(self, state: int) -> tuple[AnyChoice, ...]:
         return self.run_to(state)[0]
 
     def run_to(self, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
         """Return the choices that lead to a state, and how these call each process, by its name in the state's row.
 
-        The state is counted from 0 on in the order of `rows`. O(states).
+        The state is counted from 0 on in the order of `rows`. O(steps), and O(states) without numpy.
         """
-        namings, rows = list(self._namings), list(self._visited)
-        states = [state]
+        known, namings = self.states, list(self._namings)
+        found, how = [next(known.rows(state, state + 1))], list[How]()
         while state:
-            state = self._before[state]
-            states.append(state)
+            how.append(known.how(state))
+            state = how[-1].before
+            found.append(next(known.rows(state, state + 1)))
         choices: list[AnyChoice] = []
         originally = tuple(range(len(self.components.ids) + 1))  # by what a process is called now
-        for before, after in pairwise(reversed(states)):
-            for number in self._path(self._unpacked(rows[before]), self._by[after], rows[after]):
+        for (before, after), (_, by, naming) in zip(pairwise(reversed(found)), reversed(how), strict=True):
+            for number in self._path(before, by, after):
                 if number != STOPS_READING:
                     choice = self.local_states.choices[number]
                     assert choice is not None
                     choices.append(renamed_choice(choice, originally))
-            names = namings[self._names[after]]
+            names = namings[naming]
             back = {name: process for process, name in enumerate(names)}
             originally = tuple(originally[back[name]] for name in range(len(names)))
         return tuple(choices), originally
 
-    def _path(self, row: Row, first: int, packed: int) -> list[int]:
+    def _path(self, row: Row, first: int, after: Row) -> list[int]:
         """Return the numbers of all choices that lead from this state, in one transition of the search, to another."""
         for found in self.successors.of(row):
-            if found.first == first and packed == self._packed(self._canonical(tuple(found.row))):
+            if found.first == first and after == self._canonical(tuple(found.row)):
                 return found.choices()
         raise AssertionError("a state was reached from the one before it")
 
@@ -468,7 +442,7 @@ class Space:
         interrupted: bool = False,
     ) -> Explored:
         return Explored(
-            states=len(self._visited),
+            states=len(self.states),
             transitions=self._transitions,
             depth=depth,
             whole=whole and broken is None and not raised,

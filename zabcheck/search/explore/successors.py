@@ -26,6 +26,10 @@ Path = tuple["Path", int] | None
 """Choices by number: the path of those before the last one, and the last one."""
 
 
+End = tuple[str | None, bool]
+"""How a search ends: the property that is violated, and whether a step raised."""
+
+
 class Successor(NamedTuple):
     """A state that comes after another, with all choices that lead there as a `path`.
 

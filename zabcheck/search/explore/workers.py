@@ -23,7 +23,6 @@ from typing import NoReturn
 import msgspec
 from msgspec import Struct
 
-from zabcheck.search.explore.components import Names
 from zabcheck.search.explore.successors import Row
 
 LARGE = 2000
@@ -46,10 +45,10 @@ class WorkerDied(RuntimeError):
 
 
 class Answer(Struct):
-    """What a worker found from a portion of its states. All but `namings` are arrays, as bytes.
+    """What a worker found from a portion of its states. They are arrays, as bytes.
 
     By state: how many `transitions` there are, or AGAIN, and how many `new` states were found. By new state, in order:
-    the choice that led there (`by`), the index of its `names` in `namings`, and the numbers of the row (`rows`).
+    the choice that led there (`by`), the number of the renaming (`names`), and the numbers of the row (`rows`).
     `seconds` of CPU time were needed so far.
     """
 
@@ -58,18 +57,16 @@ class Answer(Struct):
     by: bytes
     names: bytes
     rows: bytes
-    namings: list[Names]
     seconds: float
 
     def counts(self) -> Iterator[tuple[int, int]]:
         """Return, by state: how many transitions, or AGAIN, and how many new states."""
         return zip(array("H", self.transitions), array("H", self.new), strict=True)
 
-    def found(self, width: int) -> Iterator[tuple[int, Names, Row]]:
-        """Return, by new state: choice, names, and row, which has `width` numbers."""
-        names = (self.namings[number] for number in array("H", self.names))
+    def found(self, width: int) -> Iterator[tuple[int, int, Row]]:
+        """Return, by new state: choice, renaming, and row, which has `width` numbers."""
         rows = zip(*[iter(array("I", self.rows))] * width, strict=True)
-        return zip(array("H", self.by), names, rows, strict=True)
+        return zip(array("H", self.by), array("B", self.names), rows, strict=True)
 
 
 class Answering:
@@ -77,7 +74,7 @@ class Answering:
 
     def __init__(self) -> None:
         self._transitions, self._new = array("H"), array("H")
-        self._by, self._names, self._rows = array("H"), array("H"), array("I")
+        self._by, self._names, self._rows = array("H"), array("B"), array("I")
 
     def add(self, transitions: int, by: Sequence[int], names: Sequence[int], rows: Sequence[Row]) -> None:
         """Add what was found from the next state."""
@@ -92,12 +89,12 @@ class Answering:
         """Say that the search has to expand the next state itself."""
         self.add(AGAIN, (), (), ())
 
-    def answer(self, namings: Sequence[Names], seconds: float) -> Answer:
+    def answer(self, seconds: float) -> Answer:
         """Return the answer as it is sent."""
         transitions, new, by, names, rows = (
             each.tobytes() for each in (self._transitions, self._new, self._by, self._names, self._rows)
         )
-        return Answer(transitions, new, by, names, rows, list(namings), seconds)
+        return Answer(transitions, new, by, names, rows, seconds)
 
 
 class Worker:
