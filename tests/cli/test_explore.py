@@ -12,7 +12,7 @@ import pytest
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 from zabcheck.cli import explore as command
-from zabcheck.search.explore import liveness, space
+from zabcheck.search.explore import liveness, space, spilled
 
 PROVED = ("explore", "--processes", "1", "--epochs", "2", "--txns", "2", "--timeouts", "1", "--crashes", "2")
 
@@ -90,6 +90,19 @@ def test_where_memory_ends_nothing_is_proved(zabcheck: Command, monkeypatch: pyt
     result = zabcheck("explore", "--processes", "3", "--txns", "2", "--memory", "0.05")
     assert result.code == 3
     assert result.out.startswith("not finished: nothing was found in what was explored, and nothing is proved")
+
+
+def test_a_disk_that_is_full_is_told(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(space, "LARGE", 1)
+    monkeypatch.setattr(space, "_LOOK", 50)
+    monkeypatch.setattr(space, "used", lambda: command.GIB + 1)
+    monkeypatch.setattr(spilled, "TemporaryFile", full)
+    result = zabcheck("explore", "--processes", "2", "--memory", "1", "--out", "files")
+    assert (result.code, result.out) == (2, "")
+    assert "--out files: No space left on device" in result.err
 
 
 def test_a_protocol_of_ones_own_can_be_explored(zabcheck: Command, own_module: Callable[[str, str], None]) -> None:

@@ -195,6 +195,7 @@ def test_the_proof_needs_msgspec_and_its_solvers() -> None:
                 "zabcheck.search.explore.compact",
                 "zabcheck.search.explore.many",
                 "zabcheck.search.explore.portions",
+                "zabcheck.search.explore.spilled",
             ],
         ),
         ("matplotlib", ["zabcheck.campaign.report", "zabcheck.counterexample.forms"]),

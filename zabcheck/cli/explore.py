@@ -1,7 +1,6 @@
 """`zabcheck explore`: every state within bounds, or the shortest run that breaks a property."""
 
 import os
-import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -46,6 +45,7 @@ from zabcheck.search.explore import UNLIMITED, Exploration, Refused, exploration
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
 from zabcheck.search.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
+from zabcheck.search.explore.memory import CannotSpill, used
 from zabcheck.search.explore.space import Progress
 from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation import schedule as schedules
@@ -148,8 +148,15 @@ def explore(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the --checkpoint, with the same options.")
     ] = False,
-    memory: Annotated[float, typer.Option(min=0.05, help="End the search when this many GiB are used.")] = 4.0,
-    out: Annotated[Path, typer.Option(help="The folder that a counterexample is written to.")] = Path("reports"),
+    memory: Annotated[
+        float,
+        typer.Option(
+            min=0.05, help="When this many GiB are used, states go to files; without numpy the search ends then."
+        ),
+    ] = 4.0,
+    out: Annotated[
+        Path, typer.Option(help="The folder for a counterexample, and for what does not fit into memory.")
+    ] = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
     """Visit every state within bounds: prove that nothing breaks there, or give the shortest run that breaks it."""
@@ -176,6 +183,7 @@ def explore(
         _refused(certify),
         bad_input_for(CheckpointError, "--checkpoint "),
         bad_path("--checkpoint", checkpoint or Path()),
+        _spilling(),
         progress(process_time(), resume) as show,
         interrupts() as look_for_interrupt,
     ):
@@ -197,6 +205,7 @@ def explore(
                     reduction=por,
                     workers=workers or most_useful_workers(),
                     memory=memory * GIB,
+                    folder=out,
                     checkpoint=checkpoint,
                     resume=resume,
                     on_progress=show.states,
@@ -220,11 +229,13 @@ def explore(
                 symmetry=symmetry,
                 workers=workers or most_useful_workers(),
                 memory=memory * GIB,
+                folder=out,
                 on_progress=show.states,
                 look_for_interrupt=look_for_interrupt,
             )
     if find_spec("numpy") is None and found.states >= _LARGE:
-        typer.echo("so large a search is faster with numpy: pip install 'zabcheck[fast]'", err=True)
+        more = "" if found.whole or found.interrupted or found.broken else ", and goes on when memory is used up"
+        typer.echo(f"so large a search is faster with numpy{more}: pip install 'zabcheck[fast]'", err=True)
     return _finish(found, bounds if certify is None else None, checkpoint, out, format)
 
 
@@ -251,6 +262,15 @@ def _refused(schedule: Path | None) -> Iterator[None]:
         else:
             where = f"--{_OPTIONS.get(error.argument, error.argument)}" + ("" if value is None else f" {value}")
         raise BadInput(f"{where}: {error.reason}") from None
+
+
+@contextmanager
+def _spilling() -> Iterator[None]:
+    """Files that cannot be written, although they are needed, are the user's business: a disk that is full."""
+    try:
+        yield
+    except CannotSpill as error:
+        raise BadInput(f"--out {error}") from None
 
 
 def cores() -> int:
@@ -299,14 +319,16 @@ def progress(start: float, resumed: bool) -> Iterator[_Shown]:
         before = [] if resumed else [0]
 
         def states(at: Progress) -> None:
-            used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
+            memory = f"{used() / GIB:.1f} GiB"
+            if at.on_disk:
+                memory += f", and {at.on_disk / GIB:.1f} GiB in files"
             before.append(at.transitions)
             del before[1:]
             rate = (at.transitions - before[0]) / max(0.001, process_time() - start)
             bar.update(
                 task,
                 description=f"{counted(at.states, 'state', 'states')} so far, "
-                f"{at.states - at.expanded:,} waiting, level {at.depth}, {rate:,.0f} a second, {used:.1f} GiB",
+                f"{at.states - at.expanded:,} waiting, level {at.depth}, {rate:,.0f} transitions a second, {memory}",
             )
 
         def followed(states: int, done: int) -> None:

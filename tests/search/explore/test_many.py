@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,9 +45,9 @@ def space(bounds: Bounds, switches: Switches, mutant: str | None = None, **how: 
     return Space(protocol, quorums, switches, bounds, PROPERTIES, **{"reduction": True, **how})
 
 
-def everything(searched: Space) -> tuple[object, ...]:
+def everything(searched: Space, **options: Any) -> tuple[object, ...]:
     """What is found, every state in the order of discovery, how it was found, and what the tables have, in order."""
-    explored = searched.explore()
+    explored = searched.explore(**options)
     how = [searched.states.how(state) for state in range(explored.states)]
     return explored, list(searched.rows()), how, searched.local_states.journal
 

@@ -52,6 +52,11 @@ class Column:
         found = self._room[: self._size][at]
         return found.copy() if isinstance(at, slice) else found
 
+    def last(self) -> Any:
+        """Return the numbers themselves; the column cannot be used any more."""
+        room, self._room = self._room, self._room[:0]
+        return room[: self._size]
+
     def append(self, numbers: NDArray[Any]) -> None:
         """Add numbers."""
         size = self._size + len(numbers)
@@ -82,6 +87,12 @@ class Numbering:
         """Return the keys that have these numbers."""
         found: Keys = self._keys[at]
         return found
+
+    def last_keys(self) -> Keys:
+        """Return all keys, in order; the numbering cannot be used any more, and takes no memory."""
+        del self._slots
+        keys: Keys = self._keys.last()
+        return keys
 
     def find(self, keys: Keys) -> Ints:
         """Return the numbers of keys; MISSING for an unknown one."""
@@ -263,9 +274,14 @@ class Compact(InArrays):
 
     @property
     def bytes_used(self) -> int:
-        """How many bytes of memory the states take, with the room for more."""
-        parts = self.tree, self._numbers, self._before, self._by, self._names
-        return sum(part.bytes_used for part in parts)
+        """How many bytes of memory the states take, with the room for more, and without the tree."""
+        return sum(part.bytes_used for part in (self._numbers, self._before, self._by, self._names))
+
+    def last_keys(self) -> Keys:
+        """Return the keys of all states; these states cannot be used any more, and take no memory."""
+        keys = self._numbers.last_keys()
+        del self._numbers, self._before, self._by, self._names
+        return keys
 
     def add_keys(self, keys: Keys, before: Any, by: Any, names: Any) -> None:
         """Add those of these states that are new, in order; `keys` are those of their rows."""

@@ -156,11 +156,12 @@ class _Question(Struct, frozen=True):
 
 
 class _Limits(NamedTuple):
-    """How a search is run: in how much memory, in bytes, by how many processes, what is told how far it is, and what
-    raises KeyboardInterrupt once Ctrl-C has come.
+    """How a search is run: in how much memory, in bytes, and in which folder when that is used up, by how many
+    processes, what is told how far it is, and what raises KeyboardInterrupt once Ctrl-C has come.
     """
 
     memory: float
+    folder: Path | None
     workers: int
     on_progress: Callable[[Progress], None] | None
     on_followed: Callable[[int, int], None] | None
@@ -191,6 +192,7 @@ def explore(
     reduction: bool = True,
     workers: int = 1,
     memory: float = float("inf"),
+    folder: Path | None = None,
     checkpoint: Path | None = None,
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
@@ -205,8 +207,10 @@ def explore(
     liveness is among them (`LIVENESS`), and no other breaks, it is also followed what undisturbed leaders come to.
 
     `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. `workers` processes
-    search; what is found does not depend on their number. The search ends unfinished when this process uses `memory`
-    bytes. `checkpoint` is a file that is written now and then; with `resume` the search goes on from there.
+    search; what is found does not depend on their number. When this process uses `memory` bytes, the states go to files
+    in the `folder` (None: the system's for such files), which are gone when the search ends; without numpy or with
+    several workers, or if the tables alone take that much, the search ends unfinished. `checkpoint` is a file
+    that is written now and then; with `resume` the search goes on from there.
     `look_for_interrupt` is called every now and then; a KeyboardInterrupt that it raises ends the search, whose figures
     so far are returned, and writes the checkpoint.
     `on_progress` is told how far the search is, `on_followed` then in how many of all states leaders were followed: it
@@ -215,8 +219,8 @@ def explore(
     The simulator has replayed the counterexample, so it is real.
 
     Refused, a ValueError, for a name that there is not, and for what an exhaustive search does not know.
-    CheckpointError if `checkpoint` is none of the same search, OSError if it cannot be written. StepRaised if a process
-    cannot start. WorkerDied if a worker process is killed.
+    CheckpointError if `checkpoint` is none of the same search, OSError if it cannot be written. CannotSpill if files in
+    `folder` cannot be written. StepRaised if a process cannot start. WorkerDied if a worker process is killed.
 
     Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 350; and there
     may be very many states: begin with small bounds.
@@ -246,7 +250,7 @@ def explore(
         symmetry=symmetry,
         reduction=reduction,
     )
-    limits = _Limits(memory, workers, on_progress, on_followed, look_for_interrupt)
+    limits = _Limits(memory, folder, workers, on_progress, on_followed, look_for_interrupt)
     return _answer(question, limits, start, checkpoint, resume)
 
 
@@ -259,6 +263,7 @@ def certify(
     symmetry: bool = True,
     workers: int = 1,
     memory: float = float("inf"),
+    folder: Path | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Exploration:
@@ -306,7 +311,7 @@ def certify(
         reduction=False,
         steps=steps,
     )
-    return _answer(question, _Limits(memory, workers, on_progress, None, look_for_interrupt), start)
+    return _answer(question, _Limits(memory, folder, workers, on_progress, None, look_for_interrupt), start)
 
 
 # What is asked.
@@ -378,10 +383,16 @@ def _answer(
 
 def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Found:
     """Search; if every state was expanded and nothing breaks, follow what leaders come to."""
-    memory, workers, on_progress, on_followed, look = limits
+    memory, folder, workers, on_progress, on_followed, look = limits
     if question.steps:
         shortest = shorter(
-            question.space, question.steps, memory, on_progress, workers=workers, look_for_interrupt=look
+            question.space,
+            question.steps,
+            memory,
+            on_progress,
+            workers=workers,
+            folder=folder,
+            look_for_interrupt=look,
         )
     else:
         shortest = search(
@@ -392,6 +403,7 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
             workers=workers,
             checkpoint=checkpoint,
             resume=resume,
+            folder=folder,
             look_for_interrupt=look,
         )
     explored = shortest.found

@@ -4,6 +4,14 @@ import os
 import resource
 from pathlib import Path
 
+
+class CannotSpill(RuntimeError):
+    """Files in a folder cannot be written, so a search that needs them cannot go on; the message says why."""
+
+    def __init__(self, folder: Path, error: OSError) -> None:
+        super().__init__(f"{folder}: {error.strerror}")
+
+
 _NOW = Path("/proc/self/statm")
 
 

@@ -59,6 +59,7 @@ def search(
     workers: int = 1,
     checkpoint: Path | None = None,
     resume: bool = False,
+    folder: Path | None = None,
     look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Shortest:
     """Search; if something breaks, search again for the shortest run that does.
@@ -74,11 +75,20 @@ def search(
         workers=workers,
         checkpoint=checkpoint,
         resume=resume,
+        folder=folder,
         look_for_interrupt=look_for_interrupt,
     )
     if not found.choices or not first.reduced:
         return Shortest(found, found.tried, first)
-    second = shorter(space, found.choices, memory, on_progress, workers=workers, look_for_interrupt=look_for_interrupt)
+    second = shorter(
+        space,
+        found.choices,
+        memory,
+        on_progress,
+        workers=workers,
+        folder=folder,
+        look_for_interrupt=look_for_interrupt,
+    )
     if second.found.choices:
         return second
     return Shortest(structs.replace(found, interrupted=second.found.interrupted), second.tried, first)
@@ -91,13 +101,14 @@ def shorter(
     on_progress: OnProgress = None,
     *,
     workers: int = 1,
+    folder: Path | None = None,
     look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Shortest:
     """Search for a run that breaks something in fewer steps than the `known` one, without partial-order reduction."""
     levels = len(known) - 1
     unreduced = space(False)
     found = unreduced.explore(
-        memory, on_progress, levels=levels, workers=workers, look_for_interrupt=look_for_interrupt
+        memory, on_progress, levels=levels, workers=workers, folder=folder, look_for_interrupt=look_for_interrupt
     )
     return Shortest(found, levels if found.whole else found.tried, unreduced)
 

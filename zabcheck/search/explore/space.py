@@ -2,7 +2,8 @@
 
 A state is a row of numbers: a local state for each process, what was used of the bounds, and a monitor. Of each state
 the predecessor is kept, and the choice that led from there, so that the run to any state can be told (`visited`). As
-soon as a level is large they are kept in arrays, if numpy is installed (`compact`).
+soon as a level is large they are kept in arrays, if numpy is installed (`compact`), and in files once memory is used up
+(`spilled`).
 """
 
 from array import array
@@ -12,6 +13,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import islice, pairwise
 from pathlib import Path
+from tempfile import gettempdir
 from time import process_time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,12 +49,15 @@ _LOOK = 4096
 
 
 class Progress(NamedTuple):
-    """How far a search is: distinct states, those of them that were expanded, transitions, and the level."""
+    """How far a search is: distinct states, those of them that were expanded, transitions, the level, and how many
+    bytes of the states are in files.
+    """
 
     states: int
     expanded: int
     transitions: int
     depth: int
+    on_disk: int = 0
 
 
 class Explored(Struct, frozen=True):
@@ -159,14 +164,18 @@ class Space:
         checkpoint: Path | None = None,
         resume: bool = False,
         every: float = EVERY,
+        folder: Path | None = None,
         look_for_interrupt: Callable[[], None] = lambda: None,
     ) -> Explored:
-        """Search until every state is expanded, something breaks, `memory` bytes are used, or `levels` are expanded.
+        """Search until every state is expanded, something breaks, or `levels` are expanded.
 
         Costs some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 350.
         One process alone expands many states of a large level at once, if numpy is installed, and finds the same.
         With several `workers`, as many processes expand the states of large levels, and find what one would find;
         WorkerDied if one is killed. Each but this one takes memory of its own, of which `memory` knows nothing.
+        When `memory` bytes are used the states go to files in the `folder`, or in the system's folder for such, which
+        are removed when the search ends; CannotSpill if they cannot be written. The search ends unfinished if memory is
+        used up by what stays there: the tables, and all of it without numpy or with several workers.
         `look_for_interrupt` is called between portions of states; a KeyboardInterrupt that it raises ends the search.
         A `checkpoint` is written `every` so often, in seconds, at most, when memory ends, and after an interrupt. With
         `resume` the search goes on from the one that is there, and finds what it would have found; CheckpointError if
@@ -192,17 +201,43 @@ class Space:
                     if self._expanded - looked < _LOOK and not interrupted:
                         continue
                     looked = self._expanded
-                    on_progress(Progress(len(self.states), self._expanded, self._transitions, self._depth + 1))
-                    full = used() > memory
+                    on_progress(self._progress)
+                    full = used() > memory and not self._make_room(memory, folder)
                     if checkpoints is not None and (full or interrupted or checkpoints.is_due):
                         checkpoints.write(self._reached())
                     if full or interrupted:
+                        self._settle()
                         return self._found(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
             self._begin_level()
             self._depth += 1
         if self._expanded < len(self.states):
             return self._found(self._depth, None, False, (), whole=False, tried=self._depth)
         return self._found(self._depth - 1, None, False, ())  # the last level led to nothing new
+
+    @property
+    def _progress(self) -> Progress:
+        on_disk = 0 if self._portions is None else self._portions.states.on_disk
+        return Progress(len(self.states), self._expanded, self._transitions, self._depth + 1, on_disk)
+
+    def _make_room(self, memory: float, folder: Path | None) -> bool:
+        """Have the states in files, and return whether less than `memory` bytes are used then."""
+        if self._portions is None:
+            return False
+        from zabcheck.search.explore.compact import Compact
+        from zabcheck.search.explore.spilled import Spilled
+
+        states, over = self._portions.states, used() - memory
+        if isinstance(states, Spilled):
+            states.shrink()
+        elif isinstance(states, Compact) and over < states.bytes_used:
+            room = (states.bytes_used - over) / 2  # the other half is for the tables
+            self._portions.states = Spilled(states, folder or Path(gettempdir()), room)
+        return used() <= memory
+
+    def _settle(self) -> None:
+        """Have all states that were found among the states."""
+        if self._portions is not None:
+            self._portions.states.settle()
 
     def _begin(self) -> None:
         """Begin with the first state alone."""
@@ -212,8 +247,7 @@ class Space:
         """Go on to the states that the current level has led to."""
         if self._portions is None:
             self._visited.level, self._visited.next_level = self._visited.next_level, []
-        else:
-            self._portions.states.settle()
+        self._settle()
         self._end = len(self.states)
 
     def _steps(self, sharing: Sharing) -> Generator[End | None]:
@@ -344,6 +378,7 @@ class Space:
 
     def _reached(self) -> Reached:
         """Return what a checkpoint has to hold, between two portions."""
+        self._settle()
         states = self.states
         position = Position(self._expanded, self._end, self._depth, self._transitions)
         return Reached(position, self._journal, len(states), 4 * self._width, states.portions(), self._sizes)

@@ -1,7 +1,7 @@
 """The states that a search has visited, in the order of discovery, as Python keeps them: with some 350 bytes a state.
 
 Of each state there is its row, and how it was found: the state that it was reached from, the choice, and the renaming.
-`compact` keeps the same in arrays of numpy.
+`compact` keeps the same in arrays of numpy, and `spilled` in files.
 """
 
 from array import array
