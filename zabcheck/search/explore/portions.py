@@ -19,6 +19,9 @@ from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.explore.workers import PORTION
 
+_RECENT = 1 << 15
+"""The number of rows after which those that are kept besides are forgotten."""
+
 
 class Expanded(NamedTuple):
     """How many states were expanded, and how many transitions there were, until the `end`, if something breaks."""
@@ -52,19 +55,26 @@ class Portions:
         can_do_many = not local_states.elections and not some_names
         self.many = Many(local_states, monitors, symmetry, successors) if can_do_many else None
         """What expands many at once; None if that cannot do this search."""
+        self._recent: set[Row] = set()
+        """Some rows that the states have: most that is found again is found soon, and need not be looked up."""
 
     def expand(self, start: int, stop: int) -> Expanded:
         """Expand some of the states from `start` on, and none from `stop` on, until something breaks."""
         stop = min(stop, start + (PORTION if self.many is None else self.many.portion))
         rows = self.states.array(start, stop)
         found = Found.nothing(rows) if self.many is None else self.many.of(rows)
-        transitions = _Transitions(self.states, start, found)
+        transitions, recent, naming, again = _Transitions(self.states, start, found), self._recent, 0, 0
+        canonical = self._symmetry.canonical if self._symmetry is not None else None
         for place in found.again:
             for first, changed, raised, _ in self._successors.of(tuple(rows[place].tolist())):
-                after, naming = tuple(changed), 0
-                if self._symmetry is not None:
-                    after, names = self._symmetry.canonical(after)
+                after = tuple(changed)
+                if canonical is not None:
+                    after, names = canonical(after)
                     naming = self._namings[names]
+                if after in recent:
+                    again += 1
+                    continue
+                recent.add(after)
                 broken = self._broken[after[-1]]
                 if not raised and broken is None:
                     transitions.add(place, first, naming, after)
@@ -72,9 +82,11 @@ class Portions:
                 known = transitions.settled(place)
                 transitions.add(place, first, naming, after)
                 if transitions.settled(place) > known:
-                    return Expanded(place, transitions.count, (broken, raised))
+                    return Expanded(place, transitions.count + again, (broken, raised))
         transitions.take(len(rows))
-        return Expanded(len(rows), transitions.count, None)
+        if len(recent) > _RECENT:
+            recent.clear()
+        return Expanded(len(rows), transitions.count + again, None)
 
 
 class _Transitions:
