@@ -112,6 +112,7 @@ def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int, number:
     counts = {kind: sum(kind in kinds for kinds in runs) for kind in get_args(FineChoice)}
     assert counts.pop(Overtake) == 0
     assert counts.pop(choices.Run) == 0, "Zab has no threads"
+    assert counts.pop(choices.Hear) == 0, "its election is an oracle"
     assert {kind: count for kind, count in counts.items() if count < len(runs) / 50} == {}
 
 

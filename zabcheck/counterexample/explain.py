@@ -177,7 +177,7 @@ def _action(choice: Choice, shown: Sequence[Event], flights: Mapping[int, Flight
     match choice:
         case choices.Elect():
             return "oracle: lead" if choice.leader == choice.process else f"oracle: follow p{choice.leader}"
-        case choices.Receive():
+        case choices.Receive() | choices.Hear():
             text = next((flights[e.message].name for e in shown if isinstance(e, Receive)), "")
             return f"← p{choice.sender} {text}"
         case choices.Sync():

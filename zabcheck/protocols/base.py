@@ -40,6 +40,11 @@ class Message(Struct, frozen=True, gc=False):
     """Base of the messages that processes send to each other. Subclasses are frozen too, and type checkers know it."""
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Ballot(Message, frozen=True):
+    """Base of the messages of an election, which go outside of any connection (`Cast`) and cannot be held."""
+
+
 # What can happen to a process, besides a message.
 
 
@@ -101,6 +106,13 @@ class Send(Struct, frozen=True, gc=False):
 
     to: ProcessId
     message: Message
+
+
+class Cast(Struct, frozen=True, gc=False):
+    """Send `message` to `to` outside of any connection, whoever leads. That `to` hears it is a choice of its own."""
+
+    to: ProcessId
+    message: Ballot
 
 
 class Persist:
@@ -215,7 +227,7 @@ class Notify(Struct, frozen=True, gc=False):
     stimulus: Stimulus
 
 
-Effect = Send | Persist | Write | Buffer | Flush | Connect | GiveUp | Changed | ResetTimer | Notify | Event
+Effect = Send | Cast | Persist | Write | Buffer | Flush | Connect | GiveUp | Changed | ResetTimer | Notify | Event
 Step = Callable[[Any, ProcessId, Any], list[Effect]]
 """A step: (the process, the sender or the process itself, the message or stimulus) -> effects.
 
@@ -319,6 +331,8 @@ class Protocol(Struct, frozen=True):
     something to do: then a schedule may give it a turn, and the process is handed `Run`. Without threads a process does
     at once all that a stimulus leads to.
     `vote(process)` returns what an election compares, where the switch `elections` is "oracle"; None: nobody votes.
+    Where it is "fle" processes that vote elect a leader by messages (`Cast`), and a thread called "election" begins and
+    ends that.
     `rejoins` says how many of a hundred runs of the swarm are about a process that comes back to a leader
     (`zabcheck.search.rejoining`); only for a protocol with `threads` and `vote`.
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by

@@ -57,7 +57,7 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
     histories: Literal["full", "missing"] = "full"
     sync: Literal["separate", "atomic"] = "separate"
-    elections: Literal["apart", "together", "oracle"] = "apart"
+    elections: Literal["apart", "together", "oracle", "fle"] = "apart"
     application: Literal["none", "key-value"] = "none"
     counter_limit: Annotated[int, Meta(ge=1, le=COUNTER_LIMIT)] = COUNTER_LIMIT
     closing: Literal["graceful", "abrupt"] = "graceful"
@@ -72,7 +72,8 @@ MEANINGS = {
     "optimisation at the end of IV)",
     "sync": "writing and syncing are separate choices, or one (atomic)",
     "elections": "each oracle changes its mind by itself (apart), or an election is one choice that tells a leader and "
-    "its followers (together), or that names the one with the greatest vote of a quorum (oracle: where processes vote)",
+    "its followers (together), or that names the one with the greatest vote of a quorum (oracle: where processes vote), "
+    "or processes elect by messages (fle: the protocol zookeeper)",
     "application": "none, or a replicated key-value state whose digest every process shows (key-value)",
     "counter_limit": "the highest counter of an epoch",
     "closing": "what a process has sent arrives although it closes the connection (graceful), or is lost (abrupt)",

@@ -111,13 +111,14 @@ class Moves:
         self.simulator = simulator
         self.ids = simulator.ids
         self.together = simulator.switches.elections == "together"  # an election is one choice
-        self.by_vote = simulator.switches.elections == "oracle" and simulator.protocol.vote is not None
+        by_vote = simulator.switches.elections in ("oracle", "fle")
+        self.by_vote = by_vote and simulator.protocol.vote is not None
 
     # The protocol goes on.
 
     def settle(self, pick: int) -> Choice | None:
         simulator = self.simulator
-        if not simulator.waiting() and not simulator.unsynced() and not simulator.threads():
+        if not (simulator.waiting() or simulator.hearing() or simulator.unsynced() or simulator.threads()):
             return None
         return choices.Settle(_one(_ROUNDS, pick), sync=pick // len(_ROUNDS) % 3 != 0)
 
@@ -130,8 +131,13 @@ class Moves:
         return choices.Drain(*_one(waiting, pick)[:2]) if waiting else None
 
     def receive(self, pick: int) -> Choice | None:
-        waiting = self.simulator.waiting()
-        return choices.Receive(*_one(waiting, pick)[:2]) if waiting else None
+        waiting, hearing = self.simulator.waiting(), self.simulator.hearing()
+        if not waiting and not hearing:
+            return None
+        kind, (process, sender, _) = _one(
+            [(choices.Receive, each) for each in waiting] + [(choices.Hear, each) for each in hearing], pick
+        )
+        return kind(process, sender)
 
     def overtake(self, pick: int) -> Choice | None:
         queues = [] if self.simulator.protocol.fifo else self.queues()

@@ -32,7 +32,11 @@ class Rejoining:
         self.moves = moves
         self.simulator = moves.simulator
         self.random = random
-        self.names = [each for each in moves.simulator.protocol.threads(moves.simulator.switches) if each != "main"]
+        self.names = [
+            each
+            for each in moves.simulator.protocol.threads(moves.simulator.switches)
+            if each not in ("main", "election")
+        ]
         self.slow_links: list[tuple[int, int]] = []
         self.slow_threads: list[tuple[int, str]] = []
         self.left_out = 0
@@ -173,12 +177,14 @@ class Rejoining:
                 for process, sender, _ in simulator.waiting()
                 if (sender, process) not in self.slow_links
             ]
+            able += [choices.Hear(process, sender) for process, sender, _ in simulator.hearing()]
             able += [choices.Run(*thread) for thread in simulator.threads() if thread not in self.slow_threads]
             if not able:
                 return
             choice = self._one(able)
             yield choice
-            if choice.process == process and (type(choice) is choices.Receive or choice.thread == "main"):
+            reads = type(choice) is choices.Receive and choice.process == process
+            if reads or choice == choices.Run(process, "main"):
                 left -= 1
                 if not left:
                     return

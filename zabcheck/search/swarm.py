@@ -259,7 +259,8 @@ class Priorities:
         self.simulator = simulator
         self.random = random
         self.demoted = demoted
-        # By (process, sender), (process, process) for its disk, or (process, thread).
+        # By (process, sender), (process, -sender) for an election, (process, process) for its disk, or
+        # (process, thread).
         self.priorities: dict[tuple[int, int | str], float] = {}
         self.lowest = 0.0
 
@@ -268,6 +269,7 @@ class Priorities:
         simulator, priorities, random = self.simulator, self.priorities, self.random
         for number in range(steps):
             chains: list[tuple[int, int | str]] = [(process, sender) for process, sender, _ in simulator.waiting()]
+            chains += [(process, -sender) for process, sender, _ in simulator.hearing()]
             chains += [(process, process) for process in simulator.unsynced()]
             chains += simulator.threads()
             if not chains:
@@ -279,6 +281,8 @@ class Priorities:
             process, sender = highest
             if isinstance(sender, str):
                 simulator.execute(choices.Run(process, sender))
+            elif sender < 0:
+                simulator.execute(choices.Hear(process, -sender))
             else:
                 simulator.execute(choices.Sync(process) if process == sender else choices.Receive(process, sender))
             if random() < self.demoted:

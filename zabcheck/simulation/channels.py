@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from zabcheck.protocols.base import Message
+from zabcheck.simulation.ballots import Ballots
 from zabcheck.simulation.network import Connection, End, Parcel, state_of
 from zabcheck.simulation.obstacles import Obstacles
 
@@ -27,7 +28,7 @@ class Channels:
     loses what it has sent on it and has not arrived.
     """
 
-    __slots__ = ("abrupt", "connections", "following", "lost", "messages", "obstacles")
+    __slots__ = ("abrupt", "ballots", "connections", "following", "lost", "messages", "obstacles")
 
     def __init__(self, processes: int, lost: Lost, *, abrupt: bool = False) -> None:
         self.lost = lost
@@ -36,6 +37,7 @@ class Channels:
         self.following = [NOBODY] * (processes + 1)  # by process id; itself: it leads, or wants to
         self.connections: dict[tuple[int, int], Connection] = {}  # by (follower, leader)
         self.obstacles = Obstacles(self.connections)
+        self.ballots = Ballots(self.obstacles)
 
     def copy(self, lost: Lost) -> "Channels":
         """Return an independent copy. O(processes + messages under way)."""
@@ -44,6 +46,7 @@ class Channels:
         twin.following = self.following.copy()
         twin.connections = {key: connection.copy() for key, connection in self.connections.items()}
         twin.obstacles = self.obstacles.copy(twin.connections)
+        twin.ballots = self.ballots.copy(twin.obstacles)
         return twin
 
     # What can be asked.
@@ -92,6 +95,13 @@ class Channels:
             return 0
         self.messages += 1
         queue.append((message, self.messages))
+        return self.messages
+
+    def cast(self, process: int, to: int, message: Message) -> int:
+        """Send a message of an election and return its number; 0 if the last one under way says the same."""
+        if not self.ballots.cast(process, to, message, self.messages + 1):
+            return 0
+        self.messages += 1
         return self.messages
 
     def take(self, process: int, sender: int) -> Parcel | None:

@@ -38,6 +38,13 @@ class Receive(Choice, frozen=True):
     sender: _Id
 
 
+class Hear(Choice, frozen=True):
+    """`process` handles the next message of an election from `sender`."""
+
+    process: _Id
+    sender: _Id
+
+
 class Sync(Choice, frozen=True):
     """Everything that `process` has written reaches its disk; what waited for that goes out."""
 
@@ -265,6 +272,7 @@ class PowerLoss(Choice, frozen=True):
 FineChoice = (
     Elect
     | Receive
+    | Hear
     | Sync
     | Run
     | Request

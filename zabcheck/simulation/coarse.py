@@ -24,6 +24,9 @@ class Running(Protocol):
     def waiting(self) -> list[tuple[int, int, int]]:
         """Return (process, sender, number of messages) for each link from which a message can be handled."""
 
+    def hearing(self) -> list[tuple[int, int, int]]:
+        """Return (process, sender, number of messages) for each sender of whose election a process can hear."""
+
     def unsynced(self) -> list[int]:
         """Return the processes that can sync something."""
 
@@ -62,6 +65,9 @@ def _a_round(running: Running, sync: bool = True) -> Iterator[Choice]:
     for process, sender, count in sorted(running.waiting()):
         for _ in range(count):
             yield choices.Receive(process, sender)
+    for process, sender, count in running.hearing():
+        for _ in range(count):
+            yield choices.Hear(process, sender)
     if sync:
         for process in running.unsynced():
             yield choices.Sync(process)

@@ -5,13 +5,14 @@ the outcome is a function of these few values. `next_state` computes it with wha
 processes of which only that one is up, and channels that have only its connections. What it is given stays as it is.
 """
 
+from collections import deque
 from collections.abc import Mapping
 from copy import copy
 from typing import Any, NamedTuple
 
 from invariants import Event
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Protocol, StepRaised
+from zabcheck.protocols.base import Message, Protocol, StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.choices import Choice
@@ -22,6 +23,9 @@ from zabcheck.simulation.simulator import Simulator
 
 Connections = Mapping[tuple[int, int], Connection]
 """Connections by (follower, leader)."""
+Cast = Mapping[tuple[int, int], tuple[Message, ...]]
+"""The messages of elections that are under way, by (sender, receiver)."""
+NOTHING_CAST: Cast = {}
 
 
 class LocalProcess(NamedTuple):
@@ -51,6 +55,7 @@ class NextState(NamedTuple):
 
     process: LocalProcess
     connections: Connections
+    cast: Cast
     replaced: tuple[tuple[int, int], ...]
     events: tuple[Event, ...]
     raised: bool
@@ -74,9 +79,16 @@ class Model(NamedTuple):
 
 
 def next_state(
-    model: Model, process: LocalProcess, connections: Connections, choice: Choice, requests: int = 0
+    model: Model,
+    process: LocalProcess,
+    connections: Connections,
+    choice: Choice,
+    requests: int = 0,
+    cast: Cast = NOTHING_CAST,
 ) -> NextState | None:
     """What `choice`, which moves `process`, makes of it and its `connections`; None if the choice is not enabled.
+
+    `cast`: what it has cast in elections, and what was cast to it.
 
     `requests` clients have asked before, so that a request without a value gets the next one. The process is taken for
     one in its first incarnation. O(1) simulated steps and O(processes).
@@ -86,6 +98,7 @@ def next_state(
     handed = {pair: connection.copy() for pair, connection in connections.items()}
     channels.connections.update(handed)
     channels.following[me] = process.following
+    channels.ballots.queues.update({link: deque((each, 0) for each in messages) for link, messages in cast.items()})
     processes = Processes(*model, shown.append, channels, None, network=False)
     processes.states[me] = copy(process.state)
     processes.disks[me] = process.disk.copy()
@@ -99,8 +112,9 @@ def next_state(
         return None
     left = channels.connections
     assert all(me in pair for pair in left), "a choice reached further than its process"
+    after = {link: tuple(each for each, _ in queue) for link, queue in channels.ballots.queues.items()}
     replaced = [pair for pair, each in left.items() if each is not handed.get(pair, each)]
-    return NextState(_taken_out(processes, me), left, tuple(replaced), tuple(shown), raised)
+    return NextState(_taken_out(processes, me), left, after, tuple(replaced), tuple(shown), raised)
 
 
 def _taken_out(processes: Processes, process: int) -> LocalProcess:

@@ -19,6 +19,7 @@ _OWN_ACTS = frozenset(
     (
         choices.Elect,
         choices.Receive,
+        choices.Hear,
         choices.Sync,
         choices.Run,
         choices.Request,

@@ -16,6 +16,7 @@ from invariants.quorums import Quorums
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
     Buffer,
+    Cast,
     Changed,
     Connect,
     Effect,
@@ -41,7 +42,7 @@ from zabcheck.simulation.disk import Write as Unsynced
 
 _calls = step_limit.calls
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
-_TO_BE_DONE = frozenset((Send, Persist, Write, Buffer, Flush, Connect, GiveUp, Changed, ResetTimer, Notify, Halt))
+_TO_BE_DONE = frozenset((Send, Cast, Persist, Write, Buffer, Flush, Connect, GiveUp, Changed, ResetTimer, Notify, Halt))
 """The kinds of effects that are more than an event to show."""
 _MOST_OWN_MESSAGES = 2000
 """A process that sends itself more messages than this within one choice is assumed never to stop."""
@@ -131,6 +132,7 @@ class Processes:
         """Start the process again, as its next incarnation."""
         self.incarnations[process] += 1
         self.show(Recover(process, self.incarnations[process]))
+        self.channels.lost(self.channels.ballots.miss(process))
         self.start(process)
 
     def crash(self, process: int, keep: int) -> None:
@@ -156,6 +158,7 @@ class Processes:
         self._disconnect(process)
         self._own[process].clear()
         self.channels.refuse(process)
+        self.channels.lost(self.channels.ballots.miss(process))
         self.states[process] = None
 
     # A step.
@@ -239,6 +242,10 @@ class Processes:
                 self.show(effect)
                 self._halt(process)
                 return
+            elif isinstance(effect, Cast):
+                number = self.channels.cast(process, effect.to, effect.message)
+                if number and self.network:
+                    self._show_sent(process, effect, number)
             elif isinstance(effect, Notify) and self.states[process] is not None:
                 self._own[process].append(effect.stimulus)
         own = self._own[process]
@@ -272,7 +279,7 @@ class Processes:
         for event in events:
             self.show(event)
 
-    def _show_sent(self, process: int, effect: Send, number: int) -> None:
+    def _show_sent(self, process: int, effect: Send | Cast, number: int) -> None:
         kind, text = self.protocol.show(effect.message)
         self.show(invariants.Send(process, self.incarnations[process], effect.to, number, kind, text))
 

@@ -38,7 +38,7 @@ from zabcheck.protocols.base import Elected, Lost, Protocol, StepRaised, TakeSna
 from zabcheck.protocols.base import Request as RequestStimulus
 from zabcheck.protocols.base import Run as RunStimulus
 from zabcheck.protocols.switches import LETTER, Switches
-from zabcheck.simulation import choices, coarse, quiesce, stabilise
+from zabcheck.simulation import choices, coarse, quiesce, stabilise, voting
 from zabcheck.simulation.application import Application
 from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.choices import Choice
@@ -127,6 +127,7 @@ class Simulator:
         self._consist_of(processes.channels, processes)
         self._threads = self.protocol.threads(self.switches)
         self._fine = _fine_table(self.switches.elections, self.protocol.never)
+        self._by_messages = self.switches.elections == "fle"
 
     def _consist_of(self, channels: Channels, processes: Processes) -> None:
         """Make the run consist of `channels` and `processes`.
@@ -175,6 +176,9 @@ class Simulator:
             self._stabilise(choice)
         elif isinstance(choice, choices.Quiesce):
             self._quiesce(choice)
+        elif isinstance(choice, choices.Elect) or (isinstance(choice, choices.Lead) and self._by_messages):
+            if isinstance(choice, choices.Lead) or not self.following[choice.process]:
+                self._execute_all(voting.fine(choice, self))
         else:
             self._execute_all(coarse.fine(choice, self))
         return self.steps - before
@@ -186,6 +190,15 @@ class Simulator:
         if self._waiting is None:
             self._waiting = self.channels.waiting()
         return self._waiting
+
+    def hearing(self) -> list[tuple[int, int, int]]:
+        """Return (process, sender, number of messages) for each link of an election from which a message can be heard.
+
+        Empty unless the switch `elections` is "fle".
+        """
+        if not self._by_messages:
+            return []
+        return [each for each in self.channels.ballots.waiting() if self.states[each[0]] is not None]
 
     def unsynced(self) -> list[int]:
         """Return the processes that have something to sync and are not paused, in ascending order.
@@ -267,6 +280,17 @@ class Simulator:
     def _receive(self, choice: choices.Receive) -> bool:
         process, sender = choice.process, choice.sender
         parcel = self.channels.take(process, sender)
+        if parcel is None:
+            return False
+        message, number = parcel
+        if self.network:
+            self.show(Receive(process, self.incarnations[process], sender, number))
+        self.processes.handle(process, sender, message)
+        return True
+
+    def _hear(self, choice: choices.Hear) -> bool:
+        process, sender = choice.process, choice.sender
+        parcel = None if self.states[process] is None else self.channels.ballots.take(process, sender)
         if parcel is None:
             return False
         message, number = parcel
@@ -469,8 +493,11 @@ def _fine_table(elections: str, never: tuple[str, ...]) -> dict[type[Choice], Ca
         table = {choices.Elect: _not_enabled, choices.Lead: Simulator._lead_at_once}
     if elections == "oracle":
         table = {choices.Elect: Simulator._join, choices.Lead: Simulator._lead_by_vote}
+    if elections == "fle":  # what leads to a leader are messages, also where a choice names one
+        table = {}
     table |= {
         choices.Receive: Simulator._receive,
+        choices.Hear: Simulator._hear,
         choices.Sync: Simulator._sync,
         choices.Run: Simulator._run,
         choices.Request: Simulator._request,

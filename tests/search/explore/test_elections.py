@@ -14,7 +14,20 @@ from zabcheck.search.explore import Bounds, explore
 from zabcheck.search.explore.bounds import UNLIMITED
 from zabcheck.search.explore.exploration import COARSE
 from zabcheck.search.explore.space import Space
-from zabcheck.simulation.choices import AnyChoice, Elect, Lead
+from zabcheck.simulation.choices import (
+    AnyChoice,
+    Crash,
+    Elect,
+    Hear,
+    Lead,
+    Notice,
+    Receive,
+    Recover,
+    Request,
+    Reset,
+    Run,
+    Timeout,
+)
 from zabcheck.simulation.simulator import Simulator
 
 ZOOKEEPER = PROTOCOLS["zookeeper"]
@@ -88,5 +101,62 @@ def test_nothing_is_found_there_where_2845_is_repaired() -> None:
     switches = structs.replace(ORACLE, version="3.5.5", defects="none")
     bounds = Bounds(processes=2, epochs=2, txns=2, timeouts=UNLIMITED, crashes=1)
     found = explore("zookeeper", bounds=bounds, switches=switches, properties=("core",))
+    assert found.whole
+    assert found.broken is None
+
+
+FLE = structs.replace(COARSE, elections="fle")
+MOVES = (Receive, Hear, Run, Timeout, Crash, Recover, Request, Notice, Reset)
+
+
+def moves(run: Simulator) -> set[AnyChoice]:
+    """The choices of an exhaustive search that are enabled in a run of the simulator."""
+    ids = run.ids
+    pairs = [kind(p, q) for kind in (Receive, Hear, Notice, Reset) for p in ids for q in ids if p != q]
+    alone = [kind(p) for kind in (Timeout, Crash, Recover, Request) for p in ids]
+    tried = [*pairs, *alone, *(Run(*each) for each in run.threads()), *(Elect(p, q) for p in ids for q in ids)]
+    return {each for each in tried if not isinstance(each, Elect) and run.fork(lambda _: None).execute(each)}
+
+
+@pytest.mark.parametrize("grain", ["G0", "G3"])
+def test_a_search_makes_the_choices_of_the_simulator_where_messages_elect(grain: Grain) -> None:
+    """The same ones all along random runs; so what it makes of each is the same as well."""
+    switches = structs.replace(FLE, grain=grain)
+    bounds = structs.replace(BOUNDS, cuts=UNLIMITED)
+    space = Space(ZOOKEEPER, Quorums(3), switches, bounds, select(("core",)))
+    random = Random(1)
+    led = 0
+    for _ in range(3):
+        row = (*space.local_states.start, 0, 0)
+        run = Simulator(ZOOKEEPER, 3, lambda _: None, switches=switches)
+        for _ in range(60):
+            successors = space.successors.of(row)
+            chosen = [space.local_states.choices[each.first] for each in successors]
+            # A connection is reset from the end that has opened it, and a leader takes requests, as in the simulator.
+            opened = {each for each in moves(run) if not isinstance(each, Reset)}
+            assert {each for each in chosen if not isinstance(each, Reset)} == opened
+            index = random.choice([i for i, each in enumerate(chosen) if isinstance(each, Receive | Hear | Run)] or [0])
+            if random.random() < 0.1:
+                index = random.randrange(len(chosen))
+            choice = chosen[index]
+            assert choice is not None
+            assert run.execute(choice) == 1
+            row = tuple(successors[index].row)
+            led += any(run.following[p] == p for p in run.ids)
+    assert led
+
+
+@pytest.mark.slow
+def test_the_shortest_run_of_2845_where_messages_elect() -> None:
+    """With an oracle it takes 28 steps within the same bounds."""
+    switches = structs.replace(FLE, version="3.4.10", defects="2845")
+    bounds = Bounds(processes=2, epochs=3, txns=2, timeouts=1, crashes=1)
+    found = explore("zookeeper", bounds=bounds, switches=switches, properties=("core",))
+    assert (found.broken, found.steps, found.tried, found.reduction) == ("primary integrity", 44, 43, False)
+
+
+def test_a_repaired_version_is_proved_where_messages_elect() -> None:
+    bounds = Bounds(processes=2, epochs=2, txns=1, timeouts=1, crashes=0)
+    found = explore("zookeeper", bounds=bounds, switches=structs.replace(FLE, defects="none"), properties=("core",))
     assert found.whole
     assert found.broken is None

@@ -30,7 +30,7 @@ from zabcheck.protocols.base import (
     TakeSnapshot,
     TimedOut,
 )
-from zabcheck.protocols.zookeeper import leader, learner, messages, server, threads
+from zabcheck.protocols.zookeeper import election, leader, learner, messages, server, threads, votes
 from zabcheck.protocols.zookeeper.server import Server
 
 KINDS: dict[type[Message], str] = {
@@ -63,6 +63,8 @@ def show(message: Message) -> tuple[str, str]:
             carries = f"{message.zxid}"
         case messages.UpToDate():
             carries = ""
+        case votes.Notification():
+            return "NOTIFICATION", f"{message.vote}, round {message.round}, {message.state}"
         case _:
             raise TypeError(f"not a packet of ZooKeeper: {message!r}")
     return KINDS[type(message)], carries
@@ -73,6 +75,7 @@ def describe(f: Server) -> dict[str, str | tuple[str, ...]]:
     role = "leads" if f.leads else f"follows p{f.leader}"
     return {
         "": f.phase.value if f.leader is None else f"{role}, {f.phase.value}",
+        **_voting(f),
         "accepted": str(f.accepted_epoch),
         "current": str(f.current_epoch),
         "log": tuple(map(str, f.log)),
@@ -82,6 +85,12 @@ def describe(f: Server) -> dict[str, str | tuple[str, ...]]:
         "cache": tuple(str(txn.zxid) for txn in f.database.cache),
         **{name: each for name, each in _waiting(f).items() if each},
     }
+
+
+def _voting(f: Server) -> dict[str, str]:
+    """Return what there is of an election by messages."""
+    e = f.election
+    return {} if e.vote is None else {"round": str(e.round), "votes for": f"{e.vote}{', a quorum too' * e.agreed}"}
 
 
 def _waiting(f: Server) -> dict[str, tuple[str, ...]]:
@@ -99,7 +108,7 @@ def _waiting(f: Server) -> dict[str, tuple[str, ...]]:
 _STEPS: dict[type[Message] | type[Stimulus], Step] = {
     Started: server.on_started,
     TakeSnapshot: server.on_take_snapshot,
-    TimedOut: server.on_timed_out,
+    TimedOut: election.on_timed_out,
     Elected: leader.on_elected,
     Lost: leader.on_lost,
     Request: leader.on_request,
@@ -115,6 +124,7 @@ _STEPS: dict[type[Message] | type[Stimulus], Step] = {
     messages.NewLeader: threads.reading(learner.on_new_leader),
     messages.Ack: leader.on_ack,
     messages.UpToDate: threads.reading(learner.on_up_to_date),
+    votes.Notification: election.on_notification,
 }
 
 ZOOKEEPER = Protocol(

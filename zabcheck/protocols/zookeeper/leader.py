@@ -21,6 +21,7 @@ from zabcheck.protocols.zookeeper.server import (
     take_snapshot,
 )
 from zabcheck.protocols.zookeeper.synchronisation import synchronise
+from zabcheck.protocols.zookeeper.votes import in_epoch
 
 # Discovery.
 
@@ -161,6 +162,7 @@ def start_server(l: Leader, _: None) -> list[Effect]:
     """
     l.phase = Phase.BROADCAST
     l.database = at(l.database, Zxid(l.epoch, 0))
+    l.election = in_epoch(l.election, l.epoch)
     effects: list[Effect] = [Establish(l.id, l.incarnation, l.epoch), CommitEpoch(l.id, l.incarnation, l.epoch)]
     effects += deliver_tree(l)
     effects.append(Ready(l.id, l.incarnation, l.epoch))

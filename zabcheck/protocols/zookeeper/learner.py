@@ -34,6 +34,7 @@ from zabcheck.protocols.zookeeper.server import (
     set_current_epoch,
     take_snapshot,
 )
+from zabcheck.protocols.zookeeper.votes import in_epoch
 
 # Discovery.
 
@@ -268,6 +269,7 @@ def on_up_to_date(f: Follower, sender: ProcessId, m: messages.UpToDate) -> list[
     if not _synchronises(f, sender) or not f.acknowledged:
         return []
     f.phase = Phase.BROADCAST
+    f.election = in_epoch(f.election, f.current_epoch)
     effects: list[Effect] = [Send(sender, messages.Ack(Zxid(f.current_epoch, 0)))]
     effects.append(CommitEpoch(f.id, f.incarnation, f.current_epoch))
     if f.version.awaits_log:

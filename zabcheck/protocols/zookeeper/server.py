@@ -35,6 +35,7 @@ from zabcheck.protocols.zookeeper.database import (
     with_snapshot,
 )
 from zabcheck.protocols.zookeeper.versions import Version, version_of
+from zabcheck.protocols.zookeeper.votes import NO_ELECTION, Election
 
 
 class Phase(Enum):
@@ -109,6 +110,8 @@ class Server(Struct, gc=False):
 
     unforced: bool = False
     """The last snapshot may not be on the disk yet (2872)."""
+    election: Election = NO_ELECTION
+    """FastLeaderElection, where the switch `elections` has one."""
 
     # Of the iteration.
     phase: Phase = Phase.LOOKING
@@ -262,8 +265,6 @@ def do_next(f: Server) -> list[Effect]:
 
 def on_timed_out(f: Server, sender: ProcessId, m: TimedOut) -> list[Effect]:
     """`Follower.followLeader`, `Leader.lead`: a read times out, or a tick finds no quorum of synced learners."""
-    if f.phase is Phase.LOOKING:
-        return []
     effects = finish(f)
     return effects if f.leader is None else effects + give_up(f, "time-out")
 

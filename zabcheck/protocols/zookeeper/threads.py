@@ -11,7 +11,7 @@ from functools import wraps
 from invariants import Halt
 from zabcheck.protocols.base import Changed, Effect, Flush, ProcessId, Run, Send, Step, Threads
 from zabcheck.protocols.switches import Grain, Switches
-from zabcheck.protocols.zookeeper import leader, messages
+from zabcheck.protocols.zookeeper import election, leader, messages
 from zabcheck.protocols.zookeeper.database import Exit
 from zabcheck.protocols.zookeeper.server import Server, accept, apply, do_next
 
@@ -125,14 +125,20 @@ SEPARATE: Mapping[Grain, tuple[str, ...]] = {
 }
 """The threads that are separate, by grain."""
 
+ELECTION: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
+    "election": (election.is_due, election.go_on),
+}
+"""The same of the main thread while it looks for a leader, where the switch `elections` has it do so by messages."""
+
 _TOGETHER = {grain: [pair for name, pair in THREADS.items() if name not in names] for grain, names in SEPARATE.items()}
-_ALL = {**THREADS, **RECORDED}
+_ALL = {**THREADS, **RECORDED, **ELECTION}
 _SEPARATE = {grain: {name: _ALL[name][0] for name in names} for grain, names in SEPARATE.items()}
+_WITH_ELECTION = {grain: {**threads, "election": election.is_due} for grain, threads in _SEPARATE.items()}
 
 
 def separate(switches: Switches) -> Threads:
     """Return the threads that take turns of their own, each with whether it has something to do."""
-    return _SEPARATE[switches.grain]
+    return (_WITH_ELECTION if switches.elections == "fle" else _SEPARATE)[switches.grain]
 
 
 def on_run(f: Server, sender: ProcessId, m: Run) -> list[Effect]:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from invariants import Accept, AckEpoch, Adopt, Broadcast, Chain, CommitEpoch, Establish, Event, Promise, Ready
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Connect, Effect, Protocol, Send
+from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.disk import Disk, Write
@@ -50,10 +50,20 @@ class EpochUnknown(ValueError):
 
 
 class Link(NamedTuple):
-    """A connection, and whether its follower has stopped reading from it."""
+    """A connection, and whether its follower has stopped reading from it; and messages of elections (`Cast`).
+
+    `cast` are those from the process that has opened the connection to the other one. If there are some, and there is
+    no connection, that is one which is closed at both ends.
+    """
 
     connection: Connection
     is_unread: bool = False
+    cast: tuple[Message, ...] = ()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a connection."""
+        return not (self.connection.follower_end is End.CLOSED and self.connection.leader_end is End.CLOSED)
 
     @property
     def is_closed(self) -> bool:
@@ -116,24 +126,28 @@ class Components:
         """
         process = self.processes[number]
         pairs = self._pairs[process.id]
-        connections, unread = {}, []
+        connections, unread, cast = {}, [], {}
         for pair, link_number in zip(pairs, (*opened, *links_to), strict=True):
             if link_number != NO_CONNECTION:
                 link = self.links[link_number]
                 assert link is not None
-                connections[pair] = link.connection
+                if link.cast:
+                    cast[pair] = link.cast
+                if not link.cast or link.is_there:
+                    connections[pair] = link.connection
                 if link.is_unread:
                     unread.append(pair)
-        found = next_state(self._model, process, connections, choice, requests)
+        found = next_state(self._model, process, connections, choice, requests, cast)
         if found is None:
             return None
         epoch = highest_epoch(self.protocol, found.process.state, found.events)
         after = self._intern_process(found.process)
         links = [NO_CONNECTION] * len(pairs)
         for place, pair in enumerate(pairs):
-            connection = found.connections.get(pair)
-            if connection is not None:
-                links[place] = self._intern_link(Link(connection, pair in unread and pair not in found.replaced))
+            connection, under_way = found.connections.get(pair), found.cast.get(pair, ())
+            if connection is not None or under_way:
+                is_unread = pair in unread and pair not in found.replaced
+                links[place] = self._intern_link(Link(connection or _closed(*pair), is_unread, under_way))
         size = len(self.ids)
         events = self._intern_events(found.events)
         return Outcome(after, tuple(links[:size]), tuple(links[size:]), events, epoch, found.raised)
@@ -222,11 +236,11 @@ class Components:
         is_unread = link.is_unread and connection.follower_end is End.OPEN
         if is_unread:
             connection.to_follower.clear()
-        key = (is_unread, *of_connection(connection))
+        key = (is_unread, *of_connection(connection), *link.cast)
         number = self._link_ids.get(key)
         if number is None:
             number = self._link_ids[key] = len(self.links)
-            self.links.append(Link(connection, is_unread))
+            self.links.append(Link(connection, is_unread, link.cast))
         return number
 
     def _intern_events(self, shown: tuple[Event, ...]) -> int:
@@ -235,6 +249,13 @@ class Components:
             number = self._event_ids[shown] = len(self.events)
             self.events.append(shown)
         return number
+
+
+def _closed(opener: int, leader: int) -> Connection:
+    """Return a connection that is closed at both ends: of a link that has none, but messages of an election."""
+    connection = Connection(opener, leader)
+    connection.follower_end = connection.leader_end = End.CLOSED
+    return connection
 
 
 def _renamed(event: Any, names: Names) -> Any:

@@ -98,6 +98,9 @@ class LocalStates:
         self._is_abrupt = switches.closing == "abrupt"
         self.is_lazy = reduced and self._is_abrupt and not any(map(self._leads_on_alone, components.ids))
         """Whether elections are put off (`reduction`)."""
+        self.by_messages = switches.elections == "fle"
+        """Whether processes elect by messages, and nobody names a leader."""
+        assert not (reduced and self.by_messages), "the reduction knows nothing of elections by messages"
         self.choices: list[AnyChoice | None] = [None]
         self._choices = {p: list(self._choices_of(p, switches)) for p in components.ids}
         self._choices_of_kinds: dict[tuple[int, tuple[type[Choice], ...]], list[tuple[int, int, Choice]]] = {}
@@ -155,6 +158,8 @@ class LocalStates:
         others = [p for p in self.components.ids if p != process]
         yield from ((self._number(choices.Receive(process, other)), FREE) for other in others)
         yield from ((self._number(choices.Notice(process, other)), FREE) for other in others)
+        if self.by_messages:
+            yield from ((self._number(choices.Hear(process, other)), FREE) for other in others)
         if switches.sync == "separate":
             yield self._number(choices.Sync(process)), FREE
         for thread in self.components.threads:
@@ -357,7 +362,7 @@ class LocalStates:
         if found is None:
             each = [(number, cost, self.choices[number]) for number, cost in self._choices[process]]
             found = [(number, cost, choice) for number, cost, choice in each if isinstance(choice, kinds)]
-            if self.elections:  # nobody is told a leader without one
+            if self.elections or self.by_messages:  # nobody is told a leader without one
                 found = [one for one in found if not isinstance(one[2], choices.Elect)]
             self._choices_of_kinds[process, kinds] = found
         return found
@@ -387,6 +392,9 @@ class LocalStates:
             return not component.is_up
         if not component.is_up:
             return False
+        if kind is choices.Hear:
+            from_ = self.components.links[links_to[choice.sender - 1]]
+            return from_ is not None and bool(from_.cast)
         if kind is choices.Request:
             return bool(self.components.protocol.can_broadcast(component.state))
         if kind is choices.Sync:
@@ -397,7 +405,7 @@ class LocalStates:
             return bool(choice.keep <= len(component.disk.unsynced))
         if kind is choices.Reset:
             link = self.components.links[opened[choice.peer - 1]]
-            return link is not None and not link.connection.broken
+            return link is not None and link.is_there and not link.connection.broken
         return True
 
     def _outcome(self, number: int, local_state: int, links_to: Sequence[int], requests: int) -> Outcome | None:

@@ -25,6 +25,7 @@ from zabcheck.simulation.schedule import Schedule
 TRIED = (
     choices.Crash,
     choices.Elect,
+    choices.Hear,
     choices.Notice,
     choices.Receive,
     choices.Recover,
