@@ -72,7 +72,7 @@ MEANINGS = {
     "optimisation at the end of IV)",
     "sync": "writing and syncing are separate choices, or one (atomic)",
     "elections": "each oracle changes its mind by itself (apart), or an election is one choice that tells a leader and "
-    "its followers (together), or that names the one with the greatest vote of a quorum (oracle: where processes vote), "
+    "its followers (together), or that names the one with the greatest vote of a quorum (oracle: where they vote), "
     "or processes elect by messages (fle: the protocol zookeeper)",
     "application": "none, or a replicated key-value state whose digest every process shows (key-value)",
     "counter_limit": "the highest counter of an epoch",

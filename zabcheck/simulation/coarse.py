@@ -20,6 +20,7 @@ class Running(Protocol):
 
     ids: range
     steps: int
+    following: list[int]
 
     def waiting(self) -> list[tuple[int, int, int]]:
         """Return (process, sender, number of messages) for each link from which a message can be handled."""

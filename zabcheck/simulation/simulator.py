@@ -127,7 +127,6 @@ class Simulator:
         self._consist_of(processes.channels, processes)
         self._threads = self.protocol.threads(self.switches)
         self._fine = _fine_table(self.switches.elections, self.protocol.never)
-        self._by_messages = self.switches.elections == "fle"
 
     def _consist_of(self, channels: Channels, processes: Processes) -> None:
         """Make the run consist of `channels` and `processes`.
@@ -176,9 +175,8 @@ class Simulator:
             self._stabilise(choice)
         elif isinstance(choice, choices.Quiesce):
             self._quiesce(choice)
-        elif isinstance(choice, choices.Elect) or (isinstance(choice, choices.Lead) and self._by_messages):
-            if isinstance(choice, choices.Lead) or not self.following[choice.process]:
-                self._execute_all(voting.fine(choice, self))
+        elif self.switches.elections == "fle" and isinstance(choice, choices.Lead | choices.Elect):
+            self._execute_all(voting.fine(choice, self))
         else:
             self._execute_all(coarse.fine(choice, self))
         return self.steps - before
@@ -192,12 +190,7 @@ class Simulator:
         return self._waiting
 
     def hearing(self) -> list[tuple[int, int, int]]:
-        """Return (process, sender, number of messages) for each link of an election from which a message can be heard.
-
-        Empty unless the switch `elections` is "fle".
-        """
-        if not self._by_messages:
-            return []
+        """Return (process, sender, number of messages) for each link of an election from which one can be heard."""
         return [each for each in self.channels.ballots.waiting() if self.states[each[0]] is not None]
 
     def unsynced(self) -> list[int]:
@@ -205,8 +198,7 @@ class Simulator:
 
         What a process syncs itself (`Buffer`) is among it, although no choice does so.
         """
-        disks, paused = self.disks, self.paused
-        return [process for process in self.ids if disks[process].unsynced and process not in paused]
+        return [process for process in self.ids if self.disks[process].unsynced and process not in self.paused]
 
     def threads(self) -> list[tuple[int, str]]:
         """Return (process, thread) for each thread that has something to do, of the processes that are not paused."""
@@ -278,19 +270,13 @@ class Simulator:
         return self.processes.handle(process, process, Elected(choice.leader))
 
     def _receive(self, choice: choices.Receive) -> bool:
-        process, sender = choice.process, choice.sender
-        parcel = self.channels.take(process, sender)
-        if parcel is None:
-            return False
-        message, number = parcel
-        if self.network:
-            self.show(Receive(process, self.incarnations[process], sender, number))
-        self.processes.handle(process, sender, message)
-        return True
+        return self._handle(choice.process, choice.sender, self.channels.take(choice.process, choice.sender))
 
     def _hear(self, choice: choices.Hear) -> bool:
-        process, sender = choice.process, choice.sender
-        parcel = None if self.states[process] is None else self.channels.ballots.take(process, sender)
+        up, ballots = self.is_up(choice.process), self.channels.ballots
+        return up and self._handle(choice.process, choice.sender, ballots.take(choice.process, choice.sender))
+
+    def _handle(self, process: int, sender: int, parcel: Parcel | None) -> bool:
         if parcel is None:
             return False
         message, number = parcel

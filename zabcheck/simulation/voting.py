@@ -13,10 +13,10 @@ _MOST_ROUNDS = 50
 
 
 def fine(choice: choices.Lead | choices.Elect, running: Running) -> Iterator[Choice]:
-    """Yield the fine choices that an election of `choice` stands for."""
+    """Yield the fine choices that an election of `choice` stands for; none to join for who is in an iteration."""
     if isinstance(choice, choices.Lead):
         return _lead(list(dict.fromkeys((choice.leader, *choice.followers))), running)
-    return _join(choice.process, running)
+    return iter(()) if running.following[choice.process] else _join(choice.process, running)
 
 
 def _lead(chosen: Sequence[int], running: Running) -> Iterator[Choice]:
