@@ -21,7 +21,7 @@ from tests.protocols.zookeeper.builders import (
     txn,
     written,
 )
-from zabcheck.protocols.base import Buffer, Connect, GiveUp, Lost
+from zabcheck.protocols.base import Buffer, Connect, GiveUp, Lost, Write
 from zabcheck.protocols.zookeeper import learner, messages
 from zabcheck.protocols.zookeeper.database import FIRST
 from zabcheck.protocols.zookeeper.learner import (
@@ -99,6 +99,15 @@ def test_sync_with_leader_trunc_cuts_and_reloads() -> None:
     assert f.log == (A,)
     assert f.database == memory(A)
     assert shown(effects) == [Truncate(2, 0, A.zxid, 1)]
+
+
+def test_a_cut_of_the_log_waits_for_the_next_force() -> None:
+    """N4: until then a crash of the machine undoes it. What the snapshots become is on the disk at once."""
+    effects = on_trunc(syncing(Mode.NONE, A, B), 1, messages.Trunc(A.zxid))
+    assert [each for each in effects if isinstance(each, Buffer)] == [Buffer(log=(A,))]
+    effects = on_trunc(syncing(Mode.NONE, A, B, switches=switches(defects="none")), 1, messages.Trunc(A.zxid))
+    assert Write(log=(A,)) in effects
+    assert not [each for each in effects if isinstance(each, Buffer)]
 
 
 def test_sync_with_leader_trunc_reloads_a_snapshot_of_what_was_cut() -> None:

@@ -45,6 +45,7 @@ KEPT: dict[str, tuple[str, ...]] = {
     "5094": ("3.9.3", "3.9.5", "pr-1130", "pr-2172"),
     "n1": ("3.9.3", "3.9.5", "pr-1130", "pr-2172", "pr-2459"),
     "n2": SINCE_3_5,
+    "n4": ("3.4.10", *SINCE_3_5),
 }
 """Each minimal schedule with the releases in which it breaks a property, all of their defects included.
 
@@ -69,6 +70,7 @@ FOUND: dict[str, tuple[Release, Grain]] = {
     "5094": ("3.9.5", "G3"),
     "n1": ("3.9.5", "G2"),
     "n2": ("3.9.5", "G0"),
+    "n4": ("3.9.5", "G0"),
 }
 """A release that has each bug, and the coarsest grain in which it shows."""
 RARE = ("4643", "4646", "5094", "n1")

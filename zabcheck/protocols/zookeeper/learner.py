@@ -92,7 +92,8 @@ def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
     """`Learner.syncWithLeader`, TRUNC: cut the log, load what is left, and take `zxid` for the last one.
 
     The load begins with the newest snapshot, which may hold what the log has just lost (4837), or with the newest of
-    those that are not labelled later.
+    those that are not labelled later. The cut is on the disk when the log is forced the next time, as
+    `RandomAccessFile.setLength` does not force it (N4).
     """
     if not _synchronises(f, sender):
         return []
@@ -106,7 +107,8 @@ def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
     snapshots = not_later(f.snapshots, m.zxid) if f.version.skips_newer_snapshots else f.snapshots
     f.database = at(loaded(snapshots, f.log, f.version, f.window), m.zxid)
     kept = before.common_prefix(f.database.tree)
-    effects: list[Effect] = [Flush(), Write(log=f.log, snapshots=f.snapshots)]
+    cut = Write(log=f.log) if f.version.forces_cut else Buffer(log=f.log)
+    effects: list[Effect] = [Flush(), Write(snapshots=f.snapshots), cut]
     if kept.length < before.length:
         effects.append(Truncate(f.id, f.incarnation, kept.zxid, kept.length))
     return effects

@@ -42,6 +42,7 @@ class Version(Struct, frozen=True):
     `caches_applied`: what a follower applies while it is synchronised enters committedLog (4925).
     `refuses_holes`: a hole within an epoch is an error: among PROPOSALs, in committedLog, in the log at load (4925).
     `truncates_exactly`: TRUNC(z) removes the first record above z if the log has no record z (N2; open).
+    `forces_cut`: TRUNC waits until the cut is on the disk (N4; open). Where it does not, a power loss undoes it.
     `drops_newer_snapshots`: TRUNC(z) removes the snapshots that hold more than z (4837; open).
     `skips_newer_snapshots`: TRUNC(z) loads the newest snapshot that is not labelled above z, and leaves the others
     where they are, for the next load to find (4837; open, pull request 2172).
@@ -70,6 +71,7 @@ class Version(Struct, frozen=True):
     caches_applied: bool = True
     refuses_holes: bool = True
     truncates_exactly: bool = False
+    forces_cut: bool = False
     drops_newer_snapshots: bool = False
     skips_newer_snapshots: bool = False
     snapshot_replaces: bool = False
@@ -135,8 +137,9 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "5094": {"clears_trunc": True},
     "n1": {"compares_committed": True},
     "n2": {"truncates_exactly": True},
+    "n4": {"forces_cut": True, "snapshot_replaces": True},
 }
-"""What repairs each known defect; those of 2832, 2846, 3598, 4837, 5094, N1 and N2 are not in any release.
+"""What repairs each known defect; those of 2832, 2846, 3598, 4837, 5094, N1, N2 and N4 are not in any release.
 
 A value may be of several: a defect alone keeps all values that its repair names. "4712" is what a server does that was
 running when it leaves, "4712c" what one forgets that was not running, but had acknowledged. "4646" stands for 4685 as
