@@ -24,13 +24,20 @@ public:
     virtual void init(const Json &disk, bool intact) = 0;
     virtual void handle(const std::string &src, const std::string &type, const Json &body) = 0;
 
+    // For snapshots: all that a node remembers, which is one value for all that nothing to come can tell apart; how a node
+    // that was just started gets it back; and the highest epoch that it has promised or proposed.
+    virtual Json saved() const = 0;
+    virtual void restore(const Json &saved) = 0;
+    virtual std::int64_t highestEpoch() const = 0;
+
     // Reads lines and answers them until the standard input is closed; `start` makes a node as it is at first.
     static void run(const std::function<std::unique_ptr<Node>()> &start) {
         std::ios::sync_with_stdio(false);
         auto node = start();
         for (std::string text; std::getline(std::cin, text);) {
             const Json line = JsonReader(text).value();
-            if (line["body"]["type"].text() == "reset") node = start();
+            const std::string &type = line["body"]["type"].text();
+            if (type == "reset" || type == "restore") node = start();
             node->answer(line["id"].number(), line["src"].text(), line["body"]);
             std::cout << node->out << std::flush;
             node->out.clear();
@@ -54,16 +61,27 @@ public:
         return all;
     }
 
+    // Returns a line to be written later, such as a message to a node.
+    static Json line(const std::string &to, const std::string &type, const Fields &fields) {
+        return Fields{{"to", to}, {"type", type}, {"fields", fields}};
+    }
+
     // Tells zabcheck what happened: broadcast, deliver, ready, …
     void event(const std::string &event, const Fields &fields) {
         send("zabcheck", "event", what(event, fields).fields());
     }
 
-    // Writes these fields, all or none, and asks for them to be synced; `then` is called once they are.
-    void write(const Fields &fields, const List &events, std::function<void()> then) {
-        waiting[++syncs] = std::move(then);
+    // Writes these fields, all or none, and asks for them to be synced; the lines `then` are written once they are.
+    void write(const Fields &fields, const List &events, const List &then) {
+        std::int64_t number = waiting.empty() ? 1 : waiting.rbegin()->first + 1;
+        waiting[number] = then;
         send("disk", "write", {{"fields", fields}, {"events", events}});
-        send("disk", "sync", {{"msg_id", syncs}});
+        send("disk", "sync", {{"msg_id", number}});
+    }
+
+    // Writes nothing once the disk has answered what it was asked so far.
+    void forgetSyncs() {
+        for (auto &[number, then] : waiting) then.clear();
     }
 
     // Closes every connection, and waits for the oracle.
@@ -84,8 +102,7 @@ public:
 
 private:
     std::string out;
-    std::map<std::int64_t, std::function<void()>> waiting; // by the number of a sync: what is done once it is answered
-    std::int64_t syncs = 0;
+    std::map<std::int64_t, List> waiting; // by the number of a sync: the lines that are written once it is answered
 
     void answer(std::int64_t number, const std::string &src, const Json &body) {
         const std::string &type = body["type"].text();
@@ -94,12 +111,24 @@ private:
             start(body);
             init(body["disk"], body["intact"].truth());
             end.emplace_back("reset", true);
+            end.emplace_back("snapshot", true);
             for (const auto &each : knows()) end.push_back(each);
+        } else if (type == "snapshot") {
+            List asked;
+            for (const auto &[each, then] : waiting) asked.push_back(List{each, then});
+            end.emplace_back("epoch", highestEpoch());
+            end.emplace_back("state", Fields{{"saved", saved()}, {"waiting", asked}});
+        } else if (type == "restore") {
+            start(body);
+            for (const Json &each : body["state"]["waiting"].list()) waiting[each.list()[0].number()] = each.list()[1].list();
+            restore(body["state"]["saved"]);
         } else if (type == "synced") {
             auto then = waiting.extract(body["in_reply_to"].number());
-            then.mapped()();
+            for (const Json &each : then.mapped())
+                send(each["to"].text(), each["type"].text(), each["fields"].fields());
         } else if (type != "reset") handle(src, type, body);
-        send("zabcheck", type == "init" ? "init_ok" : type == "reset" ? "reset_ok" : "done", end);
+        bool isOwn = type == "init" || type == "reset" || type == "snapshot" || type == "restore";
+        send("zabcheck", isOwn ? type + "_ok" : "done", end);
     }
 
     void start(const Json &body) {

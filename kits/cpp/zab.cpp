@@ -20,6 +20,8 @@ struct Txn {
 
 using History = std::vector<Txn>;
 
+Json json(const std::map<string, string> &map) { return Fields(map.begin(), map.end()); }
+
 struct Answer { // an ACK-E
     int64_t epoch;
     History history;
@@ -60,7 +62,7 @@ Answer answerOf(const Json &json) { return {json["current_epoch"].number(), hist
 // Every node follows; one that is named leader leads as well, and is its own follower.
 class Zab : public Node {
     string bug, leader, phase;
-    int64_t promised = 0, epoch = 0, iteration = 0; // f.p, f.a, and how often an iteration has begun
+    int64_t promised = 0, epoch = 0; // f.p and f.a
     History history, delivered;
     // Of a leader: e' once it is chosen, the CEPOCHs, the ACK-Es that count, its followers, what each has acknowledged.
     int64_t proposing;
@@ -90,6 +92,45 @@ public:
         if (!intact) event("halt", {{"reason", "a record on its disk is not what was written"}});
     }
 
+    // What no step reads again is left out, so that more states are the same.
+    Json saved() const override {
+        Fields asked, answered, acked;
+        if (proposing == 0)
+            for (const auto &[each, its] : promises) asked.emplace_back(each, its);
+        if (!chosen)
+            for (const auto &[each, its] : answers)
+                answered.emplace_back(each, Fields{{"current_epoch", its.epoch}, {"history", json(its.history)}});
+        for (const auto &[each, zxid] : acks) acked.emplace_back(each, json(std::max(zxid, committed)));
+        return Fields{{"bug", bug}, {"leader", leader}, {"phase", phase}, {"promised", promised}, {"epoch", epoch},
+                      {"history", json(history)}, {"delivered", json(delivered)}, {"proposing", proposing},
+                      {"promises", asked}, {"answers", answered}, {"links", json(links)}, {"acks", acked},
+                      {"proposed", json(proposed)}, {"initial", json(established ? NONE : initial)},
+                      {"committed", json(committed)}, {"chosen", chosen}, {"established", established}, {"ready", ready}};
+    }
+
+    void restore(const Json &from) override {
+        bug = from["bug"].text();
+        leader = from["leader"].text();
+        phase = from["phase"].text();
+        promised = from["promised"].number();
+        epoch = from["epoch"].number();
+        history = historyOf(from["history"]);
+        delivered = historyOf(from["delivered"]);
+        proposing = from["proposing"].number();
+        for (const auto &[each, its] : from["promises"].fields()) promises[each] = its.number();
+        for (const auto &[each, its] : from["answers"].fields()) answers[each] = answerOf(its);
+        for (const auto &[each, its] : from["links"].fields()) links[each] = its.text();
+        for (const auto &[each, its] : from["acks"].fields()) acks[each] = zxidOf(its);
+        proposed = historyOf(from["proposed"]);
+        initial = zxidOf(from["initial"]);
+        committed = zxidOf(from["committed"]);
+        chosen = from["chosen"].truth();
+        established = from["established"].truth();
+        ready = from["ready"].truth();
+    }
+
+    int64_t highestEpoch() const override { return std::max(promised, proposing); }
+
     void handle(const string &src, const string &type, const Json &m) override {
         if (type == "elected") onElected(m["leader"].text());
         else if (type == "NEWEPOCH") onNewEpoch(src, m["epoch"].number());
@@ -109,7 +150,7 @@ public:
 
 private:
     void begin(const string &itsLeader, const string &itsPhase) {
-        iteration++;
+        forgetSyncs();
         leader = itsLeader;
         phase = itsPhase;
         proposing = 0;
@@ -125,11 +166,9 @@ private:
 
     void tell() { state({{"phase", phase}, {"f.p", promised}, {"f.a", epoch}, {"h_f", json(history)}}); }
 
-    // Writes, and does `then` once that is synced, unless this iteration is over by that time.
-    void durable(const Fields &fields, const List &events, std::function<void()> then) {
-        write(fields, events, [this, now = iteration, then] {
-            if (now == iteration) then();
-        });
+    // Writes, and says `then` once that is synced, unless this iteration is over by that time.
+    void durable(const Fields &fields, const List &events, const List &then) {
+        write(fields, events, then);
         tell();
     }
 
@@ -161,10 +200,8 @@ private:
             return send(src, "ACK-E", answer);
         }
         told.emplace_back("epoch", asked);
-        durable({{"f.p", asked}}, {what("promise", {{"epoch", asked}, {"leader", src}})}, [this, src, told, answer] {
-            event("ack_epoch", told);
-            send(src, "ACK-E", answer);
-        });
+        durable({{"f.p", asked}}, {what("promise", {{"epoch", asked}, {"leader", src}})},
+                {line("zabcheck", "event", what("ack_epoch", told).fields()), line(src, "ACK-E", answer)});
     }
 
     void onNewLeader(const string &src, int64_t asked, const History &accepted) { // f.2.1
@@ -180,7 +217,7 @@ private:
         epoch = asked;
         Fields answer{{"epoch", asked}, {"zxid", json(last(history))}};
         Fields kept{{"f.a", epoch}, {"history", json(history)}};
-        durable(kept, events, [this, src, answer] { send(src, "ACK-LD", answer); });
+        durable(kept, events, {line(src, "ACK-LD", answer)});
     }
 
     void onCommitLd(const string &src, int64_t asked, const Zxid &zxid) { // f.2.2 and f.3.1
@@ -201,7 +238,7 @@ private:
         history.push_back(txn);
         Json accept = what("accept", {{"epoch", asked}, {"txn", json(txn)}});
         Fields answer{{"epoch", asked}, {"zxid", json(txn.zxid)}};
-        durable({{"history", json(history)}}, {accept}, [this, src, answer] { send(src, "ACK", answer); });
+        durable({{"history", json(history)}}, {accept}, {line(src, "ACK", answer)});
     }
 
     void onCommit(const string &src, const Zxid &zxid) { // f.3.3

@@ -13,6 +13,7 @@ class Node:
     kinds = ()  # every type of message that the nodes send to each other
     properties = None  # what to judge it by; None: what holds for any primary order broadcast
     mutants = ()  # the known bugs that can be planted
+    variables = None  # the names of all that a step may change, for snapshots; None: there are none
 
     def run(self):
         while line := sys.stdin.buffer.readline():
@@ -33,9 +34,21 @@ class Node:
             self._init(body)
             self.on_init(body["disk"], body["intact"])
             says = {"reset": True, "kinds": self.kinds, "properties": self.properties, "mutants": self.mutants}
-            return {"type": "init_ok", **says}
+            return {"type": "init_ok", "snapshot": self.variables is not None, **says}
+        if kind == "snapshot":
+            state = {**self.saved(), "waiting": self._waiting}
+            return {"type": "snapshot_ok", "epoch": self.highest_epoch(), "state": state}
+        if kind == "restore":
+            out = self._out
+            self.__dict__.clear()
+            self._init(body)
+            self._out, state = out, body["state"]
+            self._waiting = {int(number): then for number, then in state.pop("waiting").items()}
+            self.__dict__.update(state)
+            return {"type": "restore_ok"}
         if kind == "synced":
-            self._waiting.pop(body["in_reply_to"])()
+            then, *arguments = self._waiting.pop(body["in_reply_to"])
+            getattr(self, then)(*arguments)
         else:
             getattr(self, "on_" + kind.lower().replace("-", "_"))(src, body)
         return {"type": "done"}
@@ -44,8 +57,7 @@ class Node:
         self.id, self.ids = body["node_id"], body["node_ids"]
         self.weights, self.mutant = body["weights"], body["mutant"]
         self.seed, self.counter_limit = body["seed"], body["counter_limit"]
-        self._waiting = {}  # by the number of a sync: what is done when the disk has answered it
-        self._syncs = 0
+        self._waiting = {}  # by the number of a sync: the method that is called when the disk has answered it
 
     def _tell(self, dest, **body):
         self._out.append(json.dumps({"src": self.__dict__.get("id", "node"), "dest": dest, "body": body}) + "\n")
@@ -68,11 +80,18 @@ class Node:
         """Write these fields to the disk, all or none; they are durable once a later sync is answered."""
         self._tell("disk", type="write", fields=fields, events=events)
 
-    def sync(self, then):
-        """Ask the disk to sync what was written, and call `then` once it has."""
-        self._syncs += 1
-        self._waiting[self._syncs] = then
-        self._tell("disk", type="sync", msg_id=self._syncs)
+    def sync(self, then, *arguments):
+        """Ask the disk to sync what was written, and call the method of the name `then` once it has."""
+        number = max(self._waiting, default=0) + 1
+        self._waiting[number] = [then, *arguments]
+        self._tell("disk", type="sync", msg_id=number)
+
+    def forget_syncs(self):
+        """Do nothing once the disk has answered what it was asked so far."""
+        self._waiting = {number: ["nothing"] for number in self._waiting}
+
+    def nothing(self):
+        """What is done then."""
 
     def give_up(self, reason):
         """Close every connection, and wait for the oracle."""
@@ -81,6 +100,16 @@ class Node:
     def state(self, **variables):
         """Tell what this node remembers, for reports."""
         self._tell("zabcheck", type="state", variables=variables)
+
+    # For snapshots; a node without `variables` needs none of it.
+
+    def saved(self):
+        """Return all that this node remembers, by name: one value for all that nothing to come can tell apart."""
+        return {name: getattr(self, name) for name in self.variables}
+
+    def highest_epoch(self):
+        """Return the highest epoch that this node has promised or proposed."""
+        raise NotImplementedError
 
     def is_quorum(self, members):
         """Whether these nodes are a quorum: more than half of the weight."""

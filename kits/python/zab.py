@@ -9,6 +9,8 @@ import sys
 
 from node import Node
 
+OF_THE_PROCESS = ("bug", "promised", "epoch", "history", "delivered", "leader", "phase")
+OF_AN_EPOCH = ("new", "promises", "answers", "proposed", "initial", "established", "committed", "ready")
 NONE = [0, 0]  # the zxid of an empty history
 BUGS = ("ack-before-disk",)
 
@@ -23,22 +25,23 @@ class Zab(Node):
     kinds = ("CEPOCH", "NEWEPOCH", "ACK-E", "NEWLEADER", "ACK-LD", "COMMIT-LD", "PROPOSE", "ACK", "COMMIT")
     properties = ("core", "causality", "protocol")
     mutants = BUGS
+    variables = (*OF_THE_PROCESS, "links", "acks", *OF_AN_EPOCH)
 
     def on_init(self, disk, intact):
         self.bug = self.mutant or (sys.argv[2] if "--bug" in sys.argv else None)
         self.promised, self.epoch = disk.get("f.p", 0), disk.get("f.a", 0)
         self.history = disk.get("history", [])
         self.delivered = []
-        self.iteration = 0
         self.begin(None, "election")
         if not intact:
             self.event("halt", reason="a record on its disk is not what was written")
 
     def begin(self, leader, phase):
-        self.iteration += 1
+        self.forget_syncs()
         self.leader, self.phase = leader, phase
         self.new, self.promises, self.answers, self.links = 0, {}, {}, {}  # of a leader: e', CEPOCHs, ACK-Es
-        self.proposed, self.acks, self.established, self.committed, self.ready = None, {}, False, NONE, False
+        self.proposed, self.initial, self.acks, self.established = None, NONE, {}, False
+        self.committed, self.ready = NONE, False
         self.tell()
 
     def tell(self):
@@ -47,10 +50,27 @@ class Zab(Node):
 
     def durable(self, then, events=(), **fields):
         """Write, and do `then` once it is synced, unless this iteration is over by that time."""
-        iteration = self.iteration
         self.write(events, **fields)
-        self.sync(lambda: then() if iteration == self.iteration else None)
+        self.sync(*then)
         self.tell()
+
+    def answer(self, to, kind, fields):
+        self.send(to, kind, **fields)
+
+    def saved(self):
+        """Leave out what no step reads again, so that more states are the same."""
+        acks = {each: max(zxid, self.committed) for each, zxid in self.acks.items()}
+        past = {"acks": acks}
+        if self.new:
+            past["promises"] = {}
+        if self.proposed is not None:
+            past["answers"] = {}
+        if self.established:
+            past["initial"] = NONE
+        return {**super().saved(), **past}
+
+    def highest_epoch(self):
+        return max(self.promised, self.new)
 
     def abandon(self, reason):
         self.give_up(reason)
@@ -73,12 +93,12 @@ class Zab(Node):
             self.tell()
             return self.send(src, "ACK-E", **answer)
         self.promised = m["epoch"]
+        events = [self.what("promise", epoch=m["epoch"], leader=src)]
+        self.durable(["promise", src, answer], events, **{"f.p": m["epoch"]})
 
-        def promise():
-            self.event("ack_epoch", epoch=m["epoch"], current_epoch=answer["current_epoch"], history=answer["history"])
-            self.send(src, "ACK-E", **answer)
-
-        self.durable(promise, [self.what("promise", epoch=m["epoch"], leader=src)], **{"f.p": m["epoch"]})
+    def promise(self, src, answer):
+        self.event("ack_epoch", epoch=self.promised, current_epoch=answer["current_epoch"], history=answer["history"])
+        self.answer(src, "ACK-E", answer)
 
     def on_newleader(self, src, m):  # f.2.1
         if src != self.leader or self.phase != "synchronization":
@@ -93,7 +113,7 @@ class Zab(Node):
                 same += 1
             events.insert(0, self.what("truncate", zxid=last(old[:same]), length=same))
         answer = {"epoch": m["epoch"], "zxid": last(self.history)}
-        self.durable(lambda: self.send(src, "ACK-LD", **answer), events, **{"f.a": self.epoch, "history": self.history})
+        self.durable(["answer", src, "ACK-LD", answer], events, **{"f.a": self.epoch, "history": self.history})
 
     def on_commit_ld(self, src, m):  # f.2.2 and f.3.1
         if src != self.leader or self.phase != "synchronization" or self.epoch != m["epoch"]:
@@ -116,8 +136,8 @@ class Zab(Node):
         answer = {"epoch": m["epoch"], "zxid": m["txn"]["zxid"]}
         if self.bug == "ack-before-disk":
             self.send(src, "ACK", **answer)
-            return self.durable(lambda: None, [accept], history=self.history)
-        self.durable(lambda: self.send(src, "ACK", **answer), [accept], history=self.history)
+            return self.durable(["nothing"], [accept], history=self.history)
+        self.durable(["answer", src, "ACK", answer], [accept], history=self.history)
 
     def on_commit(self, src, m):  # f.3.3
         if src == self.leader and self.phase == "broadcast":

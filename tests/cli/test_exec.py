@@ -39,6 +39,23 @@ def test_a_search_names_the_command(zabcheck: Command) -> None:
     assert f"PASS: exec:{KIT}"[:40] in result.out
 
 
+def test_every_state_of_nodes_that_save_theirs_is_visited(zabcheck: Command) -> None:
+    bounds = ("--processes", "1", "--epochs", "1", "--txns", "1", "--switch", "sync=separate")
+    proved = zabcheck("explore", "--exec", KIT, *bounds, "--property", "chosen")
+    assert (proved.code, proved.err) == (0, "")
+    assert "violates none of 1 property" in proved.out
+    found = zabcheck("explore", "--exec", BUG, *bounds, "--property", "chosen")
+    assert (found.code, found.err) == (1, "")
+    assert f"--step --exec '{BUG}'" in found.out
+    certified = zabcheck("explore", "--certify", next(Path("reports").glob("*.schedule.json")), "--exec", BUG)
+    assert (certified.code, certified.err) == (0, "")
+    assert "certified: no run of fewer than" in certified.out
+    without = zabcheck("explore", "--exec", wrong("counts"), *bounds)
+    assert (without.code, without.out) == (2, "")
+    assert without.err.endswith("expected nodes that save and restore their state: `snapshot` of their `init_ok`\n")
+    assert without.err.startswith("zabcheck: --exec ")
+
+
 def test_no_file_starts_a_command(zabcheck: Command, tmp_path: Path) -> None:
     mark = tmp_path / "started"
     (tmp_path / "x.json").write_bytes(CALM_SCHEDULE.replace(b'"zab"', f'"exec:touch {mark}"'.encode()))

@@ -26,3 +26,5 @@ KITS = {
 }
 OTHERS = [name for name in KITS if name != "python"]
 """Those whose tests need more than Python."""
+SAVES = ("python", "cpp")
+"""Those whose nodes save and restore their state."""

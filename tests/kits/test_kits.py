@@ -7,14 +7,18 @@ from pathlib import Path
 from shlex import split
 
 import pytest
+from msgspec.structs import replace
 
 from invariants.events import ENVIRONMENT_EVENTS, Deliver, Event
 from tests.cli.command import process
-from tests.kits.kits import KITS, OTHERS, ROOT
+from tests.kits.kits import KITS, OTHERS, ROOT, SAVES
 from zabcheck.counterexample.making import counterexample
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.external.protocol import external
+from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab import ZAB
+from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.exploration import COARSE, explore
 from zabcheck.search.run import Search, replay_on, schedule_of
 from zabcheck.search.swarm import drive, find, run_seed
 from zabcheck.simulation.choices import AnyChoice, Corrupt, Crash, Lead, Quiesce, Recover, Request, Settle, Snapshot
@@ -22,6 +26,8 @@ from zabcheck.simulation.schedule import Schedule
 
 EACH = ["python", *(pytest.param(name, marks=pytest.mark.kits) for name in OTHERS)]
 LATER = [pytest.param(name, marks=pytest.mark.kits) for name in KITS]
+
+JUDGED = ("core", "causality", "protocol")
 
 ODD = '"\\/\n\t\x01\x7f é\u2028語😀</script>&'
 """What JSON writes with escapes, or can write so, and characters of one to four bytes."""
@@ -86,6 +92,21 @@ def test_it_does_so_at_length(name: str) -> None:
     assert agrees(name, range(100, 150), 200) > 2000
 
 
+@pytest.mark.kits
+@pytest.mark.parametrize("switches", [COARSE, replace(COARSE, sync="separate")], ids=["atomic", "separate"])
+@pytest.mark.parametrize("name", SAVES)
+def test_a_search_of_every_state_finds_the_same(name: str, switches: Switches) -> None:
+    """But for the time-outs that change nothing: nodes are told of them."""
+    bounds = Bounds(processes=2, epochs=2, txns=1, timeouts=0, crashes=1)
+    ours, kit = (
+        explore(each, bounds=bounds, switches=switches, properties=JUDGED, symmetry=False, reduction=False)
+        for each in ("zab", external(KITS[name].command).name)
+    )
+    assert ours.states > 1000
+    assert (kit.states, kit.depth, kit.components) == (ours.states, ours.depth, ours.components)
+    assert (kit.whole, kit.exercised, kit.goals) == (True, ours.exercised, ours.goals)
+
+
 @pytest.mark.parametrize("name", LATER)
 def test_its_bug_is_found_minimised_and_explained(name: str) -> None:
     kit = KITS[name]
@@ -101,7 +122,7 @@ def test_its_bug_is_found_minimised_and_explained(name: str) -> None:
 
 @pytest.mark.parametrize("name", LATER)
 def test_nothing_is_found_in_it_without(name: str) -> None:
-    assert find(Search(external(KITS[name].command), 3, ("core", "causality", "protocol"), 50, 200, 1)) is None
+    assert find(Search(external(KITS[name].command), 3, JUDGED, 50, 200, 1)) is None
 
 
 @pytest.mark.kits

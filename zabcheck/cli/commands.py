@@ -145,7 +145,7 @@ def named(protocol: str | None, command: str | None, default: str = "zab") -> st
     BadInput if both are given, or if the command does not start a node.
     """
     if command is None:
-        return protocol or default
+        return default if protocol is None else protocol
     if protocol is not None:
         raise BadInput("--exec: expected no --protocol, the nodes of the command are the protocol")
     from zabcheck.protocols.external.protocol import external

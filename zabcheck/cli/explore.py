@@ -19,6 +19,7 @@ from rich.progress import SpinnerColumn, TextColumn
 from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.cli.commands import (
     BadInput,
+    Exec,
     Format,
     Formats,
     Properties,
@@ -28,6 +29,7 @@ from zabcheck.cli.commands import (
     protocols,
     switches,
 )
+from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, bad_path, check_out, read
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
@@ -49,6 +51,7 @@ from zabcheck.search.explore.memory import CannotSpill, used
 from zabcheck.search.explore.space import Progress
 from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation import schedule as schedules
+from zabcheck.text.nodes import option_of
 from zabcheck.text.words import as_text, counted
 
 GIB = 2**30
@@ -68,6 +71,7 @@ def explore(
             help="The protocol to check, as `zabcheck list` names it, or `module:Class`; default: zab.",
         ),
     ] = None,
+    exec: Exec = None,
     mutant: Annotated[
         str | None, typer.Option(metavar="M", autocompletion=known_bugs, help="Plant this known bug.")
     ] = None,
@@ -188,7 +192,7 @@ def explore(
         interrupts() as look_for_interrupt,
     ):
         if certify is None:
-            name = "zab" if protocol is None else protocol
+            name = named_protocol(protocol, exec)
             votes = name in PROTOCOLS and PROTOCOLS[name].vote is not None
             with bad_input_for(ValueError, "--switch: "):
                 chosen = structs.replace(BY_VOTE if votes else COARSE, **switches_of(switch or ()))
@@ -220,7 +224,7 @@ def explore(
             for option, value in said.items():
                 if value is not None:
                     raise BadInput(f"{option}: with --certify that comes from the schedule")
-            named, schedule = load_schedule(read(certify, schedules.MAX_BYTES), str(certify))
+            named, schedule = load_schedule(read(certify, schedules.MAX_BYTES), str(certify), exec)
             found = exploration.certify(
                 schedule,
                 protocol=named,
@@ -259,6 +263,8 @@ def _refused(schedule: Path | None) -> Iterator[None]:
             raise BadInput(error.reason) from None
         if error.argument == "schedule":
             where = f"{schedule}" + ("" if value is None else f", field `{value}`")
+        elif error.argument == "protocol" and value is not None and option_of(value):
+            where = option_of(value).strip()
         else:
             where = f"--{_OPTIONS.get(error.argument, error.argument)}" + ("" if value is None else f" {value}")
         raise BadInput(f"{where}: {error.reason}") from None
@@ -368,7 +374,7 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
             print_path(console, f"wrote {file}")
         then = "" if code == OK else report.next_step(found, bounds)
         if files:
-            then = f"zabcheck explain {quote(str(files[0]))} --step"
+            then = f"zabcheck explain {quote(str(files[0]))} --step{option_of(found.protocol)}"
         if found.interrupted and checkpoint is not None:
             print_path(console, f"wrote {checkpoint}")
             then = "the same command with --resume, which goes on"

@@ -396,6 +396,10 @@ class Outside(Exception):
         self.lines = tuple(lines)
 
 
+class CannotTellApart(ValueError):
+    """Nobody knows whether two processes are in the same state: a protocol keeps a value that cannot be compared."""
+
+
 class OutsideSilent(Outside):
     """Such a step has not been answered in time."""
 

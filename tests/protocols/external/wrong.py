@@ -10,15 +10,26 @@ what = sys.argv[1]
 if what == "at once":
     sys.exit("no such table")
 numbers = itertools.count()
+snapshots = ("forgets", "tells no state", "never told", "cannot reset")
+remembered = 0
 for text in sys.stdin:
     line = json.loads(text)
     me, body = line["dest"], line["body"]
     end = {"type": "init_ok" if body["type"] == "init" else "done", "in_reply_to": line["id"]}
     if body["type"] == "init" and what != "new":
         end["reset"] = True
+        if what in snapshots:
+            end.update(snapshot=True, reset=what != "cannot reset")
     if body["type"] == "reset":
         end["type"] = "reset_ok"
         me = "node"
+    if body["type"] in ("init", "reset", "restore"):
+        remembered = 0
+    if body["type"] == "restore":
+        end["type"] = "restore_ok"
+    if body["type"] == "snapshot":
+        told = {"epoch": 1, "state": remembered if what == "never told" else None}
+        end.update({"type": "done"} if what == "tells no state" else {"type": "snapshot_ok", **told})
     if body["type"] == "elected" and body["leader"] == me:
         print("elected me", file=sys.stderr, flush=True)
         answer = {"type": "event", "event": "ready", "epoch": 1}
@@ -51,5 +62,8 @@ for text in sys.stdin:
                 answer["epoch"] = os.getpid()
             case "counts":
                 answer["epoch"] = next(numbers)
+            case "forgets" | "never told":
+                remembered += 1
+                answer["epoch"] = remembered
         print(json.dumps({"src": me, "dest": "zabcheck", "body": answer}))
     print(json.dumps({"src": me, "dest": "zabcheck", "body": end}), flush=True)

@@ -14,10 +14,11 @@ from invariants import Event, select
 from invariants.quorums import Quorums, quorums_of
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.protocols.base import CannotTellApart
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab.process import Link
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.components import CannotTellApart, content
+from zabcheck.search.explore.components import content
 from zabcheck.search.explore.space import Explored, Progress, Space, judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.channels import NOBODY

@@ -26,6 +26,8 @@ from zabcheck.protocols.external.wire import ZABCHECK, Reset, ResetOk, answer_of
 FIRST = range(2, 5)
 """The nodes of a pool, counted from 1, that have a twin besides; the first is only asked what it understands."""
 TWIN_EVERY = 97
+RESTORED_TWIN_EVERY = 7
+"""Of the nodes that were restored, this one has a twin; a search of every state restores one for each choice."""
 LEAST = 8
 """How many processes there may be at least; more for a run of many nodes."""
 
@@ -47,7 +49,7 @@ class Pool:
         self.command = tuple(command)
         self.resets = False
         self.differed = False
-        self._started = 0
+        self._started = self._restored = 0
         self._idle: deque[Running] = deque()
         self._used: OrderedDict[Running, ref[Owner]] = OrderedDict()  # who has moved last comes last
         _pools.add(self)
@@ -57,10 +59,17 @@ class Pool:
         self._started += 1
         return self.differed or self._started in FIRST or self._started % TWIN_EVERY == 0
 
-    def take(self, owner: Owner, most: int, seconds: float, *, fresh: bool = False) -> Running:
+    def wants_restored_twin(self) -> bool:
+        """Whether the node that is restored now is to have a twin, which is sent all that the node was ever sent."""
+        self._restored += 1
+        return self.differed or self._restored % RESTORED_TWIN_EVERY == 0
+
+    def take(
+        self, owner: Owner, most: int, seconds: float, *, fresh: bool = False, to_restore: bool = False
+    ) -> Running:
         """Give `owner` a process that waits for `init`; there are at most `most` in use afterwards.
 
-        With `fresh` the process has just been started.
+        With `fresh` the process has just been started. With `to_restore` it waits for `restore`, whatever it remembers.
 
         `Outside` if it cannot be started, or has not done as `reset` says after `seconds`.
         """
@@ -74,7 +83,7 @@ class Pool:
         owner.running = running
         if not self.resets and len(self._idle) < most:
             self._idle.append(self._start())  # it has time to start while the others take steps
-        if running.used:
+        if running.used and not to_restore:
             self._reset(running, seconds)
         running.used = True
         return running

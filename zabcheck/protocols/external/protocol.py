@@ -1,7 +1,7 @@
 """A command as a protocol: the table of steps of its nodes, and what a report shows of them."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from copy import copy
 from functools import cache, partial
 from typing import Any
@@ -16,6 +16,7 @@ from invariants.quorums import Family, Quorums, Weighted
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.adapter import PROPERTIES, register
 from zabcheck.protocols.base import (
+    CannotTellApart,
     Connect,
     Effect,
     Elected,
@@ -70,6 +71,7 @@ def _on_started(p: Node, sender: ProcessId, m: Started) -> list[Effect]:
         disk=dict(p.disk),
         intact=m.intact,
     )
+    p.init = body
     return p.tell(ZABCHECK, body)
 
 
@@ -107,7 +109,25 @@ def _can_broadcast(p: Node) -> bool:
 
 
 def _highest_epoch(p: Node) -> int:
-    return p.primary or 0
+    known = p.primary or 0
+    return max(known, p.snapshot().epoch) if p.of.saves and not p.failed else known
+
+
+def _identity(p: Node) -> Hashable:
+    """Return what a node remembers, which is in no process of the system afterwards until the node moves again.
+
+    CannotTellApart if it cannot, or does not, tell that.
+    """
+    if not p.of.saves:
+        raise CannotTellApart("expected nodes that save and restore their state: `snapshot` of their `init_ok`")
+    if p.failed:
+        return p.number
+    try:
+        saved = p.snapshot()
+    except Outside as error:
+        raise CannotTellApart(_told(error)) from None
+    p.rest()
+    return saved.ordered, p.primary
 
 
 # The table.
@@ -133,7 +153,9 @@ def external(command: str) -> Protocol:
         select(properties)
     except ValueError as error:
         raise ValueError(f"the node's `init_ok`, `properties`: {error}") from None
-    of.pool.resets = greeting.reset
+    if greeting.snapshot and not greeting.reset:
+        raise ValueError("the node's `init_ok`: expected `reset`, too, as it understands `snapshot`")
+    of.pool.resets, of.saves = greeting.reset, greeting.snapshot
     of.kinds = {kind: _kind(kind) for kind in greeting.kinds}
     table = Protocol(
         name=f"{PREFIX}{command}",
@@ -156,6 +178,7 @@ def external(command: str) -> Protocol:
         legend=("⟨epoch,counter⟩", "⊥ none"),
         kinds={kind: name for name, kind in of.kinds.items()},
         properties=properties,
+        identity=_identity,
         highest_epoch=_highest_epoch,
         step_seconds=STEP_SECONDS,
         bugs=greeting.mutants,
@@ -189,13 +212,17 @@ def _greeting(of: Command) -> InitOk:
     try:
         _on_started(node, 1, Started())
     except Outside as error:
-        told = "".join(f"; {line}" for line in error.lines if not line.startswith("it was sent"))
-        raise ValueError(f"the node {error}{told}") from None
+        raise ValueError(_told(error)) from None
     assert node.journal is not None
     _, _, written = node.journal
     body = answer_of(msgspec.json.decode(written[-1], type=Line).body)
     assert isinstance(body, InitOk)
     return body
+
+
+def _told(error: Outside) -> str:
+    """Return in one line what a node did wrong."""
+    return f"the node {error}" + "".join(f"; {line}" for line in error.lines if not line.startswith("it was sent"))
 
 
 def _kind(name: str) -> type[NodeMessage]:

@@ -19,7 +19,7 @@ from zabcheck.protocols.base import Outside, OutsideSilent
 from zabcheck.protocols.external import guard
 from zabcheck.protocols.external.wire import ZABCHECK, Line, line_of, type_of
 
-ENDS = ("done", "init_ok", "reset_ok")
+ENDS = ("done", "init_ok", "reset_ok", "snapshot_ok", "restore_ok")
 """The types of the bodies that end an answer."""
 MOST_BYTES = 64 * 1024 * 1024
 """The longest answer that is read."""
@@ -70,7 +70,7 @@ class Running:
         self._ready.register(self._from, select.POLLIN)
         self._asked = False
         self.used = False
-        """Whether it was sent `init`."""
+        """Whether it was sent `init` or `restore`."""
 
     @property
     def pid(self) -> int:

@@ -87,13 +87,30 @@ class TimedOutBody(Struct, frozen=True, tag="timed_out", tag_field="type", forbi
     """No heartbeat came in time: from the leader, or, at a leader, from a quorum."""
 
 
+class TakeSnapshotBody(Struct, frozen=True, tag="snapshot", tag_field="type", forbid_unknown_fields=True):
+    """Tell all that you remember, as a value. Only a node is sent this whose `init_ok` says `snapshot`."""
+
+
+class RestoreFrom(Struct, frozen=True, tag="restore", tag_field="type", forbid_unknown_fields=True):
+    """Forget everything, and be the node that has told `state` in a `snapshot_ok`; the rest is as in its `init`."""
+
+    node_id: str
+    node_ids: tuple[str, ...]
+    weights: dict[str, int]
+    incarnation: int
+    seed: int
+    counter_limit: int
+    mutant: str | None
+    state: Any
+
+
 class SyncedBody(Struct, frozen=True, tag="synced", tag_field="type", forbid_unknown_fields=True):
     """What was written before the `sync` whose `msg_id` was this number is durable. It comes from "disk"."""
 
     in_reply_to: int
 
 
-Stimulus = Init | Reset | ElectedBody | RequestBody | LostBody | TimedOutBody
+Stimulus = Init | Reset | ElectedBody | RequestBody | LostBody | TimedOutBody | TakeSnapshotBody | RestoreFrom
 """What a node is sent by "zabcheck"."""
 
 
@@ -103,13 +120,15 @@ Stimulus = Init | Reset | ElectedBody | RequestBody | LostBody | TimedOutBody
 class InitOk(Struct, frozen=True, tag="init_ok", tag_field="type", forbid_unknown_fields=True):
     """The node has started: the end of its answer to `init`.
 
-    `reset`: it understands `reset`, so it need not be started anew for each run. `kinds` names every type of message
-    that its nodes send to each other, `properties` the properties and groups that it can be judged by, `mutants` the
-    known bugs that `init` can plant in it.
+    `reset`: it understands `reset`, so it need not be started anew for each run. `snapshot`: it understands
+    `snapshot` and `restore` as well, so that every state can be visited; for that it has to understand `reset`.
+    `kinds` names every type of message that its nodes send to each other, `properties` the properties and groups that
+    it can be judged by, `mutants` the known bugs that `init` can plant in it.
     """
 
     in_reply_to: int
     reset: bool = False
+    snapshot: bool = False
     kinds: tuple[str, ...] = ()
     properties: tuple[str, ...] | None = None
     mutants: tuple[str, ...] = ()
@@ -123,6 +142,23 @@ class Done(Struct, frozen=True, tag="done", tag_field="type", forbid_unknown_fie
 
 class ResetOk(Struct, frozen=True, tag="reset_ok", tag_field="type", forbid_unknown_fields=True):
     """The node is as it was when it was started, and waits for `init`."""
+
+    in_reply_to: int
+
+
+class SnapshotOk(Struct, frozen=True, tag="snapshot_ok", tag_field="type", forbid_unknown_fields=True):
+    """All that the node remembers, in `state`; the same value whenever nothing that comes can tell the difference.
+
+    `epoch` is the highest epoch that it has promised or proposed, 0 for none: a search of every state is bounded by it.
+    """
+
+    in_reply_to: int
+    epoch: int
+    state: Raw
+
+
+class RestoreOk(Struct, frozen=True, tag="restore_ok", tag_field="type", forbid_unknown_fields=True):
+    """The node remembers what is in the `state` that it was sent, and nothing else."""
 
     in_reply_to: int
 
@@ -146,7 +182,7 @@ class Failure(Struct, frozen=True, tag="error", tag_field="type", forbid_unknown
     code: int = 0
 
 
-Answer = InitOk | Done | ResetOk | Abandon | Told | Failure
+Answer = InitOk | Done | ResetOk | SnapshotOk | RestoreOk | Abandon | Told | Failure
 """What a node sends to "zabcheck", besides events."""
 
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from invariants import Accept, AckEpoch, Adopt, Broadcast, Chain, CommitEpoch, Establish, Event, Promise, Ready
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
+from zabcheck.protocols.base import CannotTellApart, Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.disk import Disk, Write
@@ -39,10 +39,6 @@ _OF_AN_EPOCH = (Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establish, Prom
 
 Names = tuple[int, ...]
 """What each process is called, by its id; entry 0 is not used."""
-
-
-class CannotTellApart(ValueError):
-    """A protocol keeps a value of which nobody knows whether it equals another."""
 
 
 class EpochUnknown(ValueError):

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
 from invariants.identity import identity, named
 from invariants.quorums import Quorums
-from zabcheck.search.explore.components import NOTHING, CannotTellApart, Components, Names
+from zabcheck.protocols.base import CannotTellApart
+from zabcheck.search.explore.components import NOTHING, Components, Names
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.goals import LOOK_AT, Goals
 

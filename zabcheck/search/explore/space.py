@@ -136,6 +136,7 @@ class Space:
         self._settings = {
             "protocol": protocol.name,
             "steps": steps_of(protocol),
+            "mutant": str(protocol.mutant),
             "bounds": bounds.in_words(),
             "quorums": quorums.name,
             "switches": msgspec.json.encode(switches).decode(),
