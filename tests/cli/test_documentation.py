@@ -29,7 +29,9 @@ OUTPUT = (ROOT / "docs/output.md").read_text(encoding="utf-8")
 LOST_WRITE = ROOT / "tests/ensemble/lost-write-3.8.0"
 TRACES = (ROOT / "docs/traces.md").read_text(encoding="utf-8")
 EXAMPLES: dict[str, Any] = {
-    example["command"] + (" of an ensemble" if "finds" in example else ""): example
+    example["command"]
+    + (" of an ensemble" if "finds" in example else "")
+    + (" on servers" if "comparisons" in example else ""): example
     for example in map(msgspec.json.decode, re.findall(r"```json\n(.*?)```", OUTPUT, re.S))
 }
 ELSEWHERE = ("witness", "choices", "switches", "first", "sizes", "faults")

@@ -15,6 +15,7 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.verdict import VIOLATED, conclude, on_verdicts
 from zabcheck.cli.zookeeper.command import Classpath, Home, Java, found_distribution
+from zabcheck.cli.zookeeper.on_servers import replay_on_servers
 from zabcheck.cli.zookeeper.replay import replay_ensemble
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
@@ -41,6 +42,18 @@ def replay_(
         bool,
         typer.Option("--exact", help="For a real ensemble: do each choice as it is written, or say what stands still."),
     ] = False,
+    on_zookeeper: Annotated[
+        bool,
+        typer.Option(
+            "--on-zookeeper",
+            help="Execute a run of the model `zookeeper` on real servers, once unless --times says more, and compare "
+            "both after each choice.",
+        ),
+    ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="With --on-zookeeper: write what the servers do as a schedule of its own."),
+    ] = None,
     java: Java = None,
     home: Home = None,
     classpath: Classpath = None,
@@ -49,12 +62,25 @@ def replay_(
 ) -> int:
     """Execute a saved schedule again: the same run everywhere, but on a real ensemble only as far as possible."""
     data = read(file, schedules.MAX_BYTES)
+    if save is not None and not on_zookeeper:
+        raise BadInput("--save: only with --on-zookeeper")
     if is_for_an_ensemble(data):
+        if on_zookeeper:
+            raise BadInput(f"--on-zookeeper: expected a run of the model, {file} is for real servers already")
         if exec is not None:
             raise BadInput(f"--exec: only for a schedule of the simulator, which {file} is not")
         if trace is not None:
             check_trace(trace, file)
         return replay_ensemble(data, file, times or 5, found_distribution(java, home, classpath), trace, format, exact)
+    if on_zookeeper:
+        if exec is not None or exact:
+            raise BadInput(f"--{'exact' if exact else 'exec'}: does not go with --on-zookeeper")
+        _, schedule = load_schedule(data, str(file))
+        for option, out in (("--trace", trace), ("--save", save)):
+            if out is not None:
+                check_trace(out, file, option)
+        found = found_distribution(java, home, classpath)
+        return replay_on_servers(schedule, file, times or 1, found, save, trace, format)
     options = {"times": times, "exact": exact or None, "java": java, "zookeeper-home": home, "classpath": classpath}
     for option, value in options.items():
         if value is not None:
@@ -129,10 +155,10 @@ def explained(replayed: Replay, file: Path) -> Story:
         return explain_replay(replayed, decisive=True)
 
 
-def check_trace(trace: Path, schedule: Path) -> None:
+def check_trace(trace: Path, schedule: Path, option: str = "--trace") -> None:
     """Check that `trace` may be replaced. BadInput if it is a device, a folder, or the schedule itself."""
-    with bad_path("--trace", trace):
+    with bad_path(option, trace):
         if str(trace) == STDIN or (trace.exists() and not trace.is_file()):
-            raise BadInput(f"--trace {trace}: expected the name of a file")
+            raise BadInput(f"{option} {trace}: expected the name of a file")
         if trace.exists() and schedule.exists() and trace.samefile(schedule):
-            raise BadInput(f"--trace {trace}: expected another file than the schedule")
+            raise BadInput(f"{option} {trace}: expected another file than the schedule")

@@ -318,3 +318,77 @@ def test_it_ends_while_connections_are_accepted() -> None:
         later.start()
         servers.proxy.close()
         later.join()
+
+
+def is_closed(sock: socket.socket) -> bool:
+    """Whether the other side has closed this connection, in good order or not; waits for that."""
+    try:
+        return sock.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_a_gate_lets_packets_of_zab_pass_one_by_one_and_others_freely() -> None:
+    with pair() as servers:
+        servers.proxy.gate()
+        one, two = servers.connection()
+        one.sendall(PING + packet("ACK", 1 << 32) + PING + COMMIT)
+        servers.until_sent(4)
+        assert receive(two, len(PING)) == PING
+        assert silent(two)
+        assert servers.proxy.under_way(1, 2, client=1) == [("ACK", 1 << 32), ("COMMIT", 5)]
+        assert servers.proxy.under_way(1, 2, client=2) == servers.proxy.under_way(2, 1, client=1) == []
+        assert servers.proxy.let_through(1, 2, client=1)
+        assert receive(two, len(ACK + PING)) == packet("ACK", 1 << 32) + PING
+        assert silent(two)
+        servers.proxy.heal()
+        assert receive(two, len(COMMIT)) == COMMIT
+        assert not servers.proxy.let_through(1, 2, client=1)
+
+
+def test_behind_a_gate_the_end_of_a_connection_waits_until_it_is_noticed() -> None:
+    with pair() as servers:
+        servers.proxy.gate()
+        one, two = servers.connection()
+        two.sendall(ACK)
+        servers.until_sent(1)
+        assert not servers.proxy.close_ends(2, 1, ended=True), "the other end is open"
+        assert servers.proxy.close_ends(1, 2, ended=False)
+        assert is_closed(one)
+        assert silent(two)
+        assert servers.lost() == [1]
+        assert servers.proxy.close_ends(2, 1, ended=True)
+        assert is_closed(two)
+
+
+def test_a_lost_connection_brings_nothing_and_neither_end_is_told() -> None:
+    with pair() as servers:
+        servers.proxy.gate()
+        one, two = servers.connection()
+        one.sendall(ACK)
+        servers.until_sent(1)
+        servers.proxy.lose(1, 2)
+        assert servers.lost() == [1]
+        assert servers.proxy.under_way(1, 2, client=1) == []
+        assert not servers.proxy.let_through(1, 2, client=1)
+        assert silent(one)
+        assert silent(two)
+        assert servers.proxy.close_ends(2, 1, ended=True)
+
+
+def test_behind_a_gate_only_those_elect_that_meet() -> None:
+    with pair() as servers:
+        one, two = servers.connection("election")
+        servers.proxy.gate()
+        for each in (one, two):
+            assert is_closed(each)
+        assert is_closed(servers.call("election"))
+        servers.proxy.meet((1, 2))
+        one, two = servers.connection("election")
+        two.sendall(b"a vote")
+        assert receive(one, 6) == b"a vote"
+        servers.proxy.meet((1, 2), 1)
+        two.sendall(b"another")
+        assert receive(one, 7) == b"another"
+        servers.proxy.meet((1, 2), 3)
+        assert is_closed(one)

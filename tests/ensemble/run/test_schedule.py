@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from msgspec import structs
 
 from zabcheck.ensemble.bugs.catalogue import SCHEDULES
 from zabcheck.ensemble.debugger.catalogue import CATALOGUE
 from zabcheck.ensemble.run import schedule as schedules
 from zabcheck.ensemble.run.choice import ROLE_FIELDS
 from zabcheck.ensemble.run.draw import BRINGING, FAILING, JOINING, LEAVING, LOGGING, LOSING, draw
+from zabcheck.ensemble.run.in_step_choices import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
 from zabcheck.ensemble.run.schedule import (
     AnyChoice,
     AwaitStop,
@@ -56,6 +58,18 @@ AT_POINTS: tuple[AnyChoice, ...] = (
     ReadFields("A", ("currentEpoch", "syncQueue")),
     RollOver("leader"),
 )
+IN_STEP: tuple[AnyChoice, ...] = (
+    OpenedGate(),
+    Meet(("A", "B")),
+    Meet(("A", "B"), "A"),
+    Meet(()),
+    LetThrough("B", "A", "ACKEPOCH", 0x100000002),
+    Leave("A"),
+    Leave("B", "A"),
+    NoticeEnd("A", "B"),
+    Lose("A", "B"),
+    Expect("A", 3, fields={"currentEpoch": 2}, log=(0x100000001,), snapshots=(0,), under_way={"B": ("DIFF",)}),
+)
 
 
 @pytest.mark.parametrize("servers", schedules.SIZES)
@@ -83,10 +97,28 @@ def test_a_seed_gives_the_same_schedule_and_another_seed_another() -> None:
 def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     drawn = {type(choice) for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
     not_drawn = {kind.__name__ for kind in get_args(AnyChoice)} - {kind.__name__ for kind in drawn}
-    assert not_drawn == {"StartAll", "Mend"} | {type(choice).__name__ for choice in AT_POINTS}
+    assert not_drawn == {"StartAll", "Mend"} | {type(choice).__name__ for choice in (*AT_POINTS, *IN_STEP)}
     drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
-    every = drawn_too | {schedules.StartAll(), *AT_POINTS}
+    every = [*drawn_too, schedules.StartAll(), *AT_POINTS, *IN_STEP]
     assert len({in_words(choice) for choice in every}) == len(every)
+
+
+def test_a_schedule_that_keeps_in_step_survives_its_json_form_and_begins_with_the_gate() -> None:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, IN_STEP)
+    assert schedule.in_step
+    assert schedule.needs_agent
+    assert decode(encode(schedule), "x.json") == schedule
+    for changed, said in (
+        ({"choices": IN_STEP[1:]}, "choices[0]: expected `gate`"),
+        ({"version": 1}, "expected version 2 of a schedule with a gate"),
+        ({"choices": (*IN_STEP, Leave("A", "E"))}, f"choices[{len(IN_STEP)}].peer: expected one of"),
+        ({"choices": (*IN_STEP, Kill("leader"))}, f"choices[{len(IN_STEP)}].server: expected a server, behind a gate"),
+        ({"choices": (*IN_STEP, Meet(("D",)))}, f"choices[{len(IN_STEP)}].servers: expected one of"),
+        ({"choices": (*IN_STEP, Expect("A", 0, fields={"zxid": 1}))}, "no field `zxid`"),
+    ):
+        with pytest.raises(EnsembleScheduleError) as refused:
+            decode(encode(structs.replace(schedule, **changed)), "x.json")
+        assert said in str(refused.value)
 
 
 def test_quorums_that_follow_each_other_share_one_server() -> None:

@@ -31,7 +31,7 @@ _SUSPEND_VM, _RESUME_VM, _CREATE_STRING = (1, 8), (1, 9), (1, 11)
 _SUPERCLASS, _INVOKE, _NEW_INSTANCE = (3, 1), (3, 3), (3, 4)
 _CLASS_OF, _VALUES, _SET_VALUES, _MONITOR, _KEEP = (9, 1), (9, 2), (9, 3), (9, 5), (9, 7)
 _NAME, _SUSPEND, _RESUME, _STATUS, _FRAMES = (11, 1), (11, 2), (11, 3), (11, 4), (11, 6)
-_CONTENDED, _STOP = (11, 9), (11, 10)
+_CONTENDED, _STOP, _INTERRUPT = (11, 9), (11, 10), (11, 11)
 _LENGTH = (13, 1)
 _SET, _CLEAR = (15, 1), (15, 2)
 """Commands: the number of the set, and that of the command in it."""
@@ -251,6 +251,10 @@ class Debugger:
     def length(self, array: int) -> int:
         """Return the length of an array."""
         return self._agent.ask(_LENGTH, self._id(array)).number()
+
+    def interrupt(self, thread: int) -> None:
+        """Interrupt a thread, as `Thread.interrupt` does: one that waits throws an InterruptedException."""
+        self._agent.ask(_INTERRUPT, self._id(thread))
 
     def blocked(self) -> list[Blocked]:
         """Return the threads that want a monitor which another thread has. Everything stands still meanwhile."""

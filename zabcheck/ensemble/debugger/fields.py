@@ -40,6 +40,11 @@ _LEADER_LOGS = "leader.zk.prepRequestProcessor.nextProcessor.syncProcessor"
 FIELDS = {
     field.name: field
     for field in (
+        Field(
+            "state",
+            "0: it takes part in an election, 1: it follows, 2: it leads, 3: it observes",
+            ("state.ordinal", "state.value.ordinal"),
+        ),
         Field("acceptedEpoch", "the epoch that it has promised (f.p)", ("acceptedEpoch",)),
         Field("currentEpoch", "the epoch that it has adopted (f.a)", ("currentEpoch",)),
         Field(

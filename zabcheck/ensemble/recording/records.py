@@ -212,6 +212,15 @@ class FieldsRead(Timed, frozen=True):
     values: dict[str, int | None]
 
 
+class Differed(Timed, frozen=True):
+    """Where server `server`, kept in step with a run of the model, did something else: the first difference."""
+
+    server: int
+    field: str
+    model: str
+    seen: str
+
+
 class ZxidSet(Timed, frozen=True):
     """The counter of server `server`, which leads, was set in its memory.
 
@@ -365,6 +374,7 @@ AnyRecord = (
     | Fault
     | Reached
     | FieldsRead
+    | Differed
     | ZxidSet
     | Cast
     | Chose

@@ -35,6 +35,8 @@ WINDOW = 100
 """How many writes of one client may wait for an answer. (kazoo would block the caller at some 280.)"""
 SESSION = 10.0
 """Seconds after which the leader forgets a client; the longest that the servers' tick allows."""
+LONG_SESSION = 300.0
+"""The same where servers are kept in step with the model, and stand still for long."""
 _OURS = re.compile(r"[cemr]\d")
 """How the names of nodes begin that clients and sessions create."""
 _POLL = 0.05
@@ -49,14 +51,15 @@ for _logger in (_quiet, logging.getLogger("kazoo")):
 class Client:
     """Client `number`, of the server with the same number; until it is closed it connects again and again."""
 
-    def __init__(self, number: int, port: int, record: Callable[[Record], None]) -> None:
+    def __init__(self, number: int, port: int, record: Callable[[Record], None], session: float = SESSION) -> None:
+        """`session`: seconds after which the leader forgets the client."""
         self.number = number
         self._record = record
         self._asked = 0
         self._answered = 0
         self._session: int | None = None
         again = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_delay=0.1)
-        self._kazoo = KazooClient(f"127.0.0.1:{port}", SESSION, connection_retry=again, logger=_quiet)
+        self._kazoo = KazooClient(f"127.0.0.1:{port}", session, connection_retry=again, logger=_quiet)
         self._kazoo.add_listener(self._changed)
         self._kazoo.start_async()
 

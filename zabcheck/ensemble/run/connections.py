@@ -149,7 +149,7 @@ class Connection:
         self.client_end = End(self, "client")
         self._server_end = End(self, "server")
         there, back = (
-            Pipe(link, number, stream, record, packets, self._passed_an_end)
+            Pipe(link, number, stream, record, packets, self._passed_an_end, port == "election")
             for link, stream in zip(links, streams, strict=True)
         )
         there.join(self.client_end, self._server_end)
@@ -157,6 +157,43 @@ class Connection:
         self.client_end.incoming = self._server_end.outgoing = there
         self.client_end.outgoing = self._server_end.incoming = back
         self._pipes = there, back
+        self.broken = False
+        """Whether nothing more passes, although neither end has been told."""
+        if self.is_election and any(link.apart for link in links):
+            self.client_end.lost = self._server_end.lost = True  # refused
+
+    @property
+    def is_election(self) -> bool:
+        return self._port == "election"
+
+    @property
+    def from_client(self) -> Pipe:
+        """What the client sends."""
+        return self._pipes[0]
+
+    @property
+    def from_server(self) -> Pipe:
+        """What the server sends."""
+        return self._pipes[1]
+
+    def close_end(self, server: int, ended: bool) -> bool:
+        """Close the end of `server` alone, with `ended` only if the other end is closed, or nothing passes any more.
+
+        Returns whether it was open, and is closed now. What waits for it is lost.
+        """
+        mine, other = self.client_end, self._server_end
+        if self.links[0].sender != server:
+            mine, other = other, mine
+        if mine.lost or not mine.connected or (ended and not (other.lost or self.broken)):
+            return False
+        mine.reset()
+        return True
+
+    def lose(self) -> None:
+        """Lose what is under way, and let nothing pass any more, while both ends stay open."""
+        self.broken = True
+        for pipe in self._pipes:
+            pipe.lose()
 
     def made(self, end: End) -> None:
         """One of the sockets is connected."""

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from random import SystemRandom
 from threading import Event, Lock
@@ -58,8 +58,8 @@ class Ensemble:
     Everything that happens to servers and links is handed to `record`; logs and data directories are in `folder`.
     Without `proxied` the servers connect directly, and no link can be touched; without `deliveries` their logs do not
     say what they deliver: both are for measuring costs. `patient` servers wait long for each other (see
-    `configuration`). Once `stop` is set, all that waits here is interrupted as by
-    Ctrl-C, which reaches the main thread only.
+    `configuration`), and `settings` are further lines of it. Once `stop` is set, all that waits here is interrupted as
+    by Ctrl-C, which reaches the main thread only.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Ensemble:
         stop: Event | None = None,
         patient: bool = False,
         observers: int = 0,
+        settings: Sequence[str] = (),
     ) -> None:
         """EnsembleError if the system has no ports, processes or files left for it."""
         numbers = range(1, size + observers + 1)
@@ -100,6 +101,7 @@ class Ensemble:
                     record,
                     patient,
                     self.observers,
+                    settings,
                 )
                 for number in numbers
             }

@@ -1,6 +1,5 @@
 """Executes a schedule on a real ensemble; what remains is a folder with the recording."""
 
-import re
 from collections.abc import Callable
 from functools import partial
 from math import inf
@@ -13,14 +12,16 @@ import msgspec
 from zabcheck.ensemble.disk.contents import DiskError, version_directory
 from zabcheck.ensemble.recording.folder import Recorder, log_file, now
 from zabcheck.ensemble.recording.records import Cast, Chose, Disk, Ended, NotRead, Read, Record, Run
-from zabcheck.ensemble.run.clients import Client
+from zabcheck.ensemble.run.choice import roles_of
+from zabcheck.ensemble.run.clients import LONG_SESSION, SESSION, Client
 from zabcheck.ensemble.run.disk_record import read_disk
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.ensemble import Ensemble, EnsembleError
+from zabcheck.ensemble.run.in_step import InStep
+from zabcheck.ensemble.run.in_step_choices import InStepChoice
 from zabcheck.ensemble.run.proxy import ProxyError
 from zabcheck.ensemble.run.schedule import (
     LEADER,
-    ROLE_FIELDS,
     ROLES,
     AtPoint,
     Await,
@@ -46,7 +47,6 @@ from zabcheck.ensemble.run.schedule import (
     Release,
     Reset,
     Resume,
-    Role,
     RollOver,
     Settle,
     Start,
@@ -57,6 +57,7 @@ from zabcheck.ensemble.run.schedule import (
     Write,
     in_words,
 )
+from zabcheck.ensemble.run.server import IN_STEP, reason
 from zabcheck.ensemble.run.session_choices import SessionChoice
 from zabcheck.ensemble.run.sessions import Sessions
 from zabcheck.ensemble.run.stops import SHORT, Stops, found_places, with_agent
@@ -122,14 +123,17 @@ def execute(
             stop=stop,
             patient=debugged and schedule.patient,
             observers=observers,
+            settings=IN_STEP if schedule.in_step else (),
         ) as ensemble:
             stops = Stops(ensemble, places, recorder.record) if debugged else None
-            execution = Execution(ensemble, recorder.record, stops, exact)
+            in_step = InStep(ensemble, stops, recorder.record) if schedule.in_step and stops is not None else None
+            execution = Execution(ensemble, recorder.record, stops, exact or schedule.in_step, in_step)
             try:
                 execution.begin()
                 for number, choice in enumerate(schedule.choices):
                     execution.choose(number, choice)
-                execution.await_stops()
+                if not schedule.in_step:
+                    execution.await_stops()
                 execution.finish()
             finally:
                 execution.close()
@@ -149,24 +153,33 @@ class Execution:
     """One run: the clients, and which server plays which role."""
 
     def __init__(
-        self, ensemble: Ensemble, record: Callable[[Record], None], stops: Stops | None = None, exact: bool = False
+        self,
+        ensemble: Ensemble,
+        record: Callable[[Record], None],
+        stops: Stops | None = None,
+        exact: bool = False,
+        in_step: InStep | None = None,
     ) -> None:
-        """`stops` are there if servers are started with the debug agent. For `exact` see `execute`."""
+        """`stops` are there with the debug agent, `in_step` behind a gate. For `exact` see `execute`."""
         self.ensemble = ensemble
         self.clients: dict[int, Client] = {}
         self._record = record
         self._stops = stops
         self._sessions = Sessions(ensemble, record)
         self._exact = exact
+        self._in_step = in_step
         self._roles: dict[str, int] = {}
         self._isolated: set[int] = set()
 
     def begin(self) -> None:
         """Start everything, and cast the roles. EnsembleError if a server does not come up, or nobody leads.
 
-        If a fresh server ends by itself, nothing more is waited for: it would do so again.
+        If a fresh server ends by itself, nothing more is waited for. Behind a gate none is started here.
         """
         servers = self.ensemble.servers
+        if self._in_step is not None:
+            self._cast(sorted(servers, reverse=True), LONG_SESSION)
+            return
         for number in servers:
             self._start(number)
         waiting: list[int] = []
@@ -200,10 +213,17 @@ class Execution:
                 raise EnsembleError(f"the log of server {number} is not understood; is slf4j bound? It begins: {said}")
         observers = self.ensemble.observers
         others = sorted((number for number in servers if number not in (leader, *observers)), reverse=True)
-        self._roles = dict(zip(ROLES, [leader, *others, *observers], strict=False))
-        self._record(Cast(now(), self._roles))
-        self.clients = {number: Client(number, server.client_port, self._record) for number, server in servers.items()}
+        self._cast([leader, *others, *observers], SESSION)
         self.ensemble.await_all(CONNECTED_AT_FIRST, lambda: all(client.connected for client in self.clients.values()))
+
+    def _cast(self, numbers: list[int], session: float) -> None:
+        """Cast the roles, in this order, and let clients connect for sessions of so many seconds."""
+        self._roles = dict(zip(ROLES, numbers, strict=False))
+        self._record(Cast(now(), self._roles))
+        self.clients = {
+            number: Client(number, server.client_port, self._record, session)
+            for number, server in self.ensemble.servers.items()
+        }
 
     def choose(self, number: int, choice: Choice) -> None:
         """Execute a choice, or pass over it and record why."""
@@ -212,7 +232,7 @@ class Execution:
             self._stops.check()
         words = in_words(choice)
         roles = self._roles
-        if LEADER in _roles_of(choice):
+        if LEADER in roles_of(choice):
             leader = self._leader()
             if leader is None:
                 self._record(Chose(now(), number, words, f"passed over: {NOBODY_LEADS}"))
@@ -253,10 +273,16 @@ class Execution:
             return self._apply_at_point(choice, roles[choice.server])
         if isinstance(choice, SessionChoice):
             return self._sessions.apply(choice, roles)
+        if isinstance(choice, InStepChoice):
+            assert self._in_step is not None
+            self._in_step.apply(choice, roles)
+            return ""
         servers, proxy = self.ensemble.servers, self.ensemble.proxy
         match choice:
             case Write(server, count, size):
                 client = self.clients[roles[server]]
+                if self._in_step is not None:
+                    self.ensemble.await_all(CONNECTED_AT_FIRST, lambda: client.connected)
                 for written in range(count):
                     if not client.may_write and not self._window_opens(client):
                         return f"only {written} of them: nothing is answered"
@@ -470,15 +496,3 @@ class Execution:
 
     def _all_serve_that_are_up(self) -> bool:
         return all(self.ensemble.served(number) or not server.up for number, server in self.ensemble.servers.items())
-
-
-def _roles_of(choice: Choice) -> list[Role]:
-    return [role for field in ROLE_FIELDS if (role := getattr(choice, field, None)) is not None]
-
-
-def reason(log: str) -> str:
-    """Return the line of a server's log that says best why the server does not work."""
-    lines = log.splitlines()
-    exceptions = [line for line in lines if re.match(r"(Caused by: )?[\w.$]+(Exception|Error)\b", line)]
-    errors = [line for line in lines if " ERROR " in line]
-    return (exceptions or errors or lines or ["it printed nothing"])[-1][:300]

@@ -8,14 +8,16 @@ after everything that was sent before, as with TCP.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
 
 from zabcheck.ensemble.recording.folder import now
 from zabcheck.ensemble.recording.records import Lost, Passed, Record, Sent, Undecoded
-from zabcheck.ensemble.wire.jute import JuteError, LoggedTxn, QuorumPacket
-from zabcheck.ensemble.wire.streams import Piece, Stream
+from zabcheck.ensemble.wire.jute import JuteError, LoggedTxn, PacketType, QuorumPacket
+from zabcheck.ensemble.wire.streams import FIRST_ACK, Piece, Stream
 
+ZAB = frozenset(each.name for each in PacketType) - {"REQUEST", "PING", "REVALIDATE", "SYNC"}
+"""The names of the packets that a gate holds: those of Zab, without requests, sessions and reads."""
 BOUND = 1 << 20
 """A pipe with more bytes than this stops reading: the rest waits at the sender, as behind a full TCP window."""
 AT_ONCE = 1 << 16
@@ -34,6 +36,10 @@ class Link:
         """The name of the packets that do not pass, nor does what is behind them; None if all pass."""
         self.trap: tuple[str, Callable[[], None]] | None = None
         """The name of a packet, and what is done, once, at the moment such a packet is read."""
+        self.gated = False
+        """Whether packets of Zab, and the ends of connections to quorum ports, pass only when they are let through."""
+        self.apart = False
+        """Whether nothing passes that belongs to an election, and no such connection can be made."""
         self.delay = 0.0
         """Seconds."""
         self.pipes: list[Pipe] = []
@@ -120,7 +126,9 @@ class Pipe:
         record: Callable[[Record], None],
         packets: Iterator[int],
         ended: Callable[[], None],
+        election: bool = False,
     ) -> None:
+        """`election`: the connection belongs to an election, not to what a leader and a follower say."""
         self.ended = False
         """Whether the end has passed."""
         self.read_to_end = False
@@ -131,6 +139,7 @@ class Pipe:
         self._record = record
         self._packets = packets
         self._on_end = ended
+        self._election = election
         self._queue: deque[Waiting] = deque()
         self._bytes = 0
         self._reading = True
@@ -147,6 +156,31 @@ class Pipe:
     def held(self) -> bool:
         """Whether a packet stands at the hold of the link."""
         return bool(self._queue) and self._is_held(self._queue[0])
+
+    def at_gate(self) -> list[tuple[str, int | None]]:
+        """Return the packets that wait: kind and zxid, None for a SNAP that is not yet whole."""
+        begun = [(at, waiting.piece) for at, waiting in enumerate(self._queue) if waiting.piece.begins is not None]
+        found = []
+        for at, piece in begun:
+            rest = (waiting.piece.packet for waiting in islice(self._queue, at, None))
+            packet = next((each for each in rest if each is not None), None)
+            kind = "ACK" if piece.begins == FIRST_ACK else piece.begins or ""
+            if kind in ZAB:
+                found.append((kind, None if packet is None else packet.zxid))
+        return found
+
+    def let_through(self) -> None:
+        """Pass the packet that stands at the gate, and what may pass behind it."""
+        waiting = self._queue.popleft()
+        together = bytearray()
+        self._pass(waiting, together)
+        self._hand_over(together)
+        self.pump()
+
+    @property
+    def passes(self) -> bool:
+        """Whether a packet that stands at the gate would reach the other end now."""
+        return self._sink.writable and bool(self._queue) and self._is_gated(self._queue[0])
 
     def feed(self, data: bytes) -> None:
         """Take in bytes that were read."""
@@ -242,8 +276,14 @@ class Pipe:
     def _is_held(self, waiting: Waiting) -> bool:
         return self._link.hold is not None and waiting.piece.begins == self._link.hold
 
+    def _is_gated(self, waiting: Waiting) -> bool:
+        if self._election:
+            return self._link.apart
+        kind = "ACK" if waiting.piece.begins == FIRST_ACK else waiting.piece.begins
+        return self._link.gated and (bool(waiting.end) or kind in ZAB)
+
     def _may_pass(self, waiting: Waiting) -> bool:
-        if self._link.cut or not self._sink.writable or self._is_held(waiting):
+        if self._link.cut or self._is_gated(waiting) or not self._sink.writable or self._is_held(waiting):
             return False
         if self._timer is not None:
             self._timer.cancel()

@@ -11,7 +11,7 @@ ends of connections and new connections; no server gets an error. Only addresses
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from concurrent.futures import wait
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 from zabcheck.ensemble.recording.folder import now
 from zabcheck.ensemble.recording.records import Fault, Record
 from zabcheck.ensemble.run.connections import LOOPBACK, Connection, End
-from zabcheck.ensemble.run.links import Link, numbers
+from zabcheck.ensemble.run.links import Link, Pipe, numbers
 from zabcheck.ensemble.wire.jute import PacketType
 from zabcheck.ensemble.wire.streams import FIRST_ACK, ElectionStream, QuorumStream, RawStream, Stream
 
@@ -153,13 +153,94 @@ class Proxy:
 
         self._call(reset)
 
+    def gate(self) -> None:
+        """From here on let packets of Zab, and the ends of their connections, pass one by one; and let nobody elect."""
+
+        def gate() -> None:
+            self._record(Fault(now(), "gate"))
+            for link in self._links.values():
+                link.gated = True
+            self._part(())
+
+        self._call(gate)
+
+    def meet(self, servers: Collection[int], around: int | None = None) -> None:
+        """Let these servers elect one of them, and no others: connections of other elections are closed and refused.
+
+        With `around` each of them hears only that one.
+        """
+        self._call(lambda: self._part(servers, around))
+
+    def under_way(self, sender: int, receiver: int, client: int) -> list[tuple[str, int | None]]:
+        """Return what waits at the gate of a link, in the newest connection that `client`, one of the two, has opened.
+
+        The kind and the zxid of each packet.
+        """
+        return self._call(lambda: [] if (pipe := self._newest(sender, receiver, client)) is None else pipe.at_gate())
+
+    def let_through(self, sender: int, receiver: int, client: int) -> bool:
+        """Let the packet through that stands at that gate; whether there is one, and its receiver can be reached."""
+
+        def let_through() -> bool:
+            pipe = self._newest(sender, receiver, client)
+            if pipe is None or not pipe.passes:
+                return False
+            pipe.let_through()
+            return True
+
+        return self._call(let_through)
+
+    def close_ends(self, server: int, peer: int, ended: bool) -> bool:
+        """Close the ends of `server` of its connections with `peer`'s quorum port, or of `peer` with its own.
+
+        With `ended` only those whose other end is closed, or that were broken. Returns whether any was closed.
+        """
+
+        def close() -> bool:
+            closed = [each.close_end(server, ended) for each in self._between(server, peer)]
+            return any(closed)
+
+        return self._call(close)
+
+    def lose(self, one: int, other: int) -> None:
+        """Lose what is under way between the two, and let nothing pass on those connections; neither end is told."""
+
+        def lose() -> None:
+            for each in self._between(one, other):
+                each.lose()
+
+        self._call(lose)
+
+    def _part(self, meeting: Collection[int], around: int | None = None) -> None:
+        for (one, other), link in self._links.items():
+            link.apart = not (one in meeting and other in meeting and around in (None, one, other))
+        for connection in [*self._open.values()]:
+            if connection.is_election and connection.links[0].apart:
+                connection.reset("proxy")
+
+    def _between(self, one: int, other: int) -> list[Connection]:
+        """Return the connections between the quorum ports of the two, in the order in which they were opened."""
+        pairs = (one, other), (other, one)
+        found = [each for each in self._open.values() if not each.is_election]
+        return [each for each in found if (each.links[0].sender, each.links[0].receiver) in pairs]
+
+    def _newest(self, sender: int, receiver: int, client: int) -> Pipe | None:
+        opened = [each for each in self._between(sender, receiver) if each.links[0].sender == client]
+        if not opened or opened[-1].broken:
+            return None
+        return opened[-1].from_client if sender == client else opened[-1].from_server
+
     def heal(self) -> None:
-        """Mend and release all links, and delay nothing any more."""
+        """Mend and release all links, and delay nothing any more; nothing is gated, and all may elect."""
 
         def heal() -> None:
             self._record(Fault(now(), "heal"))
             for link in self._links.values():
                 link.cut, link.hold, link.trap, link.delay = False, None, None, 0.0
+                link.gated = link.apart = False
+            for connection in [*self._open.values()]:
+                if connection.broken:
+                    connection.reset("proxy")
             for link in self._links.values():
                 link.pump()
 

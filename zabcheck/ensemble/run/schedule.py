@@ -22,6 +22,17 @@ from zabcheck.ensemble.run.choice import ROLE_FIELDS as ROLE_FIELDS
 from zabcheck.ensemble.run.choice import ROLES as ROLES
 from zabcheck.ensemble.run.choice import Choice as Choice
 from zabcheck.ensemble.run.choice import Role as Role
+from zabcheck.ensemble.run.in_step_choices import (
+    Expect,
+    InStepChoice,
+    Leave,
+    LetThrough,
+    Lose,
+    Meet,
+    NoticeEnd,
+    OpenedGate,
+    in_step_in_words,
+)
 from zabcheck.ensemble.run.point_choices import AtPoint as AtPoint
 from zabcheck.ensemble.run.point_choices import AwaitStop as AwaitStop
 from zabcheck.ensemble.run.point_choices import Fail as Fail
@@ -256,6 +267,13 @@ AnyChoice = (
     | Get
     | EndSession
     | Move
+    | OpenedGate
+    | Meet
+    | LetThrough
+    | Leave
+    | NoticeEnd
+    | Lose
+    | Expect
 )
 
 
@@ -290,7 +308,14 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     @property
     def needs_agent(self) -> bool:
         """Whether it can be executed only with the debug agent in each server."""
-        return any(isinstance(choice, AtPoint | PowerLoss | ReadFields | RollOver) for choice in self.choices)
+        return any(
+            isinstance(choice, AtPoint | PowerLoss | ReadFields | RollOver | InStepChoice) for choice in self.choices
+        )
+
+    @property
+    def in_step(self) -> bool:
+        """Whether the ensemble is kept in step with a run of the model: then the first choice opens the gate."""
+        return any(isinstance(choice, InStepChoice) for choice in self.choices)
 
     @property
     def has_sessions(self) -> bool:
@@ -320,6 +345,7 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
     except msgspec.DecodeError as error:
         raise EnsembleScheduleError(f"{name}: {error}") from None
     for newer, what in (
+        (schedule.in_step, "a gate"),
         (schedule.needs_agent, "points, fields or power failures"),
         (schedule.has_sessions, "sessions"),
         (schedule.observers, "observers"),
@@ -333,19 +359,30 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
             named(point)
     except PointError as error:
         raise EnsembleScheduleError(f"{name}: {error}") from None
+    if schedule.in_step and not isinstance(schedule.choices[0], OpenedGate):
+        raise EnsembleScheduleError(f"{name}: choices[0]: expected `gate`, as later choices keep servers in step")
     there = {*ROLES[: schedule.servers + schedule.observers], LEADER}
     for number, choice in enumerate(schedule.choices):
+        for each in (*choice.servers, choice.around or "A") if isinstance(choice, Meet) else ():
+            if each not in there or each == LEADER:
+                raise EnsembleScheduleError(f"{name}: choices[{number}].servers: expected one of {_listed(there)}")
         for field in ROLE_FIELDS:
             role = getattr(choice, field, None) or LEADER
             if role not in there:
-                expected = f"one of {', '.join(sorted(there))}"
+                expected = f"one of {_listed(there)}"
                 raise EnsembleScheduleError(f"{name}: choices[{number}].{field}: expected {expected}, found {role}")
+            if schedule.in_step and getattr(choice, field, None) == LEADER:
+                raise EnsembleScheduleError(f"{name}: choices[{number}].{field}: expected a server, behind a gate")
         try:
-            for field in choice.fields if isinstance(choice, ReadFields) else ():
+            for field in choice.fields if isinstance(choice, ReadFields | Expect) else ():
                 field_named(field)
         except FieldError as error:
             raise EnsembleScheduleError(f"{name}: choices[{number}].fields: {error}") from None
     return schedule
+
+
+def _listed(roles: set[str]) -> str:
+    return ", ".join(sorted(roles))
 
 
 def is_for_an_ensemble(data: bytes) -> bool:
@@ -418,6 +455,8 @@ def in_words(choice: Choice) -> str:
             return f"the counter of {server} is to roll over after {left} transactions"
         case SessionChoice():
             return session_in_words(choice)
+        case InStepChoice():
+            return in_step_in_words(choice)
     raise AssertionError(choice)
 
 

@@ -5,6 +5,7 @@ as `2026-01-31T12:00:00.123+0000 [thread] LEVEL class - message`.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,15 @@ PATIENT_LIMITS = (240, 120)
 
 COMMITTED_LOG = 100_000
 """How many transactions a server keeps in memory for synchronising others (commitLogCount)."""
+
+IN_STEP = (
+    "localSessionsEnabled=true",
+    "localSessionsUpgradingEnabled=true",
+    "maxSessionTimeout=600000",
+    "snapshotSizeFactor=1000000",
+)
+"""Settings of servers that are kept in step with the model, which has no sessions, and no sizes of files: clients come
+and go without a transaction, and a leader takes its log for short enough to synchronise others from it."""
 
 _DEBUG = ("FinalRequestProcessor", "quorum.Leader")
 """The classes, below org.apache.zookeeper.server, that say what is broadcast and delivered."""
@@ -89,7 +99,7 @@ class Server:
     """Server `number`: starts, ends, pauses, all of which are recorded. Any thread may call it.
 
     `members` are the ports of all servers as this one is to see them: its own real ports, and proxies for the others.
-    `observers` are the numbers of those that do not vote.
+    `observers` are the numbers of those that do not vote, `settings` further lines of the configuration.
     """
 
     def __init__(
@@ -103,6 +113,7 @@ class Server:
         record: Callable[[Record], None],
         patient: bool = False,
         observers: Sequence[int] = (),
+        settings: Sequence[str] = (),
     ) -> None:
         self.number = number
         self.client_port = client_port
@@ -119,6 +130,7 @@ class Server:
         (self.data / "zoo.cfg").write_text(
             configuration(f"./{self.data.name}", client_port, members, patient, observers)
             + ("peerType=observer\n" if number in observers else "")
+            + "".join(f"{each}\n" for each in settings)
         )
 
     @property
@@ -256,3 +268,11 @@ def configuration(
         ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def reason(log: str) -> str:
+    """Return the line of a server's log that says best why the server does not work."""
+    lines = log.splitlines()
+    exceptions = [line for line in lines if re.match(r"(Caused by: )?[\w.$]+(Exception|Error)\b", line)]
+    errors = [line for line in lines if " ERROR " in line]
+    return (exceptions or errors or lines or ["it printed nothing"])[-1][:300]

@@ -4,7 +4,7 @@ The agent is started only for a schedule that has stops, or reads fields. While 
 what is to be stopped in it is set, so that nothing happens before. When a server ends, its stops end with it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 from typing import Literal
 
@@ -165,6 +165,22 @@ class Stops:
         return self._asked(
             number, lambda debugger: self._record(FieldsRead(now(), number, read_fields(debugger, fields)))
         )
+
+    def fields(self, number: int, names: Sequence[str]) -> dict[str, int | None] | None:
+        """Return fields of a server's memory; None if the server has ended."""
+        found: list[dict[str, int | None]] = []
+        self._asked(number, lambda debugger: found.append(read_fields(debugger, names)))
+        return found[0] if found else None
+
+    def interrupt(self, number: int) -> str:
+        """Interrupt the main thread of a server; return why that cannot be, or ""."""
+
+        def interrupt(debugger: Debugger) -> None:
+            main = debugger.thread_of(PEER)
+            if main is not None:
+                debugger.interrupt(main)
+
+        return self._asked(number, interrupt)
 
     def roll_over(self, number: int, left: int) -> str:
         """Let a leader have only `left` transactions until its counter rolls over; return why not, or ""."""

@@ -1,0 +1,193 @@
+"""`zabcheck replay --on-zookeeper`: a run of the model is executed on real servers, which are compared with it."""
+
+import tempfile
+from pathlib import Path
+from shutil import copyfile
+from typing import TYPE_CHECKING, NamedTuple
+
+from zabcheck.cli.commands import BadInput, Format
+from zabcheck.cli.files import bad_path
+from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.cli.zookeeper.command import quick_to_start
+from zabcheck.conformance.conform import release_of
+from zabcheck.conformance.on_servers import CannotBeHad, Translation, as_servers_are, translate
+from zabcheck.ensemble.recording.folder import read
+from zabcheck.ensemble.recording.records import Chose, Differed
+from zabcheck.ensemble.run import schedule as ensemble_schedules
+from zabcheck.ensemble.run.distribution import Distribution
+from zabcheck.ensemble.run.in_step_choices import Expect
+from zabcheck.ensemble.trace.observe import write_trace
+from zabcheck.protocols.zookeeper import ZOOKEEPER
+from zabcheck.search.run import replay_on
+from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.files import write
+from zabcheck.text.words import as_text, counted
+
+if TYPE_CHECKING:
+    from zabcheck.ensemble.run.search import Attempt  # it loads the clients' library
+
+
+class Where(NamedTuple):
+    """The first difference: choice number `choice` of the run, the server and its field, what each side has."""
+
+    choice: int
+    text: str
+    server: int
+    field: str
+    model: str
+    seen: str
+
+
+class OnServers(NamedTuple):
+    """What came of one execution. `error` says why it came to no end, if that was no difference."""
+
+    wrong: list[str]
+    difference: Where | None
+    error: str
+
+
+def replay_on_servers(
+    schedule: Schedule,
+    file: Path,
+    times: int,
+    distribution: Distribution,
+    save: Path | None,
+    trace: Path | None,
+    format: Format,
+) -> int:
+    """Execute a run of the model on real servers `times` times; return the exit code.
+
+    `save` is where what the servers are told to do is written, `trace` where the trace of the first execution that
+    breaks what the run breaks is, else of the last. BadInput if the run cannot be had on these servers.
+    """
+    from zabcheck.ensemble.run.search import attempt
+
+    if schedule.protocol != ZOOKEEPER.name:
+        raise BadInput(f"--on-zookeeper: expected a run of the model `zookeeper`, {file} is of `{schedule.protocol}`")
+    release = release_of(distribution.version)
+    if release is None:
+        raise BadInput(f"--on-zookeeper: the model has no ZooKeeper {distribution.version}")
+    try:
+        run = as_servers_are(schedule, release)
+        translation = translate(run)
+    except CannotBeHad as error:
+        raise BadInput(f"{file}: cannot be had on real servers: {error}") from None
+    broken = [each.property for each in replay_on(ZOOKEEPER, run).verdicts if each.status == "violated"]
+    if save is not None:
+        with bad_path("--save", save):
+            write(save, ensemble_schedules.encode(translation.schedule))
+    tried: list[OnServers] = []
+    interrupted = False
+    with (
+        tempfile.TemporaryDirectory(prefix="zabcheck-") as folder,
+        quick_to_start(distribution, times) as quick,
+        progress(times, "running") as advance,
+    ):
+        for number in range(1, times + 1):
+            with bad_path("a folder for the run", Path(folder)):
+                one = attempt(translation.schedule, quick, Path(folder, "run"))
+            shown_before = any(_same(each, broken) for each in tried)
+            tried.append(_result(one, Path(folder, "run"), translation))
+            if trace is not None and not shown_before:
+                with bad_path("--trace", trace):
+                    copyfile(write_trace(one.judged.observation, Path(folder, "run")), trace)
+            advance(f"{sum(_matched(each) for each in tried)} matched", number)
+            if one.interrupted:
+                interrupted = True
+                break
+    code, why = _verdict(tried, broken, distribution.version)
+    comparisons = sum(isinstance(each, Expect) for each in translation.schedule.choices)
+    if format is Format.json:
+        print_json(
+            "replay",
+            schedule=as_text(file),
+            zookeeper=distribution.version,
+            choices=len(translation.executed),
+            comparisons=comparisons,
+            broken=broken,
+            times=len(tried),
+            matched=sum(map(_matched, tried)),
+            runs=[each._asdict() | {"difference": each.difference and each.difference._asdict()} for each in tried],
+            interrupted=interrupted,
+            saved=save and as_text(save),
+            trace=trace and as_text(trace),
+        )
+        return code
+    console = make_console()
+    length = counted(len(translation.executed), "choice", "choices")
+    print_path(console, f"the model ({release}): {length}, {_breaks(broken)}")
+    if schedule.violates is not None and schedule.violates not in broken:
+        print_path(console, f"  it is said to break {schedule.violates}, and does not with all defects of {release}")
+    print_path(console, f"the servers ({distribution.version}): compared {counted(comparisons, 'time', 'times')}")
+    for number, each in enumerate(tried, start=1):
+        print_path(console, f"run {number}: {_said(each, len(translation.executed))}")
+    if save is not None:
+        print_path(console, f"wrote {save}")
+    if trace is not None:
+        print_path(console, f"wrote {trace}")
+    return conclude(console, code, why)
+
+
+def _result(one: "Attempt", folder: Path, translation: Translation) -> OnServers:
+    """Return what came of an execution, with where it first differed."""
+    done, difference = -1, None
+    for record in read(folder):
+        if isinstance(record, Chose):
+            done = record.number
+        if isinstance(record, Differed) and difference is None:
+            number = translation.sources[done]
+            text = "the start" if number < 0 else in_words(translation.executed[number])
+            difference = Where(number, text, record.server, record.field, record.model, record.seen)
+    error = "interrupted" if one.interrupted else "" if difference is not None else one.error
+    return OnServers(one.judged.wrong, difference, error)
+
+
+def in_words(choice: Choice) -> str:
+    """Say a choice of a run to a reader: "receive process 1, sender 3"."""
+    fields = ((name, getattr(choice, name)) for name in choice.__struct_fields__)
+    said = (f"{name} {' '.join(map(str, value)) if isinstance(value, tuple) else value}" for name, value in fields)
+    return f"{type(choice).__name__.lower()} {', '.join(said)}"
+
+
+def _matched(of: OnServers) -> bool:
+    return of.difference is None and not of.error
+
+
+def _same(of: OnServers, broken: list[str]) -> bool:
+    """Whether the servers broke what the run of the model breaks, or one of it."""
+    return any(each in of.wrong for each in broken)
+
+
+def _breaks(names: list[str]) -> str:
+    return f"breaks {', '.join(names)}" if names else "breaks nothing"
+
+
+def _said(of: OnServers, length: int) -> str:
+    broke = f"broke {', '.join(of.wrong)}" if of.wrong else "nothing is wrong"
+    if of.error:
+        return f"not complete: {of.error}; {broke}"
+    if of.difference is None:
+        return f"matched to the end; {broke}"
+    choice, text, server, field, model, seen = of.difference
+    place = f"after choice {choice} of {length} ({text})" if choice >= 0 else "at the start"
+    return f"differs {place}: server {server}, {field}: the model has {model}, the server {seen}; {broke}"
+
+
+def _verdict(tried: list[OnServers], broken: list[str], version: str) -> tuple[int, str]:
+    """Return the exit code, and why."""
+    number = counted(len(tried), "execution", "executions")
+    matched = sum(map(_matched, tried))
+    why = f"{matched} of {number} on ZooKeeper {version} matched the model to the end"
+    same = [each for each in broken if any(each in one.wrong for one in tried)]
+    others = list(dict.fromkeys(name for each in tried for name in each.wrong))
+    if same:
+        why += f", and {sum(_same(each, broken) for each in tried)} broke {named(same)}, as the model does"
+    elif others:
+        why += f"; the servers broke {named(others)}" + (f", and not {named(broken)}" if broken else "")
+    elif broken and matched:
+        why += f", and the servers broke nothing, while the model breaks {named(broken)}"
+    if others:
+        return VIOLATED, why
+    return INCONCLUSIVE if matched < len(tried) or broken else OK, why

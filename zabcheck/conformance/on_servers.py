@@ -1,0 +1,386 @@
+"""A run of the model as a schedule for real servers, which is compared with them after each choice.
+
+The model and an ensemble differ in what can be chosen. In the model a packet waits until it is received; here it waits
+at the gate of its link (`zabcheck.ensemble.run.in_step`). In the model an oracle names a leader; here servers elect,
+and a leader is elected by those of its followers that the run names next, while nobody else can be heard. A thread that
+takes turns of its own in the run is held at a named point between two turns (`threads`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from typing import Never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from invariants import Event, Halt, Zxid
+from invariants.quorums import MAJORITY, quorums_of
+from zabcheck.conformance.held_threads import HeldThreads
+from zabcheck.ensemble.run.choice import ROLES, Role
+from zabcheck.ensemble.run.choice import Choice as Done
+from zabcheck.ensemble.run.in_step_choices import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
+from zabcheck.ensemble.run.schedule import SIZES, EnsembleSchedule, Kill, Start, Write
+from zabcheck.protocols.base import Message
+from zabcheck.protocols.switches import Release
+from zabcheck.protocols.zookeeper import KINDS, ZOOKEEPER, messages
+from zabcheck.protocols.zookeeper.server import Link, Server, vote
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.schedule import Schedule
+from zabcheck.simulation.simulator import Simulator
+
+LOOKING, FOLLOWING, LEADING = 0, 1, 2
+"""The values of the field `state` of a server."""
+_WINDOW = 500
+"""The least that committedLog can hold in ZooKeeper."""
+
+
+class CannotBeHad(ValueError):
+    """The run cannot be had on real servers. The message is one line that says which choice, and why."""
+
+
+class Translation(Struct, frozen=True):
+    """What servers are to do. `executed` are the choices of the run, `sources` the choice behind each of `schedule`.
+
+    `sources` has an entry for each choice of `schedule`: the number of the choice of the run, from 0; -1 before the
+    first.
+    """
+
+    schedule: EnsembleSchedule
+    executed: tuple[Choice, ...]
+    sources: tuple[int, ...]
+
+
+def translate(schedule: Schedule) -> Translation:
+    """Turn a run of the model, of the version that `schedule` names with all its defects, into one of real servers.
+
+    CannotBeHad if servers cannot do that. StepRaised as of `Simulator`.
+    """
+    check(schedule)
+    first = _simulator(schedule, lambda _: None)
+    for choice in schedule.choices:
+        first.execute(choice)
+    return _Translator(schedule, tuple(first.executed)).translation()
+
+
+def check(schedule: Schedule) -> None:
+    """Check what a run needs at all. CannotBeHad if it is of another kind."""
+    if schedule.processes not in SIZES:
+        raise CannotBeHad(f"it has {schedule.processes} processes; an ensemble has 3 or 5 servers")
+    if schedule.quorums != MAJORITY:
+        raise CannotBeHad(f"its quorums are `{schedule.quorums}`; an ensemble has majorities")
+    if schedule.switches.elections != "oracle":
+        raise CannotBeHad("its elections are not by vote, as those of servers are (--switch elections=oracle)")
+
+
+def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
+    """Return the same choices with the switches that servers of a release have: all its defects, and the whole window.
+
+    CannotBeHad if the schedule is of another release.
+    """
+    if schedule.switches.version != release:
+        raise CannotBeHad(f"its version is {schedule.switches.version}, the servers are {release}, as the model has it")
+    switches = replace(schedule.switches, defects="all", window=max(schedule.switches.window, _WINDOW))
+    return replace(schedule, switches=switches)
+
+
+def _simulator(schedule: Schedule, show: Callable[[Event], None]) -> Simulator:
+    quorums = quorums_of(schedule.quorums, schedule.processes)
+    return Simulator(ZOOKEEPER, schedule.processes, show, quorums=quorums, switches=schedule.switches)
+
+
+class Shown:
+    """Called with the events of a run: remembers who has ended by itself."""
+
+    def __init__(self) -> None:
+        self.ended: list[int] = []
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Halt):
+            self.ended.append(event.process)
+
+
+class _Translator:
+    """Executes the run in the model, choice by choice, and writes what servers do instead."""
+
+    def __init__(self, schedule: Schedule, executed: tuple[Choice, ...]) -> None:
+        self._schedule = schedule
+        self._executed = executed
+        self._shown = Shown()
+        self._run = _simulator(schedule, self._shown)
+        self._done: list[Done] = []
+        self._sources: list[int] = []
+        self._number = -1
+        self._following: dict[int, int] = {}
+        """Whom each server really follows, or itself if it leads. Not in it: it is LOOKING, or down."""
+        self._unnoticed: list[tuple[int, int]] = []
+        """(leader, follower): the leader is to notice that the follower has gone, once it would not give up then."""
+        self._threads = HeldThreads(schedule.switches, self._emit, self._role)
+
+    def translation(self) -> Translation:
+        """Return what servers do."""
+        self._emit(OpenedGate())
+        for process in self._run.ids:
+            self._emit(Start(self._role(process)))
+            self._threads.started(process)
+        for process in self._run.ids:
+            self._compare(process, {})
+        for number, choice in enumerate(self._executed):
+            self._number = number
+            self._take(choice)
+        for process in self._run.ids:
+            state = self._state(process)
+            if process in self._following and (state is None or not state.running):
+                self._leave(process)  # it would wait for minutes
+        schedule = EnsembleSchedule(
+            2,
+            "zookeeper",
+            self._schedule.processes,  # type: ignore[arg-type]  # it was checked
+            tuple(self._done),  # type: ignore[arg-type]  # all are AnyChoice
+            zookeeper=self._schedule.switches.version,
+            finds=self._schedule.violates or "",
+        )
+        return Translation(schedule, self._executed, tuple(self._sources))
+
+    def _take(self, choice: Choice) -> None:
+        """Write what servers do instead of a choice, then execute it, and compare who has moved."""
+        before = {process: self._state(process) for process in self._run.ids}
+        sent = self._under_way()
+        moved = self._before(choice)
+        ended = len(self._shown.ended)
+        executed = self._run.execute(choice)
+        assert executed, "it was executed before"
+        now = self._under_way()
+        for process in moved:
+            if process in self._shown.ended[ended:]:
+                self._emit(Expect(self._role(process), self._number, up=False))
+                self._forget(process)
+                continue
+            after = self._state(process)
+            self._threads.moved(process, before[process], after)
+            if after is not None and after.leader is None and process in self._following:
+                self._left(process)  # by itself
+            changed = {
+                receiver: kinds
+                for (sender, receiver), kinds in now.items()
+                if sender == process and len(kinds) > len(sent.get((sender, receiver), ()))
+            }
+            self._compare(process, changed)
+            self._threads.settled(process)
+        self._notice_what_can_be()
+
+    def _before(self, choice: Choice) -> list[int]:
+        """Write what servers do instead of a choice; return which processes move."""
+        match choice:
+            case choices.Lead(leader, followers):
+                return self._elect(leader, followers)
+            case choices.Elect(process, leader):
+                self._join(process, leader)
+            case choices.Receive(process, sender):
+                self._receive(process, sender)
+            case choices.Request(process):
+                self._emit(Write(self._role(process)))
+            case choices.Timeout(process):
+                if process in self._following:
+                    self._leave(process)
+            case choices.Notice(process, peer):
+                if self._following.get(process) == process:
+                    self._unnoticed.append((process, peer))
+                elif self._following.get(process) == peer:
+                    self._leave(process)
+            case choices.Reset(process, peer):
+                self._emit(Lose(self._role(process), self._role(peer)))
+                return []
+            case choices.Crash(process, keep):
+                if keep and self._run.disks[process].unsynced:
+                    self._refuse("kill -9 keeps nothing that was not forced to the disk")
+                self._emit(Kill(self._role(process)))
+                self._forget(process)
+            case choices.Recover(process):
+                self._emit(Start(self._role(process)))
+                self._threads.started(process)
+            case choices.Run(process, thread):
+                self._turn(process, thread)
+            case choices.Snapshot():
+                self._refuse("no server can be told when to write a snapshot")
+            case (
+                choices.Cut()
+                | choices.Mend()
+                | choices.Stall()
+                | choices.Hold()
+                | choices.Heal()
+                | choices.Pause()
+                | choices.Wake()
+            ):
+                return []  # nothing passes anyway, and nobody moves, unless a choice says so
+            case _:
+                self._refuse("it has no counterpart")
+        return [choice.process]
+
+    # Elections.
+
+    def _elect(self, leader: int, followers: tuple[int, ...]) -> list[int]:
+        """Have servers leave what they are in, and elect, as `Simulator._lead_by_vote`; return who moves."""
+        chosen = [each for each in dict.fromkeys((leader, *followers)) if self._state(each) is not None]
+        trial = self._run.fork(lambda _: None)
+        for each in chosen:
+            trial.execute(choices.Timeout(each))
+            if each in self._following:
+                self._leave(each)
+        votes = {each: vote(trial.states[each]) for each in chosen}
+        if max(votes, key=votes.__getitem__, default=None) == leader and self._run.quorums.contains(votes):
+            self._meet(leader, [], chosen)
+        return chosen
+
+    def _join(self, process: int, leader: int) -> None:
+        """Have one more server follow a leader."""
+        self._meet(leader, [each for each, of in self._following.items() if of == leader], [process])
+
+    def _meet(self, leader: int, there: Sequence[int], joining: Sequence[int]) -> None:
+        """Let servers elect `leader`, wait until they have, and let nobody elect any more."""
+        everybody = tuple(map(self._role, sorted({leader, *there, *joining}, reverse=True)))
+        for each in joining:
+            self._following[each] = leader
+        if leader in joining:
+            self._emit(Meet(everybody, self._role(leader)))
+            self._await_state(leader, LEADING)
+        self._emit(Meet(everybody))
+        for each in joining:
+            if each != leader:
+                self._await_state(each, FOLLOWING)
+        self._emit(Meet(()))
+
+    # The ends of iterations.
+
+    def _leave(self, process: int) -> None:
+        leader = self._following[process]
+        self._emit(Leave(self._role(process), None if leader == process else self._role(leader)))
+        self._threads.leaves(process, self._state(process))
+        self._left(process)
+        self._threads.has_left(process, self._state(process))
+
+    def _left(self, process: int) -> None:
+        """A server leaves now, because of what was done, or by itself."""
+        self._following.pop(process, None)
+        self._unnoticed = [each for each in self._unnoticed if process not in each]
+        self._await_state(process, LOOKING)
+
+    def _forget(self, process: int) -> None:
+        self._following.pop(process, None)
+        self._unnoticed = [each for each in self._unnoticed if process not in each]
+        self._threads.ended(process)
+
+    def _notice_what_can_be(self) -> None:
+        """Let leaders notice who has gone, if a quorum is left: a leader that is left by a quorum gives up at once."""
+        for leader, follower in [*self._unnoticed]:
+            state = self._state(leader)
+            if state is None:
+                continue
+            gone = [each for of, each in self._unnoticed if of == leader]
+            synced = [each for each, link in state.links.items() if link is Link.SYNCED and each not in gone]
+            if not state.running or self._run.quorums.contains([leader, *synced]):
+                self._emit(NoticeEnd(self._role(leader), self._role(follower)))
+                self._unnoticed.remove((leader, follower))
+
+    # Packets and threads.
+
+    def _receive(self, process: int, sender: int) -> None:
+        leads = self._run.channels.following[process] == process
+        connection = self._run.connections[(sender, process) if leads else (process, sender)]
+        message = (connection.to_leader if leads else connection.to_follower)[0][0]
+        if isinstance(message, messages.FollowerInfo):
+            self._unnoticed = [each for each in self._unnoticed if each != (process, sender)]
+            self._emit(NoticeEnd(self._role(process), self._role(sender)))
+        self._threads.reads(process, self._state(process), message)
+        self._emit(LetThrough(self._role(sender), self._role(process), KINDS[type(message)], _zxid(message)))
+
+    def _turn(self, process: int, thread: str) -> None:
+        state = self._state(process)
+        assert state is not None
+        why = self._threads.turn(process, thread, state)
+        if why:
+            self._refuse(why)
+
+    # Comparing.
+
+    def _compare(self, process: int, changed: dict[int, tuple[str, ...]]) -> None:
+        """Write what is to be compared of a server."""
+        state = self._state(process)
+        after = self._number
+        if state is None:
+            kept = self._run.disks[process].durable.get("log", ())
+            on_disk = tuple(each.zxid.packed() for each in kept)
+            self._emit(Expect(self._role(process), after, up=False, log=on_disk))
+            return
+        if state.todo and state.leads:
+            return  # its main thread goes on at once, and is not held
+        fields = dict(self._fields(state))
+        records = tuple(each.zxid.packed() for each in state.log)
+        log = None if state.to_flush else records
+        labels = tuple(each.label.packed() for each in state.snapshots)
+        under_way = {self._role(receiver): kinds for receiver, kinds in changed.items()}
+        self._emit(Expect(self._role(process), after, True, fields, log, labels, under_way))
+
+    def _fields(self, state: Server) -> Iterator[tuple[str, int]]:
+        """Yield what both know of a server's memory, by the names of the fields."""
+        database = state.database
+        if state.id not in self._following:
+            yield "state", LOOKING
+        yield "acceptedEpoch", state.accepted_epoch
+        yield "currentEpoch", state.current_epoch
+        yield "lastProcessedZxid", database.lpz.packed()
+        if database.cache:
+            yield "minCommittedLog", database.oldest.packed()
+            yield "maxCommittedLog", database.newest.packed()
+        if state.leads and state.running:
+            yield "lastProposed", Zxid(state.epoch, state.counter).packed()
+            yield "outstandingProposals", len(state.outstanding)
+        if state.running and not state.leads:
+            yield "pendingTxns", len(state.pending)
+
+    def _await_state(self, process: int, value: int) -> None:
+        self._emit(Expect(self._role(process), self._number, fields={"state": value}))
+
+    def _under_way(self) -> dict[tuple[int, int], tuple[str, ...]]:
+        """Return the kinds of the packets under way, by sender and receiver."""
+        found = {}
+        for (follower, leader), connection in self._run.connections.items():
+            found[follower, leader] = tuple(KINDS[type(message)] for message, _ in connection.to_leader)
+            found[leader, follower] = tuple(KINDS[type(message)] for message, _ in connection.to_follower)
+        return found
+
+    # What all of it needs.
+
+    def _state(self, process: int) -> Server | None:
+        state = self._run.states[process]
+        assert state is None or isinstance(state, Server)
+        return copy(state)
+
+    def _role(self, process: int) -> Role:
+        """A is the server with the highest number."""
+        return ROLES[self._schedule.processes - process]  # type: ignore[return-value]  # there are 7
+
+    def _emit(self, done: Done) -> None:
+        self._done.append(done)
+        self._sources.append(self._number)
+
+    def _refuse(self, why: str) -> Never:
+        choice = self._executed[self._number]
+        said = ", ".join(f"{name} {getattr(choice, name)}" for name in choice.__struct_fields__)
+        raise CannotBeHad(f"choices[{self._number}], {type(choice).__name__.lower()} {said}: {why}")
+
+
+def _zxid(message: Message) -> int | None:
+    """Return the zxid that the header of a packet has; None if that says nothing."""
+    match message:
+        case messages.FollowerInfo():
+            return Zxid(message.accepted_epoch, 0).packed()
+        case messages.LeaderInfo() | messages.NewLeader():
+            return Zxid(message.epoch, 0).packed()
+        case messages.Proposal():
+            return message.txn.zxid.packed()
+        case (
+            messages.AckEpoch() | messages.Diff() | messages.Trunc() | messages.Snap() | messages.Commit()
+        ) | messages.Ack():
+            return message.zxid.packed()
+    return None
