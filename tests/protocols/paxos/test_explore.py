@@ -9,7 +9,8 @@ from tests.protocols.paxos.test_runs import load
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.space import Explored, Space
+from zabcheck.search.explore.explored import Explored
+from zabcheck.search.explore.space import Space
 from zabcheck.search.run import replay, schedule_of
 
 COARSE = Switches(sync="atomic", closing="abrupt")

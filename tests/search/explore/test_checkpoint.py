@@ -16,7 +16,8 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError, steps_of
-from zabcheck.search.explore.space import Explored, Progress, Space, judged_in_every_state
+from zabcheck.search.explore.explored import Explored, Progress
+from zabcheck.search.explore.space import Space, judged_in_every_state
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC = Switches(sync="atomic")

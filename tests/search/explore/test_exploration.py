@@ -9,7 +9,7 @@ from msgspec import structs
 import zabcheck
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import Bounds, Exploration, Refused, certify, exploration, explore
-from zabcheck.search.explore.space import Progress
+from zabcheck.search.explore.explored import Progress
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import choices
 from zabcheck.simulation.schedule import Schedule

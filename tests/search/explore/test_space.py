@@ -19,7 +19,8 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab.process import Link
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.components import content
-from zabcheck.search.explore.space import Explored, Progress, Space, judged_in_every_state
+from zabcheck.search.explore.explored import Explored, Progress
+from zabcheck.search.explore.space import Space, judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Crash, Elect, Notice, Receive, Recover, Request, Sync, Timeout

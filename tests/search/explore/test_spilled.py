@@ -14,8 +14,9 @@ from zabcheck.search.explore import space as module
 from zabcheck.search.explore import spilled as spilled_module
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.compact import Compact, Tree
+from zabcheck.search.explore.explored import Progress
 from zabcheck.search.explore.memory import CannotSpill
-from zabcheck.search.explore.space import Progress, Space
+from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.spilled import Run, Spilled, merged
 
 MEMORY = 100

@@ -19,7 +19,8 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore import workers as workers_module
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.space import Explored, Progress, Space, judged_in_every_state
+from zabcheck.search.explore.explored import Explored, Progress
+from zabcheck.search.explore.space import Space, judged_in_every_state
 from zabcheck.search.explore.workers import Answer, Sharing, WorkerDied, forked
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))

@@ -5,13 +5,14 @@ filled in by themselves: `refresh` takes over what those have got since. So ther
 """
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zabcheck.search.explore.local_states import HELD, Expansion, LocalStates, Move
+from zabcheck.search.explore.local_states import HELD, Expansion, LocalStates, Move, mask_of
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.symmetry import Symmetry
 
@@ -108,9 +109,9 @@ class Arrays:
     """What can be looked up in a search, by the numbers that its tables give."""
 
     def __init__(self, local_states: LocalStates, monitors: Monitors, symmetry: Symmetry | None) -> None:
-        self._local_states = local_states
-        self._monitors = monitors
-        self._symmetry = symmetry
+        self._tables: tuple[LocalStates, Monitors, Symmetry | None] | None = (local_states, monitors, symmetry)
+        """Where entries are taken over from; None if these arrays stay as they are."""
+        self._bounds, self._faults = local_states.bounds, local_states.faults
         self.size = len(local_states.components.ids)
         self.is_reduced = local_states.reduced
         # By local state.
@@ -147,7 +148,9 @@ class Arrays:
 
     def refresh(self) -> None:
         """Take over what the tables have got since the last time. O(what is new), and a copy of what there was."""
-        states, monitors = self._local_states, self._monitors
+        if self._tables is None:
+            return
+        states, monitors, symmetry = self._tables
         links = np.array([each[1:] for each in states.made_of[len(self._links) :]], np.int64)
         self._links = np.concatenate((self._links, links.reshape(-1, self.size)))
         self.leads, self.may_join = _extended(self.leads, states.leads), _extended(self.may_join, states.may_join)
@@ -161,15 +164,22 @@ class Arrays:
         self._after.extend([key for key, _ in after], [value for _, value in after])
         broken = [each is not None for each in monitors.broken[len(self._broken) :]]
         self._broken = np.append(self._broken, np.array(broken, np.bool_))
-        if self._symmetry is None:
+        if symmetry is None:
             return
-        self.kinds = _extended(self.kinds, self._symmetry.kinds)
+        self.kinds = _extended(self.kinds, symmetry.kinds)
         for number, names in enumerate(self.renamings):
             new = self._new(names, states.renamings(names))
             self._renamed.extend([(number, key) for key, _ in new], [value for _, value in new])
         renamed = self._new("renamed", monitors.known_renamed)
         keys = [(self._numbers_of[names], monitor) for (monitor, names), _ in renamed]
         self._monitors_renamed.extend(keys, [value for _, value in renamed])
+
+    def frozen(self) -> "Arrays":
+        """Return these arrays as they are now, without the tables, so that they can be sent elsewhere."""
+        self.refresh()
+        frozen = copy(self)
+        frozen._tables = None
+        return frozen
 
     def _new(self, name: Hashable, table: dict[Any, Any]) -> list[tuple[Any, Any]]:
         """Return the last entries of a table, those that were not taken over yet."""
@@ -211,14 +221,14 @@ class Arrays:
         found = self._masks.find(used)
         if (found == MISSING).any():
             new = np.unique(used[found == MISSING]).tolist()
-            self._masks.extend([(each,) for each in new], [self._local_states.mask(each) for each in new])
+            self._masks.extend([(each,) for each in new], [mask_of(each, self._bounds) for each in new])
             found = self._masks.find(used)
         return found
 
     def expansions(self, rows: Ints, masks: Ints, processes: Ints) -> Ints:
         """Return the number of what a process can do in each state, or MISSING."""
         local_states = rows[np.arange(len(rows)), processes]
-        at = np.flatnonzero(self._may_be_held[local_states] & (masks & self._local_states.faults == 0))
+        at = np.flatnonzero(self._may_be_held[local_states] & (masks & self._faults == 0))
         if at.size:
             masks = masks.copy()
             masks[at[self._are_held(rows[at], local_states[at])]] |= HELD

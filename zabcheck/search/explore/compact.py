@@ -202,6 +202,8 @@ class Tree:
 class InArrays(ABC):
     """The states of a search whose rows are the leaves of a `tree`, wherever their columns are."""
 
+    beside = 0
+
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 

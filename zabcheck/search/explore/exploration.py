@@ -14,7 +14,7 @@ that is found is replayed, and if the simulator does not show the violation, all
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import process_time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -28,15 +28,19 @@ from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.components import EpochUnknown
+from zabcheck.search.explore.explored import Progress
 from zabcheck.search.explore.liveness import LIVENESS, Followed, find_trap
 from zabcheck.search.explore.rests import LeftAlone, find_undone
 from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
-from zabcheck.search.explore.space import Progress, Space, judged_in_every_state
+from zabcheck.search.explore.space import Space, judged_in_every_state
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.nodes import PREFIX
+
+if TYPE_CHECKING:
+    from zabcheck.search.explore.on_spark import Spark
 
 MOST_PROCESSES = 5
 """With more, there are more renamings than pay, and more states than can be visited."""
@@ -158,11 +162,12 @@ class _Question(Struct, frozen=True):
 
 class _Limits(NamedTuple):
     """How a search is run: in how much memory, in bytes, and in which folder when that is used up, by how many
-    processes, what is told how far it is, and what raises KeyboardInterrupt once Ctrl-C has come.
+    processes or by Spark, what is told how far it is, and what raises KeyboardInterrupt once Ctrl-C has come.
     """
 
     memory: float
     folder: Path | None
+    spark: "Spark | None"
     workers: int
     on_progress: Callable[[Progress], None] | None
     on_followed: Callable[[int, int], None] | None
@@ -194,6 +199,7 @@ def explore(
     workers: int = 1,
     memory: float = float("inf"),
     folder: Path | None = None,
+    spark: "Spark | None" = None,
     checkpoint: Path | None = None,
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
@@ -210,12 +216,11 @@ def explore(
     `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. `workers` processes
     search; what is found does not depend on their number. When this process uses `memory` bytes, the states go to files
     in the `folder` (None: the system's for such files), which are gone when the search ends; without numpy or with
-    several workers, or if the tables alone take that much, the search ends unfinished. `checkpoint` is a file
-    that is written now and then; with `resume` the search goes on from there.
-    `look_for_interrupt` is called every now and then; a KeyboardInterrupt that it raises ends the search, whose figures
-    so far are returned, and writes the checkpoint.
-    `on_progress` is told how far the search is, `on_followed` then in how many of all states leaders were followed: it
-    is called with the number of states, and of those that are done.
+    several workers, or if the tables alone take that much, the search ends unfinished. With `spark` large levels are
+    expanded there, with the states in its folder. `checkpoint` is a file that is written now and then; with `resume`
+    the search goes on from there. `look_for_interrupt` is called every now and then; a KeyboardInterrupt that it raises
+    ends the search, whose figures so far are returned, and writes the checkpoint. `on_progress` is told how far the
+    search is, `on_followed` in how many of all states leaders were followed: with the number of states, and of those.
 
     The simulator has replayed the counterexample, so it is real.
 
@@ -223,8 +228,7 @@ def explore(
     CheckpointError if `checkpoint` is none of the same search, OSError if it cannot be written. CannotSpill if files in
     `folder` cannot be written. StepRaised if a process cannot start. WorkerDied if a worker process is killed.
 
-    Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 350; and there
-    may be very many states: begin with small bounds.
+    Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 150 to 350.
     """
     start = process_time()
     try:
@@ -251,7 +255,7 @@ def explore(
         symmetry=symmetry,
         reduction=reduction,
     )
-    limits = _Limits(memory, folder, workers, on_progress, on_followed, look_for_interrupt)
+    limits = _Limits(memory, folder, spark, workers, on_progress, on_followed, look_for_interrupt)
     return _answer(question, limits, start, checkpoint, resume)
 
 
@@ -312,7 +316,7 @@ def certify(
         reduction=False,
         steps=steps,
     )
-    return _answer(question, _Limits(memory, folder, workers, on_progress, None, look_for_interrupt), start)
+    return _answer(question, _Limits(memory, folder, None, workers, on_progress, None, look_for_interrupt), start)
 
 
 # What is asked.
@@ -387,7 +391,7 @@ def _answer(
 
 def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Found:
     """Search; if every state was expanded and nothing breaks, follow what leaders come to."""
-    memory, folder, workers, on_progress, on_followed, look = limits
+    memory, folder, spark, workers, on_progress, on_followed, look = limits
     if question.steps:
         shortest = shorter(
             question.space,
@@ -408,6 +412,7 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
             checkpoint=checkpoint,
             resume=resume,
             folder=folder,
+            spark=spark,
             look_for_interrupt=look,
         )
     explored = shortest.found

@@ -75,6 +75,13 @@ def elections_of(quorums: Quorums) -> tuple[choices.Lead, ...]:
     return tuple(found)
 
 
+def mask_of(used: int, bounds: Bounds) -> int:
+    """Return `LocalStates.mask`."""
+    affordable = bounds.affordable(used)
+    requests = requests_in(used) if affordable & REQUEST else 0
+    return affordable | requests << _COUNT
+
+
 class LocalStates:
     """The local states and moves of one search; with `reduced`, partial-order reduction leaves moves out.
 
@@ -230,9 +237,7 @@ class LocalStates:
         """Return what of `used` decides what can be done next: the affordable costs, and the number of requests."""
         found = self._masks.get(used)
         if found is None:
-            affordable = self.bounds.affordable(used)
-            requests = requests_in(used) if affordable & REQUEST else 0
-            found = self._masks[used] = affordable | requests << _COUNT
+            found = self._masks[used] = mask_of(used, self.bounds)
         return found
 
     def expansion(self, mask: int, row: Sequence[int], process: int) -> Expansion:

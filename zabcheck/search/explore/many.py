@@ -5,6 +5,7 @@ each other state itself, in its turn, and so fills the tables in the same order 
 """
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -91,6 +92,12 @@ class Many:
         """Which of the states at hand the search has to expand itself."""
         self.portion = _FEWEST
         """How many states to expand at once: few as long as much is not in the tables yet."""
+
+    def frozen(self) -> "Many":
+        """Return the same with the tables as they are now, which can be sent elsewhere."""
+        frozen = copy(self)
+        frozen._arrays = self._arrays.frozen()
+        return frozen
 
     def of(self, rows: Ints) -> Found:
         """Return the successors of these states, each up to names. Some microseconds for each successor."""

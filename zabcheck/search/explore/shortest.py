@@ -8,19 +8,25 @@ follows. It need not go further than the run that is known, and tries each run o
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
 from invariants import Event
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.checkpoint import EVERY
 from zabcheck.search.explore.components import highest_epoch
-from zabcheck.search.explore.space import Explored, Progress, Space
+from zabcheck.search.explore.explored import Explored, Progress
+from zabcheck.search.explore.space import Space
 from zabcheck.search.run import simulate
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.simulation.schedule import Schedule
+
+if TYPE_CHECKING:
+    from zabcheck.search.explore.on_spark import Spark
 
 TRIED = (
     choices.Crash,
@@ -61,13 +67,14 @@ def search(
     checkpoint: Path | None = None,
     resume: bool = False,
     folder: Path | None = None,
+    spark: "Spark | None" = None,
     look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Shortest:
     """Search; if something breaks, search again for the shortest run that does.
 
-    `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two. For what the
-    other arguments mean, what it costs, and errors, see `Space.explore`. An interrupt in the second search leaves the
-    run that the first one found.
+    `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two, and `spark` for
+    it. For what the other arguments mean, what it costs, and errors, see `Space.explore`. An interrupt in the second
+    search leaves the run that the first one found.
     """
     first = space(reduction)
     found = first.explore(
@@ -77,6 +84,8 @@ def search(
         checkpoint=checkpoint,
         resume=resume,
         folder=folder,
+        spark=spark,
+        every=EVERY if spark is None else 0.0,
         look_for_interrupt=look_for_interrupt,
     )
     if not found.choices or not first.reduced:

@@ -15,18 +15,18 @@ from itertools import islice, pairwise
 from pathlib import Path
 from tempfile import gettempdir
 from time import process_time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 
 from invariants import Invariant
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.checkpoint import EVERY, Checkpoints, Position, Reached, steps_of
+from zabcheck.search.explore.checkpoint import EVERY, CheckpointError, Checkpoints, Position, Reached, steps_of
 from zabcheck.search.explore.components import Components, Names, renamed_choice
+from zabcheck.search.explore.explored import Explored, Progress
 from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
 from zabcheck.search.explore.local_states import STOPS_READING, LocalStates
 from zabcheck.search.explore.memory import used
@@ -39,51 +39,17 @@ from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, S
 from zabcheck.simulation.choices import AnyChoice
 
 if TYPE_CHECKING:
+    from zabcheck.search.explore.on_spark import OnSpark, Spark
     from zabcheck.search.explore.portions import Portions
+
+LARGE_ON_SPARK = 1_000_000
+"""A level of fewer states is expanded on this machine, with Spark too."""
 
 LARGE = 1000
 """Until a level has this many states they are kept without numpy: loading it would cost more than it saves."""
 
 _LOOK = 4096
 """The number of states after which memory is looked at, and progress reported."""
-
-
-class Progress(NamedTuple):
-    """How far a search is: distinct states, those of them that were expanded, transitions, the level, and how many
-    bytes of the states are in files.
-    """
-
-    states: int
-    expanded: int
-    transitions: int
-    depth: int
-    on_disk: int = 0
-
-
-class Explored(Struct, frozen=True):
-    """What a search found. The run of `choices` violates the property `broken`, or the protocol's code has `raised`.
-
-    Without partial-order reduction no run is shorter. `whole`: every state was expanded, and nothing is broken.
-    `interrupted`: Ctrl-C ended the search before that.
-    `tried`: without partial-order reduction, every run of up to this number of steps was tried. `switched_off` counts
-    the moves that each bound forbade, by its name. `exercised` says for each property whether there was anything to
-    judge. `goals` are those that some run was seen to reach. `components`: how many different processes, connections
-    and monitors the states are made of.
-    """
-
-    states: int
-    transitions: int
-    depth: int
-    whole: bool
-    tried: int
-    broken: str | None
-    raised: bool
-    choices: tuple[AnyChoice, ...]
-    switched_off: dict[str, int]
-    exercised: dict[str, bool]
-    goals: tuple[str, ...]
-    components: int
-    interrupted: bool = False
 
 
 class Space:
@@ -125,7 +91,7 @@ class Space:
         """How many numbers a row has."""
         self._visited = Visited(self._width)
         """The states, as long as `_portions` is None."""
-        self._portions: Portions | None = None
+        self._portions: Portions | OnSpark | None = None
         """What has the states in arrays, and expands them."""
         self._unnamed = (0, *self.components.ids)
         renamings = [self._unnamed] if self.symmetry is None else self.symmetry.renamings
@@ -166,17 +132,20 @@ class Space:
         resume: bool = False,
         every: float = EVERY,
         folder: Path | None = None,
+        spark: "Spark | None" = None,
         look_for_interrupt: Callable[[], None] = lambda: None,
     ) -> Explored:
         """Search until every state is expanded, something breaks, or `levels` are expanded.
 
-        Costs some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 350.
+        Costs some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, or 150 to 350.
         One process alone expands many states of a large level at once, if numpy is installed, and finds the same.
         With several `workers`, as many processes expand the states of large levels, and find what one would find;
         WorkerDied if one is killed. Each but this one takes memory of its own, of which `memory` knows nothing.
         When `memory` bytes are used the states go to files in the `folder`, or in the system's folder for such, which
         are removed when the search ends; CannotSpill if they cannot be written. The search ends unfinished if memory is
         used up by what stays there: the tables, and all of it without numpy or with several workers.
+        With `spark` the levels that are large even for one machine are expanded there, and the states are in its folder
+        from then on; then a checkpoint is only of use beside these. Errors of Spark come through.
         `look_for_interrupt` is called between portions of states; a KeyboardInterrupt that it raises ends the search.
         A `checkpoint` is written `every` so often, in seconds, at most, when memory ends, and after an interrupt. With
         `resume` the search goes on from the one that is there, and finds what it would have found; CheckpointError if
@@ -189,11 +158,13 @@ class Space:
             reached = checkpoints.read()
             at = reached.position
             on_progress(Progress(reached.states, at.expanded, at.transitions, at.depth + 1))
-            self._restore(checkpoints, reached, workers)
+            self._restore(checkpoints, reached, workers, spark)
         else:
             self._begin()
         looked, sharing = self._expanded, Sharing(workers)
         while self._expanded < len(self.states) and self._depth != levels:
+            if spark is not None and self._end - self._expanded >= LARGE_ON_SPARK:
+                self._expand_on(spark)
             with closing(self._steps(sharing)) as steps:
                 for end in steps:
                     if end is not None:
@@ -225,14 +196,15 @@ class Space:
         if self._portions is None:
             return False
         from zabcheck.search.explore.compact import Compact
+        from zabcheck.search.explore.portions import Portions
         from zabcheck.search.explore.spilled import Spilled
 
-        states, over = self._portions.states, used() - memory
+        portions, states, over = self._portions, self.states, used() - memory
         if isinstance(states, Spilled):
             states.shrink()
-        elif isinstance(states, Compact) and over < states.bytes_used:
+        elif isinstance(portions, Portions) and isinstance(states, Compact) and over < states.bytes_used:
             room = (states.bytes_used - over) / 2  # the other half is for the tables
-            self._portions.states = Spilled(states, folder or Path(gettempdir()), room)
+            portions.states = Spilled(states, folder or Path(gettempdir()), room)
         return used() <= memory
 
     def _settle(self) -> None:
@@ -271,7 +243,7 @@ class Space:
 
     def _keep_in_arrays(self) -> None:
         """Keep the states in arrays from now on, if numpy is installed."""
-        if find_spec("numpy") is None:
+        if find_spec("numpy") is None or self._portions is not None:
             return
         from zabcheck.search.explore.compact import Compact, Tree  # only a large search waits for numpy
         from zabcheck.search.explore.portions import Portions
@@ -282,6 +254,15 @@ class Space:
         tables = self.local_states, self.monitors, self.symmetry, self.successors
         self._portions = Portions(states, *tables, self._namings)
         self._visited = Visited(self._width)
+
+    def _expand_on(self, spark: "Spark", beside: int = 0) -> None:
+        """Expand levels on Spark from now on, as far as that can be; `beside`: how many states are in its folder."""
+        self._keep_in_arrays()
+        portions = self._portions
+        if portions is None or portions.many is None or (len(self.states) > self._end and not beside):
+            return
+        tables = self.successors, self.monitors, self.symmetry
+        self._portions = spark.expanding(portions.many, *tables, self._namings, portions.states, beside)
 
     def _shared(self, sharing: Sharing, own: Sequence[Row], others: Sequence[Sequence[Row]]) -> Generator[End | None]:
         """Expand the `own` states, while workers expand `others`; then take over what they answer."""
@@ -382,13 +363,14 @@ class Space:
         self._settle()
         states = self.states
         position = Position(self._expanded, self._end, self._depth, self._transitions)
-        return Reached(position, self._journal, len(states), 4 * self._width, states.portions(), self._sizes)
+        in_file, width = states.portions(), 4 * self._width
+        return Reached(position, self._journal, len(states), states.beside, width, in_file, self._sizes)
 
     def checkpoint(self, path: Path) -> None:
         """Write a checkpoint of the search as it is. OSError if that fails."""
         Checkpoints(path, self._settings).write(self._reached())
 
-    def _restore(self, checkpoints: Checkpoints, reached: Reached, workers: int) -> None:
+    def _restore(self, checkpoints: Checkpoints, reached: Reached, workers: int, spark: "Spark | None") -> None:
         """Fill the tables again, and restore the states that were visited."""
         fill: dict[Table, Callable[..., object]] = {
             "expansions": self.local_states.expand,
@@ -408,8 +390,12 @@ class Space:
         if self._sizes != reached.sizes:
             raise checkpoints.refuse()
         self._expanded, self._end, self._depth, self._transitions = msgspec.structs.astuple(reached.position)
+        if reached.beside and spark is None:
+            raise CheckpointError(f"{checkpoints.path}: expected a search on Spark, which this is the checkpoint of")
         if workers == 1 and reached.states >= LARGE:
             self._keep_in_arrays()
+        if reached.beside and spark is not None:
+            self._expand_on(spark, reached.states)
         for portion in reached.portions:
             self.states.take(portion)
         if self._portions is None:

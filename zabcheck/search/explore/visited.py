@@ -1,4 +1,5 @@
-"""The states that a search has visited, in the order of discovery, as Python keeps them: with some 350 bytes a state.
+"""The states that a search has visited, in the order of discovery, as Python keeps them: with some 150 bytes a state,
+and twice as many in a level that is not expanded yet.
 
 Of each state there is its row, and how it was found: the state that it was reached from, the choice, and the renaming.
 `compact` keeps the same in arrays of numpy, and `spilled` in files.
@@ -40,7 +41,13 @@ class How(NamedTuple):
 
 
 class States(Protocol):
-    """The states of a search, by number, from 0 on, in the order of discovery. State 0 is the first one."""
+    """The states of a search, by number, from 0 on, in the order of discovery. State 0 is the first one.
+
+    `beside`: how many of them are in files that outlive the search, and so in no checkpoint.
+    """
+
+    @property
+    def beside(self) -> int: ...
 
     def __len__(self) -> int: ...
 
@@ -59,6 +66,8 @@ class States(Protocol):
 
 class Visited:
     """States in a dictionary. Whoever finds one adds it to all of these attributes."""
+
+    beside = 0
 
     def __init__(self, width: int) -> None:
         self.bytes = Bytes(f"={width}I")

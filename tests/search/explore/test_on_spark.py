@@ -1,0 +1,74 @@
+"""A search on Spark finds what one on this machine finds, in the same order, and goes on after it was ended."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.campaign.conftest import spark, zabcheck  # noqa: F401  # one Spark for all tests
+from tests.cli.conftest import Command
+from tests.search.explore.test_many import ABRUPT, ANY, everything, space
+from zabcheck.search.explore import space as module
+from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.checkpoint import CheckpointError
+from zabcheck.search.explore.on_spark import InParquet, Spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
+
+SMALL = Bounds(2, 1, 1, ANY, ANY)
+
+
+@pytest.fixture
+def cluster(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Spark:  # noqa: F811
+    """Levels are expanded there that are not worth it."""
+    monkeypatch.setattr(module, "LARGE_ON_SPARK", 5)
+    monkeypatch.setattr(module, "_LOOK", 1)
+    return Spark(spark, tmp_path / "states")
+
+
+def test_a_known_bug_is_found_by_the_same_run(cluster: Spark) -> None:
+    """Rows, how they were found, the run to what is broken, and the tables."""
+    there = space(SMALL, ABRUPT, "commit-on-own-ack")
+    assert everything(there, spark=cluster) == everything(space(SMALL, ABRUPT, "commit-on-own-ack"))
+    assert isinstance(there.states, InParquet)
+
+
+def test_a_search_that_was_ended_goes_on_from_the_last_level(cluster: Spark, tmp_path: Path) -> None:
+    """It is ended as kill -9 ends it: nothing is written any more. A level that was begun is there, in part."""
+
+    class Killed(Exception):
+        pass
+
+    def look() -> None:
+        if (cluster.folder / "level-0002").exists():
+            raise Killed
+
+    file = tmp_path / "checkpoint"
+    with pytest.raises(Killed):
+        space(SMALL, ABRUPT).explore(spark=cluster, checkpoint=file, every=0, look_for_interrupt=look)
+    (cluster.folder / "level-0003").mkdir()
+    (cluster.folder / "level-0003" / "part-0.parquet").touch()
+    with pytest.raises(CheckpointError, match="expected a search on Spark, which this is the checkpoint of"):
+        space(SMALL, ABRUPT).explore(checkpoint=file, resume=True)
+    resumed = space(SMALL, ABRUPT)
+    found = everything(resumed, levels=7, spark=cluster, checkpoint=file, resume=True, every=0)
+    assert found == everything(space(SMALL, ABRUPT), levels=7)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_command_goes_on_with_what_is_in_its_folder(
+    zabcheck: Command,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LARGE_ON_SPARK", 3)
+    few = ("explore", "--processes", "2", "--epochs", "1", "--txns", "0", "--format", "json")
+    there = zabcheck(*few, "--master", "local[2]", "--out", "there")
+    assert Path("there/states/level-0001").is_dir()
+    assert zabcheck(*few, "--master", "local[2]", "--out", "there").code == 2
+    again = zabcheck(*few, "--master", "local[2]", "--out", "there", "--resume")
+    here = zabcheck(*few)
+    for field in ("states", "transitions", "depth", "parts", "exercised", "goals", "followed", "whole"):
+        assert there.json[field] == again.json[field] == here.json[field], field
