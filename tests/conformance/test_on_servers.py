@@ -160,7 +160,10 @@ def test_a_thread_takes_its_turns_as_in_the_run() -> None:
     [
         (run_of(processes=4), "it has 4 processes; an ensemble has 3 or 5 servers"),
         (run_of(quorums="weights 1,1,3"), "its quorums are `weights 1,1,3`; an ensemble has majorities"),
-        (run_of(elections="apart"), "its elections are not by vote, as those of servers are"),
+        (
+            run_of(choices.Elect(1, 1), choices.Crash(1), elections="apart"),
+            "its elections are not by vote (--switch elections=oracle), and none by vote do the same",
+        ),
         (
             run_of(*ESTABLISHED, choices.Snapshot(3, cut=True)),
             "choices[7], snapshot process 3, cut True: no server can be told when to write a snapshot",
@@ -169,8 +172,36 @@ def test_a_thread_takes_its_turns_as_in_the_run() -> None:
 )
 def test_what_cannot_be_had_is_told_with_the_choice(run: Schedule, said: str) -> None:
     with pytest.raises(CannotBeHad) as refused:
-        translate(run)
-    assert str(refused.value).startswith(said)
+        translate(as_servers_are(run, "3.9.5"))
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize("elections", ["apart", "together"])
+def test_elections_become_those_of_servers(elections: str) -> None:
+    """Of equal votes the highest number wins, who has a greater one joins, and who joins leaves first."""
+    told = {
+        "together": (choices.Lead(1, (2,)), choices.Lead(2, (1, 3))),
+        "apart": (
+            choices.Elect(1, 1),
+            choices.Elect(2, 1),
+            choices.Elect(2, 2),
+            choices.Elect(3, 2),
+            choices.Elect(1, 2),
+        ),
+    }[elections]
+    synchronised = tuple(choices.Receive(*each) for each in ((1, 2), (2, 1), (1, 2), (2, 1), (2, 1), (1, 2)))
+    first = 1 if elections == "together" else 2
+    run = run_of(*told[:first], *synchronised, choices.Request(1), *told[first:], elections=elections)
+    voted = as_servers_are(run, "3.9.5")
+    assert voted.switches.elections == "oracle"
+    assert voted.choices == (
+        choices.Lead(2, (1,)),
+        *(choices.Receive(*(3 - process for process in (each.process, each.sender))) for each in synchronised),
+        choices.Request(2),
+        choices.Lead(1, (3,)),
+        choices.Timeout(2),
+        choices.Elect(2, 1),
+    )
 
 
 def test_servers_have_all_defects_and_the_whole_window_of_their_own_release() -> None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from invariants import Event, Halt, Zxid
 from invariants.quorums import MAJORITY, quorums_of
+from zabcheck.conformance.by_vote import by_vote
 from zabcheck.conformance.held_threads import HeldThreads
 from zabcheck.ensemble.run.choice import ROLES, Role
 from zabcheck.ensemble.run.choice import Choice as Done
@@ -51,37 +52,37 @@ class Translation(Struct, frozen=True):
     sources: tuple[int, ...]
 
 
-def translate(schedule: Schedule) -> Translation:
-    """Turn a run of the model, of the version that `schedule` names with all its defects, into one of real servers.
+def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
+    """Return a run that servers of a release can have: with all its defects, the whole window, and elections by vote.
 
-    CannotBeHad if servers cannot do that. StepRaised as of `Simulator`.
+    CannotBeHad if the schedule is of another release, or if there is no such run that breaks the same.
     """
-    check(schedule)
-    first = _simulator(schedule, lambda _: None)
-    for choice in schedule.choices:
-        first.execute(choice)
-    return _Translator(schedule, tuple(first.executed)).translation()
-
-
-def check(schedule: Schedule) -> None:
-    """Check what a run needs at all. CannotBeHad if it is of another kind."""
+    if schedule.switches.version != release:
+        raise CannotBeHad(f"its version is {schedule.switches.version}, the servers are {release}, as the model has it")
     if schedule.processes not in SIZES:
         raise CannotBeHad(f"it has {schedule.processes} processes; an ensemble has 3 or 5 servers")
     if schedule.quorums != MAJORITY:
         raise CannotBeHad(f"its quorums are `{schedule.quorums}`; an ensemble has majorities")
-    if schedule.switches.elections != "oracle":
-        raise CannotBeHad("its elections are not by vote, as those of servers are (--switch elections=oracle)")
-
-
-def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
-    """Return the same choices with the switches that servers of a release have: all its defects, and the whole window.
-
-    CannotBeHad if the schedule is of another release.
-    """
-    if schedule.switches.version != release:
-        raise CannotBeHad(f"its version is {schedule.switches.version}, the servers are {release}, as the model has it")
     switches = replace(schedule.switches, defects="all", window=max(schedule.switches.window, _WINDOW))
-    return replace(schedule, switches=switches)
+    run = replace(schedule, switches=switches)
+    if run.switches.elections == "oracle":
+        return run
+    voted = by_vote(run)
+    if voted is None:
+        raise CannotBeHad("its elections are not by vote (--switch elections=oracle), and none by vote do the same")
+    return voted
+
+
+def translate(run: Schedule) -> Translation:
+    """Turn a run of the model, as `as_servers_are` returns it, into one of real servers.
+
+    CannotBeHad if servers cannot do that. StepRaised as of `Simulator`.
+    """
+    assert run.switches.elections == "oracle"
+    first = _simulator(run, lambda _: None)
+    for choice in run.choices:
+        first.execute(choice)
+    return _Translator(run, tuple(first.executed)).translation()
 
 
 def _simulator(schedule: Schedule, show: Callable[[Event], None]) -> Simulator:
