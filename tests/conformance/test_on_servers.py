@@ -210,3 +210,33 @@ def test_servers_have_all_defects_and_the_whole_window_of_their_own_release() ->
     assert (switches.defects, switches.window) == ("all", 500)
     with pytest.raises(CannotBeHad, match=r"its version is 3\.9\.5, the servers are 3\.8\.0"):
         as_servers_are(run, "3.8.0")
+
+
+def test_a_leader_is_killed_before_its_epoch_is_written() -> None:
+    run = run_of(*ESTABLISHED[:4], choices.Crash(3), choices.Recover(3), grain="G1")
+    translation = translate(run)
+    assert words(translation, 3) == [
+        "hold the next thread of A that comes to current-epoch",
+        "pass ACKEPOCH on B → A",
+        "wait until the thread of A has come to current-epoch, 10 s at most",
+        "compare A with the model after choice 3",
+    ]
+    assert words(translation, 4)[0] == "kill -9 of A"
+
+
+def test_a_follower_does_what_it_has_begun_before_it_leaves() -> None:
+    """It acknowledges NEWLEADER, and only then is its connection closed."""
+    run = run_of(*ESTABLISHED[:6], choices.Timeout(2), grain="G1")
+    translation = translate(run)
+    assert words(translation, 5)[0] == "hold the next thread of B that comes to learner-epoch"
+    assert words(translation, 6)[:3] == [
+        "let the thread of B at learner-epoch go on",
+        "compare B with the model after choice 6",
+        "close the end of B of its connection with A",
+    ]
+    expected = next(
+        each
+        for each, source in zip(translation.schedule.choices, translation.sources, strict=True)
+        if source == 6 and isinstance(each, Expect)
+    )
+    assert expected.under_way == {"A": ("ACK",)}

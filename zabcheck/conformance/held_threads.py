@@ -2,18 +2,16 @@
 
 A thread that is separate in the run (`zabcheck.protocols.zookeeper.threads`) is held at a named point
 (docs/zookeeper-points.md) until its next turn: the main thread of a follower before each thing that NEWLEADER makes it
-do, the logging thread before and after it appends a record, the delivering thread before it applies. What the main
-thread of a leader does is not held: it writes its epoch, and starts to serve, as soon as it may.
+do, that of a leader before it writes its epoch, the logging thread before and after it appends a record, the delivering
+thread before it applies. A leader starts to serve as soon as it may: it is not held before that.
 """
 
 from collections.abc import Callable
-from copy import copy
 
 from zabcheck.ensemble.run.choice import Choice, Role
 from zabcheck.ensemble.run.point_choices import AwaitStop, Go, Stop
-from zabcheck.protocols.base import Message
 from zabcheck.protocols.switches import Switches
-from zabcheck.protocols.zookeeper import learner, messages
+from zabcheck.protocols.zookeeper import leader, learner
 from zabcheck.protocols.zookeeper.server import Server, Todo
 from zabcheck.protocols.zookeeper.threads import SEPARATE
 
@@ -49,15 +47,10 @@ class HeldThreads:
         self._appended.discard(process)
         self._free = [each for each in self._free if each[0] != process]
 
-    def reads(self, process: int, state: Server | None, message: Message) -> None:
-        """A server is about to read a packet: its main thread is to stop at the first thing that this makes it do."""
-        self._let_main_go(process)
-        follows = state is not None and not state.leads
-        if "main" in self._separate and follows and isinstance(message, messages.NewLeader):
-            assert state is not None
-            trial = copy(state)
-            learner.on_new_leader(trial, state.leader or 0, message)
-            point = _first_point(trial.todo, trial)
+    def begins(self, process: int, before: Server, after: Server | None) -> None:
+        """A server is about to do what gives its main thread something to do: that is to stop at the first of it."""
+        if "main" in self._separate and after is not None and after.todo and not before.todo:
+            point = _first_point(after.todo, after)
             if point:
                 self._stop(process, point)
                 self._main[process] = point
@@ -92,7 +85,6 @@ class HeldThreads:
 
     def leaves(self, process: int, state: Server | None) -> None:
         """A server leaves: its main thread waits for the logging thread, which goes on unless the version leaks it."""
-        self._let_main_go(process)
         if state is not None and not self._leaks(state):
             self._let_logging_go(process, state)
 
@@ -151,8 +143,6 @@ class HeldThreads:
 
     def _main_turn(self, process: int, state: Server) -> None:
         """The main thread does the first thing that it has to do, and is held before the next one that can be held."""
-        if state.leads:
-            return
         here = _point(state.todo[0], state)
         following = _first_point(state.todo[1:], state)
         if not here:
@@ -165,10 +155,12 @@ class HeldThreads:
             self._await(process, following)
             self._main[process] = following
 
-    def _let_main_go(self, process: int) -> None:
+    def let_main_go(self, process: int) -> bool:
+        """Let the main thread do all that it has begun; return whether it was held."""
         point = self._main.pop(process, None)
         if point:
             self._go(process, point)
+        return point is not None
 
     def _stop(self, process: int, point: str) -> None:
         self._emit(Stop(self._role(process), point))
@@ -187,6 +179,8 @@ def _first_point(todo: tuple[Todo, ...], state: Server) -> str:
 def _point(todo: Todo, state: Server) -> str:
     """Return the point right before what the main thread does next; "" if it does nothing that can be seen."""
     match todo.step:
+        case leader.adopt_own_epoch:
+            return "current-epoch"
         case learner.snapshot_of_leader:
             return "learner-snapshot"
         case learner.adopt_epoch:

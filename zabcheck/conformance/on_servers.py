@@ -21,10 +21,11 @@ from zabcheck.ensemble.run.choice import ROLES, Role
 from zabcheck.ensemble.run.choice import Choice as Done
 from zabcheck.ensemble.run.in_step_choices import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
 from zabcheck.ensemble.run.schedule import SIZES, EnsembleSchedule, Kill, Start, Write
-from zabcheck.protocols.base import Message
+from zabcheck.protocols.base import Message, Send
 from zabcheck.protocols.switches import Release
 from zabcheck.protocols.zookeeper import KINDS, ZOOKEEPER, messages
-from zabcheck.protocols.zookeeper.server import Link, Server, vote
+from zabcheck.protocols.zookeeper.leader import start_server
+from zabcheck.protocols.zookeeper.server import Link, Server, finish, vote
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.schedule import Schedule
@@ -253,7 +254,34 @@ class _Translator:
 
     # The ends of iterations.
 
+    def _tried(self, choice: Choice, process: int) -> Server | None:
+        """Return a server as a choice would leave it."""
+        trial = self._run.fork(lambda _: None)
+        trial.execute(choice)
+        return trial.states[process]  # type: ignore[no-any-return]  # all are servers
+
+    def _finish(self, process: int) -> None:
+        """Let a main thread that is held do all that it has begun, and wait until that is done."""
+        state = self._state(process)
+        if state is None or not self._threads.let_main_go(process):
+            return
+        trial = copy(state)
+        sent = [each for each in finish(trial) if isinstance(each, Send)]
+        leader = state.leader
+        assert leader is not None
+        kinds = self._under_way().get((process, leader), ())
+        under_way = {self._role(leader): (*kinds, *(KINDS[type(each.message)] for each in sent))}
+        self._emit(
+            Expect(
+                self._role(process),
+                self._number,
+                fields={"currentEpoch": trial.current_epoch},
+                under_way=under_way if sent and leader != process else {},
+            )
+        )
+
     def _leave(self, process: int) -> None:
+        self._finish(process)
         leader = self._following[process]
         self._emit(Leave(self._role(process), None if leader == process else self._role(leader)))
         self._threads.leaves(process, self._state(process))
@@ -292,7 +320,12 @@ class _Translator:
         if isinstance(message, messages.FollowerInfo):
             self._unnoticed = [each for each in self._unnoticed if each != (process, sender)]
             self._emit(NoticeEnd(self._role(process), self._role(sender)))
-        self._threads.reads(process, self._state(process), message)
+        before = self._state(process)
+        assert before is not None
+        if before.todo and not before.leads:
+            self._finish(process)  # the main thread reads nothing before
+            before.todo = ()
+        self._threads.begins(process, before, self._tried(choices.Receive(process, sender), process))
         self._emit(LetThrough(self._role(sender), self._role(process), KINDS[type(message)], _zxid(message)))
 
     def _turn(self, process: int, thread: str) -> None:
@@ -313,8 +346,8 @@ class _Translator:
             on_disk = tuple(each.zxid.packed() for each in kept)
             self._emit(Expect(self._role(process), after, up=False, log=on_disk))
             return
-        if state.todo and state.leads:
-            return  # its main thread goes on at once, and is not held
+        if any(each.step is start_server for each in state.todo):
+            return  # it is not held before that
         fields = dict(self._fields(state))
         records = tuple(each.zxid.packed() for each in state.log)
         log = None if state.to_flush else records

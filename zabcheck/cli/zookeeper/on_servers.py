@@ -74,7 +74,8 @@ def replay_on_servers(
         translation = translate(run)
     except CannotBeHad as error:
         raise BadInput(f"{file}: cannot be had on real servers: {error}") from None
-    broken = [each.property for each in replay_on(ZOOKEEPER, run).verdicts if each.status == "violated"]
+    verdicts = replay_on(ZOOKEEPER, run, _judged(schedule)).verdicts
+    broken = [each.property for each in verdicts if each.status == "violated"]
     if save is not None:
         with bad_path("--save", save):
             write(save, ensemble_schedules.encode(translation.schedule))
@@ -128,6 +129,13 @@ def replay_on_servers(
     if trace is not None:
         print_path(console, f"wrote {trace}")
     return conclude(console, code, why)
+
+
+def _judged(schedule: Schedule) -> tuple[str, ...]:
+    """Return what the model is judged by: what applies to it, and what the run is said to break."""
+    applies = ZOOKEEPER.properties
+    assert applies is not None
+    return applies if schedule.violates is None else (*applies, schedule.violates)
 
 
 def _result(one: "Attempt", folder: Path, translation: Translation) -> OnServers:
