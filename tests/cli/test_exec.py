@@ -7,7 +7,7 @@ import pytest
 from invariants import PROPERTIES
 from tests.cli.command import CALM_SCHEDULE
 from tests.cli.conftest import Command
-from tests.protocols.external.commands import KIT, wrong
+from tests.protocols.external.commands import KIT, PYTHON, ROOT, wrong
 from zabcheck.cli.campaign.plan import new_plan
 from zabcheck.gate.configuration import Configuration, kills_of, protocols_of
 from zabcheck.search.run import schedule_of
@@ -54,6 +54,14 @@ def test_every_state_of_nodes_that_save_theirs_is_visited(zabcheck: Command) -> 
     assert (without.code, without.out) == (2, "")
     assert without.err.endswith("expected nodes that save and restore their state: `snapshot` of their `init_ok`\n")
     assert without.err.startswith("zabcheck: --exec ")
+
+
+def test_it_is_said_what_nobody_checks_of_nodes_of_maelstrom(zabcheck: Command) -> None:
+    of = f"{PYTHON} {ROOT / 'tests/protocols/external/log_of_maelstrom.py'} one"
+    result = zabcheck("run", "--maelstrom", of, "--runs", "1", "--steps", "5", "--processes", "2", "--seed", "1")
+    assert result.err.startswith("nodes of Maelstrom keep their own time: nobody checks")
+    both = zabcheck("run", "--maelstrom", of, "--exec", KIT)
+    assert (both.code, both.err) == (2, "zabcheck: --maelstrom: expected no --exec, there is one command\n")
 
 
 def test_no_file_starts_a_command(zabcheck: Command, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.story import Story
 from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.simulation.schedule import ScheduleError
-from zabcheck.text.nodes import option_of
+from zabcheck.text.nodes import OF_MAELSTROM, option_of
 from zabcheck.text.words import clean
 
 NAMED_ONCE = ("protocol", "mutant", "exec")
@@ -142,6 +142,7 @@ def protocols(incomplete: str) -> list[str]:
 def named(protocol: str | None, command: str | None, default: str = "zab") -> str:
     """Return the name of the protocol that is meant by `--protocol`, or by the command of `--exec`.
 
+    What is not checked of nodes of Maelstrom is said on standard error.
     BadInput if both are given, or if the command does not start a node.
     """
     if command is None:
@@ -151,9 +152,25 @@ def named(protocol: str | None, command: str | None, default: str = "zab") -> st
     from zabcheck.protocols.external.protocol import external
 
     try:
-        return external(command).name
+        found = external(command).name
     except ValueError as error:
         raise BadInput(f"--exec: {error}") from None
+    if command.startswith(OF_MAELSTROM):
+        typer.echo(
+            "nodes of Maelstrom keep their own time: nobody checks whether they do the same each time, and a run "
+            "may not be repeated exactly",
+            err=True,
+        )
+    return found
+
+
+def of_maelstrom(command: str | None, exec: str | None) -> str | None:
+    """Return the command of `--exec` that does as `--maelstrom`, or else that of `exec`. BadInput if both are given."""
+    if command is None:
+        return exec
+    if exec is not None:
+        raise BadInput("--maelstrom: expected no --exec, there is one command")
+    return f"{OF_MAELSTROM}{command}"
 
 
 def known_bugs(incomplete: str) -> list[str]:

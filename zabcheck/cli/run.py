@@ -23,6 +23,7 @@ from zabcheck.cli.commands import (
     Protocols,
     command,
     known_bugs,
+    of_maelstrom,
     switches,
 )
 from zabcheck.cli.commands import named as named_protocol
@@ -42,7 +43,7 @@ from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS, Pro
 from zabcheck.search.swarm import SIZES
 from zabcheck.search.tally import PropertySummary, Summary, Tally
 from zabcheck.simulation.processes import in_the_middle_of
-from zabcheck.text.nodes import option_of
+from zabcheck.text.nodes import is_of_maelstrom, option_of
 from zabcheck.text.words import as_text, counted
 
 
@@ -50,6 +51,13 @@ from zabcheck.text.words import as_text, counted
 def run(
     protocol: Protocols = None,
     exec: Exec = None,
+    maelstrom: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Check nodes that were written for Maelstrom's workload `kafka`: as --exec 'maelstrom:COMMAND'.",
+        ),
+    ] = None,
     mutant: Annotated[
         str | None, typer.Option(autocompletion=known_bugs, help="Plant this known bug; see `zabcheck list`.")
     ] = None,
@@ -86,7 +94,7 @@ def run(
     format: Formats = Format.text,
 ) -> int:
     """Search for a run that breaks a property, minimise it, and explain it."""
-    protocol = named_protocol(protocol, exec)
+    protocol = named_protocol(protocol, of_maelstrom(maelstrom, exec))
     with bad_input_for(ValueError):
         checked = mutated(protocol, mutant)
         kinds = select(property or checked.properties)
@@ -243,4 +251,6 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
     judged = counted(len(summary.properties), "property", "properties")
     weights = ", some with weights" if summary.weighted and summary.quorums is None else ""
     covered = f"{runs} of {summaries.sizes_in(summary)}{weights}, with {summaries.faults_in(summary)}"
-    return f"{what} broke none of {judged} in {covered}", "zabcheck explore, for every state within bounds"
+    option = option_of(summary.protocol)
+    then = "" if is_of_maelstrom(summary.protocol) else f"zabcheck explore{option}, for every state within bounds"
+    return f"{what} broke none of {judged} in {covered}", then

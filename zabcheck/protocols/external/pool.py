@@ -45,8 +45,9 @@ class Owner(Protocol):
 class Pool:
     """The processes of `command`, none of them started; `resets` tells whether they understand `reset`."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], kind: type[Running] = Running) -> None:
         self.command = tuple(command)
+        self._kind = kind
         self.resets = False
         self.differed = False
         self._started = self._restored = 0
@@ -124,7 +125,7 @@ class Pool:
 
     def _start(self) -> Running:
         try:
-            return Running(self.command)
+            return self._kind(self.command)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise NotStarted(f"`{self.command[0]}` cannot be started: {why}") from None

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Hashable, Mapping
 from copy import copy
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,7 +22,6 @@ from zabcheck.protocols.base import (
     Effect,
     Elected,
     Lost,
-    Message,
     Outside,
     ProcessId,
     Protocol,
@@ -29,7 +29,10 @@ from zabcheck.protocols.base import (
     Started,
     TimedOut,
 )
+from zabcheck.protocols.external.maelstrom import log_protocol
 from zabcheck.protocols.external.node import Command, Node, NodeMessage, Synced
+from zabcheck.protocols.external.rest import TASKS
+from zabcheck.protocols.external.shown import describe, show
 from zabcheck.protocols.external.wire import (
     DISK,
     ZABCHECK,
@@ -44,8 +47,8 @@ from zabcheck.protocols.external.wire import (
     answer_of,
     name_of,
 )
-from zabcheck.protocols.switches import Switches
-from zabcheck.text.nodes import PREFIX
+from zabcheck.protocols.switches import LETTER, Switches
+from zabcheck.text.nodes import OF_MAELSTROM, PREFIX
 
 STEP_SECONDS = 10.0
 """How many seconds, by the clock, a node may take for an answer."""
@@ -137,15 +140,20 @@ def _identity(p: Node) -> Hashable:
 def external(command: str) -> Protocol:
     """Return the protocol that the nodes of `command` implement, and remember it by its name, "exec:" and the command.
 
+    A command after "maelstrom:" starts nodes that were written for Maelstrom (`maelstrom`).
     The words of the command are as a shell splits them. One node is started, to see whether it answers `init`.
     ValueError, in one line, if it cannot be started, or does not answer as it should.
     """
+    name = f"{PREFIX}{command}"
+    is_of_maelstrom = command.startswith(OF_MAELSTROM)
     try:
-        words = shlex.split(command)
+        words = shlex.split(command.removeprefix(OF_MAELSTROM))
     except ValueError as error:
         raise ValueError(f"`{command}`: {error}") from None
     if not words:
         raise ValueError("expected a command, found nothing")
+    if is_of_maelstrom:
+        return register(_tried(log_protocol(name, words)))
     of = Command(words)
     greeting = _greeting(of)
     try:
@@ -158,7 +166,7 @@ def external(command: str) -> Protocol:
     of.pool.resets, of.saves = greeting.reset, greeting.snapshot
     of.kinds = {kind: _kind(kind) for kind in greeting.kinds}
     table = Protocol(
-        name=f"{PREFIX}{command}",
+        name=name,
         summary="a process in any language, single-stepped over its stdin and stdout",
         source="docs/any-language.md",
         steps={
@@ -173,8 +181,8 @@ def external(command: str) -> Protocol:
         start=partial(_start, of),
         abandon=_abandon,
         can_broadcast=_can_broadcast,
-        describe=_describe,
-        show=_show,
+        describe=describe,
+        show=show,
         legend=("⟨epoch,counter⟩", "⊥ none"),
         kinds={kind: name for name, kind in of.kinds.items()},
         properties=properties,
@@ -220,6 +228,19 @@ def _greeting(of: Command) -> InitOk:
     return body
 
 
+def _tried(protocol: Protocol) -> Protocol:
+    """Start one node of Maelstrom, all by itself. ValueError, in one line, if it does not answer `init`."""
+    if not Path(TASKS.format("self")).is_dir():
+        raise ValueError("nodes of Maelstrom: expected Linux, whose /proc tells when a program is at rest")
+    step_limit.calls.seconds = protocol.step_seconds
+    node = protocol.start(1, 0, Quorums(1), {}, LETTER)
+    try:
+        protocol.steps[Started](node, 1, Started())
+    except Outside as error:
+        raise ValueError(_told(error)) from None
+    return protocol
+
+
 def _told(error: Outside) -> str:
     """Return in one line what a node did wrong."""
     return f"the node {error}" + "".join(f"; {line}" for line in error.lines if not line.startswith("it was sent"))
@@ -229,44 +250,3 @@ def _kind(name: str) -> type[NodeMessage]:
     made: Any = msgspec.defstruct(name, [], bases=(NodeMessage,), frozen=True, module=__name__)
     kind: type[NodeMessage] = made  # whose type says only that it is a Struct
     return kind
-
-
-# For reports.
-
-
-def _describe(p: Node) -> dict[str, str | tuple[str, ...]]:
-    role = "leads" if p.leader == p.id else "no leader" if p.leader is None else f"follows p{p.leader}"
-    described: dict[str, str | tuple[str, ...]] = {"": role}
-    for name, value in p.variables.items():
-        is_sequence = isinstance(value, list) and not _is_zxid(name, value)
-        described[name] = tuple(map(_text, value)) if is_sequence else _text(value, name)
-    return described
-
-
-def _show(message: Message) -> tuple[str, str]:
-    assert isinstance(message, NodeMessage)
-    fields = msgspec.json.decode(message.body)
-    hidden = ("type", "msg_id", "in_reply_to")
-    return message.type, ", ".join(_text(value, name) for name, value in fields.items() if name not in hidden)
-
-
-def _text(value: Any, name: str = "") -> str:
-    """Return a value of JSON as text for a reader: a transaction and a zxid in the paper's notation, null as its ⊥."""
-    match value:
-        case None:
-            return "⊥"
-        case {"zxid": [epoch, counter], "value": str(said)} if len(value) == 2:
-            return f"{said}⟨{epoch},{counter}⟩"
-        case [epoch, counter] if _is_zxid(name, value):
-            return f"⟨{epoch},{counter}⟩"
-        case list():
-            return f"[{' '.join(map(_text, value))}]"
-        case dict():
-            return f"{{{', '.join(f'{key}: {_text(each, key)}' for key, each in value.items())}}}"
-        case bool():
-            return "true" if value else "false"
-    return str(value)
-
-
-def _is_zxid(name: str, value: list[Any]) -> bool:
-    return name.endswith(("zxid", "committed")) and len(value) == 2 and all(isinstance(each, int) for each in value)
