@@ -227,7 +227,6 @@ def explore(
     Refused, a ValueError, for a name that there is not, and for what an exhaustive search does not know.
     CheckpointError if `checkpoint` is none of the same search, OSError if it cannot be written. CannotSpill if files in
     `folder` cannot be written. StepRaised if a process cannot start. WorkerDied if a worker process is killed.
-
     Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 150 to 350.
     """
     start = process_time()
