@@ -38,6 +38,9 @@ class Servers:
     def fields(self, number: int, names: tuple[str, ...]) -> dict[str, int | None]:
         return {name: self.values[name] for name in names}
 
+    def served(self, number: int) -> bool | None:
+        return True if number == 1 else None
+
     def interrupt(self, number: int) -> str:
         self.asked.append(("interrupt", number))
         return ""
@@ -109,3 +112,12 @@ def test_a_field_that_a_server_does_not_have_is_a_difference(servers: Servers) -
     servers.values["currentEpoch"] = None
     with pytest.raises(Apart, match="currentEpoch: the model has 1, the server none"):
         servers.take(Expect("A", 0, fields={"currentEpoch": 1}))
+
+
+def test_in_the_end_those_that_do_not_serve_are_interrupted(servers: Servers) -> None:
+    servers.servers[2].up = False
+    in_step = InStep(servers, servers, servers.records.append)  # type: ignore[arg-type]
+    in_step.end_waits(lambda: True)
+    assert servers.asked == []
+    in_step.end_waits(lambda: False)
+    assert servers.asked == [("interrupt", 3)]

@@ -82,8 +82,7 @@ been elected by one that then followed another, and would wait for followers for
 CONNECTED_AT_FIRST = 10.0
 """Seconds that clients get to connect; a run goes on without those that do not."""
 UP_AT_LAST = 60.0
-"""Seconds that every server gets to serve again once everything is healed. Servers take 1 or 2, but a machine may be
-busy, and what comes too late is reported as a server that does not serve."""
+"""Seconds that every server gets to serve again once all is healed: 1 or 2 do, but a machine may be busy."""
 STARTS_AT_LAST = 3
 """How often servers that end by themselves are started in the end."""
 ANSWERED_AT_LAST = 5.0
@@ -390,6 +389,8 @@ class Execution:
             self._stops.go_all()
         for _ in range(STARTS_AT_LAST):
             self._start_all()
+            if self._in_step is not None:
+                self._in_step.end_waits(partial(self.ensemble.await_all, ALONE_AT_FIRST, self._all_serve_that_are_up))
             self.ensemble.await_all(UP_AT_LAST, self._all_serve_that_are_up)
             if all(server.up for server in self.ensemble.servers.values()):
                 break

@@ -70,6 +70,16 @@ class InStep:
             case Expect():
                 self._compare(choice, roles)
 
+    def end_waits(self, all_serve: Callable[[], bool]) -> None:
+        """Interrupt the servers that do not serve in the end, unless `all_serve` soon.
+
+        One that was elected by a server that then followed another would wait for minutes.
+        """
+        if not all_serve():
+            for number, server in self._ensemble.servers.items():
+                if server.up and self._ensemble.served(number) is None:
+                    self._stops.interrupt(number)
+
     def _pass(self, choice: LetThrough, roles: dict[str, int]) -> None:
         sender, receiver = roles[choice.sender], roles[choice.receiver]
         client = sender if choice.kind in _FROM_FOLLOWER else receiver
