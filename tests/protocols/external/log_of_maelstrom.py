@@ -1,6 +1,6 @@
 """Nodes for Maelstrom's workload `kafka`: `python3 log_of_maelstrom.py HOW`. They know nothing of zabcheck.
 
-one: n1 gives each message its offset, and sends it to all; a poll stops at the first offset that is not there.
+one: n0 gives each message its offset, and sends it to all; a poll stops at the first offset that is not there.
 skip: as `one`, but a poll skips what is not there.
 each: as `one`, but each node gives offsets by itself.
 cas: the log is a value of the service lin-kv, to which messages are added by compare-and-set.

@@ -25,6 +25,7 @@ from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
     Changed,
     Effect,
+    Members,
     OutsideSilent,
     ProcessId,
     Protocol,
@@ -44,9 +45,10 @@ from zabcheck.protocols.switches import Switches
 PROPERTIES = ("total order", "agreement", "zxid uniqueness")
 PATIENCE = 0.1
 """How many seconds, by the clock, a time-out waits for a node to do something by itself."""
-KEY = "k1"
+KEY = "1"
+"""The log: Maelstrom calls its logs by numbers, too."""
 SERVICES = ("lin-kv", "seq-kv", "lww-kv", "lin-tso")
-"""What Maelstrom offers to nodes. Here each is linearizable, and runs beside n1: who is cut off from n1 has none."""
+"""What Maelstrom offers to nodes. Here each is linearizable, and runs beside n0: who is cut off from n0 has none."""
 _HOST = 1
 _NO_KEY, _OTHER_VALUE, _NOT_SUPPORTED = 20, 22, 10
 
@@ -88,7 +90,7 @@ class LogNode:
         self.polling: int | None = None
         self.offset = 0
         self.log: tuple[str, ...] = ()
-        self.stores: Mapping[str, Mapping[bytes, Any]] = {}
+        self.stores: Mapping[str, Mapping[str, Any]] = {}
 
     def __copy__(self) -> "LogNode":
         other = object.__new__(LogNode)
@@ -102,11 +104,11 @@ class LogNode:
 
     @property
     def name(self) -> str:
-        return f"n{self.id}"
+        return _name(self.id)
 
     def begin(self) -> list[Effect]:
         """Send the node `init`; return what it wants done. OutsideSilent if it does not answer that."""
-        ids = [f"n{each}" for each in range(1, self.size + 1)]
+        ids = [_name(each) for each in range(1, self.size + 1)]
         body = self.ask("init", node_id=self.name, node_ids=ids)
         effects = self._tell(dump(self._client, self.name, self.number, body))
         if not self.is_ready:
@@ -242,10 +244,10 @@ def _serve(p: LogNode, m: NetworkMessage) -> list[Effect]:
 
 
 def _served(
-    kind: str, asked: Mapping[str, Any], store: Mapping[bytes, Any]
-) -> tuple[dict[str, object], Mapping[bytes, Any]]:
+    kind: str, asked: Mapping[str, Any], store: Mapping[str, Any]
+) -> tuple[dict[str, object], Mapping[str, Any]]:
     """Return the answer of a service, and what it has stored afterwards."""
-    key = msgspec.json.encode(asked.get("key"), order="sorted")
+    key = _text(asked.get("key"))
     if kind == "ts":
         next_ = store.get(key, 0) + 1
         return {"type": "ts_ok", "ts": next_}, {key: next_}
@@ -281,8 +283,13 @@ def _txn(offset: int, value: str) -> Txn:
     return Txn(Zxid(1, offset + 1), value)
 
 
+def _name(process: ProcessId) -> str:
+    """Return what Maelstrom calls a process: n0 is the first one."""
+    return f"n{process - 1}"
+
+
 def _number(name: str) -> int:
-    return int(name[1:]) if name[:1] == "n" and name[1:].isdigit() and len(name) < 9 else 0
+    return int(name[1:]) + 1 if name[:1] == "n" and name[1:].isdigit() and len(name) < 9 else 0
 
 
 # The table.
@@ -330,5 +337,9 @@ def log_protocol(name: str, words: list[str]) -> Protocol:
 
 
 def _describe(p: LogNode) -> dict[str, str | tuple[str, ...]]:
-    stored = {each: msgspec.json.encode(dict(store)).decode() for each, store in p.stores.items()}
-    return {"": "", "log": p.log, **stored}
+    stored = {each: [f"{key}: {_text(store[key])}" for key in sorted(store)] for each, store in p.stores.items()}
+    return {"": "", "log": p.log, **{name: Members(entries) for name, entries in stored.items()}}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
