@@ -247,7 +247,7 @@ def _served(
     kind: str, asked: Mapping[str, Any], store: Mapping[str, Any]
 ) -> tuple[dict[str, object], Mapping[str, Any]]:
     """Return the answer of a service, and what it has stored afterwards."""
-    key = _text(asked.get("key"))
+    key = _json(asked.get("key"))
     if kind == "ts":
         next_ = store.get(key, 0) + 1
         return {"type": "ts_ok", "ts": next_}, {key: next_}
@@ -337,9 +337,10 @@ def log_protocol(name: str, words: list[str]) -> Protocol:
 
 
 def _describe(p: LogNode) -> dict[str, str | tuple[str, ...]]:
-    stored = {each: [f"{key}: {_text(store[key])}" for key in sorted(store)] for each, store in p.stores.items()}
+    stored = {each: [f"{key}: {_json(store[key])}" for key in sorted(store)] for each, store in p.stores.items()}
     return {"": "", "log": p.log, **{name: Members(entries) for name, entries in stored.items()}}
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
+def _json(value: object) -> str:
+    """Return a value as text, the same for equal values; a string in quotes, as 1 and "1" are two keys."""
+    return msgspec.json.encode(value, order="sorted").decode()
