@@ -3,6 +3,7 @@
 import json
 import select
 import sys
+from collections.abc import Sequence
 from typing import Literal
 
 import pytest
@@ -14,7 +15,7 @@ from tests.protocols.external.commands import KIT, replayed, shown, wrong
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import OutsideSilent, Protocol
-from zabcheck.protocols.external import running
+from zabcheck.protocols.external import pool, running
 from zabcheck.protocols.external.pool import LEAST, TWIN_EVERY
 from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.switches import Switches
@@ -144,6 +145,23 @@ def test_a_node_that_does_something_else_each_time_is_told(what: str) -> None:
     again = replayed(wrong(what), *ELECTED).raised  # from now on each node has a twin
     assert again is not None
     assert again.place == run.raised.place
+
+
+def test_twins_leave_no_more_and_more_processes_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "TWIN_EVERY", 1)
+    started = []
+    start = running.Running.__init__
+
+    def noted(self: running.Running, command: Sequence[str]) -> None:
+        start(self, command)
+        started.append(self)
+
+    monkeypatch.setattr(running.Running, "__init__", noted)
+    protocol = external(wrong("twins"))
+    for _ in range(12):
+        replayed(protocol, *ELECTED)
+    assert len(started) > 2 * LEAST
+    assert sum(each._process.returncode is None for each in started) <= 2 * LEAST
 
 
 def test_a_node_that_cannot_be_reset_is_started_anew() -> None:

@@ -51,6 +51,7 @@ class Pool:
         self.resets = False
         self.differed = False
         self._started = self._restored = 0
+        self._most = LEAST
         self._idle: deque[Running] = deque()
         self._used: OrderedDict[Running, ref[Owner]] = OrderedDict()  # who has moved last comes last
         _pools.add(self)
@@ -74,6 +75,7 @@ class Pool:
 
         `Outside` if it cannot be started, or has not done as `reset` says after `seconds`.
         """
+        self._most = max(self._most, most)
         while len(self._used) >= max(most, LEAST):
             running, used_by = self._used.popitem(last=False)
             if (found := used_by()) is not None:
@@ -131,8 +133,11 @@ class Pool:
             raise NotStarted(f"`{self.command[0]}` cannot be started: {why}") from None
 
     def _put_by(self, running: Running) -> None:
-        """Keep a used process for another node; end it if it cannot be used again."""
-        if self.resets:
+        """Keep a used process for another node; end it if it cannot be used again, or if enough wait already.
+
+        Each twin is another process that was just started, so without an end there would be more and more.
+        """
+        if self.resets and len(self._idle) < self._most:
             self._idle.append(running)
         else:
             running.kill()
