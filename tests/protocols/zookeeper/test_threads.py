@@ -29,9 +29,9 @@ from zabcheck.protocols.base import Flush, GiveUp, Lost, Request, TimedOut
 from zabcheck.protocols.base import Run as Turn
 from zabcheck.protocols.switches import Grain, Switches
 from zabcheck.protocols.zookeeper import leader, messages
-from zabcheck.protocols.zookeeper.server import Link, Mode, Outstanding, Phase, Server, Todo, leave
+from zabcheck.protocols.zookeeper.server import Link, Mode, Outstanding, Phase, Server, Todo, leave, on_timed_out
 from zabcheck.protocols.zookeeper.synchronisation import synchronise
-from zabcheck.protocols.zookeeper.threads import SEPARATE, THREADS, on_run, separate
+from zabcheck.protocols.zookeeper.threads import SEPARATE, THREADS, on_run, separate, with_threads
 from zabcheck.search import swarm
 from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.simulation import choices
@@ -282,3 +282,38 @@ def test_each_grain_separates_more() -> None:
     separate = [set(threads) for threads in SEPARATE.values()]
     assert all(coarse < fine for coarse, fine in pairwise(separate))
     assert switches().grain == "G0"
+
+
+@pytest.mark.parametrize(("flushing", "logged"), [((A,), ()), ((), (B,))])
+def test_a_logging_thread_that_is_left_behind_may_end_with_its_next_acknowledgement(
+    flushing: tuple[Txn, ...], logged: tuple[Txn, ...]
+) -> None:
+    """4409: what it was forcing, or appending, is on the disk. The rest is logged by nobody."""
+    f = following(A, to_flush=flushing, to_log=(B, D), switches=grained("G4", "3.8.0"))
+    leave(f)
+    assert separate(f.switches)["late sync dies"](f)
+    on_run(f, 2, Turn("late sync dies"))
+    assert (f.log, f.left_to_log) == ((A, *logged), ())
+    assert not separate(f.switches)["late sync dies"](f)
+
+
+def test_it_ends_at_once_where_it_has_no_turn_of_its_own_or_where_it_is_waited_for() -> None:
+    f = following(A, to_flush=(A,), to_log=(B, D), switches=grained("G2", "3.8.0"))
+    with_threads(on_timed_out)(f, 2, TimedOut())
+    assert (f.log, f.left_to_log) == ((A,), ())
+    g = following(A, to_flush=(A,), to_log=(B, D), switches=structs.replace(grained("G2", "3.8.0"), defects="4409"))
+    leave(g)
+    assert (g.log, g.left_to_log) == ((A,), ())
+
+
+def test_it_goes_on_in_releases_before_and_once_it_has_acknowledged() -> None:
+    f = following(A, to_flush=(A,), to_log=(B, D), switches=grained("G4", "3.6.3"))
+    leave(f)
+    assert "late sync dies" not in separate(f.switches)
+    on_run(f, 2, Turn("late sync"))
+    assert f.log == (A, B)
+    g = following(A, to_flush=(A,), to_log=(B, D), switches=grained("G4", "3.8.0"))
+    leave(g)
+    on_run(g, 2, Turn("late sync"))
+    assert not separate(g.switches)["late sync dies"](g)
+    assert g.left_to_log == (D,)

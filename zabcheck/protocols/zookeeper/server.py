@@ -105,6 +105,8 @@ class Server(Struct, gc=False):
     """What this incarnation has delivered, or restored: the tree when it last served."""
     left_to_log: tuple[Txn, ...] = ()
     """What a logging thread has yet to append that was left behind by an earlier iteration (4712)."""
+    dies_after: int | None = None
+    """How many of these that thread still appends before it ends; None: it does not, it appends all (4409)."""
     left_to_apply: Txn | None = None
     """What an applying thread had in hand when an earlier iteration ended (3598)."""
 
@@ -301,16 +303,30 @@ def leave(f: Server) -> list[Effect]:
     elif how == "drained" and f.acknowledged and f.version.logs == "all":
         effects += drain(f)
         f.database = fast_forwarded(f.database, f.log, f.version, f.window)
+    f.dies_after = None if f.left_to_log else may_die_after(f)
     f.left_to_log += f.to_log
     abandon(f)
     return effects
 
 
 def drain(f: Server) -> list[Effect]:
-    """`SyncRequestProcessor.shutdown`: append and force all that waits. Nobody is sent an acknowledgement any more."""
+    """`SyncRequestProcessor.shutdown`: append and force all that waits. Nobody is sent an acknowledgement any more.
+
+    A thread that ends by an exception leaves the rest to nobody (4409).
+    """
+    f.to_log = f.to_log[: may_die_after(f)]
     effects = [effect for txn in f.to_log for effect in accept(f, txn)]
     f.to_log = ()
     return [*effects, Flush()] if effects or f.to_flush else []
+
+
+def may_die_after(f: Server) -> int | None:
+    """Return how many records the logging thread appends before it ends with an acknowledgement; None if it does not.
+
+    It is forcing the log, or about to, behind the first record, and more of them come meanwhile (4409).
+    """
+    number = 0 if f.to_flush else 1
+    return number if f.version.sync_dies and not f.leads and len(f.to_log) > number else None
 
 
 def abandon(f: Server) -> None:

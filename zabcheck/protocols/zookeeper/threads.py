@@ -6,7 +6,7 @@ each run of a coarse grain is one of every finer grain, in which the threads tak
 """
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import cache, wraps
 
 from invariants import Halt
 from zabcheck.protocols.base import Changed, Effect, Flush, ProcessId, Run, Send, Step, Threads
@@ -14,6 +14,7 @@ from zabcheck.protocols.switches import Grain, Switches
 from zabcheck.protocols.zookeeper import election, leader, messages
 from zabcheck.protocols.zookeeper.database import Exit
 from zabcheck.protocols.zookeeper.server import Server, accept, apply, do_next
+from zabcheck.protocols.zookeeper.versions import version_of
 
 
 def log_next(f: Server) -> list[Effect]:
@@ -54,7 +55,18 @@ def apply_next(f: Server) -> list[Effect]:
 def log_late(f: Server) -> list[Effect]:
     """`SyncRequestProcessor.run` of an iteration that is over: log the next record, acknowledge to nobody (4712)."""
     first, f.left_to_log = f.left_to_log[0], f.left_to_log[1:]
+    f.dies_after = None
     return [*accept(f, first), Flush()]
+
+
+def die_late(f: Server) -> list[Effect]:
+    """`SendAckRequestProcessor.processRequest` in that thread: a NullPointerException, as the socket is gone (4409).
+
+    It was forcing the log. What waited behind that is logged by nobody, although memory may have it: what is committed
+    is applied without waiting for one's own disk.
+    """
+    last, f.left_to_log, f.dies_after = f.left_to_log[: f.dies_after], (), None
+    return [*(effect for txn in last for effect in accept(f, txn)), Flush()]
 
 
 def apply_late(f: Server) -> list[Effect]:
@@ -106,6 +118,11 @@ THREADS: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Ef
 }
 """Each thread: whether it has something to do, and what it does next."""
 
+DYING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
+    "late sync dies": (lambda f: f.dies_after is not None, die_late),
+}
+"""The same of a thread that is left behind in the midst of something: how it ends in some versions."""
+
 RECORDED: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "force": (lambda f: bool(f.to_log and f.to_flush), force),
     "log too long": (lambda l: l.leads and not l.log_too_long, find_log_too_long),
@@ -130,15 +147,26 @@ ELECTION: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[E
 }
 """The same of the main thread while it looks for a leader, where the switch `elections` has it do so by messages."""
 
-_TOGETHER = {grain: [pair for name, pair in THREADS.items() if name not in names] for grain, names in SEPARATE.items()}
-_ALL = {**THREADS, **RECORDED, **ELECTION}
-_SEPARATE = {grain: {name: _ALL[name][0] for name in names} for grain, names in SEPARATE.items()}
-_WITH_ELECTION = {grain: {**threads, "election": election.is_due} for grain, threads in _SEPARATE.items()}
+_TOGETHER = {
+    grain: [
+        pair
+        for name, pair in {**DYING, **THREADS}.items()
+        if name not in names and (name in THREADS or "late sync" not in names)
+    ]
+    for grain, names in SEPARATE.items()
+}
+_ALL = {**THREADS, **RECORDED, **DYING, **ELECTION}
 
 
+@cache
 def separate(switches: Switches) -> Threads:
     """Return the threads that take turns of their own, each with whether it has something to do."""
-    return (_WITH_ELECTION if switches.elections == "fle" else _SEPARATE)[switches.grain]
+    names = SEPARATE[switches.grain]
+    if "late sync" in names and version_of(switches.version, switches.defects).sync_dies:
+        names = (*names, *DYING)
+    if switches.elections == "fle":
+        names = (*names, *ELECTION)
+    return {name: _ALL[name][0] for name in names}
 
 
 def on_run(f: Server, sender: ProcessId, m: Run) -> list[Effect]:

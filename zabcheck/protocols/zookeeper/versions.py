@@ -29,6 +29,8 @@ class Version(Struct, frozen=True):
     stays as it is (3.4.10 and 3.4.11: 2845). halted: what the log has more is applied, then what waits is logged
     (4712). leaks: what the log has more is applied, and a follower's logging thread goes on (4712). drained: what waits
     is logged, then what the log has more is applied.
+    `sync_dies`: a logging thread that forces the log while its server leaves ends with the next acknowledgement, as the
+    socket is gone by then: what waits behind that is logged by nobody (4409).
     `joins_commit`: leaving waits for the thread that applies; else that one may apply a transaction once more (3598).
     `log_sync`: whether a leader synchronises a follower from the log where committedLog does not go back far enough.
     3.4: there is only committedLog, and TRUNC may cross epochs. unchecked: also across a gap. checked: not across a gap
@@ -60,6 +62,7 @@ class Version(Struct, frozen=True):
     awaits_log: bool = True
     keeps_commits: bool = True
     leave: Literal["cleared", "kept", "halted", "leaks", "drained"] = "drained"
+    sync_dies: bool = False
     joins_commit: bool = False
     log_sync: Literal["3.4", "unchecked", "checked", "never"] = "checked"
     snapshot_on_lead: bool = True
@@ -81,7 +84,7 @@ class Version(Struct, frozen=True):
 
 _V395 = Version()
 _V393 = replace(_V395, caches_applied=False, refuses_holes=False)
-_V392 = replace(_V393, logs="all", keeps_commits=False, leave="leaks")
+_V392 = replace(_V393, logs="all", keeps_commits=False, leave="leaks", sync_dies=True)
 _V380 = replace(_V392, epoch_first=True, awaits_log=False)
 _V355 = replace(
     _V393,
@@ -103,7 +106,7 @@ VERSIONS: Mapping[Release, Version] = {
     "3.4.2": _V342,
     "3.4.10": _V3410,
     "3.5.5": _V355,
-    "3.6.3": _V380,
+    "3.6.3": replace(_V380, sync_dies=False),
     "3.8.0": _V380,
     "3.9.2": _V392,
     "3.9.3": _V393,
@@ -112,10 +115,7 @@ VERSIONS: Mapping[Release, Version] = {
     "pr-2172": replace(_V395, skips_newer_snapshots=True),
     "pr-2459": replace(_V395, clears_trunc=True),
 }
-"""The releases that can be chosen, and 3.9.5 with a change that was proposed.
-
-3.6.3 and 3.8.0 differ only in how a thread that was left behind ends (4409).
-"""
+"""The releases that can be chosen, and 3.9.5 with a change that was proposed."""
 
 REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "1343": {"counts_every_epoch": True},
@@ -128,6 +128,7 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "3642": {"clears_snap": True},
     "3911": {"logs": "committed"},
     "4394": {"logs": "committed", "keeps_commits": True},
+    "4409": {"sync_dies": False},
     "4643": {"epoch_first": False},
     "4646": {"logs": "committed", "awaits_log": True},
     "4712": {"leave": "drained"},
