@@ -10,8 +10,8 @@ from tests.cli.fuzzing.calling import Hang, limited
 from tests.cli.fuzzing.kinds import KINDS, fuzz
 
 QUICK, BLOCK = 60, 5000
-NUMBERS = {"recording": 20, "explain": 200, "arguments": 150}
-"""A case of a recording takes ten times as long as others; of these two kinds few cases are inconclusive."""
+NUMBERS = {"recording": 20, "explain": 200, "arguments": 150, "configuration": 150}
+"""A case of a recording takes ten times as long as others; of the other kinds few cases are inconclusive, or a bug."""
 LONG = {
     "check": 20_000,
     "merge": 15_000,

@@ -32,7 +32,7 @@ class Apart(EnsembleError):
     """The servers do something else than the model. The message is one line."""
 
 
-class Difference(NamedTuple):
+class Deviation(NamedTuple):
     """One thing that the model and a server do not agree on."""
 
     field: str
@@ -92,14 +92,14 @@ class InStep:
                 return False
             kind, zxid = waiting[0]
             if kind != choice.kind or (choice.zxid is not None and zxid not in (None, choice.zxid)):
-                self._differ(Difference(link, _packet(choice.kind, choice.zxid), _packet(kind, zxid)), choice, roles)
+                self._differ(Deviation(link, _packet(choice.kind, choice.zxid), _packet(kind, zxid)), choice, roles)
             return proxy.let_through(sender, receiver, client)
 
         if not self._ensemble.await_all(PATIENCE, is_there):
-            self._differ(Difference(link, _packet(choice.kind, choice.zxid), "none"), choice, roles)
+            self._differ(Deviation(link, _packet(choice.kind, choice.zxid), "none"), choice, roles)
 
     def _compare(self, choice: Expect, roles: dict[str, int]) -> None:
-        found: list[Difference] = []
+        found: list[Deviation] = []
 
         def agree() -> bool:
             found[:] = self._differences(choice, roles)
@@ -108,47 +108,47 @@ class InStep:
         if not self._ensemble.await_all(PATIENCE, agree):
             self._differ(found[0], choice, roles)
 
-    def _differ(self, difference: Difference, choice: LetThrough | Expect, roles: dict[str, int]) -> None:
+    def _differ(self, difference: Deviation, choice: LetThrough | Expect, roles: dict[str, int]) -> None:
         server = choice.server if isinstance(choice, Expect) else choice.sender
         self._record(Differed(now(), roles[server], *difference))
         field, model, seen = difference
         raise Apart(f"{server}: {field}: the model has {model}, the server {seen}")
 
-    def _differences(self, choice: Expect, roles: dict[str, int]) -> list[Difference]:
+    def _differences(self, choice: Expect, roles: dict[str, int]) -> list[Deviation]:
         number = roles[choice.server]
         server = self._ensemble.servers[number]
         if server.up != choice.up:
             said = {True: "up", False: "down"}
-            return [Difference("process", said[choice.up], said[server.up])]
+            return [Deviation("process", said[choice.up], said[server.up])]
         found = []
         values = self._stops.fields(number, tuple(choice.fields)) if choice.fields else {}
         for name, expected in choice.fields.items():
             value = None if values is None else values[name]
             if value != expected:
-                found.append(Difference(name, _value(name, expected), _value(name, value)))
+                found.append(Deviation(name, _value(name, expected), _value(name, value)))
         found += self._on_disk(choice, server.data)
         for role, kinds in choice.under_way.items():
             other = roles[role]
             client = number if kinds and kinds[0] in _FROM_FOLLOWER else other
             seen = tuple(kind for kind, _ in self._ensemble.proxy.under_way(number, other, client))
             if seen != kinds:
-                found.append(Difference(f"under way to {role}", ", ".join(kinds), ", ".join(seen) or "nothing"))
+                found.append(Deviation(f"under way to {role}", ", ".join(kinds), ", ".join(seen) or "nothing"))
         return found
 
-    def _on_disk(self, choice: Expect, folder: Path) -> list[Difference]:
+    def _on_disk(self, choice: Expect, folder: Path) -> list[Deviation]:
         if choice.log is None and choice.snapshots is None:
             return []
         zxids: list[int] = []
         try:
             disk = scan(folder, visit=lambda _, record: zxids.append(record.txn.zxid))
         except (DiskError, OSError) as error:  # it is being written
-            return [Difference("disk", "can be read", str(error))]
+            return [Deviation("disk", "can be read", str(error))]
         labels = tuple(sorted(each.zxid for each in disk.snapshots if each.state == "whole"))
         found = []
         if choice.log is not None and tuple(zxids) != choice.log:
-            found.append(Difference("log", _zxids(choice.log), _zxids(zxids)))
+            found.append(Deviation("log", _zxids(choice.log), _zxids(zxids)))
         if choice.snapshots is not None and labels != choice.snapshots:
-            found.append(Difference("snapshots", _zxids(choice.snapshots), _zxids(labels)))
+            found.append(Deviation("snapshots", _zxids(choice.snapshots), _zxids(labels)))
         return found
 
 
