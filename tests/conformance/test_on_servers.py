@@ -160,6 +160,7 @@ def test_a_thread_takes_its_turns_as_in_the_run() -> None:
     [
         (run_of(processes=4), "it has 4 processes; an ensemble has 3 or 5 servers"),
         (run_of(quorums="weights 1,1,3"), "its quorums are `weights 1,1,3`; an ensemble has majorities"),
+        (run_of(elections="fle"), "it has each message of an election; search with --switch elections=oracle"),
         (
             run_of(choices.Elect(1, 1), choices.Crash(1), elections="apart"),
             "its elections are not by vote (--switch elections=oracle), and none by vote do the same",

@@ -66,6 +66,8 @@ def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
         raise CannotBeHad(f"its quorums are `{schedule.quorums}`; an ensemble has majorities")
     switches = replace(schedule.switches, defects="all", window=max(schedule.switches.window, _WINDOW))
     run = replace(schedule, switches=switches)
+    if run.switches.elections == "fle":
+        raise CannotBeHad("it has each message of an election; search with --switch elections=oracle")
     if run.switches.elections == "oracle":
         return run
     voted = by_vote(run)
