@@ -62,6 +62,7 @@ SHOWN: dict[str, dict[str, tuple[int, int]]] = {
 MINIMAL = {
     "ZOOKEEPER-2846": ("2846-gap", "2846-abandoned"),
     "ZOOKEEPER-3598": ("3598",),
+    "ZOOKEEPER-4409": ("4409",),
     "ZOOKEEPER-4643": ("4643",),
     "ZOOKEEPER-4646": ("4646",),
     "ZOOKEEPER-4712": ("4712-leaks", "4712-halted", "4712c"),
