@@ -98,8 +98,11 @@ def needed(decision: Decision) -> list[str]:
 
 
 def _unsatisfiable(z3: Any, text: str, effort: int, seed: int, seconds: float) -> bool:
-    """Return whether z3 says `unsat` within this effort; `sat`, `unknown` and a time-out are all no."""
-    solver = z3.Solver()
+    """Return whether z3 says `unsat` within this effort; `sat`, `unknown` and a time-out are all no.
+
+    In a context of its own: what z3 was asked before would change what it finds within the effort.
+    """
+    solver = z3.Solver(ctx=z3.Context())
     solver.set("random_seed", seed)
     solver.set("rlimit", effort)
     solver.set("timeout", max(1, int(seconds * 1000)))

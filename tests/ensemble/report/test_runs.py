@@ -9,6 +9,7 @@ from docs.generators.zookeeper import HEALTHY, LOST_WRITE, extracted
 from invariants import Crash
 from tests.counterexample.pages import trace
 from zabcheck.cli.zookeeper.command import story_of
+from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.story_json import to_json
 from zabcheck.counterexample.forms.terminal import to_text
@@ -109,6 +110,9 @@ def test_the_heading_says_what_is_wrong_though_the_trace_breaks_nothing(tmp_path
     assert (
         drawn.index("What happened</h2>") < drawn.index("request 4 of client 13 was told") < drawn.index("The run</h2>")
     )
+    at = decided(story)
+    assert at is not None
+    assert (at.step, at.process, at.what) == (story.threads[-1].until, 1, "T1 goes on after it")
     stale = judged._replace(clients=[])
     assert worst_in(stale) == "digest mismatch"
     lost = judge(LOST_WRITE)

@@ -23,14 +23,15 @@ class Decided(Struct, frozen=True):
 
 
 def decided(story: Story) -> Decided | None:
-    """Return where the violation was decided; None if nothing is violated, or no step of it is shown.
+    """Return where the violation was decided; None if nothing is wrong, or no step of it is shown.
 
     That is the decisive step, where one was searched for and found. In a trace it is the first truncation that takes
     from a process what a client was told is done, and is missing at the end. Otherwise it is the last step of the
-    witness, leaving aside what was read at the end.
+    witness, leaving aside what was read at the end. Where a real ensemble is wrong though its trace breaks nothing, it
+    is the last step before a thread that was held goes on.
     """
     if story.violation is None:
-        return None
+        return _let_go(story) if story.worst else None
     lost = _lost(story)
     cut = _truncation(story, lost)
     step = cut or (story.decisive.step if story.decisive is not None else None) or _last_of_witness(story)
@@ -44,6 +45,14 @@ def decided(story: Story) -> Decided | None:
     if cut:
         what += f", and so cuts {lost[0]} off"
     return Decided(moment.step, moment.process, what, label, _flights(story, moment))
+
+
+def _let_go(story: Story) -> Decided | None:
+    """Return the step after which the last thread that was held goes on; None if none does."""
+    rows = {moment.step: row for row, moment in enumerate(story.moments)}
+    held = {each.until: each for each in story.threads if each.end == "goes on" and each.until is not None}
+    step = max(held, key=rows.__getitem__, default=None)
+    return None if step is None else Decided(step, held[step].process, f"{held[step].label} goes on after it", "")
 
 
 def _lost(story: Story) -> tuple[Txn, ...]:
