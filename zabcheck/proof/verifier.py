@@ -117,7 +117,7 @@ def by_z3(text: str, seconds: float) -> Answer:
         left = seconds - (monotonic() - begun)
         if left <= 0:
             break
-        solver = z3.Solver()
+        solver = z3.Solver(ctx=z3.Context())  # what was asked before would change what it finds
         solver.set("random_seed", seed)
         solver.set("timeout", max(1, int(left * 1000)))
         solver.set("rlimit", effort)
