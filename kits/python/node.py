@@ -109,7 +109,7 @@ class Node:
 
     def highest_epoch(self):
         """Return the highest epoch that this node has promised or proposed."""
-        raise NotImplementedError
+        raise NotImplementedError  # only the node itself knows
 
     def is_quorum(self, members):
         """Whether these nodes are a quorum: more than half of the weight."""

@@ -299,6 +299,12 @@ def without_threads(switches: Switches) -> Threads:
     return {}
 
 
+MOVES_OF_A_MESH: Mapping[str, int] = dict.fromkeys(
+    ("lead", "follow", "elect", "notice", "sync", "recover", "crash", "power_loss", "snapshot", "corrupt"), 0
+) | {"drain": 12, "receive": 14}
+"""The `moves` of a protocol whose processes all hear each other: without oracle, connections, disks or crashes."""
+
+
 class Protocol(Struct, frozen=True):
     """A protocol as a table of steps. A mutant is the same table with one entry replaced.
 

@@ -27,7 +27,7 @@ class Servers:
         self.servers = {number: SimpleNamespace(up=True, data=folder) for number in ROLES.values()}
         self.proxy = SimpleNamespace(
             under_way=lambda sender, _, client: self.waiting if client == sender else [],
-            let_through=lambda *link: not self.asked.append(("pass", *link)),  # type: ignore[func-returns-value]
+            let_through=lambda *link: not self.asked.append(("pass", *link)),  # type: ignore[func-returns-value]  # so it is true
             meet=lambda servers, around: self.asked.append(("meet", *servers, around)),
             close_ends=lambda *ends, ended: self.asked.append(("close", *ends, ended)),
         )
@@ -46,7 +46,7 @@ class Servers:
         return ""
 
     def take(self, choice: InStepChoice) -> None:
-        InStep(self, self, self.records.append).apply(choice, ROLES)  # type: ignore[arg-type]
+        InStep(self, self, self.records.append).apply(choice, ROLES)  # type: ignore[arg-type]  # it stands for both
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_a_field_that_a_server_does_not_have_is_a_difference(servers: Servers) -
 
 def test_in_the_end_those_that_do_not_serve_are_interrupted(servers: Servers) -> None:
     servers.servers[2].up = False
-    in_step = InStep(servers, servers, servers.records.append)  # type: ignore[arg-type]
+    in_step = InStep(servers, servers, servers.records.append)  # type: ignore[arg-type]  # it stands for both
     in_step.end_waits(lambda: True)
     assert servers.asked == []
     in_step.end_waits(lambda: False)

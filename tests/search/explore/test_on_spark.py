@@ -22,7 +22,7 @@ SMALL = Bounds(2, 1, 1, ANY, ANY)
 
 
 @pytest.fixture
-def cluster(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Spark:  # noqa: F811
+def cluster(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Spark:  # noqa: F811  # the fixture that is imported above
     """Levels are expanded there that are not worth it."""
     monkeypatch.setattr(module, "LARGE_ON_SPARK", 5)
     monkeypatch.setattr(module, "_LOOK", 1)
@@ -60,7 +60,7 @@ def test_a_search_that_was_ended_goes_on_from_the_last_level(cluster: Spark, tmp
 
 @pytest.mark.usefixtures("cluster")
 def test_the_command_goes_on_with_what_is_in_its_folder(
-    zabcheck: Command,  # noqa: F811
+    zabcheck: Command,  # noqa: F811  # the fixture that is imported above
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "LARGE_ON_SPARK", 3)

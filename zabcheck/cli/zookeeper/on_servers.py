@@ -1,15 +1,13 @@
 """`zabcheck replay --on-zookeeper`: a run of the model is executed on real servers, which are compared with it."""
 
-import tempfile
 from pathlib import Path
-from shutil import copyfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from zabcheck.cli.commands import BadInput, Format
 from zabcheck.cli.files import bad_path
-from zabcheck.cli.output import make_console, print_json, print_path, progress
+from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
-from zabcheck.cli.zookeeper.command import quick_to_start
+from zabcheck.cli.zookeeper.replay import repeat
 from zabcheck.conformance.conform import release_of
 from zabcheck.conformance.on_servers import CannotBeHad, Translation, as_servers_are, translate
 from zabcheck.ensemble.recording.folder import read
@@ -17,7 +15,6 @@ from zabcheck.ensemble.recording.records import Chose, Differed
 from zabcheck.ensemble.run import schedule as ensemble_schedules
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.in_step_choices import Expect
-from zabcheck.ensemble.trace.observe import write_trace
 from zabcheck.protocols.zookeeper import ZOOKEEPER
 from zabcheck.search.run import replay_on
 from zabcheck.simulation.choices import Choice
@@ -62,8 +59,6 @@ def replay_on_servers(
     `save` is where what the servers are told to do is written, `trace` where the trace of the first execution that
     breaks what the run breaks is, else of the last. BadInput if the run cannot be had on these servers.
     """
-    from zabcheck.ensemble.run.search import attempt
-
     if schedule.protocol != ZOOKEEPER.name:
         raise BadInput(f"--on-zookeeper: expected a run of the model `zookeeper`, {file} is of `{schedule.protocol}`")
     release = release_of(distribution.version)
@@ -80,24 +75,12 @@ def replay_on_servers(
         with bad_path("--save", save):
             write(save, ensemble_schedules.encode(translation.schedule))
     tried: list[OnServers] = []
-    interrupted = False
-    with (
-        tempfile.TemporaryDirectory(prefix="zabcheck-") as folder,
-        quick_to_start(distribution, times) as quick,
-        progress(times, "running") as advance,
-    ):
-        for number in range(1, times + 1):
-            with bad_path("a folder for the run", Path(folder)):
-                one = attempt(translation.schedule, quick, Path(folder, "run"))
-            shown_before = any(_same(each, broken) for each in tried)
-            tried.append(_result(one, Path(folder, "run"), translation))
-            if trace is not None and not shown_before:
-                with bad_path("--trace", trace):
-                    copyfile(write_trace(one.judged.observation, Path(folder, "run")), trace)
-            advance(f"{sum(_matched(each) for each in tried)} matched", number)
-            if one.interrupted:
-                interrupted = True
-                break
+
+    def take(one: "Attempt", folder: Path) -> bool:
+        tried.append(_result(one, folder, translation))
+        return _same(tried[-1], broken)
+
+    interrupted = repeat(translation.schedule, distribution, times, take, trace)
     code, why = _verdict(tried, broken, distribution.version)
     comparisons = sum(isinstance(each, Expect) for each in translation.schedule.choices)
     if format is Format.json:

@@ -1,8 +1,10 @@
 """`zabcheck replay` of a schedule for a real ensemble: counts how often it shows the same again."""
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from shutil import copyfile
+from typing import TYPE_CHECKING
 
 from zabcheck.cli.commands import Format
 from zabcheck.cli.files import bad_input_for, bad_path
@@ -13,10 +15,13 @@ from zabcheck.ensemble.debugger.class_path import ClassPathError
 from zabcheck.ensemble.debugger.points import PointError
 from zabcheck.ensemble.run import schedule as schedules
 from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.schedule import EnsembleScheduleError
+from zabcheck.ensemble.run.schedule import EnsembleSchedule, EnsembleScheduleError
 from zabcheck.ensemble.run.stops import places_of
 from zabcheck.ensemble.trace.observe import write_trace
 from zabcheck.text.words import as_text, counted
+
+if TYPE_CHECKING:
+    from zabcheck.ensemble.run.search import Attempt  # it loads the clients' library
 
 
 def replay_ensemble(
@@ -32,36 +37,24 @@ def replay_ensemble(
 
     The trace that is written is that of the first run that shows what the schedule was saved for, else of the last.
     """
-    from zabcheck.ensemble.run.search import attempt
-
     with bad_input_for(EnsembleScheduleError):
         schedule = schedules.decode(data, str(file))
     with bad_input_for((PointError, ClassPathError), f"{file}: "):
         places_of(schedule, distribution)
     wrong: list[list[str]] = []
     errors: list[str] = []
-    interrupted = False
     shown = partial = 0
-    with (
-        tempfile.TemporaryDirectory(prefix="zabcheck-") as folder,
-        quick_to_start(distribution, times) as quick,
-        progress(times, "running") as advance,
-    ):
-        for number in range(1, times + 1):
-            with bad_path("a folder for the run", Path(folder)):
-                tried = attempt(schedule, quick, Path(folder, "run"), exact=exact)
-            wrong.append(tried.judged.wrong)
-            errors.append("interrupted" if tried.interrupted else tried.error)
-            partial += bool(tried.judged.observation.partial)
-            shows = tried.shows(schedule.finds) if schedule.finds else bool(tried.judged.wrong)
-            if trace is not None and (number == 1 or not shown):
-                with bad_path("--trace", trace):
-                    copyfile(write_trace(tried.judged.observation, Path(folder, "run")), trace)
-            shown += shows
-            advance(f"{shown} show it", number)
-            if tried.interrupted:
-                interrupted = True
-                break
+
+    def take(tried: "Attempt", _: Path) -> bool:
+        nonlocal shown, partial
+        wrong.append(tried.judged.wrong)
+        errors.append("interrupted" if tried.interrupted else tried.error)
+        partial += bool(tried.judged.observation.partial)
+        shows = tried.shows(schedule.finds) if schedule.finds else bool(tried.judged.wrong)
+        shown += shows
+        return shows
+
+    interrupted = repeat(schedule, distribution, times, take, trace, exact=exact)
     what = schedule.finds or "something wrong"
     code = VIOLATED if any(wrong) else INCONCLUSIVE if partial else OK
     if format is Format.json:
@@ -93,3 +86,41 @@ def replay_ensemble(
         why += f"; {partial:,} not recorded to the end" if partial else ""
         conclude(console, code, why, "" if shown else f"more --times than {len(wrong):,}, as timing differs")
     return code
+
+
+def repeat(
+    schedule: EnsembleSchedule,
+    distribution: Distribution,
+    times: int,
+    take: Callable[["Attempt", Path], bool],
+    trace: Path | None,
+    *,
+    exact: bool = False,
+) -> bool:
+    """Execute a schedule `times` times, or until Ctrl-C comes; return whether it came.
+
+    `take` is handed each attempt and the folder of its recording, and tells whether that shows what is looked for.
+    `trace` is where the trace of the first attempt that does is written, else that of the last. BadInput if a file or
+    folder cannot be written.
+    """
+    from zabcheck.ensemble.run.search import attempt
+
+    shown = 0
+    with (
+        tempfile.TemporaryDirectory(prefix="zabcheck-") as folder,
+        quick_to_start(distribution, times) as quick,
+        progress(times, "running") as advance,
+    ):
+        run = Path(folder, "run")
+        for number in range(1, times + 1):
+            with bad_path("a folder for the run", Path(folder)):
+                tried = attempt(schedule, quick, run, exact=exact)
+            shows = take(tried, run)
+            if trace is not None and not shown:
+                with bad_path("--trace", trace):
+                    copyfile(write_trace(tried.judged.observation, run), trace)
+            shown += shows
+            advance(f"{shown} show it", number)
+            if tried.interrupted:
+                return True
+    return False

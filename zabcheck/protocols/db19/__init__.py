@@ -11,7 +11,7 @@ may also lose messages by `reset`. A search never does, as the lab's partitions 
 
 from msgspec import structs
 
-from zabcheck.protocols.base import Message, Protocol, Request, Started, TimedOut
+from zabcheck.protocols.base import MOVES_OF_A_MESH, Message, Protocol, Request, Started, TimedOut
 from zabcheck.protocols.db19 import broadcast, election, messages, node, recovery
 from zabcheck.protocols.db19.node import Node, Role
 
@@ -105,22 +105,7 @@ DB19 = Protocol(
     identity=node.identity,
     mesh=True,
     never=("crash", "stabilise", "quiesce"),
-    moves={
-        "timeout": 8,
-        "drain": 12,
-        "receive": 14,
-        "lead": 0,
-        "follow": 0,
-        "elect": 0,
-        "notice": 0,
-        "sync": 0,
-        "recover": 0,
-        "crash": 0,
-        "power_loss": 0,
-        "reset": 0,
-        "snapshot": 0,
-        "corrupt": 0,
-    },
+    moves={**MOVES_OF_A_MESH, "timeout": 8, "reset": 0},
 )
 
 DB19_FIFO = structs.replace(

@@ -23,6 +23,7 @@ from invariants import Broadcast, Deliver, Txn, Zxid
 from invariants.quorums import Quorums
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
+    MOVES_OF_A_MESH,
     Changed,
     Effect,
     Members,
@@ -317,21 +318,7 @@ def log_protocol(name: str, words: list[str]) -> Protocol:
         properties=PROPERTIES,
         mesh=True,
         never=("crash", "stabilise", "quiesce"),
-        moves={
-            "timeout": 1,
-            "drain": 12,
-            "receive": 14,
-            "lead": 0,
-            "follow": 0,
-            "elect": 0,
-            "notice": 0,
-            "sync": 0,
-            "recover": 0,
-            "crash": 0,
-            "power_loss": 0,
-            "snapshot": 0,
-            "corrupt": 0,
-        },
+        moves={**MOVES_OF_A_MESH, "timeout": 1},
         step_seconds=10.0,
     )
 
