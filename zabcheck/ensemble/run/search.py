@@ -96,8 +96,9 @@ def attempts(
     with ThreadPoolExecutor(jobs) as pool:
 
         def end() -> None:
-            stop.set()
+            # Those that wait first: else an attempt that ends because of `stop` lets one of them begin.
             pool.shutdown(wait=False, cancel_futures=True)
+            stop.set()
 
         untold = {pool.submit(begin, task): task for task in tasks}
         try:
