@@ -294,6 +294,11 @@ Threads = Mapping[str, Callable[[Any], bool]]
 """The threads of a process by name: whether each has something to do."""
 
 
+def always(process: Any) -> bool:
+    """Whether, of any process."""
+    return True
+
+
 def without_threads(switches: Switches) -> Threads:
     """Return the threads of a process that has none: each step does all of its work at once."""
     return {}
@@ -325,6 +330,8 @@ class Protocol(Struct, frozen=True):
     `highest_epoch(process)` returns the highest epoch that a process has promised or proposed, as far as it remembers;
     an exhaustive search is bounded by it. None: the search knows only the epochs that events name.
     `commutes` tells whether what `zabcheck.search.explore.reduction` assumes of Zab holds for this protocol.
+    `notices_at_once(process)` tells whether it makes no difference when a leader that leads on notices that a follower
+    has left, since nothing that it counts gets less. Nobody asks where `commutes` is false.
     `settled(process)` tells of a follower whether it leaves its iteration only when it is cut off from its leader, and
     of a leader whether it leaves only when no quorum of followers is left; apart from time-outs and crashes. None:
     nobody knows. An exhaustive search asks, to try fewer moves where no fault can come any more.
@@ -368,6 +375,7 @@ class Protocol(Struct, frozen=True):
     rename: Callable[[Any, Sequence[ProcessId]], Any] | None = None
     highest_epoch: Callable[[Any], int] | None = None
     commutes: bool = False
+    notices_at_once: Callable[[Any], bool] = always
     settled: Callable[[Any], bool] | None = None
     mesh: bool = False
     never: tuple[str, ...] = ()

@@ -112,6 +112,9 @@ LADIS = Protocol(
     kinds=KINDS,
     properties=_BY_REPAIRED,
     identity=process.identity,
+    rename=process.rename,
+    commutes=True,
+    notices_at_once=process.has_taken_over,
     highest_epoch=process.highest_epoch,
 )
 
@@ -139,5 +142,8 @@ LADIS_2008 = Protocol(
     kinds={kind: name for kind, name in KINDS.items() if kind not in _REPAIRS},
     properties=_BY_BOTH,
     identity=process.identity,
+    rename=process.rename,
+    commutes=True,
+    notices_at_once=process.has_taken_over,
     highest_epoch=process.highest_epoch,
 )

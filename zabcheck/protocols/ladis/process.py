@@ -4,11 +4,12 @@ Every server follows; one that its oracle names as leader leads as well, and is 
 itself it handles right after the step. `f` and `l` in the steps are the same server in its two roles.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from invariants import EMPTY, Chain, Deliver, Halt, Restore, Zxid
 from invariants.quorums import Quorums
@@ -155,6 +156,11 @@ def abandon(f: Server) -> None:
     f.added = f.added.abandoned()
 
 
+def has_taken_over(l: Leader) -> bool:
+    """Whether the leader has its log. Before, it counts the followers that have recognised it and are still there."""
+    return l.log is not None
+
+
 def highest_epoch(f: Server) -> int:
     """The last epoch that a server recognised a leader for, or, at a leader, has chosen, if that is higher."""
     return max(f.recognised, f.epoch)
@@ -163,9 +169,10 @@ def highest_epoch(f: Server) -> int:
 def identity(f: Server) -> Hashable:
     """Return everything that the further steps of a server may depend on.
 
-    Left out is the order in which followers came to a leader, which only orders the messages to different followers in
-    one step.
+    Left out is the order in which followers came to a leader, once it does not fetch from any of them any more: from
+    then on that only orders the messages to different followers in one step.
     """
+    followers, recognisers = tuple(f.followers.items()), f.recognisers
     return (
         f.history,
         f.zxid,
@@ -175,9 +182,9 @@ def identity(f: Server) -> Hashable:
         f.mode,
         f.leader,
         f.incoming,
-        frozenset(f.followers.items()),
+        frozenset(followers) if f.epoch else followers,
         f.epoch,
-        frozenset(f.recognisers),
+        frozenset(recognisers) if f.log is not None else recognisers,
         f.fetches_from,
         f.fetched,
         f.highest,
@@ -190,6 +197,23 @@ def identity(f: Server) -> Hashable:
         f.committed,
         f.instance,
         f.added.identity(f),
+    )
+
+
+def rename(value: Any, names: Sequence[ProcessId]) -> Any:
+    """Return a server or a message with server i called `names[i]`; no message names a server."""
+    if not isinstance(value, Server):
+        return value
+    return replace(
+        value,
+        id=names[value.id],
+        leader=None if value.leader is None else names[value.leader],
+        followers={names[each]: info for each, info in value.followers.items()},
+        recognisers=tuple(names[each] for each in value.recognisers),
+        fetches_from=None if value.fetches_from is None else names[value.fetches_from],
+        listed=tuple(names[each] for each in value.listed),
+        acks={names[each]: zxid for each, zxid in value.acks.items()},
+        added=value.added.renamed(names),
     )
 
 

@@ -117,9 +117,10 @@ def on_ack_epoch(l: Leader, sender: ProcessId, m: AckEpoch) -> list[Effect]:
 def fetch(l: Leader, quorum: tuple[ProcessId, ...]) -> list[Effect]:
     """4.2: find out from a group of followers which one contains the highest zxid, and fetch missing transactions.
 
+    Of several that have it the first in `quorum` is asked, which came first: by its name none is before another.
     Returns no effects if the leader itself has the highest zxid.
     """
-    best = max(quorum, key=lambda each: (l.followers[each].zxid, each == l.id, -each))
+    best = max(quorum, key=lambda each: (l.followers[each].zxid, each == l.id))
     if l.followers[best].zxid <= l.highest:
         return []
     l.fetches_from = best

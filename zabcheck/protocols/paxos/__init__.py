@@ -118,7 +118,10 @@ PAXOS = Protocol(
     # A ballot belongs to one process, so that no other can take it: nothing could exercise epoch uniqueness.
     properties=("core", "causality", "ladis", "zxid uniqueness", "zxid assignment"),
     identity=process.identity,
+    # Without `rename`: which ballots a process takes depends on its number, so processes cannot change their names.
     highest_epoch=process.highest_ballot,
+    commutes=True,
+    notices_at_once=process.has_a_ballot,
     never=("quiesce",),
 )
 
@@ -126,7 +129,8 @@ PAXOS = Protocol(
 def _variant(name: str, summary: str, source: str, fifo: bool = True, **what: object) -> Protocol:
     """Return a variant of Paxos; `what` has the fields of `Variant` that differ."""
     start = partial(process.start, variant=Variant(**what))  # type: ignore[arg-type]  # the fields of Variant, below
-    return structs.replace(PAXOS, name=name, summary=summary, source=source, fifo=fifo, start=start)
+    told = {"name": name, "summary": summary, "source": source}
+    return structs.replace(PAXOS, **told, fifo=fifo, commutes=fifo, start=start)
 
 
 VARIANTS: tuple[Protocol, ...] = (

@@ -149,6 +149,11 @@ def abandon(p: Process) -> None:
     p.ready = False
 
 
+def has_a_ballot(p: Proposer) -> bool:
+    """Whether the proposer has a ballot. Before, it counts the acceptors that have joined and are still there."""
+    return p.ballot != 0
+
+
 def highest_ballot(p: Process) -> int:
     """The highest ballot that a process has promised or, as a proposer, has chosen: a ballot is an epoch."""
     return max(p.promised, p.ballot)

@@ -448,4 +448,7 @@ class LocalStates:
         """Whether a leader notices that a follower has left, and leads on: with its own links, and nothing to show."""
         if not isinstance(self.choices[move.choice], choices.Notice) or (move.events, move.raised) != (NOTHING, False):
             return False
+        before = self.components.processes[self.made_of[local_state][0]]
+        if not self.components.protocol.notices_at_once(before.state):
+            return False
         return self.leads[move.local_state] and self.made_of[move.local_state][1:] == self.made_of[local_state][1:]

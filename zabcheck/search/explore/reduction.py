@@ -17,7 +17,8 @@ connections, so that holds in these stances:
   the follower leave without the next one. There it stops reading, and times out when the leader has read everything.
 - A leader that reads a message which changes nothing but the queue: in Zab an acknowledgement of what is committed, or
   one that comes too late. It changes nothing later either, so it is read now.
-- A leader that notices that a follower has left, and goes on leading: what it would send there is lost anyway.
+- A leader that notices that a follower has left, and goes on leading: what it would send there is lost anyway. (Not as
+  long as it counts the followers that are still there: `Protocol.notices_at_once`.)
 - A process in no iteration, of which nothing is under way, is told a leader, or crashes. (If something is, a new
   connection to the same leader would lose it.) That is so only where elections are not put off:
 
@@ -43,9 +44,9 @@ on are told a leader just then, and one of them has not read; and a property tha
 by now is violated only before they have. So followers are held only where properties are judged that no follower can
 repair by what it shows later (`are_lasting`), and no liveness.
 
-All this is of Zab (`Protocol.commutes`): there a process that hears that its leader is lost gives up, and does nothing
-else. What is preserved is what processes do and show, so verdicts and delivered sequences; not how many steps it takes,
-nor what holds at the same moment in two places.
+All this is of Zab, LADIS 2008 and Paxos (`Protocol.commutes`): there a process that hears that its leader is lost gives
+up, and does nothing else. What is preserved is what processes do and show, so verdicts and delivered sequences; not how
+many steps it takes, nor what holds at the same moment in two places.
 """
 
 from collections.abc import Collection, Sequence

@@ -6,7 +6,8 @@ Through Symmetry", 1996). To find it, processes are first put in order by what t
 only where two have the same kind both orders are tried, and the row with the least numbers is taken.
 
 That holds as far as a protocol treats its processes alike. Zab does so but for one place, the choice between two
-equally good histories (l.1.2: the lowest id). As (f.a, f.zxid) tells a history, it does not matter which is taken.
+equally good histories (l.1.2: the lowest id). As (f.a, f.zxid) tells a history, it does not matter which is taken. A
+leader of LADIS 2008 fetches the log of the first that came. In Paxos a process's number decides which ballots it takes.
 Quorums have to be symmetric too: a renaming that would make another family of quorums is not used.
 """
 
