@@ -19,7 +19,7 @@ abstract class Node {
     List<String> ids;
     Map<String, Long> weights;
     String mutant;
-    long seed, counterLimit;
+    long seed, incarnation, counterLimit;
     private final StringBuilder out = new StringBuilder();
     private final Map<Long, Runnable> waiting = new HashMap<>(); // by the number of a sync
     private long syncs;
@@ -67,6 +67,7 @@ abstract class Node {
         weights = (Map<String, Long>) body.get("weights");
         mutant = (String) body.get("mutant");
         seed = (Long) body.get("seed");
+        incarnation = (Long) body.get("incarnation");
         counterLimit = (Long) body.get("counter_limit");
         init(map(body.get("disk")), (Boolean) body.get("intact"));
     }

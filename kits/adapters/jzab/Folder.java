@@ -1,0 +1,181 @@
+package com.github.zk1931.jzab;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/**
+ * The files of jzab, which are real ones, and what zabcheck has to know of them: what is written, and when it is synced.
+ *
+ * <p>A file of zabcheck's disk is a field; null is a file that was deleted. What jzab forces to the disk waits until
+ * zabcheck has synced it. Files that nothing reads after a crash are left out.
+ */
+final class Folder extends PersistentState {
+    /** What zabcheck's disk does. */
+    interface Disk {
+        void write(Map<String, Object> fields);
+
+        void sync();
+    }
+
+    private static final String TEMPORARY = "tmp_data";
+    private final Path root;
+    private final Disk disk;
+    private Map<String, String> known;
+    private boolean news = true;
+
+    private Folder(Path root, Map<String, String> known, Disk disk) throws IOException {
+        super(root.toFile());
+        this.root = root;
+        this.known = known;
+        this.disk = disk;
+    }
+
+    /** Makes a folder with what has survived on the disk. */
+    static Folder of(Map<String, Object> survived, Disk disk) throws IOException {
+        Path shared = Path.of("/dev/shm"); // in memory: nothing needs to survive this process
+        Path root = Files.isWritable(shared) ? Files.createTempDirectory(shared, "jzab") : Files.createTempDirectory("jzab");
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> delete(root)));
+        Map<String, String> known = new TreeMap<>();
+        for (Map.Entry<String, Object> each : survived.entrySet()) {
+            if (each.getValue() == null) continue;
+            known.put(each.getKey(), (String) each.getValue());
+            Path file = root.resolve(each.getKey());
+            Files.createDirectories(file.getParent());
+            Files.writeString(file, (String) each.getValue(), StandardCharsets.ISO_8859_1);
+        }
+        return new Folder(root, known, disk);
+    }
+
+    static void delete(Path root) {
+        try (Stream<Path> found = Files.walk(root)) {
+            for (Path each : found.sorted(Comparator.reverseOrder()).toList()) Files.delete(each);
+        } catch (IOException gone) {
+            // By another call of this method.
+        }
+    }
+
+    void delete() {
+        delete(root);
+    }
+
+    /** Tells what has changed since the last call. */
+    void told() throws IOException {
+        Map<String, String> found = new TreeMap<>();
+        try (Stream<Path> files = Files.walk(root)) {
+            for (Path each : files.filter(Files::isRegularFile).toList()) {
+                String name = root.relativize(each).toString();
+                if (!name.startsWith(TEMPORARY)) found.put(name, text(each));
+            }
+        }
+        Map<String, Object> changed = new TreeMap<>();
+        found.forEach((name, text) -> {
+            if (!text.equals(known.get(name))) changed.put(name, text);
+        });
+        for (String name : known.keySet()) {
+            if (!found.containsKey(name)) changed.put(name, null);
+        }
+        known = found;
+        news = true;
+        if (!changed.isEmpty()) disk.write(changed);
+    }
+
+    /** What is in a file, but for the lines that Properties writes with the time. */
+    private static String text(Path file) throws IOException {
+        String text = Files.readString(file, StandardCharsets.ISO_8859_1);
+        return file.getFileName().toString().startsWith("cluster_config") ? text.replaceAll("#.*\n", "") : text;
+    }
+
+    /** Whether something was written since the last call. */
+    boolean isNews() {
+        boolean found = news;
+        news = false;
+        return found;
+    }
+
+    /** What is in the log, as the server reads it. */
+    List<Transaction> transactions() throws IOException {
+        List<Transaction> found = new ArrayList<>();
+        try (Log.LogIterator each = getLog().getIterator(Zxid.ZXID_NOT_EXIST)) {
+            while (each.hasNext()) found.add(each.next());
+        }
+        return found;
+    }
+
+    @Override
+    void setAckEpoch(long epoch) throws IOException {
+        super.setAckEpoch(epoch); // which does not sync the folder
+        told();
+    }
+
+    @Override
+    void fsyncDirectory() throws IOException {
+        told();
+        disk.sync();
+    }
+
+    @Override
+    Log createLog(File folder) throws IOException {
+        return new Told(super.createLog(folder));
+    }
+
+    /** A log that tells what is written to it. */
+    private final class Told implements Log {
+        private final Log log;
+
+        Told(Log log) {
+            this.log = log;
+        }
+
+        @Override
+        public void append(Transaction txn) throws IOException {
+            log.append(txn);
+            told();
+        }
+
+        @Override
+        public void truncate(Zxid zxid) throws IOException {
+            log.truncate(zxid);
+            told();
+        }
+
+        @Override
+        public void sync() throws IOException {
+            log.sync();
+            disk.sync();
+        }
+
+        @Override
+        public Zxid getLatestZxid() throws IOException {
+            return log.getLatestZxid();
+        }
+
+        @Override
+        public LogIterator getIterator(Zxid zxid) throws IOException {
+            return log.getIterator(zxid);
+        }
+
+        @Override
+        public DivergingTuple firstDivergingPoint(Zxid zxid) throws IOException {
+            return log.firstDivergingPoint(zxid);
+        }
+
+        @Override
+        public void trim(Zxid zxid) throws IOException {
+            log.trim(zxid);
+        }
+
+        @Override
+        public void close() throws IOException {
+            log.close();
+        }
+    }
+}
