@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 /**
  * The files of jzab, which are real ones, and what zabcheck has to know of them: what is written, and when it is synced.
  *
- * <p>A file of zabcheck's disk is a field; null is a file that was deleted. What jzab forces to the disk waits until
+ * <p>A file is a field of zabcheck's disk, and so is a folder, whose name ends in a slash; null is one that was deleted. What jzab forces to the disk waits until
  * zabcheck has synced it. Files that nothing reads after a crash are left out.
  */
 final class Folder extends PersistentState {
@@ -49,8 +49,8 @@ final class Folder extends PersistentState {
             if (each.getValue() == null) continue;
             known.put(each.getKey(), (String) each.getValue());
             Path file = root.resolve(each.getKey());
-            Files.createDirectories(file.getParent());
-            Files.writeString(file, (String) each.getValue(), StandardCharsets.ISO_8859_1);
+            Files.createDirectories(each.getKey().endsWith("/") ? file : file.getParent());
+            if (!each.getKey().endsWith("/")) Files.writeString(file, (String) each.getValue(), StandardCharsets.ISO_8859_1);
         }
         return new Folder(root, known, disk);
     }
@@ -71,9 +71,11 @@ final class Folder extends PersistentState {
     void told() throws IOException {
         Map<String, String> found = new TreeMap<>();
         try (Stream<Path> files = Files.walk(root)) {
-            for (Path each : files.filter(Files::isRegularFile).toList()) {
+            for (Path each : files.toList()) {
                 String name = root.relativize(each).toString();
-                if (!name.startsWith(TEMPORARY)) found.put(name, text(each));
+                if (each.equals(root) || name.startsWith(TEMPORARY)) continue;
+                if (Files.isDirectory(each)) found.put(name + "/", ""); // an empty one says that there is no log
+                else found.put(name, text(each));
             }
         }
         Map<String, Object> changed = new TreeMap<>();

@@ -3,7 +3,6 @@ package com.github.zk1931.jzab;
 import com.github.zk1931.jzab.proto.ZabMessage;
 import com.github.zk1931.jzab.proto.ZabMessage.Message.MessageType;
 import com.google.protobuf.ByteString;
-import com.google.protobuf.Descriptors.EnumValueDescriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor.JavaType;
 import com.google.protobuf.Message;
@@ -11,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -25,22 +25,28 @@ final class Text {
         return List.of(zxid.getEpoch() + 1, zxid.getXid() + 1);
     }
 
+    /** The fields of a message: it is a type, and one message for that type. */
     static Map<String, Object> of(ZabMessage.Message message) {
-        Map<String, Object> found = fields(message);
-        found.remove("type");
-        return found;
+        return fields((Message) message.getField(inner(message.getType().name())));
     }
 
     static ZabMessage.Message message(String type, Map<String, Object> body) {
         ZabMessage.Message.Builder builder = ZabMessage.Message.newBuilder().setType(MessageType.valueOf(type));
-        fill(builder, body);
-        return builder.build();
+        FieldDescriptor field = inner(type);
+        Message.Builder inner = builder.newBuilderForField(field);
+        fill(inner, body);
+        return builder.setField(field, inner.build()).build();
+    }
+
+    private static FieldDescriptor inner(String type) {
+        String name = type.equals("SYNC_END") ? "config" : type.toLowerCase(Locale.ROOT);
+        return ZabMessage.Message.getDescriptor().findFieldByName(name);
     }
 
     private static Map<String, Object> fields(Message message) {
         Map<String, Object> found = new LinkedHashMap<>();
         message.getAllFields().forEach((field, value) -> {
-            if (isLeftOut(field, value)) return;
+            if (isLeftOut(field)) return;
             if (!field.isRepeated()) {
                 found.put(name(field), value(field, value));
                 return;
@@ -52,16 +58,14 @@ final class Text {
         return found;
     }
 
-    private static boolean isLeftOut(FieldDescriptor field, Object value) {
-        return field.getName().equals("sync_timeout")
-                || value instanceof EnumValueDescriptor constant && constant.getNumber() == 0;
+    private static boolean isLeftOut(FieldDescriptor field) {
+        return field.getName().equals("sync_timeout") || field.getJavaType() == JavaType.ENUM;
     }
 
     private static Object value(FieldDescriptor field, Object value) {
         if (value instanceof ZabMessage.Zxid zxid) return zxid(MessageBuilder.fromProtoZxid(zxid));
         if (value instanceof Message inner) return fields(inner);
         if (value instanceof ByteString bytes) return bytes.toString(StandardCharsets.ISO_8859_1);
-        if (value instanceof EnumValueDescriptor constant) return constant.getName();
         return isEpoch(field) ? (Object) ((Long) value + 1) : value;
     }
 
@@ -72,12 +76,10 @@ final class Text {
                 builder.setField(field, NEVER);
             } else if (json instanceof List<?> values && field.isRepeated()) {
                 for (Object each : values) builder.addRepeatedField(field, each);
-            } else if (json != null && !field.getName().equals("type")) {
+            } else if (field.getJavaType() == JavaType.ENUM) {
+                builder.setField(field, field.getDefaultValue()); // there are only proposals of clients
+            } else if (json != null) {
                 builder.setField(field, parsed(builder, field, json));
-            } else if (field.isRequired() && !builder.hasField(field)) {
-                Object constant = field.getDefaultValue();
-                if (json != null) constant = field.getEnumType().findValueByName((String) json);
-                builder.setField(field, constant);
             }
         }
     }
