@@ -26,7 +26,7 @@ final class Folder extends PersistentState {
         void sync();
     }
 
-    private static final String TEMPORARY = "tmp_data";
+    private static final String TEMPORARY = "tmp_data", NONE = new String("none");
     private final Path root;
     private final Disk disk;
     private Map<String, String> known;
@@ -67,8 +67,13 @@ final class Folder extends PersistentState {
         delete(root);
     }
 
-    /** Tells what has changed since the last call. */
-    void told() throws IOException {
+    /**
+     * Tells what has changed since the last call.
+     *
+     * <p>As on Linux's ext4: names and lengths of files, and the files that replace others, reach the disk in their order,
+     * and all of them with each sync; what was appended to a log reaches it when that log is synced.
+     */
+    private void told(boolean appended) throws IOException {
         Map<String, String> found = new TreeMap<>();
         try (Stream<Path> files = Files.walk(root)) {
             for (Path each : files.toList()) {
@@ -77,6 +82,10 @@ final class Folder extends PersistentState {
                 if (Files.isDirectory(each)) found.put(name + "/", ""); // an empty one says that there is no log
                 else found.put(name, text(each));
             }
+        }
+        if (!appended) {
+            found.replaceAll((name, text) -> isAppended(name, text) ? known.getOrDefault(name, NONE) : text);
+            found.values().removeIf(text -> text == NONE);
         }
         Map<String, Object> changed = new TreeMap<>();
         found.forEach((name, text) -> {
@@ -88,6 +97,10 @@ final class Folder extends PersistentState {
         known = found;
         news = true;
         if (!changed.isEmpty()) disk.write(changed);
+    }
+
+    private boolean isAppended(String name, String text) {
+        return name.contains("/transaction.") && text.startsWith(known.getOrDefault(name, ""));
     }
 
     /** What is in a file, but for the lines that Properties writes with the time. */
@@ -115,12 +128,12 @@ final class Folder extends PersistentState {
     @Override
     void setAckEpoch(long epoch) throws IOException {
         super.setAckEpoch(epoch); // which does not sync the folder
-        told();
+        told(false);
     }
 
     @Override
     void fsyncDirectory() throws IOException {
-        told();
+        told(false);
         disk.sync();
     }
 
@@ -140,18 +153,19 @@ final class Folder extends PersistentState {
         @Override
         public void append(Transaction txn) throws IOException {
             log.append(txn);
-            told();
+            news = true;
         }
 
         @Override
         public void truncate(Zxid zxid) throws IOException {
             log.truncate(zxid);
-            told();
+            told(false);
         }
 
         @Override
         public void sync() throws IOException {
             log.sync();
+            told(true);
             disk.sync();
         }
 
