@@ -2,6 +2,7 @@ package com.github.zk1931.jzab;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,24 +27,26 @@ final class Folder extends PersistentState {
         void sync();
     }
 
-    private static final String TEMPORARY = "tmp_data", NONE = new String("none");
+    private static final String PREFIX = "jzab-", TEMPORARY = "tmp_data";
+    private static final Path PARENT = // in memory, if that can be: nothing needs to survive this program
+            Files.isWritable(Path.of("/dev/shm")) ? Path.of("/dev/shm") : Path.of(System.getProperty("java.io.tmpdir"));
     private final Path root;
     private final Disk disk;
+    private final boolean syncsEpochs; // unlike jzab: a log before the epoch in which it is accepted, and that epoch
     private Map<String, String> known;
     private boolean news = true;
 
-    private Folder(Path root, Map<String, String> known, Disk disk) throws IOException {
+    private Folder(Path root, Map<String, String> known, Disk disk, boolean syncsEpochs) throws IOException {
         super(root.toFile());
         this.root = root;
         this.known = known;
         this.disk = disk;
+        this.syncsEpochs = syncsEpochs;
     }
 
     /** Makes a folder with what has survived on the disk. */
-    static Folder of(Map<String, Object> survived, Disk disk) throws IOException {
-        Path shared = Path.of("/dev/shm"); // in memory: nothing needs to survive this process
-        Path root = Files.isWritable(shared) ? Files.createTempDirectory(shared, "jzab") : Files.createTempDirectory("jzab");
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> delete(root)));
+    static Folder of(Map<String, Object> survived, Disk disk, boolean syncsEpochs) throws IOException {
+        Path root = Files.createTempDirectory(PARENT, PREFIX + ProcessHandle.current().pid() + "-");
         Map<String, String> known = new TreeMap<>();
         for (Map.Entry<String, Object> each : survived.entrySet()) {
             if (each.getValue() == null) continue;
@@ -52,19 +55,33 @@ final class Folder extends PersistentState {
             Files.createDirectories(each.getKey().endsWith("/") ? file : file.getParent());
             if (!each.getKey().endsWith("/")) Files.writeString(file, (String) each.getValue(), StandardCharsets.ISO_8859_1);
         }
-        return new Folder(root, known, disk);
+        return new Folder(root, known, disk, syncsEpochs);
     }
 
-    static void delete(Path root) {
-        try (Stream<Path> found = Files.walk(root)) {
-            for (Path each : found.sorted(Comparator.reverseOrder()).toList()) Files.delete(each);
-        } catch (IOException gone) {
-            // By another call of this method.
+    /** Deletes what was left behind by programs that were killed. */
+    static void clear() throws IOException {
+        try (Stream<Path> found = Files.list(PARENT)) {
+            for (Path each : found.toList()) {
+                String[] name = each.getFileName().toString().split("-");
+                if (!(name[0] + "-").equals(PREFIX) || name.length != 3) continue;
+                if (ProcessHandle.of(Long.parseLong(name[1])).isPresent()) continue;
+                try {
+                    delete(each);
+                } catch (IOException | UncheckedIOException gone) {
+                    // By another program that starts.
+                }
+            }
         }
     }
 
-    void delete() {
+    void delete() throws IOException {
         delete(root);
+    }
+
+    private static void delete(Path root) throws IOException {
+        try (Stream<Path> found = Files.walk(root)) {
+            for (Path each : found.sorted(Comparator.reverseOrder()).toList()) Files.delete(each);
+        }
     }
 
     /**
@@ -79,13 +96,15 @@ final class Folder extends PersistentState {
             for (Path each : files.toList()) {
                 String name = root.relativize(each).toString();
                 if (each.equals(root) || name.startsWith(TEMPORARY)) continue;
-                if (Files.isDirectory(each)) found.put(name + "/", ""); // an empty one says that there is no log
-                else found.put(name, text(each));
+                if (Files.isDirectory(each)) {
+                    found.put(name + "/", ""); // an empty one says that there is no log
+                    continue;
+                }
+                String text = text(each), before = known.get(name);
+                boolean waits = !appended && isAppended(name, before, text);
+                if (!waits) found.put(name, text);
+                else if (before != null) found.put(name, before);
             }
-        }
-        if (!appended) {
-            found.replaceAll((name, text) -> isAppended(name, text) ? known.getOrDefault(name, NONE) : text);
-            found.values().removeIf(text -> text == NONE);
         }
         Map<String, Object> changed = new TreeMap<>();
         found.forEach((name, text) -> {
@@ -99,8 +118,8 @@ final class Folder extends PersistentState {
         if (!changed.isEmpty()) disk.write(changed);
     }
 
-    private boolean isAppended(String name, String text) {
-        return name.contains("/transaction.") && text.startsWith(known.getOrDefault(name, ""));
+    private static boolean isAppended(String name, String before, String text) {
+        return name.contains("/transaction.") && text.startsWith(before == null ? "" : before);
     }
 
     /** What is in a file, but for the lines that Properties writes with the time. */
@@ -127,8 +146,10 @@ final class Folder extends PersistentState {
 
     @Override
     void setAckEpoch(long epoch) throws IOException {
-        super.setAckEpoch(epoch); // which does not sync the folder
+        if (syncsEpochs) getLog().sync();
+        super.setAckEpoch(epoch); // which syncs nothing
         told(false);
+        if (syncsEpochs) disk.sync();
     }
 
     @Override

@@ -27,6 +27,7 @@ final class Server extends Node {
     private static final List<String> KINDS = List.of("PROPOSED_EPOCH", "NEW_EPOCH", "ACK_EPOCH", "PULL_TXN_REQ", "DIFF",
             "TRUNCATE", "PROPOSAL", "SYNC_END", "NEW_LEADER", "ACK", "COMMIT");
     private static boolean syncsEpochs; // of the command line
+    private static Server last;
 
     private final LinkedBlockingQueue<MessageTuple> messages = new LinkedBlockingQueue<>();
     private final Links links = new Links();
@@ -41,15 +42,23 @@ final class Server extends Node {
 
     public static void main(String[] arguments) throws IOException {
         syncsEpochs = arguments.length > 0 && arguments[0].equals("--sync-epochs");
+        Folder.clear();
+        Runtime.getRuntime().addShutdownHook(new Thread(Server::end));
         run(Server::new);
     }
 
-    private static Server last;
-
     Server() {
-        Turns.reset(); // there is one server at a time
-        if (last != null && last.folder != null) last.folder.delete();
+        end(); // of the one before: there is one server at a time
         last = this;
+    }
+
+    private static void end() {
+        Turns.reset();
+        try {
+            if (last != null && last.folder != null) last.folder.delete();
+        } catch (IOException gone) {
+            throw new UncheckedIOException(gone);
+        }
     }
 
     @Override
@@ -138,7 +147,7 @@ final class Server extends Node {
 
     private Void serve(Map<String, Object> survived) {
         try {
-            folder = Folder.of(survived, disk);
+            folder = Folder.of(survived, disk, syncsEpochs);
             if (folder.getLastSeenConfig() == null) {
                 folder.setLastSeenConfig(new ClusterConfiguration(new Zxid(0, -1), ids, id));
             } else {
