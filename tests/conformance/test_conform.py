@@ -11,7 +11,8 @@ import pytest
 from docs.generators.zookeeper import extracted
 from invariants import Zxid
 from tests.tiers import sweep
-from zabcheck.conformance.conform import Conformance, conform, release_of
+from zabcheck.conformance.conform import Conformance, SeenPacket, conform, release_of
+from zabcheck.conformance.merge import not_enabled
 from zabcheck.ensemble.recording.folder import RECORDING
 from zabcheck.protocols.switches import Release
 from zabcheck.protocols.zookeeper import ZOOKEEPER
@@ -181,7 +182,22 @@ def test_a_difference_tells_the_last_state_and_what_the_model_would_do(tmp_path:
     assert difference.what == "COMMIT(⟨1,4⟩) to server 2", "it goes to both at once"
     assert difference.state[""] == "leads, broadcast"
     assert 0 < difference.explained < difference.observations
-    assert "it would send COMMIT(⟨1,4⟩) to server 1, and it sent COMMIT(⟨1,5⟩) (packet 51)" in difference.guards
+    assert difference.guards == (
+        "if it read packet 46, it would send COMMIT(⟨1,4⟩) to server 1, and it sent COMMIT(⟨1,5⟩) (packet 51)",
+        "if it read packet 45, it would send COMMIT(⟨1,4⟩) to server 1, and it sent COMMIT(⟨1,5⟩) (packet 51)",
+        "if its thread sync went on, it would send COMMIT(⟨1,4⟩) to server 1, and it sent COMMIT(⟨1,5⟩) (packet 51)",
+    )
+    assert difference.packet == SeenPacket("COMMIT", "⟨1,4⟩", 2)
+
+
+def test_differences_are_in_the_order_of_their_times_and_what_comes_before_is_a_run(tmp_path: Path) -> None:
+    found = conform(altered(HEALTHY, tmp_path, _sends_another_zxid))
+    times = [each.time for each in found.differences]
+    assert len(times) > 1
+    assert times == sorted(times)
+    assert found.before is not None
+    assert len(found.before.choices) > 50
+    assert not_enabled(found.before) == []
 
 
 # What nothing can be said of.

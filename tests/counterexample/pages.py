@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from invariants import Event, Header, Local, check
 from tests.counterexample.stories import broken
 from zabcheck.counterexample.explain import explain
-from zabcheck.counterexample.story import HeldThread, Moment, Raised, Story
+from zabcheck.counterexample.story import Flight, HeldThread, Mismatch, Moment, Raised, Story
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
@@ -166,6 +166,23 @@ def empty() -> Story:
     return explain(schedule_of("zab", None, 3, ()))
 
 
+@cache
+def differs() -> Story:
+    """A real ensemble, all of whose texts are hostile, does what the run does not."""
+    story = harmless()
+    step = len(story.moments) + 1
+    row = Moment(step, 2, None, f"→ p3 ACK({EVIL})", (), (), (), {}, {})
+    sent = Flight(1 + max(each.number for each in story.flights), 2, 3, "ACK", EVIL, step)
+    said = ("instead", (f"it would not {EVIL}", "nor" + EVIL))
+    return replace(
+        story,
+        schedule=b"",
+        moments=(*story.moments, row),
+        flights=(*story.flights, sent),
+        mismatch=Mismatch(2, "the servers differ", f"server 2 sent {EVIL}", f"not {EVIL}", (said, ("seen", (EVIL,)))),
+    )
+
+
 STORIES: Mapping[str, Callable[[], Story]] = {
     "usual": minimised,
     **{name: partial(minimised, name) for name in OTHERS},
@@ -178,6 +195,7 @@ STORIES: Mapping[str, Callable[[], Story]] = {
     "harmless": harmless,
     "one process": partial(harmless, 1),
     "seven processes": partial(broken, 7),
+    "differs": differs,
     "empty": empty,
     "left out": left_out,
     "long": long,

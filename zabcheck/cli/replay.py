@@ -54,6 +54,10 @@ def replay_(
         Path | None,
         typer.Option(metavar="OUT", help="With --on-zookeeper: write what the servers do as a schedule of its own."),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="With --on-zookeeper: write a page of where the servers first differ."),
+    ] = None,
     java: Java = None,
     home: Home = None,
     classpath: Classpath = None,
@@ -62,8 +66,9 @@ def replay_(
 ) -> int:
     """Execute a saved schedule again: the same run everywhere, but on a real ensemble only as far as possible."""
     data = read(file, schedules.MAX_BYTES)
-    if save is not None and not on_zookeeper:
-        raise BadInput("--save: only with --on-zookeeper")
+    for option, out in (("save", save), ("page", page)):
+        if out is not None and not on_zookeeper:
+            raise BadInput(f"--{option}: only with --on-zookeeper")
     if is_for_an_ensemble(data):
         if on_zookeeper:
             raise BadInput(f"--on-zookeeper: expected a run of the model, {file} is for real servers already")
@@ -76,11 +81,11 @@ def replay_(
         if exec is not None or exact:
             raise BadInput(f"--{'exact' if exact else 'exec'}: does not go with --on-zookeeper")
         _, schedule = load_schedule(data, str(file))
-        for option, out in (("--trace", trace), ("--save", save)):
+        for option, out in (("--trace", trace), ("--save", save), ("--page", page)):
             if out is not None:
                 check_trace(out, file, option)
         found = found_distribution(java, home, classpath)
-        return replay_on_servers(schedule, file, times or 1, found, save, trace, format)
+        return replay_on_servers(schedule, file, times or 1, found, save, trace, page, format)
     options = {"times": times, "exact": exact or None, "java": java, "zookeeper-home": home, "classpath": classpath}
     for option, value in options.items():
         if value is not None:

@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from invariants import Chain
 from zabcheck.conformance.attempt import Attempt
-from zabcheck.conformance.merge import not_enabled, schedule_of
+from zabcheck.conformance.merge import not_enabled, schedule_of, up_to
 from zabcheck.conformance.moves import Moves
-from zabcheck.conformance.observations import server_records
+from zabcheck.conformance.observations import Sends, ServerRecord, in_words, server_records
+from zabcheck.conformance.packets import in_parts
 from zabcheck.conformance.search import MOST_STATES, Search
 from zabcheck.ensemble.recording.records import Sent
 from zabcheck.ensemble.trace.incarnations import SortedRecording, read_sorted
@@ -21,19 +22,31 @@ from zabcheck.search.run import replay_on
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.words import counted
 
+NOTHING = "whatever the server could still read or do does not lead to it"
+"""What is said of a difference to which no attempt came near."""
 _SHOWN = 3
 """Of a long sequence the last ones are shown."""
+
+
+class SeenPacket(Struct, frozen=True):
+    """A packet that was recorded: its kind, what it carries as text, and the server that it went to."""
+
+    kind: str
+    text: str
+    to: int
 
 
 class Difference(Struct, frozen=True):
     """Where the recording of one server is no run of the model.
 
-    `source` is the packet, the line or the disk that nothing in the model leads to, `what` says what it is. `state` is
-    that of the model which explained all before it, by the names of its variables. `guards` say what the model would do
-    instead, `earlier` what was refused one observation before.
+    `source` is the packet, the line or the disk that nothing in the model leads to, `what` says what it is; if it is a
+    packet, `packet` has its parts. `time` is in microseconds, by the recording's clock. `state` is that of the model
+    which explained all before it, by the names of its variables. `guards` say what the model would do instead,
+    `earlier` what was refused one observation before.
     """
 
     server: int
+    time: int
     source: str
     what: str
     explained: int
@@ -41,12 +54,15 @@ class Difference(Struct, frozen=True):
     state: dict[str, str]
     guards: tuple[str, ...]
     earlier: tuple[str, ...] = ()
+    packet: SeenPacket | None = None
 
 
 class Conformance(Struct, frozen=True):
     """What is said of a recording. `undecided` has the reasons, a line each, if nothing can be said.
 
-    `schedule` is the run of the model that explains it; `states` how many states were tried at all servers.
+    `schedule` is the run of the model that explains it; `states` how many states were tried at all servers. The
+    `differences` are in the order of their times; `before` is the run of the model up to the first of them, as far as
+    it is known.
     """
 
     folder: Path
@@ -57,6 +73,7 @@ class Conformance(Struct, frozen=True):
     schedule: Schedule | None = None
     differences: tuple[Difference, ...] = ()
     undecided: tuple[str, ...] = ()
+    before: Schedule | None = None
 
 
 class Broken(Struct, frozen=True):
@@ -174,13 +191,16 @@ def _concluded(
         for packet, tree in told
         if trees[packet] != tree
     ]
+    servers, switches = recording.run.servers, searches[0].moves.switches
     if differences:
-        return Conformance(folder, version, "differs", len(sent), states, None, tuple(differences), tuple(undecided))
+        differences.sort(key=lambda each: each.time)
+        paths = [search.best.path() for search in searches if search.best is not None]
+        before = schedule_of(up_to(differences[0].time, paths), sent, servers, switches)
+        told_all = tuple(differences), tuple(undecided)
+        return Conformance(folder, version, "differs", len(sent), states, None, *told_all, before)
     if undecided:
         return Conformance(folder, version, "undecided", len(sent), states, undecided=tuple(undecided))
-    schedule = schedule_of(
-        [attempt.path() for attempt in found], sent, recording.run.servers, searches[0].moves.switches
-    )
+    schedule = schedule_of([attempt.path() for attempt in found], sent, servers, switches)
     stuck = not_enabled(schedule)
     if stuck:
         undecided.append(
@@ -201,30 +221,42 @@ def _lines(of: Difference) -> Iterator[str]:
     yield f"server {of.server}: nothing in the model leads to {of.source}: {of.what}"
     yield f"  explained before it: {of.explained} of {counted(of.observations, 'observation', 'observations')}"
     if of.state:
-        yield "  the last state: " + "; ".join(f"{name} {value}".strip() for name, value in of.state.items() if value)
+        yield f"  the last state: {state_in_words(of)}"
     if not of.guards and not of.earlier:
-        yield "  whatever the server could still read or do does not lead to it"
+        yield f"  {NOTHING}"
     for guard in of.guards:
         yield f"  not so: {guard}"
     for guard in of.earlier:
         yield f"  not so either, one observation before: {guard}"
 
 
+def state_in_words(of: Difference) -> str:
+    """Say in one line in which state the server was in the model."""
+    return "; ".join(f"{name} {value}".strip() for name, value in of.state.items() if value)
+
+
 def _difference(search: Search) -> Difference:
     record = search.moves.record
     if search.refused_start:
-        return Difference(record.server, "its start", search.refused_start, 0, len(record.observations), {}, ())
+        return Difference(record.server, 0, "its start", search.refused_start, 0, len(record.observations), {}, ())
     stuck = search.stuck()
     return Difference(
         record.server,
+        stuck.goal.time,
         stuck.goal.source,
-        search.moves.in_words(stuck.goal),
+        in_words(stuck.goal, record.connections),
         stuck.attempt.at,
         len(record.observations),
         _state(stuck.attempt),
         stuck.guards,
         stuck.earlier,
+        _packet(stuck.goal, record) if isinstance(stuck.goal, Sends) else None,
     )
+
+
+def _packet(of: Sends, record: ServerRecord) -> SeenPacket:
+    kind, carries = in_parts(of.key)
+    return SeenPacket(kind, carries, record.connections[of.connection].peer)
 
 
 def _state(attempt: Attempt) -> dict[str, str]:

@@ -6,7 +6,8 @@ each server's own order, and to have a packet sent before it is read, where time
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import takewhile
 
 from zabcheck.conformance.attempt import Attempt
 from zabcheck.ensemble.recording.records import Sent
@@ -59,6 +60,25 @@ def _earlier_connections(packets: Iterable[Sent]) -> dict[int, list[int]]:
             earlier[packet.connection] = before.copy()
             before.append(packet.connection)
     return earlier
+
+
+def up_to(time: int, paths: Iterable[list[Attempt]]) -> list[list[Attempt]]:
+    """Return what the servers did up to `time`, without what follows on a packet that no known part of a run sends.
+
+    O(choices × servers).
+    """
+    cut = [list(takewhile(lambda attempt: attempt.time <= time, path)) for path in paths]
+    while True:
+        sent = {number for path in cut for attempt in path for number in attempt.sent}
+        kept = [_with_known_packets(path, sent) for path in cut]
+        if kept == cut:
+            return cut
+        cut = kept
+
+
+def _with_known_packets(path: list[Attempt], sent: Container[int]) -> list[Attempt]:
+    """Return the beginning of a run in which only packets of `sent` are read."""
+    return list(takewhile(lambda attempt: not attempt.read or attempt.read in sent, path))
 
 
 def not_enabled(schedule: Schedule) -> list[int]:

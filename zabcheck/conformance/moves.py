@@ -66,31 +66,6 @@ class Moves:
 
     # Observations.
 
-    def in_words(self, observation: Observation) -> str:
-        """Say what a server did."""
-        match observation:
-            case Sends(connection=connection, key=key):
-                return f"{in_words(key)} to server {self.record.connections[connection].peer}"
-            case Starts():
-                return "it is up again"
-            case Leads():
-                return "it leads"
-            case Leaves():
-                return "it looks for a leader"
-            case Votes(zxid=zxid):
-                return f"it votes with {zxid}"
-            case Proposes(txn=txn):
-                return f"it broadcasts {txn}"
-            case Applies(txn=txn):
-                return f"it applies {txn}"
-            case Ends(log=None):
-                return "it ends"
-            case Ends(log=log, accepted_epoch=accepted, current_epoch=current):
-                assert log is not None, "the other case"
-                last = f"up to {log[-1]}" if log else "empty"
-                return f"acceptedEpoch {accepted}, currentEpoch {current}, a log of {len(log)}, {last}"
-        raise TypeError(f"not an observation: {observation!r}")
-
     def explains(self, attempt: Attempt, observation: Observation) -> bool:
         """Whether the attempt has done this already, or it asks nothing of it: then it is one observation further."""
         if not self._has_done(attempt, observation):
@@ -330,6 +305,16 @@ class Moves:
         outbound, sent = self.record.connections[number].outbound, attempt.outs[number]
         return outbound[sent][1] if sent < len(outbound) else None
 
+    def not_yet(self, attempt: Attempt, time: int) -> Iterator[str]:
+        """Say what the server would read next, and cannot have read by `time`."""
+        for peer, number in attempt.open.items():
+            inbound, at = self.record.connections[number].inbound, attempt.reads[number]
+            if at == len(inbound):
+                yield f"it would wait for server {peer}, of which nothing was passed on after that"
+            elif inbound[at].time > time:
+                what = f"{in_words(inbound[at].key)} of server {peer} (packet {inbound[at].packet.packet})"
+                yield f"it would wait for {what}, which was passed on later"
+
     # Moves. Each raises Refused if the recording rules it out.
 
     def _next(self, attempt: Attempt, choice: AnyChoice, goal: Observation) -> Attempt:
@@ -458,7 +443,7 @@ class Moves:
                     abandon(server)
                     attempt.open = {}
                 case Halt(reason=reason):
-                    raise Halted(f"it would end itself: {reason}")
+                    raise Halted(f"{_if(attempt)}it would end itself: {reason}")
         if server.log is not log:
             self._compare_log(attempt, appended=len(server.log) - len(log))
 
@@ -469,7 +454,7 @@ class Moves:
         log, disk = attempt.server.log, self._disks[attempt.incarnation].log
         first = len(log) - 1 if appended == 1 else 0
         if disk is not None and log[first : len(disk)] != disk[first : len(log)]:
-            raise Refused(other_log(log, len(log), disk))
+            raise Refused(f"{_if(attempt)}{other_log(log, len(log), disk)}")
 
     def _may_be_cut(self, attempt: Attempt) -> bool:
         """Whether a TRUNC is yet to be read, in this incarnation."""
@@ -491,9 +476,22 @@ class Moves:
         sends = key_of_message(message)
         if sends != key:
             raise Refused(
-                f"it would send {in_words(sends)} to server {to}, and it sent {in_words(key)} (packet {packet.packet})"
+                f"{_if(attempt)}it would send {in_words(sends)} to server {to}, "
+                f"and it sent {in_words(key)} (packet {packet.packet})"
             )
         attempt.outs = raised(attempt.outs, number)
         attempt.sent = (*attempt.sent, packet.packet)
         if isinstance(message, messages.Snap):
             attempt.trees = (*attempt.trees, (packet.packet, message.tree))
+
+
+def _if(attempt: Attempt) -> str:
+    """Say on what condition the server would do something, as the beginning of a sentence: the move that led here."""
+    if attempt.read:
+        return f"if it read packet {attempt.read}, "
+    match attempt.choice:
+        case choices.Run(thread=thread):
+            return f"if its thread {thread} went on, "
+        case choices.Request():
+            return "if it took a request, "
+    return ""

@@ -6,12 +6,13 @@ it was passed on. Lines have whole milliseconds, so what a line reports has happ
 not before the beginning.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
 from invariants import Txn, Zxid
 from zabcheck.conformance.packets import BESIDE, MODELLED, Key, key_of_packet
+from zabcheck.conformance.packets import in_words as packet_in_words
 from zabcheck.ensemble.recording.records import Disk, Opened, Reached, Sent, Undecoded
 from zabcheck.ensemble.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.ensemble.trace.moments import MILLISECOND, PacketReceived, PacketSent
@@ -120,6 +121,32 @@ class ServerRecord(Struct):
     connections: list[Connection]
     proposed: list[list[Told]]
     applied: list[list[Told]]
+
+
+def in_words(observation: Observation, connections: Sequence[Connection]) -> str:
+    """Say what a server with these connections did."""
+    match observation:
+        case Sends(connection=connection, key=key):
+            return f"{packet_in_words(key)} to server {connections[connection].peer}"
+        case Starts():
+            return "it is up again"
+        case Leads():
+            return "it leads"
+        case Leaves():
+            return "it looks for a leader"
+        case Votes(zxid=zxid):
+            return f"it votes with {zxid}"
+        case Proposes(txn=txn):
+            return f"it broadcasts {txn}"
+        case Applies(txn=txn):
+            return f"it applies {txn}"
+        case Ends(log=None):
+            return "it ends"
+        case Ends(log=log, accepted_epoch=accepted, current_epoch=current):
+            assert log is not None, "the other case"
+            last = f"up to {log[-1]}" if log else "empty"
+            return f"acceptedEpoch {accepted}, currentEpoch {current}, a log of {len(log)}, {last}"
+    raise TypeError(f"not an observation: {observation!r}")
 
 
 def server_records(recording: SortedRecording) -> tuple[list[ServerRecord], dict[int, str]]:

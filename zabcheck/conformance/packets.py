@@ -85,7 +85,13 @@ def message_of(packet: Sent, names: Names, tree: Chain | None) -> Message:
     raise ValueError(f"not a packet of the model: {packet.kind}")
 
 
+def in_parts(key: Key) -> tuple[str, str]:
+    """Return the name of a packet and, as text, what it carries: "1, ⟨1,7⟩"."""
+    kind, *carries = key
+    return kind, ", ".join("-1" if each is None else str(each) for each in carries)
+
+
 def in_words(key: Key) -> str:
     """Say what a packet is: "ACKEPOCH(1, ⟨1,7⟩)"."""
-    kind, *carries = key
-    return f"{kind}({', '.join('-1' if each is None else str(each) for each in carries)})" if carries else str(kind)
+    kind, carries = in_parts(key)
+    return f"{kind}({carries})" if carries else kind

@@ -25,8 +25,8 @@ MOST_GUARDS = 8
 class Stuck(Struct, frozen=True):
     """Where every attempt came to its end: what was to be explained, a state that got there, and what was refused.
 
-    `guards` say why moves from there are ruled out, a sentence each; `earlier` those from the states one observation
-    before.
+    `guards` say why moves from there are ruled out, a sentence each, or if there was none, what the server would wait
+    for; `earlier` why those from the states one observation before are.
     """
 
     goal: Observation
@@ -128,5 +128,6 @@ class Search:
         """Say where every attempt ended. Only if `found` is None, and at least one state was tried."""
         attempt = self._furthest
         assert attempt is not None, "a state was tried"
+        goal = self.moves.record.observations[attempt.at]
         guards, earlier = (tuple(self._guards.get(at, ())) for at in (attempt.at, attempt.at - 1))
-        return Stuck(self.moves.record.observations[attempt.at], attempt, guards, earlier)
+        return Stuck(goal, attempt, guards or tuple(self.moves.not_yet(attempt, goal.time)), earlier)

@@ -125,6 +125,20 @@ class Decisive(Struct, frozen=True):
     sentence: str
 
 
+class Mismatch(Struct, frozen=True):
+    """What a real ensemble did, and no step of the model does: the last row of a story, after the run of the model.
+
+    `title` heads the page, `summary` says the same in a sentence, `label` in a few words. `facts` are what is known of
+    it, each kind with its lines.
+    """
+
+    process: int
+    title: str
+    summary: str
+    label: str
+    facts: tuple[tuple[str, tuple[str, ...]], ...]
+
+
 class Story(Struct, frozen=True):
     """A schedule executed and explained, or a trace. `wrong` says which bug was planted, if one was."""
 
@@ -173,6 +187,8 @@ class Story(Struct, frozen=True):
     violated; the heading says it."""
     threads: tuple[HeldThread, ...] = ()
     """Of a real ensemble: the threads that were held, in the order in which they were."""
+    mismatch: Mismatch | None = None
+    """Of a run of the model, compared with a real ensemble: what the ensemble did instead."""
 
     def step_of(self, event: Event) -> int | None:
         """Return the step that showed this event first; None if no step did."""

@@ -49,13 +49,27 @@ def test_a_recording_that_does_not(zabcheck: Command) -> None:
     result = zabcheck("zookeeper", "conform", LOST_WRITE, "--release", "3.9.2")
     assert result.code == 1
     assert "server 1: nothing in the model leads to packet 48: ACK(⟨1,4⟩) to server 2" in result.out
-    assert result.out.splitlines()[-1] == "FAIL: of 1 recording 1 is no run of the model"
+    said = "FAIL: of 1 recording 1 is no run of the model; next: the same with --write, for a page"
+    assert result.out.splitlines()[-1] == said
     told = zabcheck("zookeeper", "conform", LOST_WRITE, "--release", "3.9.2", "--format", "json")
     assert told.code == 1
     [recording] = told.json["recordings"]
     assert (recording["verdict"], recording["choices"]) == ("differs", None)
     [difference] = recording["differences"]
     assert (difference["server"], difference["source"]) == (1, "packet 48")
+    assert difference["packet"] == {"kind": "ACK", "text": "⟨1,4⟩", "to": 2}
+
+
+def test_a_page_of_the_difference_and_the_run_up_to_it(zabcheck: Command, tmp_path: Path) -> None:
+    recording = Path(shutil.copytree(LOST_WRITE, tmp_path / "recording"))
+    result = zabcheck("zookeeper", "conform", recording, "--release", "3.9.2", "--write")
+    page, schedule = recording / "difference.html", recording / "difference.schedule.json"
+    assert result.out.splitlines()[-1] == f"FAIL: of 1 recording 1 is no run of the model; next: open {page}"
+    shown = page.read_text(encoding="utf-8")
+    assert "server 1: nothing in the model of ZooKeeper 3.9.2 leads to packet 48: ACK(⟨1,4⟩) to server 2." in shown
+    assert not (recording / "model.schedule.json").exists()
+    replayed = zabcheck("replay", schedule, "--format", "json")
+    assert replayed.json["skipped"] == 0
 
 
 def test_one_of_several_recordings_is_left_open(zabcheck: Command, tmp_path: Path) -> None:

@@ -143,8 +143,11 @@ def test_a_recording_that_is_no_run_of_the_model(recorded: list[str], zabcheck: 
     assert result.code == 1
     assert "conformance: 1 of 2 passed" in result.out
     assert "ZOOKEEPER-4712: server 1: nothing in the model of 3.9.2 leads to packet 48: ACK(⟨1,4⟩)" in result.out
-    assert (tmp_path / "reports/zookeeper-3.8.0-ZOOKEEPER-4712/report.html").exists()
-    assert result.out.splitlines()[-1].endswith("next: open reports/zookeeper-3.8.0-ZOOKEEPER-4712/report.html")
+    kept = Path("reports/zookeeper-3.8.0-ZOOKEEPER-4712")
+    for name in ("schedule.json", "report.html", "difference.schedule.json", "difference.html"):
+        assert f"wrote {kept / name}\n" in result.out
+        assert (tmp_path / kept / name).exists()
+    assert result.out.splitlines()[-1].endswith(f"next: open {kept}/difference.html")
 
 
 def test_where_a_bug_is_repaired_a_recording_need_not_be_a_run_of_the_model_that_has_it(

@@ -42,8 +42,8 @@ def test_what_matches_to_the_end_and_breaks_the_same_is_told(
     zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     executed = recorded_as(monkeypatch, "lost-write-3.8.0")
-    saved, trace = tmp_path / "servers.json", tmp_path / "trace.jsonl"
-    options = [*fake(tmp_path), "--save", saved, "--trace", trace, "--times", "2"]
+    saved, trace, page = tmp_path / "servers.json", tmp_path / "trace.jsonl", tmp_path / "difference.html"
+    options = [*fake(tmp_path), "--save", saved, "--trace", trace, "--page", page, "--times", "2"]
     told = zabcheck("replay", LOST_WRITE, "--on-zookeeper", *options)
     assert told.code == 1, told.err
     assert "the model (3.8.0): 28 choices, breaks " in told.out
@@ -53,6 +53,7 @@ def test_what_matches_to_the_end_and_breaks_the_same_is_told(
     assert verdict.endswith(", as the model does")
     assert executed == [decode(saved.read_bytes(), "x")] * 2
     assert trace.read_bytes().startswith(b'{"event":"header"')
+    assert not page.exists(), "nothing differs"
 
 
 def test_what_matches_and_breaks_nothing_leaves_it_open(
@@ -82,7 +83,12 @@ def test_the_first_difference_is_told_with_the_choice_of_the_run(
     said = "differs after choice 3 of 28 (receive process 2, sender 1): server 3, state: the model has 2, the server 1"
     assert said in " ".join(told.out.split())
     assert "0 of 1 execution on ZooKeeper 3.8.0 matched the model to the end" in told.out
-    json = zabcheck("replay", LOST_WRITE, "--on-zookeeper", *fake(tmp_path), "--format", "json").json
+    page = tmp_path / "difference.html"
+    json = zabcheck("replay", LOST_WRITE, "--on-zookeeper", *fake(tmp_path), "--page", page, "--format", "json").json
+    assert json["page"] == str(page)
+    shown = page.read_text(encoding="utf-8")
+    assert "<h1>the servers differ from the model</h1>" in shown
+    assert "server 3 of ZooKeeper 3.8.0, after choice 3 of 28, receive process 2, sender 1: state: " in shown
     assert (json["command"], json["times"], json["matched"]) == ("replay", 1, 0)
     assert set(shape(json)) | {".broken[]", ".runs[].wrong[]"} >= set(shape(EXAMPLES["replay on servers"]))
     assert json["runs"][0]["difference"] == {
@@ -107,6 +113,7 @@ def test_the_first_difference_is_told_with_the_choice_of_the_run(
         ),
         (LOST_WRITE, ("--exact",), "--exact: does not go with --on-zookeeper"),
         (LOST_WRITE, ("--save", LOST_WRITE), f"--save {LOST_WRITE}: expected another file than the schedule"),
+        (LOST_WRITE, ("--page", LOST_WRITE), f"--page {LOST_WRITE}: expected another file than the schedule"),
     ],
 )
 def test_bad_input(
@@ -131,9 +138,10 @@ def test_a_version_that_the_model_does_not_have(zabcheck: Command, tmp_path: Pat
     assert (told.code, told.err) == (2, "zabcheck: --on-zookeeper: the model has no ZooKeeper 3.6.1\n")
 
 
-def test_save_is_for_real_servers_only(zabcheck: Command) -> None:
-    told = zabcheck("replay", LOST_WRITE, "--save", "x.json")
-    assert (told.code, told.err) == (2, "zabcheck: --save: only with --on-zookeeper\n")
+@pytest.mark.parametrize("option", ["--save", "--page"])
+def test_what_is_written_of_real_servers_only(option: str, zabcheck: Command) -> None:
+    told = zabcheck("replay", LOST_WRITE, option, "x.json")
+    assert (told.code, told.err) == (2, f"zabcheck: {option}: only with --on-zookeeper\n")
 
 
 @pytest.mark.zookeeper

@@ -5,6 +5,7 @@ from shlex import quote
 from typing import Annotated, get_args
 
 import typer
+from msgspec import structs
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -16,8 +17,10 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.cli.zookeeper.judge import recordings_in
-from zabcheck.conformance.conform import Broken, Conformance, broken_by, in_lines
+from zabcheck.conformance.conform import Broken, Conformance, Difference, broken_by, in_lines
 from zabcheck.conformance.conform import conform as compare
+from zabcheck.conformance.story import of_recording
+from zabcheck.counterexample.forms.page import page as page_of
 from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.protocols.switches import Release
 from zabcheck.simulation import schedule as schedules
@@ -28,6 +31,10 @@ SCHEDULE = "model.schedule.json"
 """The run of the model, beside the recording."""
 MINIMAL = "minimal.schedule.json"
 """The shortest run that was found to break the same."""
+BEFORE = "difference.schedule.json"
+"""The run of the model up to where the recording differs from it."""
+PAGE = "difference.html"
+"""That run with what the servers did instead, to step through."""
 
 
 @command_of(zookeeper)
@@ -39,7 +46,12 @@ def conform(
         str | None, typer.Option(metavar="VERSION", help="Compare with this version of the model, not the recording's.")
     ] = None,
     write: Annotated[
-        bool, typer.Option("--write", help=f"Write the run of the model beside each recording, as {SCHEDULE}.")
+        bool,
+        typer.Option(
+            "--write",
+            help=f"Write the run of the model beside each recording, as {SCHEDULE}; where there is none, a page of the "
+            f"difference, as {PAGE}.",
+        ),
     ] = False,
     minimise: Annotated[
         float,
@@ -61,6 +73,8 @@ def conform(
         with bad_path("DIR", each.folder):
             if write and each.schedule is not None:
                 files.append(write_file(each.folder / SCHEDULE, schedules.dump(each.schedule)))
+            if write:
+                files += save_difference(each, each.folder)
             if (found := broken[-1]) is not None:
                 files.append(write_file(each.folder / MINIMAL, schedules.dump(found.minimal)))
     code, why = outcome(compared)
@@ -81,7 +95,18 @@ def conform(
     then = ""
     if code == OK:
         then = f"zabcheck replay {quote(str(files[0]))}" if files else "the same with --write, for schedules to replay"
+    elif code == VIOLATED:
+        page = next((file for file in files if file.name == PAGE), None)
+        then = "the same with --write, for a page" if page is None else f"open {quote(str(page))}"
     return conclude(console, code, why, then)
+
+
+def save_difference(of: Conformance, folder: Path) -> list[Path]:
+    """Write the run of the model up to where a recording differs from it, and a page of that, if it does."""
+    if of.before is None:
+        return []
+    page = page_of(of_recording(of)).encode()
+    return [write_file(folder / BEFORE, schedules.dump(of.before)), write_file(folder / PAGE, page)]
 
 
 def release_named(name: str | None) -> Release | None:
@@ -150,6 +175,11 @@ def as_json(of: Conformance, broken: Broken | None) -> dict[str, object]:
         "choices": None if of.schedule is None else len(of.schedule.choices),
         "broken": None if broken is None else broken.properties,
         "minimal": None if broken is None else len(broken.minimal.choices),
-        "differences": of.differences,
+        "differences": [_difference(each) for each in of.differences],
         "undecided": of.undecided,
     }
+
+
+def _difference(of: Difference) -> dict[str, object]:
+    """Return a difference, without its time, which is that of the machine."""
+    return {name: value for name, value in structs.asdict(of).items() if name != "time"}

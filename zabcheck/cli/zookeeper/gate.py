@@ -28,7 +28,7 @@ from zabcheck.cli.zookeeper.command import (
     save_report,
     zookeeper,
 )
-from zabcheck.cli.zookeeper.conform import release_named
+from zabcheck.cli.zookeeper.conform import release_named, save_difference
 from zabcheck.conformance.conform import conform, release_of
 from zabcheck.conformance.gate import (
     CATALOGUE,
@@ -269,8 +269,11 @@ class Gating:
         if self.model is None:
             return
         compared = Compared(name, conform(tried.judged.folder, self.model), kept.files, excuse)
-        if compared.fails and not kept.files:
-            compared = compared._replace(files=self._keep(name.replace(" ", "-"), schedule, tried.judged).files)
+        if compared.fails:
+            files = kept.files or self._keep(name.replace(" ", "-"), schedule, tried.judged).files
+            with bad_path("--out", self._out):
+                saved = save_difference(compared.conformance, Path(files[0]).parent)
+            compared = compared._replace(files=(*files, *map(as_text, saved)))
         self._compared.append(compared)
 
     def _keep(self, name: str, schedule: EnsembleSchedule, judged: Judged) -> "Kept":
@@ -336,7 +339,7 @@ def _reason(found: PatchReport, status: Status, interrupted: bool) -> tuple[str,
     if status == "passed":
         return report.totals(found), ""
     first = found.of(status)[0]
-    page = next((name for name in first.files if name.endswith(".html")), None)
+    page = next((name for name in reversed(first.files) if name.endswith(".html")), None)
     then = "the same again" if interrupted else "a longer --budget" if status == "inconclusive" else ""
     then = f"open {quote(page)}" if page else then
     return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then

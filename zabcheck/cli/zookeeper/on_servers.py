@@ -10,6 +10,8 @@ from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.replay import repeat
 from zabcheck.conformance.conform import release_of
 from zabcheck.conformance.on_servers import CannotBeHad, Translation, as_servers_are, translate
+from zabcheck.conformance.story import Where, of_execution
+from zabcheck.counterexample.forms.page import page as page_of
 from zabcheck.ensemble.recording.folder import read
 from zabcheck.ensemble.recording.records import Chose, Differed
 from zabcheck.ensemble.run import schedule as ensemble_schedules
@@ -24,17 +26,6 @@ from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:
     from zabcheck.ensemble.run.search import Attempt  # it loads the clients' library
-
-
-class Where(NamedTuple):
-    """The first difference: choice number `choice` of the run, the server and its field, what each side has."""
-
-    choice: int
-    text: str
-    server: int
-    field: str
-    model: str
-    seen: str
 
 
 class OnServers(NamedTuple):
@@ -52,12 +43,14 @@ def replay_on_servers(
     distribution: Distribution,
     save: Path | None,
     trace: Path | None,
+    page: Path | None,
     format: Format,
 ) -> int:
     """Execute a run of the model on real servers `times` times; return the exit code.
 
     `save` is where what the servers are told to do is written, `trace` where the trace of the first execution that
-    breaks what the run breaks is, else of the last. BadInput if the run cannot be had on these servers.
+    breaks what the run breaks is, else of the last; `page` is where the first difference is shown, if there is one.
+    BadInput if the run cannot be had on these servers.
     """
     if schedule.protocol != ZOOKEEPER.name:
         raise BadInput(f"--on-zookeeper: expected a run of the model `zookeeper`, {file} is of `{schedule.protocol}`")
@@ -82,6 +75,11 @@ def replay_on_servers(
 
     interrupted = repeat(translation.schedule, distribution, times, take, trace)
     code, why = _verdict(tried, broken, distribution.version)
+    where = next((each.difference for each in tried if each.difference is not None), None)
+    page = page if where is not None else None
+    if page is not None and where is not None:
+        with bad_path("--page", page):
+            write(page, page_of(of_execution(run, translation.executed, where, distribution.version)).encode())
     comparisons = sum(isinstance(each, Expect) for each in translation.schedule.choices)
     if format is Format.json:
         print_json(
@@ -97,6 +95,7 @@ def replay_on_servers(
             interrupted=interrupted,
             saved=save and as_text(save),
             trace=trace and as_text(trace),
+            page=page and as_text(page),
         )
         return code
     console = make_console()
@@ -107,10 +106,9 @@ def replay_on_servers(
     print_path(console, f"the servers ({distribution.version}): compared {counted(comparisons, 'time', 'times')}")
     for number, each in enumerate(tried, start=1):
         print_path(console, f"run {number}: {_said(each, len(translation.executed))}")
-    if save is not None:
-        print_path(console, f"wrote {save}")
-    if trace is not None:
-        print_path(console, f"wrote {trace}")
+    for written in (save, trace, page):
+        if written is not None:
+            print_path(console, f"wrote {written}")
     return conclude(console, code, why)
 
 

@@ -28,8 +28,12 @@ def decided(story: Story) -> Decided | None:
     That is the decisive step, where one was searched for and found. In a trace it is the first truncation that takes
     from a process what a client was told is done, and is missing at the end. Otherwise it is the last step of the
     witness, leaving aside what was read at the end. Where a real ensemble is wrong though its trace breaks nothing, it
-    is the last step before a thread that was held goes on.
+    is the last step before a thread that was held goes on. Where a real ensemble did what the model does not, it is the
+    row of that, the last one.
     """
+    if story.mismatch is not None:
+        last, process = story.moments[-1], story.mismatch.process
+        return Decided(last.step, process, story.mismatch.summary, story.mismatch.label, _flights(story, last))
     if story.violation is None:
         return _let_go(story) if story.worst else None
     lost = _lost(story)

@@ -35,7 +35,8 @@ def page(story: Story, file: str = "FILE") -> str:
     """Return the whole page; `file` is the name of the schedule's file."""
     labels = labels_by_step(story)
     title = heading(story)
-    fine = "" if story.violation is not None or story.raised is not None or story.worst else ' class="fine"'
+    is_wrong = story.violation is not None or story.raised is not None or story.worst or story.mismatch is not None
+    fine = "" if is_wrong else ' class="fine"'
     body = "".join(
         (
             f"<header>\n<h1{fine}>{text(title)}</h1>\n{_summary(story)}</header>\n<main>\n",
@@ -59,6 +60,8 @@ def page(story: Story, file: str = "FILE") -> str:
 
 def heading(story: Story) -> str:
     """Return what the story is about, in a few words."""
+    if story.mismatch is not None:
+        return story.mismatch.title
     if story.raised is not None:
         return "the protocol's own code raised an exception"
     if story.violation is not None:
@@ -79,6 +82,8 @@ def _summary(story: Story) -> str:
     said = story.violation.summary + "." if story.violation is not None else ""
     if story.raised is not None:
         said = story.raised.error
+    if story.mismatch is not None:
+        said = f"{story.mismatch.summary}."
     return f'<p class="summary">{text(_brief(said), LONGEST)}</p>\n' if said else ""
 
 
@@ -100,6 +105,8 @@ def _what_happened(story: Story) -> str:
 
 
 def _noticed(story: Story) -> Iterator[str]:
+    for kind, lines in story.mismatch.facts if story.mismatch is not None else ():
+        yield _fact(kind, *lines)
     if story.known:
         yield _fact("looks like", *story.known)
     for kind, what in story.noticed:
@@ -135,7 +142,7 @@ def _witness(story: Story) -> str:
 def _decided(story: Story) -> str:
     """Return the mark of the step that decided, with a link to it."""
     decision = decided(story)
-    if decision is None:
+    if decision is None or story.mismatch is not None:  # the summary says it
         return ""
     where = f'<a href="#s{decision.step}" data-step="{decision.step}">{text(story.unit)} {decision.step}</a>'
     what = text(_brief(decision.what), LONGEST)
@@ -290,6 +297,7 @@ def _signs(story: Story) -> str:
     """Draw the legend: what the signs and marks mean."""
     decision = f", {MARK} in red: where that was decided" if decided(story) is not None else ""
     witness = f"; ringed: the witness{decision}" if story.violation is not None else ""
+    witness += f"; {MARK} in red: what the model does not do" if story.mismatch is not None else ""
     threads = "; a line beside a lane (T1, …): a thread of the process that is held" if story.threads else ""
     return (
         '<p class="signs">▲ broadcasts, ■ delivers, ◆ ready, ✕ crash or loss, ○ recovery; '

@@ -33,6 +33,7 @@ def fields(story: Story) -> dict[str, Any]:
         "noticed": [{"kind": kind, "text": text} for kind, text in story.noticed],
         "worst": story.worst,
         "threads": story.threads,
+        "mismatch": story.mismatch,
         "unit": story.unit,
         "is_ordered": story.is_ordered,
         "sha256": story.sha256,
