@@ -1,6 +1,6 @@
 """Whether a recording is a run of the model: the verdict on one folder, with the run, or with where it differs."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -79,17 +79,21 @@ class Conformance(Struct, frozen=True):
 class Broken(Struct, frozen=True):
     """What the run of the model breaks that explains a recording, and the shortest run that was found to break it.
 
-    `properties` are in the order of the verdicts; `minimal` breaks the first of them in the same version.
+    `minimal` breaks the first of the `properties` in the same version.
     """
 
     properties: tuple[str, ...]
     minimal: Schedule
 
 
-def broken_by(schedule: Schedule, seconds: float) -> Broken | None:
-    """Return what a run of the model breaks, minimised for at most `seconds` of CPU time; None if it breaks nothing."""
+def broken_by(schedule: Schedule, seconds: float, first: Collection[str] = ()) -> Broken | None:
+    """Return what a run of the model breaks, minimised for at most `seconds` of CPU time; None if it breaks nothing.
+
+    The properties are in the order of the verdicts, but those of `first` come first.
+    """
     verdicts = replay_on(ZOOKEEPER, schedule).verdicts
-    broken = tuple(each.property for each in verdicts if each.status == "violated")
+    names = [each.property for each in verdicts if each.status == "violated"]
+    broken = tuple(sorted(names, key=lambda name: name not in first))
     if not broken:
         return None
     return Broken(broken, minimise(ZOOKEEPER, schedule, broken[0], seconds, ("version", "defects")))

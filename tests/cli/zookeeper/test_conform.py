@@ -38,6 +38,7 @@ def test_a_finding_becomes_a_minimal_run_of_the_model(zabcheck: Command, tmp_pat
     lengths = [int(line.split()[-2]) for line in (run, shortest)]
     assert lengths[1] < lengths[0] - 50
     assert not (recording / "model.schedule.json").exists()
+    assert "<h1>total order is violated</h1>" in (recording / "minimal.html").read_text(encoding="utf-8")
     replayed = zabcheck("replay", recording / "minimal.schedule.json")
     assert replayed.code == 1
     assert "total order" in replayed.out.splitlines()[-1]

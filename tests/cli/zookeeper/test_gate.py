@@ -1,14 +1,23 @@
 """`zabcheck zookeeper gate`."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from msgspec import structs
 
+from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 from tests.cli.zookeeper.conftest import fake
 from tests.ensemble import fake_zookeeper
+from zabcheck.cli.zookeeper import failure
 from zabcheck.cli.zookeeper import gate as gating
+from zabcheck.conformance.conform import Broken
+from zabcheck.ensemble.run.in_step_choices import LetThrough
+from zabcheck.ensemble.run.schedule import EnsembleSchedule, decode
+from zabcheck.simulation.schedule import load
 
 GATE = ("zookeeper", "gate", "--bug", "4712", "--budget", "30s")
 """A budget for one execution of the schedule, and for one drawn run."""
@@ -30,8 +39,61 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def slow(monkeypatch: pytest.MonkeyPatch, recorded: list[str]) -> None:
-    """Each execution takes 20 seconds of a clock that the gate looks at."""
+    """Each execution takes 20 seconds of a clock that the gate looks at, and the model makes no run short."""
     monkeypatch.setattr(gating, "monotonic", Clock(recorded, 20))
+    monkeypatch.setattr(failure, "broken_by", lambda *_: None)
+
+
+DRAWN = ("zookeeper", "gate", "--bug", "4712", "--strict")
+"""A gate of which the second execution is a drawn run."""
+KEPT = Path("reports/zookeeper-3.8.0-seed-1")
+SHORT = ROOT / "tests/protocols/zookeeper/schedules/4712c.schedule.json"
+"""A run of the model that is short already."""
+
+
+def test_a_drawn_run_is_made_short_in_the_model_and_servers_do_the_same(
+    recorded: list[str], zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minimal = load(SHORT.read_bytes(), SHORT.name)
+    monkeypatch.setattr(failure, "broken_by", lambda *_: Broken(("total order",), minimal))
+    recorded += [HEALTHY, LOST, LOST, HEALTHY]
+    result = zabcheck(*DRAWN, "--budget", "100s", "--summary", "gate.md", *fake(tmp_path))
+    assert (result.code, result.err, recorded) == (1, "", [])
+    for name in ("minimal.schedule.json", "minimal.html", "../zookeeper-3.8.0-seed-1-short/report.html"):
+        assert (tmp_path / KEPT / name).exists()
+    markdown = (tmp_path / "gate.md").read_text(encoding="utf-8")
+    assert (
+        "```text\nin the model 28 of 329 choices are enough to break total order\nservers that did the same broke "
+        in markdown
+    )
+    assert "`reports/zookeeper-3.8.0-seed-1-short/schedule.json`" in markdown
+    assert result.out.splitlines()[-1].endswith(f"next: open {KEPT}-short/report.html")
+    schedule = decode((tmp_path / f"{KEPT}-short/schedule.json").read_bytes(), "short")
+    assert any(isinstance(each, LetThrough) for each in schedule.choices), "the model's packets pass one by one"
+
+
+def test_a_drawn_run_that_the_model_does_not_make_short_is_made_short_on_servers(
+    recorded: list[str], zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def minimise(schedule: EnsembleSchedule, shows: Callable[[EnsembleSchedule], bool], *rest: Any) -> EnsembleSchedule:
+        seconds, idle, keep = rest
+        assert seconds == 400 - 2 * 20 - 5 * 20, "what is left, but for executions that count how often it shows"
+        idle()
+        shorter = structs.replace(schedule, choices=schedule.choices[:1])
+        assert shows(shorter)
+        keep()
+        return shorter
+
+    monkeypatch.setattr("zabcheck.ensemble.run.minimise.minimise", minimise)
+    recorded += [HEALTHY, LOST, LOST, *[LOST] * 4, HEALTHY, *[HEALTHY] * 20]
+    told = zabcheck(*DRAWN, "--budget", "400s", *fake(tmp_path), "--format", "json").json
+    [drawn] = [each for each in told["outcomes"] if each["status"] == "failed"]
+    said = drawn["detail"].splitlines()
+    assert said[0].startswith("1 of ")
+    assert said[0].endswith(" choices are enough on servers: zookeeper-3.8.0-seed-1-short")
+    assert said[1] == "the schedule shows durability in 4 of 5 further executions"
+    assert f"{KEPT}-short/report.html" in drawn["files"]
+    assert len(decode((tmp_path / f"{KEPT}-short/schedule.json").read_bytes(), "short").choices) == 1
 
 
 def test_a_bug_that_the_version_has_is_known(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:

@@ -20,9 +20,12 @@ from zabcheck.cli.zookeeper.judge import recordings_in
 from zabcheck.conformance.conform import Broken, Conformance, Difference, broken_by, in_lines
 from zabcheck.conformance.conform import conform as compare
 from zabcheck.conformance.story import of_recording
+from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.page import page as page_of
 from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.protocols.switches import Release
+from zabcheck.protocols.zookeeper import ZOOKEEPER
+from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.files import write as write_file
 from zabcheck.text.words import as_text, clean, counted
@@ -31,6 +34,8 @@ SCHEDULE = "model.schedule.json"
 """The run of the model, beside the recording."""
 MINIMAL = "minimal.schedule.json"
 """The shortest run that was found to break the same."""
+MINIMAL_PAGE = "minimal.html"
+"""Its page, to step through."""
 BEFORE = "difference.schedule.json"
 """The run of the model up to where the recording differs from it."""
 PAGE = "difference.html"
@@ -59,7 +64,7 @@ def conform(
             metavar="SECONDS",
             min=0,
             help="Where the run of the model breaks a property, look this long for the shortest that does, and write "
-            f"it as {MINIMAL}.",
+            f"it as {MINIMAL}, with its page.",
         ),
     ] = 0,
     format: Formats = Format.text,
@@ -76,7 +81,7 @@ def conform(
             if write:
                 files += save_difference(each, each.folder)
             if (found := broken[-1]) is not None:
-                files.append(write_file(each.folder / MINIMAL, schedules.dump(found.minimal)))
+                files += save_minimal(found, each.folder)
     code, why = outcome(compared)
     if format is Format.json:
         print_json(
@@ -99,6 +104,15 @@ def conform(
         page = next((file for file in files if file.name == PAGE), None)
         then = "the same with --write, for a page" if page is None else f"open {quote(str(page))}"
     return conclude(console, code, why, then)
+
+
+def save_minimal(of: Broken, folder: Path) -> list[Path]:
+    """Write the shortest run of the model that breaks the same as a recording's, and its page."""
+    story = explain_replay(replay_on(ZOOKEEPER, of.minimal, of.properties[:1]), decisive=True)
+    return [
+        write_file(folder / MINIMAL, schedules.dump(of.minimal)),
+        write_file(folder / MINIMAL_PAGE, page_of(story, MINIMAL).encode()),
+    ]
 
 
 def save_difference(of: Conformance, folder: Path) -> list[Path]:

@@ -1,13 +1,12 @@
 """`zabcheck zookeeper gate`: what a patch of ZooKeeper has to pass before it is merged."""
 
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec import structs
@@ -25,13 +24,15 @@ from zabcheck.cli.zookeeper.command import (
     Java,
     found_distribution,
     quick_to_start,
-    save_report,
     zookeeper,
 )
-from zabcheck.cli.zookeeper.conform import release_named, save_difference
-from zabcheck.conformance.conform import conform, release_of
+from zabcheck.cli.zookeeper.conform import PAGE, release_named
+from zabcheck.cli.zookeeper.failure import Failure
+from zabcheck.cli.zookeeper.shorten import MEASURED
+from zabcheck.conformance.conform import Conformance, conform, release_of
 from zabcheck.conformance.gate import (
     CATALOGUE,
+    CONFORMANCE,
     SEARCH,
     Compared,
     Expected,
@@ -42,12 +43,9 @@ from zabcheck.conformance.gate import (
     of_conformance,
     of_search,
 )
-from zabcheck.counterexample.forms import terminal
-from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.ensemble.bugs.catalogue import BUGS, Bug
 from zabcheck.ensemble.bugs.executed import Executed, not_executable
 from zabcheck.ensemble.report import bugs as reports
-from zabcheck.ensemble.run import schedule as schedules
 from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.ensemble.run.draw import draw
 from zabcheck.ensemble.run.schedule import EnsembleSchedule
@@ -55,7 +53,7 @@ from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.gate import report
 from zabcheck.gate.checks import Outcome, Status
 from zabcheck.protocols.switches import Release
-from zabcheck.text.words import as_text, counted
+from zabcheck.text.words import counted
 
 if TYPE_CHECKING:
     from zabcheck.ensemble.run.search import Attempt
@@ -65,6 +63,10 @@ SECONDS_EACH = 15
 """The least time that is worth planning for an execution: it takes some 5 to 15 seconds."""
 MOST_FAILURES = 3
 """After this number of drawn runs in which something is wrong the search ends."""
+SHORTENINGS = 6
+"""A drawn run is made short on the servers if there is time for so many executions."""
+SECONDS_FOR_MODEL, LEAST_FOR_MODEL = 10.0, 1.0
+"""How much CPU time a run of the model is worth that is made short; the least is for a budget that is used up."""
 NO_MODEL = "none"
 """As --release: nothing is compared with the model."""
 
@@ -197,22 +199,26 @@ class Gating:
         self.executed.append(executed)
         executed.cannot = not_executable(schedule, self._distribution)
         failures: list[str] = []
-        kept = Kept()
+        failure: Failure | None = None
         try:
             while not executed.cannot and executed.times < times and not self._over:
                 tried = self._execute(schedule, folder)
                 shows = any(map(tried.shows, bug.finds))
                 executed.add(shows, tried.judged, tried.error)
-                failure = failure_of(bug, shows, tried.judged, self.expected)
-                if failure and not failures:
-                    kept = self._keep(bug.name, schedule, tried.judged)
-                    executed.kept = Path(kept.files[0]).parent
-                failures += [failure] if failure else []
-                self._compare(bug.name, schedule, tried, kept, excuse_of(bug, shows, self.expected))
+                why = failure_of(bug, shows, tried.judged, self.expected)
+                failures += [why] if why else []
+                first = failure is None and bool(why)
+                if first:
+                    failure = self._keep(bug.name, schedule, tried.judged)
+                    executed.kept = failure.folder
+                compared = self._compare(bug.name, schedule, tried, failure, excuse_of(bug, shows, self.expected))
+                if failure is not None and first and compared is not None:
+                    failure.minimise(compared, self._seconds_for_model)
         except KeyboardInterrupt:
             self.interrupted = True
         over = self._over if executed.times < times else ""
-        outcome = of_bug(executed, self.expected, failures, over, kept.detail, kept.files)
+        detail, files = ("", ()) if failure is None else (failure.detail, failure.files)
+        outcome = of_bug(executed, self.expected, failures, over, detail, files)
         if outcome is not None:
             self._add(outcome, begun)
 
@@ -234,18 +240,22 @@ class Gating:
                 runs += 1
                 unexplained = self.expected.unexplained(tried.judged)
                 known += bool(tried.judged.wrong) and not unexplained
-                kept = Kept()
-                if unexplained:
-                    broken += 1
-                    kept = self._keep(f"seed-{seed}", schedule, tried.judged)
-                    message = f"something is wrong: {', '.join(unexplained)}"
-                    self._add(Outcome(SEARCH, f"seed {seed}", "failed", message, kept.detail, files=kept.files), begun)
                 failed += bool(tried.error)
                 in_a_row = in_a_row + 1 if tried.error else 0
                 error = tried.error or error
                 over = f"{in_a_row} failed one after the other" if in_a_row == FAILURES_IN_A_ROW else ""
-                self._compare(f"seed {seed}", schedule, tried, kept)
                 longest = max(longest, monotonic() - begun)
+                failure = self._keep(f"seed-{seed}", schedule, tried.judged) if unexplained else None
+                compared = self._compare(f"seed {seed}", schedule, tried, failure)
+                if failure is not None:
+                    broken += 1
+                    say(f"search, seed {seed}: something is wrong, and is made short")
+                    try:
+                        self._shorten(failure, compared, unexplained, folder, longest)
+                    finally:
+                        message = f"something is wrong: {', '.join(unexplained)}"
+                        detail, files = failure.detail, failure.files
+                        self._add(Outcome(SEARCH, f"seed {seed}", "failed", message, detail, files=files), begun)
                 seed += 1
         except KeyboardInterrupt:
             self.interrupted = True
@@ -264,36 +274,43 @@ class Gating:
         self._packets += tried.judged.steps.packets
         return tried
 
-    def _compare(self, name: str, schedule: EnsembleSchedule, tried: "Attempt", kept: "Kept", excuse: str = "") -> None:
-        """Compare a recording with the model; keep it if it is a failure, and is not kept already."""
+    def _compare(
+        self, name: str, schedule: EnsembleSchedule, tried: "Attempt", failure: Failure | None, excuse: str = ""
+    ) -> Conformance | None:
+        """Compare a recording with the model; keep it if it is a failure, and is not kept already, as `failure`."""
         if self.model is None:
-            return
-        compared = Compared(name, conform(tried.judged.folder, self.model), kept.files, excuse)
+            return None
+        compared = Compared(name, conform(tried.judged.folder, self.model), excuse=excuse)
         if compared.fails:
-            files = kept.files or self._keep(name.replace(" ", "-"), schedule, tried.judged).files
-            with bad_path("--out", self._out):
-                saved = save_difference(compared.conformance, Path(files[0]).parent)
-            compared = compared._replace(files=(*files, *map(as_text, saved)))
+            kept = failure or self._keep(name.replace(" ", "-"), schedule, tried.judged)
+            kept.compare(compared.conformance)
+            compared = compared._replace(files=kept.files)
         self._compared.append(compared)
+        return compared.conformance
 
-    def _keep(self, name: str, schedule: EnsembleSchedule, judged: Judged) -> "Kept":
+    def _keep(self, name: str, schedule: EnsembleSchedule, judged: Judged) -> Failure:
         """Keep a run, with its schedule and its page."""
         folder = self._out / f"zookeeper-{self.expected.zookeeper}-{name}"
-        finds = schedule.finds or next(iter(judged.wrong), "")
-        schedule = schedules.replaced(schedule, zookeeper=self.expected.zookeeper, finds=finds)
-        with bad_path("--out", self._out):
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(judged.folder, folder)
-            story, files = save_report(schedule, judged._replace(folder=folder))
-        detail = terminal.to_text(story, TEXT_WIDTH, file=quote(str(files[0])))
-        return Kept(detail, tuple(map(as_text, files)))
+        return Failure(folder, schedule, judged, self.expected.zookeeper)
 
+    def _shorten(
+        self, failure: Failure, compared: Conformance | None, wrong: Sequence[str], folder: Path, longest: float
+    ) -> None:
+        """Make a drawn run short in which something is `wrong`, within the budget; an execution takes `longest`."""
+        if compared is not None:
+            failure.minimise(compared, self._seconds_for_model)
+        minimal = failure.minimal_on(self._distribution)
+        if minimal is not None and monotonic() + longest < self._until:
+            tried = self._execute(minimal, folder)
+            failure.take(minimal, tried.judged, [name for name in tried.judged.wrong if name in wrong])
+        seconds = int(self._until - monotonic() - MEASURED * longest)
+        if not failure.is_short and seconds > SHORTENINGS * longest:
+            failure.shorten(self._distribution, seconds)
 
-class Kept(NamedTuple):
-    """A run that is kept: the text of its report, and its files, the schedule first and the page last."""
-
-    detail: str = ""
-    files: tuple[str, ...] = ()
+    @property
+    def _seconds_for_model(self) -> float:
+        """How much CPU time a run of the model is worth that is made short."""
+        return max(LEAST_FOR_MODEL, min(SECONDS_FOR_MODEL, self._until - monotonic()))
 
 
 def _tell(gating: Gating, junit: Path | None, summary: Path | None, format: Format) -> int:
@@ -339,7 +356,8 @@ def _reason(found: PatchReport, status: Status, interrupted: bool) -> tuple[str,
     if status == "passed":
         return report.totals(found), ""
     first = found.of(status)[0]
-    page = next((name for name in reversed(first.files) if name.endswith(".html")), None)
+    shown = PAGE if first.suite == CONFORMANCE else "report.html"
+    page = next((name for name in reversed(first.files) if Path(name).name == shown), None)
     then = "the same again" if interrupted else "a longer --budget" if status == "inconclusive" else ""
     then = f"open {quote(page)}" if page else then
     return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then
