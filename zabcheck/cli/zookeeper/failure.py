@@ -83,15 +83,19 @@ class Failure:
         return None if not_executable(run, distribution) else run
 
     def take(self, schedule: EnsembleSchedule, judged: Judged, wrong: list[str]) -> None:
-        """Take an execution of the minimal run of the model; what of the run is `wrong` in it, too, may be nothing."""
+        """Take an execution of the minimal run of the model, in which this is `wrong`, or nothing.
+
+        It need not be what was wrong in the run: the model has no clients, and what nobody reads is not seen.
+        """
         if not wrong:
-            self.said.append("servers that did the same broke none of it")
+            self.said.append("servers that did the same broke nothing")
             return
         folder = self._short_folder
         with bad_path("--out", folder.parent):
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(judged.folder, folder)
-        self._save(schedules.replaced(schedule, finds=wrong[0]), judged._replace(folder=folder))
+        finds = next((each for each in wrong if each in self._judged.wrong), wrong[0])
+        self._save(schedules.replaced(schedule, finds=finds), judged._replace(folder=folder))
         self.said.append(f"servers that did the same broke {', '.join(wrong)}: {folder.name}")
         self.is_short = True
 

@@ -251,7 +251,7 @@ class Gating:
                     broken += 1
                     say(f"search, seed {seed}: something is wrong, and is made short")
                     try:
-                        self._shorten(failure, compared, unexplained, folder, longest)
+                        self._shorten(failure, compared, folder, longest)
                     finally:
                         message = f"something is wrong: {', '.join(unexplained)}"
                         detail, files = failure.detail, failure.files
@@ -293,16 +293,14 @@ class Gating:
         folder = self._out / f"zookeeper-{self.expected.zookeeper}-{name}"
         return Failure(folder, schedule, judged, self.expected.zookeeper)
 
-    def _shorten(
-        self, failure: Failure, compared: Conformance | None, wrong: Sequence[str], folder: Path, longest: float
-    ) -> None:
-        """Make a drawn run short in which something is `wrong`, within the budget; an execution takes `longest`."""
+    def _shorten(self, failure: Failure, compared: Conformance | None, folder: Path, longest: float) -> None:
+        """Make a drawn run short in which something is wrong, within the budget; an execution takes `longest`."""
         if compared is not None:
             failure.minimise(compared, self._seconds_for_model)
         minimal = failure.minimal_on(self._distribution)
         if minimal is not None and monotonic() + longest < self._until:
             tried = self._execute(minimal, folder)
-            failure.take(minimal, tried.judged, [name for name in tried.judged.wrong if name in wrong])
+            failure.take(minimal, tried.judged, self.expected.unexplained(tried.judged))
         seconds = int(self._until - monotonic() - MEASURED * longest)
         if not failure.is_short and seconds > SHORTENINGS * longest:
             failure.shorten(self._distribution, seconds)
