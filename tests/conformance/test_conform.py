@@ -9,13 +9,17 @@ from typing import Any, get_args
 import pytest
 
 from docs.generators.zookeeper import extracted
-from invariants import Zxid
+from invariants import EMPTY, NO_ZXID, Zxid
+from invariants.quorums import Quorums
 from tests.tiers import sweep
 from zabcheck.conformance.conform import Conformance, SeenPacket, conform, release_of
 from zabcheck.conformance.merge import not_enabled
+from zabcheck.conformance.refusals import Refused, on_disk
 from zabcheck.ensemble.recording.folder import RECORDING
-from zabcheck.protocols.switches import Release
+from zabcheck.protocols.switches import Release, Switches
 from zabcheck.protocols.zookeeper import ZOOKEEPER
+from zabcheck.protocols.zookeeper.database import Snapshot
+from zabcheck.protocols.zookeeper.server import Phase, start
 from zabcheck.search.run import Replay, replay_on
 
 RECORDINGS = Path(__file__).parents[1] / "ensemble"
@@ -146,7 +150,43 @@ def _commits_alone(records: list[Record]) -> None:
     records[:] = [r for r in records if r.get("packet") not in acks]
 
 
-QUICK = ("another zxid", "SNAP for DIFF", "a COMMIT without a quorum")
+def _answer_of_a_follower(records: list[Record]) -> Record:
+    """Client 3 is told by server 3, which follows, that ⟨2,4⟩ is done."""
+    [found] = [r for r in records if r["record"] == "acknowledged" and r["zxid"] == zxid(2, 4)]
+    assert (found["client"], found["number"], found["server"]) == (3, 5, 3)
+    return found
+
+
+def _answers_what_was_never_applied(records: list[Record]) -> None:
+    _answer_of_a_follower(records)["zxid"] = zxid(2, 99)
+
+
+def _answers_too_early(records: list[Record]) -> None:
+    """Before the server can have read the COMMIT, and so before its log says that it is applied."""
+    [commit] = [r for r in records if r.get("kind") == "COMMIT" and (r["zxid"], r["receiver"]) == (zxid(2, 4), 3)]
+    _answer_of_a_follower(records)["time"] = commit["time"] - 20_001
+
+
+def _snapshots(records: list[Record]) -> list[int]:
+    """Those of server 2 at the end: it wrote one when it began to lead."""
+    [disk] = [r for r in records if r["record"] == "disk" and (r["server"], r["incarnation"]) == (2, 0)]
+    assert disk["snapshots"] == [zxid(0, 0), zxid(1, 7)]
+    return disk["snapshots"]  # type: ignore[no-any-return]  # it is JSON
+
+
+def _loses_a_snapshot(records: list[Record]) -> None:
+    _snapshots(records).pop()
+
+
+def _has_another_snapshot(records: list[Record]) -> None:
+    _snapshots(records).append(zxid(2, 3))
+
+
+def _labels_a_snapshot_otherwise(records: list[Record]) -> None:
+    _snapshots(records)[1] = zxid(1, 6)
+
+
+QUICK = ("another zxid", "SNAP for DIFF", "a COMMIT without a quorum", "an answer too early")
 """The others take a second: all that the server may have done before has to be ruled out."""
 ALTERED: dict[str, tuple[Callable[[list[Record]], None], tuple[int, str]]] = {
     "another zxid": (_sends_another_zxid, (3, "packet 50")),
@@ -155,6 +195,11 @@ ALTERED: dict[str, tuple[Callable[[list[Record]], None], tuple[int, str]]] = {
     "another epoch on the disk": (_writes_another_epoch, (3, "the disk of server 3 after incarnation 1")),
     "an ACK too early": (_acknowledges_before_the_proposal, (3, "packet 132")),
     "a COMMIT without a quorum": (_commits_alone, (2, "packet 133")),
+    "a snapshot is missing": (_loses_a_snapshot, (2, "the disk of server 2 after incarnation 0")),
+    "a snapshot that nobody writes": (_has_another_snapshot, (2, "the disk of server 2 after incarnation 0")),
+    "a snapshot with another label": (_labels_a_snapshot_otherwise, (2, "the disk of server 2 after incarnation 0")),
+    "an answer under another zxid": (_answers_what_was_never_applied, (3, "the answer to write 5 of client 3")),
+    "an answer too early": (_answers_too_early, (3, "the answer to write 5 of client 3")),
 }
 
 
@@ -164,6 +209,41 @@ def test_what_was_altered_is_found_where_it_is(name: str, tmp_path: Path) -> Non
     found = conform(altered(HEALTHY, tmp_path, change))
     assert found.verdict == "differs", found.undecided
     assert where in [(each.server, each.source) for each in found.differences]
+
+
+def test_the_difference_of_a_snapshot_is_told(tmp_path: Path) -> None:
+    [difference] = conform(altered(HEALTHY, tmp_path, _has_another_snapshot)).differences
+    assert difference.what.endswith(", snapshots ⟨0,0⟩ ⟨1,7⟩ ⟨2,3⟩")
+    assert "its disk would not have the snapshot ⟨2,3⟩, and has it" in difference.guards
+
+
+def test_after_a_power_failure_snapshots_are_not_compared(tmp_path: Path) -> None:
+    """It may have taken one, as in the recording of 2872, in which one is gone; nor is what no disk has yet."""
+
+    def fail(records: list[Record]) -> None:
+        _labels_a_snapshot_otherwise(records)
+        lost = {"record": "powerlost", "time": records[9]["time"], "server": 2, "lost": 0, "files": {}}
+        records.insert(9, lost)
+
+    def written_none(records: list[Record]) -> None:
+        _snapshots(records).clear()
+
+    assert conform(altered(HEALTHY, tmp_path / "a", fail)).verdict == "conforms"
+    assert conform(altered(HEALTHY, tmp_path / "b", written_none)).verdict == "conforms"
+    assert conform(extracted("unforced-snapshot-3.9.3", tmp_path)).verdict == "conforms"
+
+
+def test_a_leader_may_end_before_it_has_written_its_snapshot() -> None:
+    """Its log says first that it leads. Any other one is written before the server does something else."""
+    server = start(1, 0, Quorums(3), {}, Switches(version="3.8.0", grain="G5"))
+    server.snapshots = (Snapshot(NO_ZXID, EMPTY), Snapshot(Zxid(1, 2), EMPTY))
+    both, first = (NO_ZXID, Zxid(1, 2)), (NO_ZXID,)
+    server.leader, server.phase = 1, Phase.DISCOVERY
+    assert on_disk(server, both) == server.snapshots
+    assert on_disk(server, first) == server.snapshots[:1]
+    server.phase = Phase.SYNCHRONIZATION
+    with pytest.raises(Refused, match="would have the snapshot ⟨1,2⟩, and does not have it"):
+        on_disk(server, first)
 
 
 def test_a_vote_with_another_zxid_is_a_difference(tmp_path: Path) -> None:
@@ -214,6 +294,14 @@ def test_a_server_whose_log_is_missing_is_left_open(tmp_path: Path) -> None:
             "server-1.0.log: No such file or directory",
         ),
     )
+
+
+def test_nothing_is_said_where_every_log_is_missing(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(HEALTHY, tmp_path / "copy"))
+    for log in copy.glob("server-*.log"):
+        log.unlink()
+    found = conform(copy)
+    assert (found.verdict, len(found.undecided) > 2) == ("undecided", True)
 
 
 def test_what_can_be_refuted_is_although_the_recording_has_no_end(tmp_path: Path) -> None:

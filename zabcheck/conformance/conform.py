@@ -195,6 +195,8 @@ def _concluded(
         for packet, tree in told
         if trees[packet] != tree
     ]
+    if not differences and undecided:
+        return Conformance(folder, version, "undecided", len(sent), states, undecided=tuple(undecided))
     servers, switches = recording.run.servers, searches[0].moves.switches
     if differences:
         differences.sort(key=lambda each: each.time)
@@ -202,8 +204,6 @@ def _concluded(
         before = schedule_of(up_to(differences[0].time, paths), sent, servers, switches)
         told_all = tuple(differences), tuple(undecided)
         return Conformance(folder, version, "differs", len(sent), states, None, *told_all, before)
-    if undecided:
-        return Conformance(folder, version, "undecided", len(sent), states, undecided=tuple(undecided))
     schedule = schedule_of([attempt.path() for attempt in found], sent, servers, switches)
     stuck = not_enabled(schedule)
     if stuck:

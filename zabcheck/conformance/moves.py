@@ -12,6 +12,7 @@ from invariants import Chain, Halt, Zxid
 from invariants.quorums import Quorums
 from zabcheck.conformance.attempt import Attempt, raised
 from zabcheck.conformance.observations import (
+    Answers,
     Applies,
     Ends,
     Leads,
@@ -24,7 +25,7 @@ from zabcheck.conformance.observations import (
     Votes,
 )
 from zabcheck.conformance.packets import Key, in_words, key_of_message, message_of
-from zabcheck.conformance.refusals import Halted, Refused, WaitsForTree, other_log
+from zabcheck.conformance.refusals import Halted, Refused, WaitsForTree, condition, on_disk, other_log
 from zabcheck.ensemble.run.server import COMMITTED_LOG
 from zabcheck.ensemble.trace.names import Names
 from zabcheck.protocols import base
@@ -87,6 +88,8 @@ class Moves:
                 return attempt.server.leader is None and attempt.server.database.lpz == zxid
             case Proposes(count=count):
                 return attempt.proposed >= count
+            case Answers(count=count):
+                return attempt.applied >= count
             case Applies(count=count):
                 return attempt.applied >= count or attempt.server.leader is None
         return False
@@ -400,6 +403,8 @@ class Moves:
         new = self._next(attempt, choices.Crash(self.record.server, len(log) - synced), goal)
         new.server = copy(server)
         new.server.log = log
+        if goal.snapshots is not None:
+            new.server.snapshots = on_disk(server, goal.snapshots)
         abandon(new.server)
         new.unsynced = 0
         new.open = {}
@@ -443,7 +448,7 @@ class Moves:
                     abandon(server)
                     attempt.open = {}
                 case Halt(reason=reason):
-                    raise Halted(f"{_if(attempt)}it would end itself: {reason}")
+                    raise Halted(f"{condition(attempt)}it would end itself: {reason}")
         if server.log is not log:
             self._compare_log(attempt, appended=len(server.log) - len(log))
 
@@ -454,7 +459,7 @@ class Moves:
         log, disk = attempt.server.log, self._disks[attempt.incarnation].log
         first = len(log) - 1 if appended == 1 else 0
         if disk is not None and log[first : len(disk)] != disk[first : len(log)]:
-            raise Refused(f"{_if(attempt)}{other_log(log, len(log), disk)}")
+            raise Refused(f"{condition(attempt)}{other_log(log, len(log), disk)}")
 
     def _may_be_cut(self, attempt: Attempt) -> bool:
         """Whether a TRUNC is yet to be read, in this incarnation."""
@@ -476,22 +481,10 @@ class Moves:
         sends = key_of_message(message)
         if sends != key:
             raise Refused(
-                f"{_if(attempt)}it would send {in_words(sends)} to server {to}, "
+                f"{condition(attempt)}it would send {in_words(sends)} to server {to}, "
                 f"and it sent {in_words(key)} (packet {packet.packet})"
             )
         attempt.outs = raised(attempt.outs, number)
         attempt.sent = (*attempt.sent, packet.packet)
         if isinstance(message, messages.Snap):
             attempt.trees = (*attempt.trees, (packet.packet, message.tree))
-
-
-def _if(attempt: Attempt) -> str:
-    """Say on what condition the server would do something, as the beginning of a sentence: the move that led here."""
-    if attempt.read:
-        return f"if it read packet {attempt.read}, "
-    match attempt.choice:
-        case choices.Run(thread=thread):
-            return f"if its thread {thread} went on, "
-        case choices.Request():
-            return "if it took a request, "
-    return ""

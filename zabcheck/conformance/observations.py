@@ -13,9 +13,9 @@ from msgspec import Struct
 from invariants import Txn, Zxid
 from zabcheck.conformance.packets import BESIDE, MODELLED, Key, key_of_packet
 from zabcheck.conformance.packets import in_words as packet_in_words
-from zabcheck.ensemble.recording.records import Disk, Opened, Reached, Sent, Undecoded
+from zabcheck.ensemble.recording.records import Acknowledged, Disk, Opened, PowerLost, Reached, Sent, Undecoded
 from zabcheck.ensemble.trace.incarnations import Incarnation, SortedRecording
-from zabcheck.ensemble.trace.moments import MILLISECOND, PacketReceived, PacketSent
+from zabcheck.ensemble.trace.moments import MILLISECOND, ClientAnswered, PacketReceived, PacketSent
 from zabcheck.ensemble.trace.server_log import Delivering, Election, Proposing, State
 
 HANDED_OVER = 20 * MILLISECOND
@@ -77,12 +77,22 @@ class Applies(Observation, frozen=True):
     txn: Txn
 
 
+class Answers(Applies, frozen=True):
+    """A client was told that this transaction is done, so the server had applied it: one thread does both, in order.
+
+    If the log does not say at all that it is applied, `count` is one more than the log names, and it has no value.
+    """
+
+    client: int
+
+
 class Ends(Observation, frozen=True):
-    """The incarnation ends; what was on its disk then, None if that is not known."""
+    """The incarnation ends; what was on its disk then, None if that is not known; the snapshots by their labels."""
 
     log: tuple[Txn, ...] | None
     accepted_epoch: int = 0
     current_epoch: int = 0
+    snapshots: tuple[Zxid, ...] | None = None
 
 
 class Inbound(Struct, frozen=True):
@@ -138,14 +148,18 @@ def in_words(observation: Observation, connections: Sequence[Connection]) -> str
             return f"it votes with {zxid}"
         case Proposes(txn=txn):
             return f"it broadcasts {txn}"
+        case Answers(client=client, txn=txn):
+            never = "" if txn.value else ", which by its log it does not apply"
+            return f"it tells client {client} that {txn} is done{never}"
         case Applies(txn=txn):
             return f"it applies {txn}"
         case Ends(log=None):
             return "it ends"
-        case Ends(log=log, accepted_epoch=accepted, current_epoch=current):
+        case Ends(log=log, accepted_epoch=accepted, current_epoch=current, snapshots=snapshots):
             assert log is not None, "the other case"
             last = f"up to {log[-1]}" if log else "empty"
-            return f"acceptedEpoch {accepted}, currentEpoch {current}, a log of {len(log)}, {last}"
+            labels = "" if snapshots is None else f", snapshots {' '.join(map(str, snapshots))}"
+            return f"acceptedEpoch {accepted}, currentEpoch {current}, a log of {len(log)}, {last}{labels}"
     raise TypeError(f"not an observation: {observation!r}")
 
 
@@ -279,7 +293,20 @@ def _lines(found: ServerRecord, incarnation: Incarnation, recording: SortedRecor
                 before = source
     found.proposed.append(proposed)
     found.applied.append(applied)
-    return observed
+    return observed + [
+        _answer(moment.what.record, applied)
+        for moment in incarnation.moments
+        if isinstance(moment.what, ClientAnswered) and isinstance(moment.what.record, Acknowledged)
+    ]
+
+
+def _answer(record: Acknowledged, applied: Sequence[Told]) -> Answers:
+    zxid = Zxid.unpack(record.zxid)
+    source = f"the answer to write {record.number} of client {record.client}"
+    for count, told in enumerate(applied, 1):
+        if told.txn.zxid == zxid:
+            return Answers(record.time, source, count, told.txn, record.client)
+    return Answers(record.time, source, len(applied) + 1, Txn(zxid, ""), record.client)
 
 
 def _end(incarnation: Incarnation, recording: SortedRecording) -> Ends | None:
@@ -289,7 +316,17 @@ def _end(incarnation: Incarnation, recording: SortedRecording) -> Ends | None:
     source = f"the disk of server {incarnation.server} after incarnation {incarnation.number}"
     if disk is None:
         return Ends(ended.time, f"the end of incarnation {incarnation.number}", None)
-    return Ends(ended.time, source, _logged(disk, recording), disk.accepted_epoch or 0, disk.current_epoch or 0)
+    epochs = disk.accepted_epoch or 0, disk.current_epoch or 0
+    return Ends(ended.time, source, _logged(disk, recording), *epochs, _snapshots(disk, recording))
+
+
+def _snapshots(disk: Disk, recording: SortedRecording) -> tuple[Zxid, ...] | None:
+    """Return the labels of the snapshots; None if a power failure may have taken one, or none was written yet."""
+    failed = any(
+        isinstance(each, PowerLost) and each.server == disk.server and each.time <= disk.time
+        for each in recording.records
+    )
+    return None if failed or not disk.snapshots else tuple(sorted(map(Zxid.unpack, disk.snapshots)))
 
 
 def _logged(disk: Disk, recording: SortedRecording) -> tuple[Txn, ...]:

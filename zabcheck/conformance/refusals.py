@@ -1,6 +1,10 @@
 """Why a move is not taken: the recording rules it out, or a tree is missing."""
 
-from invariants import Txn
+from invariants import Txn, Zxid
+from zabcheck.conformance.attempt import Attempt
+from zabcheck.protocols.zookeeper.database import Snapshot
+from zabcheck.protocols.zookeeper.server import Phase, Server
+from zabcheck.simulation import choices
 
 
 class Refused(Exception):
@@ -27,3 +31,32 @@ def other_log(log: tuple[Txn, ...], synced: int, disk: tuple[Txn, ...]) -> str:
     if same < len(disk):
         return f"its log would end before {disk[same]}, which its disk has"
     return f"its log would have {log[len(disk)]} on the disk, which its disk has not ({synced} records are forced)"
+
+
+def on_disk(server: Server, disk: tuple[Zxid, ...]) -> tuple[Snapshot, ...]:
+    """Return those of the snapshots of the model that its disk has, by their labels. Refused if it has others.
+
+    What a leader writes before it does anything else may be missing: the server says first that it leads.
+    """
+    beginning = server.leads and server.phase is Phase.DISCOVERY
+    certain = server.snapshots[:-1] if beginning else server.snapshots
+    missing = [each.label for each in certain if each.label not in disk]
+    if missing:
+        raise Refused(f"its disk would have the snapshot {missing[0]}, and does not have it")
+    labels = [each.label for each in server.snapshots]
+    others = [label for label in disk if label not in labels]
+    if others:
+        raise Refused(f"its disk would not have the snapshot {others[0]}, and has it")
+    return tuple(each for each in server.snapshots if each.label in disk)
+
+
+def condition(attempt: Attempt) -> str:
+    """Say on what condition the server would do something, as the beginning of a sentence: the move that led here."""
+    if attempt.read:
+        return f"if it read packet {attempt.read}, "
+    match attempt.choice:
+        case choices.Run(thread=thread):
+            return f"if its thread {thread} went on, "
+        case choices.Request():
+            return "if it took a request, "
+    return ""
