@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.conformance.test_conform import ALTERED, HEALTHY, LOST_WRITE, QUICK, altered
 from tests.tiers import sweep
@@ -12,6 +13,7 @@ from zabcheck.conformance.story import Where, of_execution, of_recording
 from zabcheck.counterexample.story import states_after
 from zabcheck.protocols.switches import switches_of
 from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.choices import Recover
 
 KEPT = Path(__file__).parents[1] / "protocols/zookeeper/schedules"
 
@@ -33,6 +35,16 @@ def test_the_last_row_is_the_packet_that_nothing_leads_to() -> None:
     assert facts["instead, in the model"] == ("it would wait for server 2, of which nothing was passed on after that",)
     assert facts["explained before"] == ("18 of 135 observations of server 1",)
     assert facts["left open"] == ("server 2: it was sent a tree (packet 135) that is not known",)
+
+
+def test_what_does_not_fit_together_is_left_out_and_the_page_says_so() -> None:
+    found = conform(LOST_WRITE, "3.9.2")
+    assert found.before is not None
+    more = replace(found.before, choices=(Recover(1), *found.before.choices))  # it is up
+    story = of_recording(replace(found, before=more))
+    assert len(story.moments) == len(of_recording(found).moments)
+    assert story.mismatch is not None
+    assert dict(story.mismatch.facts)["left out"] == ("1 choice: the parts of the servers do not fit together",)
 
 
 @pytest.mark.parametrize("name", sweep(ALTERED, normal=QUICK))

@@ -91,8 +91,15 @@ def _known(*facts: tuple[str, Iterable[str]]) -> tuple[tuple[str, tuple[str, ...
 
 
 def _ending(run: Schedule, mismatch: Mismatch, what: str, packet: SeenPacket | None) -> Story:
-    """Tell a run of the model, with what the server did instead as its last row; a packet is drawn as one sent."""
-    story = explain_replay(replay_on(ZOOKEEPER, replace(run, violates=None), ()))
+    """Tell a run of the model, with what the server did instead as its last row; a packet is drawn as one sent.
+
+    The parts of the servers may not fit together: what is not possible then is left out, and the facts say so.
+    """
+    replayed = replay_on(ZOOKEEPER, replace(run, violates=None), ())
+    story = explain_replay(replayed)
+    if replayed.skipped:
+        said = f"{counted(replayed.skipped, 'choice', 'choices')}: the parts of the servers do not fit together"
+        mismatch = replace(mismatch, facts=(*mismatch.facts, ("left out", (said,))))
     step = len(story.moments) + 1
     row = Moment(step, mismatch.process, None, what, (), (), (), {}, {})
     flights = story.flights
