@@ -167,6 +167,18 @@ def _answers_too_early(records: list[Record]) -> None:
     _answer_of_a_follower(records)["time"] = commit["time"] - 20_001
 
 
+def _read_of(server: int, records: list[Record]) -> Record:
+    [found] = [r for r in records if r["record"] == "read" and r["server"] == server]
+    return found
+
+
+def _lacks_a_node(records: list[Record]) -> None:
+    """The creation of a node that nobody reads at server 1 is in its log, and below what the read had reached."""
+    read = _read_of(1, records)
+    read["nodes"].remove(["/c2-3", zxid(2, 3)])
+    read["reached"] = zxid(2, 3)
+
+
 def _snapshots(records: list[Record]) -> list[int]:
     """Those of server 2 at the end: it wrote one when it began to lead."""
     [disk] = [r for r in records if r["record"] == "disk" and (r["server"], r["incarnation"]) == (2, 0)]
@@ -198,6 +210,7 @@ ALTERED: dict[str, tuple[Callable[[list[Record]], None], tuple[int, str]]] = {
     "a snapshot is missing": (_loses_a_snapshot, (2, "the disk of server 2 after incarnation 0")),
     "a snapshot that nobody writes": (_has_another_snapshot, (2, "the disk of server 2 after incarnation 0")),
     "a snapshot with another label": (_labels_a_snapshot_otherwise, (2, "the disk of server 2 after incarnation 0")),
+    "a read that lacks a node": (_lacks_a_node, (1, "the read of server 1")),
     "an answer under another zxid": (_answers_what_was_never_applied, (3, "the answer to write 5 of client 3")),
     "an answer too early": (_answers_too_early, (3, "the answer to write 5 of client 3")),
 }
@@ -209,6 +222,25 @@ def test_what_was_altered_is_found_where_it_is(name: str, tmp_path: Path) -> Non
     found = conform(altered(HEALTHY, tmp_path, change))
     assert found.verdict == "differs", found.undecided
     assert where in [(each.server, each.source) for each in found.differences]
+
+
+def test_a_write_that_was_lost_cannot_be_read(tmp_path: Path) -> None:
+    """Server 1 lost ⟨1,4⟩, which 3.8.0 does; to have it again at the end is something else."""
+
+    def has_it(records: list[Record]) -> None:
+        _read_of(1, records)["nodes"].append(["/c3-1", zxid(1, 4)])
+
+    [difference] = conform(altered(LOST_WRITE, tmp_path, has_it)).differences
+    assert (difference.server, difference.source) == (1, "the read of server 1")
+    assert difference.guards == ("its tree would not have c3.1⟨1,4⟩, which was read",)
+
+
+def test_what_a_read_had_not_reached_may_be_missing(tmp_path: Path) -> None:
+    def early(records: list[Record]) -> None:
+        _lacks_a_node(records)
+        _read_of(1, records)["reached"] = zxid(2, 2)
+
+    assert conform(altered(HEALTHY, tmp_path, early)).verdict == "conforms"
 
 
 def test_the_difference_of_a_snapshot_is_told(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_the_last_row_is_the_packet_that_nothing_leads_to() -> None:
     )
     facts = dict(story.mismatch.facts)
     assert facts["instead, in the model"] == ("it would wait for server 2, of which nothing was passed on after that",)
-    assert facts["explained before"] == ("18 of 135 observations of server 1",)
+    assert facts["explained before"] == ("18 of 136 observations of server 1",)
     assert facts["left open"] == ("server 2: it was sent a tree (packet 135) that is not known",)
 
 

@@ -19,13 +19,14 @@ from zabcheck.conformance.observations import (
     Leaves,
     Observation,
     Proposes,
+    Reads,
     Sends,
     ServerRecord,
     Starts,
     Votes,
 )
 from zabcheck.conformance.packets import Key, in_words, key_of_message, message_of
-from zabcheck.conformance.refusals import Halted, Refused, WaitsForTree, condition, on_disk, other_log
+from zabcheck.conformance.refusals import Halted, Refused, WaitsForTree, condition, on_disk, other_log, other_tree
 from zabcheck.ensemble.run.server import COMMITTED_LOG
 from zabcheck.ensemble.trace.names import Names
 from zabcheck.protocols import base
@@ -90,6 +91,8 @@ class Moves:
                 return attempt.proposed >= count
             case Answers(count=count):
                 return attempt.applied >= count
+            case Reads(count=count):
+                return attempt.applied >= count and not other_tree(attempt.server.database.tree, observation)
             case Applies(count=count):
                 return attempt.applied >= count or attempt.server.leader is None
         return False
@@ -308,13 +311,16 @@ class Moves:
         outbound, sent = self.record.connections[number].outbound, attempt.outs[number]
         return outbound[sent][1] if sent < len(outbound) else None
 
-    def not_yet(self, attempt: Attempt, time: int) -> Iterator[str]:
-        """Say what the server would read next, and cannot have read by `time`."""
+    def not_yet(self, attempt: Attempt, goal: Observation) -> Iterator[str]:
+        """Say how the server's tree differs from what was read, or what it would read next, and cannot have yet."""
+        if isinstance(goal, Reads) and attempt.applied >= goal.count:
+            yield other_tree(attempt.server.database.tree, goal)
+            return
         for peer, number in attempt.open.items():
             inbound, at = self.record.connections[number].inbound, attempt.reads[number]
             if at == len(inbound):
                 yield f"it would wait for server {peer}, of which nothing was passed on after that"
-            elif inbound[at].time > time:
+            elif inbound[at].time > goal.time:
                 what = f"{in_words(inbound[at].key)} of server {peer} (packet {inbound[at].packet.packet})"
                 yield f"it would wait for {what}, which was passed on later"
 

@@ -6,17 +6,18 @@ it was passed on. Lines have whole milliseconds, so what a line reports has happ
 not before the beginning.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from invariants import Txn, Zxid
+from invariants import NO_ZXID, Txn, Zxid
 from zabcheck.conformance.packets import BESIDE, MODELLED, Key, key_of_packet
 from zabcheck.conformance.packets import in_words as packet_in_words
-from zabcheck.ensemble.recording.records import Acknowledged, Disk, Opened, PowerLost, Reached, Sent, Undecoded
+from zabcheck.ensemble.recording.records import Acknowledged, Disk, Opened, PowerLost, Reached, Read, Sent, Undecoded
 from zabcheck.ensemble.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.ensemble.trace.moments import MILLISECOND, ClientAnswered, PacketReceived, PacketSent
 from zabcheck.ensemble.trace.server_log import Delivering, Election, Proposing, State
+from zabcheck.ensemble.verdict.findings import created_nodes
 
 HANDED_OVER = 20 * MILLISECOND
 """A packet may have arrived so long before the proxy had written down that it was passed on."""
@@ -86,6 +87,16 @@ class Answers(Applies, frozen=True):
     client: int
 
 
+class Reads(Applies, frozen=True):
+    """The server was read at the end: which of the nodes that were asked for it has.
+
+    Its tree has the transactions `there`, of which `txn` is the last that its log applies, and none of `absent`.
+    """
+
+    there: frozenset[Txn]
+    absent: frozenset[Txn]
+
+
 class Ends(Observation, frozen=True):
     """The incarnation ends; what was on its disk then, None if that is not known; the snapshots by their labels."""
 
@@ -151,6 +162,8 @@ def in_words(observation: Observation, connections: Sequence[Connection]) -> str
         case Answers(client=client, txn=txn):
             never = "" if txn.value else ", which by its log it does not apply"
             return f"it tells client {client} that {txn} is done{never}"
+        case Reads(there=there, absent=absent):
+            return f"it has {len(there)} of the {len(there) + len(absent)} nodes whose creation it knows of"
         case Applies(txn=txn):
             return f"it applies {txn}"
         case Ends(log=None):
@@ -293,20 +306,35 @@ def _lines(found: ServerRecord, incarnation: Incarnation, recording: SortedRecor
                 before = source
     found.proposed.append(proposed)
     found.applied.append(applied)
-    return observed + [
-        _answer(moment.what.record, applied)
-        for moment in incarnation.moments
-        if isinstance(moment.what, ClientAnswered) and isinstance(moment.what.record, Acknowledged)
-    ]
+    return observed + list(_answers(incarnation, applied, recording))
 
 
-def _answer(record: Acknowledged, applied: Sequence[Told]) -> Answers:
-    zxid = Zxid.unpack(record.zxid)
-    source = f"the answer to write {record.number} of client {record.client}"
+def _answers(incarnation: Incarnation, applied: Sequence[Told], recording: SortedRecording) -> Iterator[Observation]:
+    counts: dict[Zxid, int] = {}
     for count, told in enumerate(applied, 1):
-        if told.txn.zxid == zxid:
-            return Answers(record.time, source, count, told.txn, record.client)
-    return Answers(record.time, source, len(applied) + 1, Txn(zxid, ""), record.client)
+        counts.setdefault(told.txn.zxid, count)
+    for moment in incarnation.moments:
+        match moment.what:
+            case ClientAnswered(record=Acknowledged() as record):
+                zxid = Zxid.unpack(record.zxid)
+                count = counts.get(zxid, len(applied) + 1)
+                txn = applied[count - 1].txn if zxid in counts else Txn(zxid, "")
+                source = f"the answer to write {record.number} of client {record.client}"
+                yield Answers(record.time, source, count, txn, record.client)
+            case ClientAnswered(record=Read() as record):
+                if not _was_without_power(record.server, record.time, recording):
+                    yield _read(record, applied, recording)
+
+
+def _read(record: Read, applied: Sequence[Told], recording: SortedRecording) -> Reads:
+    names = recording.names
+    found = (names.find(Zxid.unpack(zxid), path) for path, zxid in record.nodes)
+    there = frozenset(txn for txn in found if txn is not None)
+    known = {txn for txn in created_nodes(recording) if txn.zxid.packed() <= record.reached}
+    counts = [count for count, told in enumerate(applied, 1) if told.txn in there and told.time <= record.time]
+    count = max(counts, default=0)
+    txn = applied[count - 1].txn if count else Txn(NO_ZXID, "")
+    return Reads(record.time, f"the read of server {record.server}", count, txn, there, frozenset(known - there))
 
 
 def _end(incarnation: Incarnation, recording: SortedRecording) -> Ends | None:
@@ -322,11 +350,14 @@ def _end(incarnation: Incarnation, recording: SortedRecording) -> Ends | None:
 
 def _snapshots(disk: Disk, recording: SortedRecording) -> tuple[Zxid, ...] | None:
     """Return the labels of the snapshots; None if a power failure may have taken one, or none was written yet."""
-    failed = any(
-        isinstance(each, PowerLost) and each.server == disk.server and each.time <= disk.time
-        for each in recording.records
-    )
+    failed = _was_without_power(disk.server, disk.time, recording)
     return None if failed or not disk.snapshots else tuple(sorted(map(Zxid.unpack, disk.snapshots)))
+
+
+def _was_without_power(server: int, until: int, recording: SortedRecording) -> bool:
+    """Whether the power of a server has failed: then it may have lost a snapshot that the model's server has."""
+    failures = (each for each in recording.records if isinstance(each, PowerLost))
+    return any(each.server == server and each.time <= until for each in failures)
 
 
 def _logged(disk: Disk, recording: SortedRecording) -> tuple[Txn, ...]:

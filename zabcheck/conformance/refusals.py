@@ -1,7 +1,8 @@
 """Why a move is not taken: the recording rules it out, or a tree is missing."""
 
-from invariants import Txn, Zxid
+from invariants import Chain, Txn, Zxid
 from zabcheck.conformance.attempt import Attempt
+from zabcheck.conformance.observations import Reads
 from zabcheck.protocols.zookeeper.database import Snapshot
 from zabcheck.protocols.zookeeper.server import Phase, Server
 from zabcheck.simulation import choices
@@ -48,6 +49,14 @@ def on_disk(server: Server, disk: tuple[Zxid, ...]) -> tuple[Snapshot, ...]:
     if others:
         raise Refused(f"its disk would not have the snapshot {others[0]}, and has it")
     return tuple(each for each in server.snapshots if each.label in disk)
+
+
+def other_tree(tree: Chain, read: Reads) -> str:
+    """Say how the tree of the model differs from what was read; "" if it does not. O(length of the tree)."""
+    had = frozenset(tree)
+    if read.there - had:
+        return f"its tree would not have {min(read.there - had)}, which was read"
+    return f"its tree would have {min(read.absent & had)}, which was not read" if read.absent & had else ""
 
 
 def condition(attempt: Attempt) -> str:

@@ -130,4 +130,4 @@ class Search:
         assert attempt is not None, "a state was tried"
         goal = self.moves.record.observations[attempt.at]
         guards, earlier = (tuple(self._guards.get(at, ())) for at in (attempt.at, attempt.at - 1))
-        return Stuck(goal, attempt, guards or tuple(self.moves.not_yet(attempt, goal.time)), earlier)
+        return Stuck(goal, attempt, guards or tuple(self.moves.not_yet(attempt, goal)), earlier)

@@ -195,12 +195,12 @@ def _of_end(incarnation: Incarnation) -> Iterator[Finding]:
 
 
 def _witnesses(recording: SortedRecording, observation: Observation) -> Iterator[Finding]:
-    created = _created(recording)
+    created = created_nodes(recording)
     yield from _answers(recording, observation)
     yield from _reads(observation, created)
 
 
-def _created(recording: SortedRecording) -> dict[Txn, str]:
+def created_nodes(recording: SortedRecording) -> dict[Txn, str]:
     """Return the nodes that clients asked for, by the transaction that created each."""
     asked = {record.path for record in recording.records if isinstance(record, Asked)}
     return {txn: path for txn, path in recording.names.created(_CREATES).items() if path in asked}
