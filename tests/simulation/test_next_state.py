@@ -17,7 +17,7 @@ from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.disk import Disk
 from zabcheck.simulation.network import Connection
-from zabcheck.simulation.next_state import LocalProcess, Model, next_state
+from zabcheck.simulation.next_state import EVERYBODY, LocalProcess, Model, after_acts, next_state
 from zabcheck.simulation.simulator import Simulator
 
 IDS = (1, 2, 3)
@@ -96,6 +96,38 @@ def test_it_says_what_the_simulator_does(switches: Switches) -> None:
             assert set(said.replaced) == mine
             assert [one for one, *_ in others] == [seen(*taken(run, p))[0] for p in IDS if p != process]
     assert enabled > 150
+
+
+@pytest.mark.parametrize("switches", [Switches(), Switches(sync="atomic", closing="abrupt")])
+def test_other_connections_than_those_to_whom_a_choice_names_need_not_be_told(switches: Switches) -> None:
+    model = Model(mutated("zab"), Quorums(3), switches)
+    changed = 0
+    for seed in range(3):
+        for run, choice, _ in walked(switches, seed, 150):
+            me: int = choice.process  # type: ignore[union-attr]
+            local, connections = taken(run, me)
+            named = getattr(choice, "sender", getattr(choice, "peer", me))
+
+            def to(other: int, all_: Any, me: int = me) -> Any:
+                return {pair: each for pair, each in all_.items() if {me, other} == set(pair)}
+
+            whole = next_state(model, local, connections, choice, run.requests)
+            part = next_state(model, local, to(named, connections), choice, run.requests)
+            assert (part is None) == (whole is None)
+            if part is not None and whole is not None:
+                assert seen(part.process, to(named, part.connections)) == seen(
+                    whole.process, to(named, whole.connections)
+                )
+                assert part.events == whole.events
+                for other in IDS:
+                    if other not in (named, me):
+                        acts = [act for act in part.acts if act.to in (EVERYBODY, other)]
+                        after, _, replaced = after_acts(model, local, acts, to(other, connections))
+                        assert seen(local, to(other, after)) == seen(local, to(other, whole.connections))
+                        assert {*replaced} & {*to(other, after)} == {*whole.replaced} & {*to(other, after)}
+                        changed += seen(local, to(other, after)) != seen(local, to(other, connections))
+            run.execute(choice)
+    assert changed > 50
 
 
 def test_a_process_that_is_down_can_only_recover() -> None:

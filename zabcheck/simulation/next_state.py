@@ -3,10 +3,14 @@
 A fine choice that moves a process depends on that process, its disk and its connections, and changes nothing else. So
 the outcome is a function of these few values. `next_state` computes it with what the simulator has for a choice: with
 processes of which only that one is up, and channels that have only its connections. What it is given stays as it is.
+
+What the process does with its connections, its *acts*, depends on the process and the choice alone; and what an act
+makes of the connections between two processes, on these alone. So `next_state` need not be given all connections, and
+`after_acts` tells what becomes of the others.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -14,10 +18,12 @@ from invariants import Event
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Message, Protocol, StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.simulation.channels import Channels
+from zabcheck.simulation.ballots import Ballots
+from zabcheck.simulation.channels import Channels, Lost
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.disk import Disk
 from zabcheck.simulation.network import Connection, Parcel
+from zabcheck.simulation.obstacles import Obstacles
 from zabcheck.simulation.processes import Processes
 from zabcheck.simulation.simulator import Simulator
 
@@ -26,6 +32,17 @@ Connections = Mapping[tuple[int, int], Connection]
 Cast = Mapping[tuple[int, int], tuple[Message, ...]]
 """The messages of elections that are under way, by (sender, receiver)."""
 NOTHING_CAST: Cast = {}
+
+
+EVERYBODY = 0
+
+
+class Act(NamedTuple):
+    """What a process does with its connections `to` another one, or to EVERYBODY: a method, and its arguments."""
+
+    to: int
+    name: str
+    arguments: tuple[Any, ...]
 
 
 class LocalProcess(NamedTuple):
@@ -50,7 +67,8 @@ class NextState(NamedTuple):
     """What a choice made of a process and its connections, and the events that it showed.
 
     All of it is new; nothing else refers to it. `replaced` names the connections that the step has opened anew between
-    two processes that had one before. If the protocol's code `raised`, the run ends there.
+    two processes that had one before. If the protocol's code `raised`, the run ends there. `acts` are all that can
+    concern other connections than those of the process that the choice names.
     """
 
     process: LocalProcess
@@ -59,6 +77,7 @@ class NextState(NamedTuple):
     replaced: tuple[tuple[int, int], ...]
     events: tuple[Event, ...]
     raised: bool
+    acts: tuple[Act, ...]
 
 
 class Model(NamedTuple):
@@ -94,11 +113,8 @@ def next_state(
     one in its first incarnation. O(1) simulated steps and O(processes).
     """
     me, shown = process.id, list[Event]()
-    channels = Channels(model.quorums.size, _ignore, abrupt=model.switches.closing == "abrupt")
-    handed = {pair: connection.copy() for pair, connection in connections.items()}
-    channels.connections.update(handed)
-    channels.following[me] = process.following
-    channels.ballots.queues.update({link: deque((each, 0) for each in messages) for link, messages in cast.items()})
+    channels = _Recording(model.quorums.size, _ignore, abrupt=model.switches.closing == "abrupt")
+    handed = _hand_over(channels, process, connections, cast)
     processes = Processes(*model, shown.append, channels, None, network=False)
     processes.states[me] = copy(process.state)
     processes.disks[me] = process.disk.copy()
@@ -112,9 +128,41 @@ def next_state(
         return None
     left = channels.connections
     assert all(me in pair for pair in left), "a choice reached further than its process"
-    after = {link: tuple(each for each, _ in queue) for link, queue in channels.ballots.queues.items()}
-    replaced = [pair for pair, each in left.items() if each is not handed.get(pair, each)]
-    return NextState(_taken_out(processes, me), left, after, tuple(replaced), tuple(shown), raised)
+    after = _taken_out(processes, me)
+    return NextState(
+        after, left, _cast_on(channels), _replaced(channels, handed), tuple(shown), raised, tuple(channels.acts)
+    )
+
+
+def after_acts(
+    model: Model, process: LocalProcess, acts: Sequence[Act], connections: Connections, cast: Cast = NOTHING_CAST
+) -> tuple[Connections, Cast, tuple[tuple[int, int], ...]]:
+    """What these `acts` of a process make of its `connections` to another process, and of what is `cast` there.
+
+    Returns connections, messages and what is replaced, as in `NextState`. O(acts).
+    """
+    channels = Channels(model.quorums.size, _ignore, abrupt=model.switches.closing == "abrupt")
+    handed = _hand_over(channels, process, connections, cast)
+    for act in acts:
+        _REPEATED[act.name](channels, *act.arguments)
+    return channels.connections, _cast_on(channels), _replaced(channels, handed)
+
+
+def _hand_over(channels: Channels, process: LocalProcess, connections: Connections, cast: Cast) -> Connections:
+    """Let the channels have copies of these connections, and return the copies."""
+    handed = {pair: connection.copy() for pair, connection in connections.items()}
+    channels.connections.update(handed)
+    channels.following[process.id] = process.following
+    channels.ballots.queues.update({link: deque((each, 0) for each in messages) for link, messages in cast.items()})
+    return handed
+
+
+def _cast_on(channels: Channels) -> Cast:
+    return {link: tuple(each for each, _ in queue) for link, queue in channels.ballots.queues.items()}
+
+
+def _replaced(channels: Channels, handed: Connections) -> tuple[tuple[int, int], ...]:
+    return tuple(pair for pair, each in channels.connections.items() if each is not handed.get(pair, each))
 
 
 def _taken_out(processes: Processes, process: int) -> LocalProcess:
@@ -129,3 +177,67 @@ def _taken_out(processes: Processes, process: int) -> LocalProcess:
 
 def _ignore(lost: list[Parcel]) -> None:
     """Nobody looks at what gets lost."""
+
+
+class _Recording(Channels):
+    """Channels that record what a process does with its connections."""
+
+    __slots__ = ("acts",)
+
+    def __init__(self, processes: int, lost: Lost, *, abrupt: bool) -> None:
+        super().__init__(processes, lost, abrupt=abrupt)
+        self.acts: list[Act] = []
+        self.ballots = _RecordingBallots(self.obstacles, self.acts)
+
+    def send(self, process: int, to: int, message: Message) -> int:
+        self.acts.append(Act(to, "send", (process, to, message)))
+        return super().send(process, to, message)
+
+    def cast(self, process: int, to: int, message: Message) -> int:
+        self.acts.append(Act(to, "cast", (process, to, message)))
+        return super().cast(process, to, message)
+
+    def open(self, process: int, to: int) -> None:
+        self.acts.append(Act(EVERYBODY, "open", (process, to)))  # the process follows another one then
+        super().open(process, to)
+
+    def close(self, process: int, *, keep_followed: bool = False) -> None:
+        self.acts.append(Act(EVERYBODY, "close", (process, keep_followed)))
+        super().close(process, keep_followed=keep_followed)
+
+    def refuse(self, process: int) -> None:
+        self.acts.append(Act(EVERYBODY, "refuse", (process,)))
+        super().refuse(process)
+
+
+class _RecordingBallots(Ballots):
+    """The ballots of recording channels."""
+
+    __slots__ = ("acts",)
+
+    def __init__(self, obstacles: Obstacles, acts: list[Act]) -> None:
+        super().__init__(obstacles)
+        self.acts = acts
+
+    def miss(self, process: int) -> list[Parcel]:
+        self.acts.append(Act(EVERYBODY, "miss", (process,)))
+        return super().miss(process)
+
+
+def _close(channels: Channels, process: int, keep_followed: bool) -> None:
+    channels.close(process, keep_followed=keep_followed)
+
+
+def _miss(channels: Channels, process: int) -> None:
+    channels.ballots.miss(process)
+
+
+_REPEATED: dict[str, Callable[..., object]] = {
+    "send": Channels.send,
+    "cast": Channels.cast,
+    "open": Channels.open,
+    "close": _close,
+    "refuse": Channels.refuse,
+    "miss": _miss,
+}
+"""By the name of an act, what does the same again."""

@@ -2,7 +2,9 @@
 
 A choice moves one process. It depends on that process and its connections alone, and changes nothing else, so states
 are stored as in SPIN's collapse compression (Holzmann 1997): each distinct process, connection and sequence of events
-once, and for the rest by its number. `simulation.next_state` tells what a choice makes of them.
+once, and for the rest by its number. `simulation.next_state` tells what a choice makes of them. It is asked once for
+each process with the links to the one process that the choice names. What the process does with its other links, its
+acts, is the same whatever these are; what comes of them is found out once for each pair of links.
 
 Two components have one number if nothing that comes can tell them apart. What a protocol no longer needs may be left
 out (`Protocol.identity`). The numbers of messages, and incarnations, always are: monitors count incarnations.
@@ -25,7 +27,16 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.disk import Disk, Write
 from zabcheck.simulation.network import Connection, End, Parcel
-from zabcheck.simulation.next_state import LocalProcess, Model, next_state
+from zabcheck.simulation.next_state import (
+    EVERYBODY,
+    Act,
+    Cast,
+    Connections,
+    LocalProcess,
+    Model,
+    after_acts,
+    next_state,
+)
 
 NO_CONNECTION = 0
 NOTHING = 0
@@ -36,6 +47,9 @@ _NAMING = ("process", "sender", "receiver", "to", "leader")
 
 _OF_AN_EPOCH = (Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establish, Promise, Ready)
 """The events that name an epoch."""
+
+Pair = tuple[int, int]
+"""The link that a process has opened to another one, and that which the other one has opened to it, by number."""
 
 Names = tuple[int, ...]
 """What each process is called, by its id; entry 0 is not used."""
@@ -84,6 +98,24 @@ class Outcome(NamedTuple):
     raised: bool
 
 
+class _Executed(NamedTuple):
+    """What a choice made of a process and its links to the one that the choice names, all by number as in `Outcome`.
+
+    `acts` has, for each process, the number of what was done with the links to that one; NO_ACTS: nothing.
+    """
+
+    process: int
+    links: tuple[int, int]
+    acts: tuple[int, ...]
+    events: int
+    epoch: int
+    raised: bool
+
+
+_NO_ACTS = 0
+_NO_PAIR = (NO_CONNECTION, NO_CONNECTION)
+
+
 class Components:
     """The tables of components of one search: `processes`, `links` and `events`, each by number.
 
@@ -106,8 +138,13 @@ class Components:
         self._renamed_processes: dict[tuple[int, Names], int] = {}
         self._renamed_links: dict[tuple[int, Names], int] = {}
         self._renamed_events: dict[tuple[int, Names], int] = {}
-        self._pairs = {p: (*((p, other) for other in self.ids), *((other, p) for other in self.ids)) for p in self.ids}
-        """By process: the keys of the connections that it has opened, then of those to it."""
+        self._executed: dict[Hashable, _Executed | None] = {}
+        """By process, choice, and the two links to whom that names; None if the choice is not enabled."""
+        self._acts: list[tuple[LocalProcess, int, tuple[Act, ...]]] = []
+        """By number, from 1 on: a process, another one, and what the first does with their links."""
+        self._act_ids: dict[Hashable, int] = {}
+        self._after_acts: dict[tuple[int, Pair], Pair] = {}
+        """By the number of acts, and the two links before: the two links after."""
         # An election by vote looks at several processes, so the search makes it of what each is told.
         told = replace(switches, elections="apart") if switches.elections == "oracle" else switches
         self._model = Model(protocol, quorums, told)
@@ -118,35 +155,108 @@ class Components:
     ) -> Outcome | None:
         """Return what `choice` makes of a process with these links, all by number as in `Outcome`.
 
-        None if the choice is not enabled. `requests` were made so far. O(1) simulated steps.
+        None if the choice is not enabled. `requests` were made so far. O(processes), and O(1) simulated steps the first
+        time that a process makes the choice with these links to whom that names.
         """
-        process = self.processes[number]
-        pairs = self._pairs[process.id]
-        connections, unread, cast = {}, [], {}
-        for pair, link_number in zip(pairs, (*opened, *links_to), strict=True):
-            if link_number != NO_CONNECTION:
-                link = self.links[link_number]
-                assert link is not None
-                if link.cast:
-                    cast[pair] = link.cast
-                if not link.cast or link.is_there:
-                    connections[pair] = link.connection
-                if link.is_unread:
-                    unread.append(pair)
-        found = next_state(self._model, process, connections, choice, requests, cast)
+        named: int = getattr(choice, "sender", 0) or getattr(choice, "peer", 0)
+        before = (opened[named - 1], links_to[named - 1]) if named else _NO_PAIR
+        key = (number, choice, requests, before)
+        found = None
+        links: tuple[int | Link, int | Link]
+        if key in self._executed:
+            executed = self._executed[key]
+            if executed is None:
+                return None
+            after, epoch, acts, links = executed.process, executed.epoch, executed.acts, executed.links
+        else:
+            process = self.processes[number]
+            connections, cast = self._connections(process.id, named, before)
+            found = next_state(self._model, process, connections, choice, requests, cast)
+            if found is None:
+                self._executed[key] = None
+                return None
+            epoch = highest_epoch(self.protocol, found.process.state, found.events)
+            after = self._intern_process(found.process)
+            acts = tuple(_NO_ACTS if p == named else self._acts_on(process, p, found.acts) for p in self.ids)
+            links = self._links(process.id, named, before, found.connections, found.cast, found.replaced)
+        new: dict[int, tuple[int | Link, int | Link]] = {named: links} if named else {}
+        for other, some in enumerate(acts, 1):
+            if some:
+                pair = opened[other - 1], links_to[other - 1]
+                new[other] = self._after_acts.get((some, pair)) or self._after(some, pair)
+        opened_after = tuple(self._numbered(new[p][0]) if p in new else opened[p - 1] for p in self.ids)
+        links_after = tuple(self._numbered(new[p][1]) if p in new else links_to[p - 1] for p in self.ids)
+        for other, some in enumerate(acts, 1):
+            if some:
+                pair = opened[other - 1], links_to[other - 1]
+                self._after_acts[some, pair] = opened_after[other - 1], links_after[other - 1]
         if found is None:
-            return None
-        epoch = highest_epoch(self.protocol, found.process.state, found.events)
-        after = self._intern_process(found.process)
-        links = [NO_CONNECTION] * len(pairs)
-        for place, pair in enumerate(pairs):
-            connection, under_way = found.connections.get(pair), found.cast.get(pair, ())
-            if connection is not None or under_way:
-                is_unread = pair in unread and pair not in found.replaced
-                links[place] = self._intern_link(Link(connection or _closed(*pair), is_unread, under_way))
-        size = len(self.ids)
-        events = self._intern_events(found.events)
-        return Outcome(after, tuple(links[:size]), tuple(links[size:]), events, epoch, found.raised)
+            assert executed is not None
+        else:
+            own = (opened_after[named - 1], links_after[named - 1]) if named else _NO_PAIR
+            events = self._intern_events(found.events)
+            executed = self._executed[key] = _Executed(after, own, acts, events, epoch, found.raised)
+        return Outcome(after, opened_after, links_after, executed.events, epoch, executed.raised)
+
+    def _acts_on(self, process: LocalProcess, other: int, acts: Sequence[Act]) -> int:
+        """Return the number of what a process does with its links to another one."""
+        some = tuple(act for act in acts if act.to in (EVERYBODY, other))
+        if not some or other == process.id:
+            return _NO_ACTS
+        key = (process.id, process.following, other, some)
+        known = _is_hashable(key)
+        number = self._act_ids.get(key) if known else None
+        if number is None:
+            self._acts.append((process, other, some))
+            number = len(self._acts)
+            if known:
+                self._act_ids[key] = number
+        return number
+
+    def _after(self, acts: int, before: Pair) -> tuple[int | Link, int | Link]:
+        """Return what acts make of two links."""
+        process, other, some = self._acts[acts - 1]
+        connections, cast = self._connections(process.id, other, before)
+        return self._links(process.id, other, before, *after_acts(self._model, process, some, connections, cast))
+
+    def _connections(self, process: int, other: int, pair: Pair) -> tuple[Connections, Cast]:
+        """Return the connections between two processes that these links are, and what is cast there."""
+        connections, cast = {}, {}
+        for ends, number in zip(((process, other), (other, process)), pair, strict=True):
+            link = self.links[number]
+            if link is not None:
+                if link.cast:
+                    cast[ends] = link.cast
+                if not link.cast or link.is_there:
+                    connections[ends] = link.connection
+        return connections, cast
+
+    def _links(
+        self,
+        process: int,
+        other: int,
+        before: Pair,
+        connections: Connections,
+        cast: Cast,
+        replaced: Collection[tuple[int, int]],
+    ) -> tuple[int | Link, int | Link]:
+        """Return what two links have become, which have these connections and messages now; NO_CONNECTION: nothing.
+
+        They have no numbers yet: `execute` gives them these in an order of its own.
+        """
+        after: list[int | Link] = []
+        for ends, number in zip(((process, other), (other, process)), before, strict=True):
+            connection, under_way, was = connections.get(ends), cast.get(ends, ()), self.links[number]
+            if connection is None and not under_way:
+                after.append(NO_CONNECTION)
+            else:
+                is_unread = was is not None and was.is_unread and ends not in replaced
+                after.append(Link(connection or _closed(*ends), is_unread, under_way))
+        opened, link_to = after
+        return opened, link_to
+
+    def _numbered(self, link: int | Link) -> int:
+        return link if isinstance(link, int) else self._intern_link(link)
 
     def unread(self, number: int) -> int:
         """Return the same link when its follower has stopped reading from it."""

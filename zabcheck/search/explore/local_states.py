@@ -142,7 +142,6 @@ class LocalStates:
         self._ids: dict[tuple[int, ...], int] = {}
         self.expansions: dict[tuple[int, ...], Expansion] = {}
         self.singles: dict[tuple[int, ...], Move | None] = {}
-        self._outcomes: dict[tuple[int, ...], Outcome | None] = {}
         self.linked: dict[tuple[int, int, int], int] = {}
         self._renamed: dict[Names, dict[int, int]] = {}
         self._masks: dict[int, int] = {}
@@ -414,13 +413,10 @@ class LocalStates:
         return True
 
     def _outcome(self, number: int, local_state: int, links_to: Sequence[int], requests: int) -> Outcome | None:
-        key = (number, local_state, requests, *links_to)
-        if key not in self._outcomes:
-            component, *opened = self.made_of[local_state]
-            choice = self.choices[number]
-            assert choice is not None
-            self._outcomes[key] = self.components.execute(component, opened, links_to, choice, requests)
-        return self._outcomes[key]
+        component, *opened = self.made_of[local_state]
+        choice = self.choices[number]
+        assert choice is not None
+        return self.components.execute(component, opened, links_to, choice, requests)
 
     def _move(self, choice: int, cost: int, outcome: Outcome, links_to: Sequence[int]) -> Move:
         return Move(
