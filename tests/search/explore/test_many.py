@@ -16,10 +16,20 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import many as many_module
 from zabcheck.search.explore import space as module
-from zabcheck.search.explore.arrays import MISSING, Index, Ints
+from zabcheck.search.explore.arrays import MISSING, Index
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.many import Found, Many
+from zabcheck.search.explore.portions import Portions
 from zabcheck.search.explore.space import Space
+from zabcheck.search.explore.successors import (
+    AT_ONCE,
+    EAGERNESS,
+    EXPANSION,
+    FIRST_MOVE,
+    JOINS,
+    NAMING,
+    Successors,
+    Unfinished,
+)
 
 ANY = UNLIMITED
 NEVER = 1 << 40
@@ -28,6 +38,7 @@ SPACES: dict[str, tuple[Bounds, Switches, dict[str, bool]]] = {
     "reduction": (Bounds(3, 1, 1, 1, 1), ABRUPT, {}),
     "held": (Bounds(3, 1, 1, 1, 0), ABRUPT, {"moments": False}),
     "no elections put off": (Bounds(3, 1, 1, 1, 0), GRACEFUL, {}),
+    "nor with a crash": (Bounds(2, 1, 1, 1, 1), GRACEFUL, {}),
     "symmetry alone": (Bounds(2, 2, 1, 1, 0), ABRUPT, {"reduction": False}),
     "reduction alone": (Bounds(2, 2, 1, 2, 1), ABRUPT, {"symmetry": False}),
     "neither": (Bounds(2, 1, 1, 2, 0), ABRUPT, {"symmetry": False, "reduction": False}),
@@ -61,7 +72,7 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize("name", sweep(SPACES, normal=("held", "neither", "cuts")))
+@pytest.mark.parametrize("name", sweep(SPACES, normal=("held", "neither", "cuts", "nor with a crash")))
 def test_many_states_at_once_are_expanded_as_they_are_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds, switches, how = SPACES[name]
     at_once = everything(space(bounds, switches, **how))
@@ -79,21 +90,29 @@ def test_known_bugs_are_found_by_the_same_runs(mutant: str, monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_not_all_states_are_left_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else all the tests above would be of states that are expanded one by one."""
-    counts: list[tuple[int, int]] = []
-    of = Many.of
+def test_of_few_states_everything_is_left_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else all the tests above would be of states that are expanded one by one. And all that can be left is left."""
+    whole: list[int] = []
+    finished: list[list[Unfinished]] = []
+    expand, finish = Portions._expand, Successors.finished
 
-    def counted(self: Many, rows: Ints) -> Found:
-        found = of(self, rows)
-        counts.append((len(rows), len(found.again)))
-        return found
+    def expanding(self: Portions, place: int, *others: Any) -> Any:
+        whole.append(place)
+        return expand(self, place, *others)
 
-    monkeypatch.setattr(Many, "of", counted)
-    explored = space(Bounds(2, 2, 1, ANY, ANY), ABRUPT).explore()
-    states, again = map(sum, zip(*counts, strict=True))
-    assert states == explored.states
-    assert again < states * 0.9
+    def finishing(self: Successors, rests: Any) -> Any:
+        finished.append(rests)
+        return finish(self, rests)
+
+    monkeypatch.setattr(Portions, "_expand", expanding)
+    monkeypatch.setattr(Successors, "finished", finishing)
+    for name in ("no elections put off", "any faults"):
+        bounds, switches, how = SPACES[name]
+        explored = space(bounds, switches, **how).explore()
+        assert len(whole) < explored.states / 50
+        whole.clear()
+    left = {rest.is_left for rests in finished for rest in rests}
+    assert left == {EXPANSION, EAGERNESS, JOINS, FIRST_MOVE, AT_ONCE, NAMING}
 
 
 @pytest.mark.parametrize("order", [(1, NEVER), (NEVER, 1)], ids=["at once first", "one by one first"])

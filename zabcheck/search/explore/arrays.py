@@ -254,23 +254,23 @@ class Arrays:
     def _links_to(self, rows: Ints, processes: Ints) -> list[Ints]:
         return [self._links[rows[:, other], processes] for other in range(self.size)]
 
-    def move(self, rows: Ints, moves: Ints, processes: Ints) -> Bools:
-        """Make each state what it is after a move of a process. Return where something was missing, or breaks."""
-        size = self.size
-        failed = self._raised[moves]
-        rows[np.arange(len(rows)), processes] = self._local_state[moves]
+    def move(self, rows: Ints, moves: Ints, processes: Ints) -> tuple[Ints, Bools, Bools]:
+        """Return the states after a move of a process, where something was missing, and where something breaks."""
+        size, after = self.size, rows.copy()
+        missing = np.zeros(len(rows), np.bool_)
+        after[np.arange(len(rows)), processes] = self._local_state[moves]
         changed = self._changed[moves]
         for other in range(size):
             at = np.flatnonzero(changed[:, other] != MISSING)
-            found = self._linked.find(rows[at, other], processes[at] + 1, changed[at, other])
-            rows[at, other] = found
-            failed[at] |= found == MISSING
-        rows[:, size] += self._cost[moves]
+            found = self._linked.find(after[at, other], processes[at] + 1, changed[at, other])
+            after[at, other] = found
+            missing[at] |= found == MISSING
+        after[:, size] += self._cost[moves]
         events = self._events[moves]
         at = np.flatnonzero(events)
-        rows[at, size + 1] = found = self._after.find(rows[at, size + 1], events[at])
-        failed[at] |= found == MISSING
-        return failed | self._broken[rows[:, size + 1]]
+        after[at, size + 1] = found = self._after.find(after[at, size + 1], events[at])
+        missing[at] |= found == MISSING
+        return after, missing, ~missing & (self._raised[moves] | self._broken[after[:, size + 1]])
 
     def may_be_eager(self, rows: Ints) -> Ints:
         """Return `LocalStates.may_be_eager` of each."""

@@ -1,10 +1,11 @@
 """The successors of many states at once, looked up in arrays: what `successors` and `symmetry` give one by one.
 
-A state is expanded here only if all that it takes is in the tables (`arrays`), and nothing breaks. The search expands
-each other state itself, in its turn, and so fills the tables in the same order as without arrays.
+All is looked up in the tables (`arrays`). Where these lack something, a successor is left unfinished; where something
+breaks, the whole state is left to the search. The search does what is left when the turn of that state comes, and so
+fills the tables in the same order as without arrays.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,43 +15,68 @@ import numpy as np
 from zabcheck.search.explore.arrays import MISSING, Arrays, Bools, Ints
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
-from zabcheck.search.explore.successors import Successors
+from zabcheck.search.explore.successors import (
+    AT_ONCE,
+    DEEPEST,
+    DIGIT,
+    EAGERNESS,
+    EXPANSION,
+    FIRST_MOVE,
+    JOINS,
+    NAMING,
+    STEP,
+    Successors,
+    Unfinished,
+)
 from zabcheck.search.explore.symmetry import Symmetry
+from zabcheck.simulation.channels import NOBODY
 
 _FEWEST, _MOST = 512, 1 << 13
 """The limits of how many states are expanded at once."""
 _MUCH = 0.1
-"""If more than this share of the states at hand are left to the search, fewer are expanded at once."""
-_DIGIT = 3
-"""The bits of a key for each move that is made at once."""
-_DEEPEST = 12
-"""After more moves than this that are made at once, a state is left to the search."""
+"""If of more than this share of the states at hand something is left to the search, fewer are expanded at once."""
 _PLACES = 1 << 10
 """More than the joins and moves of a state. The joins have the first `_MOVES` places, each process the next ones."""
 _MOVES = 1 << 7
+
+
+def key_of(state: int) -> int:
+    """Return the least key that a successor of this state can have."""
+    return state * _PLACES * STEP
 
 
 class Found:
     """The successors of some states. `again`: which of these the search has to expand itself.
 
     By successor, in the order in which the search finds them: the `source` that it comes after, `first` (see
-    `Successor`), its representative in `rows`, and the `naming` that leads there, by number.
+    `Successor`), its representative in `rows`, the `naming` that leads there, by number, and its place among all, as a
+    key. `rests` is what is left to the search of the other states, in order.
     """
 
-    def __init__(self, again: Bools, source: Ints, first: Ints, rows: Ints, naming: Ints) -> None:
+    def __init__(
+        self, again: Bools, source: Ints, first: Ints, rows: Ints, naming: Ints, keys: Ints, rests: Sequence[Unfinished]
+    ) -> None:
         self.again: list[int] = np.flatnonzero(again).tolist()
         self._ends: list[int] = np.cumsum(np.bincount(source, minlength=len(again))).tolist()
-        self.source, self.first, self.rows, self.naming = source, first, rows, naming
+        self.source, self.first, self.rows, self.naming, self.keys = source, first, rows, naming, keys
+        self._rests = rests
 
     @staticmethod
     def nothing(rows: Ints) -> "Found":
         """Return that the search has to expand all these states itself."""
         none = np.empty(0, np.int64)
-        return Found(np.ones(len(rows), np.bool_), none, none, rows[:0], none)
+        return Found(np.ones(len(rows), np.bool_), none, none, rows[:0], none, none, ())
 
     def ends(self, state: int) -> int:
         """Return how many successors the states have that come before this one."""
         return self._ends[state - 1] if state else 0
+
+    def left(self) -> Iterator[tuple[int, list[Unfinished]]]:
+        """Yield each state for which something is left to the search, with the rests of it; none: all of it."""
+        left: dict[int, list[Unfinished]] = {state: [] for state in self.again}
+        for rest in self._rests:
+            left.setdefault(rest.key // key_of(1), []).append(rest)
+        yield from sorted(left.items())
 
 
 class _Part(NamedTuple):
@@ -63,6 +89,22 @@ class _Part(NamedTuple):
 
     def at(self, which: Ints | Bools) -> "_Part":
         return _Part(*(each[which] for each in self))
+
+
+class _Left(NamedTuple):
+    """Successors that the search has to finish (`Unfinished`). Processes are counted from 0, NOBODY - 1 is none."""
+
+    part: _Part
+    is_left: int
+    processes: Ints
+    places: Ints
+
+    def at(self, which: Bools) -> Iterator[Unfinished]:
+        """Return some of them as the search takes them."""
+        part = self.part.at(which)
+        processes, places = (self.processes[which] + 1).tolist(), self.places[which].tolist()
+        some = zip(part.keys.tolist(), part.first.tolist(), part.rows.tolist(), processes, places, strict=True)
+        return (Unfinished(key, self.is_left, first, row, process, place) for key, first, row, process, place in some)
 
 
 class Many:
@@ -90,12 +132,19 @@ class Many:
         """The number, the leader, and the two choices of each join, in the order in which they are tried."""
         self._again: Bools = np.empty(0, np.bool_)
         """Which of the states at hand the search has to expand itself."""
+        self._unjoined: Bools = np.empty(0, np.bool_)
+        """For which of them it has to find the joins."""
+        self._rests: list[_Left] = []
+        """What else is left to the search, of states that it need not expand itself."""
+        self._leaves_whole_states = False
+        """Whether the search has to expand each state itself for which anything is left."""
         self.portion = _FEWEST
         """How many states to expand at once: few as long as much is not in the tables yet."""
 
     def frozen(self) -> "Many":
-        """Return the same with the tables as they are now, which can be sent elsewhere."""
+        """Return the same with the tables as they are now, which can be sent elsewhere. It leaves only whole states."""
         frozen = copy(self)
+        frozen._leaves_whole_states = True
         frozen._arrays = self._arrays.frozen()
         return frozen
 
@@ -103,17 +152,33 @@ class Many:
         """Return the successors of these states, each up to names. Some microseconds for each successor."""
         arrays = self._arrays
         arrays.refresh()
-        self._again = np.zeros(len(rows), np.bool_)
+        self._again, self._unjoined, self._rests = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_), []
         part = self._begun(rows)
-        if arrays.is_reduced:
-            part = self._settled(part)
+        part = self._settled(part) if arrays.is_reduced else part._replace(keys=_deepened(part.keys, 0))
         part = part.at(~self._again[part.source])
         part = part.at(np.argsort(part.keys))
-        after, naming = self._canonical(part)
-        whole = ~self._again[part.source]
-        share = np.count_nonzero(self._again) / len(rows)
+        after, naming, found = self._canonical(part)
+        if self._leaves_whole_states:
+            for each in self._rests:
+                self._again[each.part.source] = True
+        rests = [rest for each in self._rests for rest in each.at(~self._again[each.part.source])]
+        rests.sort()
+        found &= ~self._again[part.source]
+        left = self._again.copy()
+        for each in self._rests:
+            left[each.part.source] = True
+        share = np.count_nonzero(left) / len(rows)
         self.portion = max(_FEWEST, self.portion // 2) if share > _MUCH else min(_MOST, 2 * self.portion)
-        return Found(self._again, part.source[whole], part.first[whole], after[whole], naming[whole])
+        part = part.at(found)
+        return Found(self._again, part.source, part.first, after[found], naming[found], part.keys, rests)
+
+    def _leave(self, part: _Part, is_left: int, processes: Ints | None = None, places: Ints | None = None) -> None:
+        """Leave it to the search to finish these successors, with a move that each process has in that place."""
+        if len(part.source):
+            none = np.full(len(part.source), NOBODY - 1)
+            self._rests.append(
+                _Left(part, is_left, none if processes is None else processes, none if places is None else places)
+            )
 
     def _begun(self, before: Ints) -> _Part:
         """Return the states after a join, and after a move that has to be tried: what `Successors.of` begins with."""
@@ -123,29 +188,46 @@ class Many:
         found = arrays.expansions(before[each], masks[each], processes).reshape(-1, size)
         first = _first(np.append(arrays.eager, False)[found])
         """The first process whose moves are eager: nobody else is looked at after it."""
-        self._again |= _any(found == MISSING, first)
+        self._leave_expansions(before, found == MISSING, first)
         joined = self._joined(before, np.flatnonzero((first == size) & ~self._again))
         tried = ((first == size)[:, None] | (np.arange(size) == first[:, None])) & ~self._again[:, None]
+        tried &= found != MISSING
         states, processes = np.nonzero(tried)
-        part, moves, place = self._moves(_Part(states, processes, before[states], states), found[tried])
-        processes = part.first
+        each, moves, place = self._moves(found[tried])
+        source, processes = states[each], processes[each]
         assert place.max(initial=0) < _MOVES, "a process has fewer moves"
-        keys = part.source * _PLACES + (processes + 1) * _MOVES + place
-        moved = self._moved(part._replace(first=arrays.choice[moves], keys=keys), moves, processes)
-        return _together([joined, moved])
+        keys = source * _PLACES + (processes + 1) * _MOVES + place
+        part = _Part(source, arrays.choice[moves], before[source], keys)
+        after, missing = self._moved(part, moves, processes)
+        left = part.at(missing)
+        left = left._replace(keys=_deepened(left.keys, 0))
+        self._leave(left, FIRST_MOVE, processes[missing], place[missing])
+        return _together([joined, after])
 
-    def _moves(self, part: _Part, expansions: Ints) -> tuple[_Part, Ints, Ints]:
-        """Return each state once for each move of its expansion, the moves, and which move of its state each is."""
+    def _leave_expansions(self, before: Ints, unknown: Bools, first: Ints) -> None:
+        """Leave it to the search to find out what processes can do, and whether that is eager."""
+        size = self._size
+        states, processes = np.nonzero(unknown & (np.arange(size) < first[:, None]))
+        keys = _deepened(states * _PLACES + (processes + 1) * _MOVES, 0)
+        part = _Part(states, np.zeros(len(states), np.int64), before[states], keys)
+        for kind, which in ((EXPANSION, first[states] == size), (EAGERNESS, first[states] < size)):
+            self._leave(part.at(which), kind, processes[which])
+
+    def _moves(self, expansions: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return all moves of these expansions: of which expansion each is, its number, and its place there."""
         start, count = self._arrays.start[expansions], self._arrays.count[expansions]
         each = np.repeat(np.arange(len(expansions)), count)
         place = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
-        return part.at(each), start[each] + place, place
+        return each, start[each] + place, place
 
-    def _moved(self, part: _Part, moves: Ints, processes: Ints) -> _Part:
-        """Make the moves. What cannot be made here is left out, and its source left to the search."""
-        failed = self._arrays.move(part.rows, moves, processes)
-        self._again[part.source[failed]] = True
-        return part.at(~failed)
+    def _moved(self, part: _Part, moves: Ints, processes: Ints) -> tuple[_Part, Bools]:
+        """Make the moves. Return what comes of those that can be made here, and which lack something.
+
+        Where something breaks, the source is left to the search.
+        """
+        rows, missing, breaks = self._arrays.move(part.rows, moves, processes)
+        self._again[part.source[breaks]] = True
+        return part._replace(rows=rows).at(~(missing | breaks)), missing
 
     # Joins.
 
@@ -166,58 +248,76 @@ class Many:
         part = part.at(each)._replace(first=number, keys=part.source[each] * _PLACES + place)
         part = self._single(part, elect, followers)
         _, leaders, _, hear = self._joins[part.keys % _PLACES].T
-        return self._single(part, hear, leaders)
+        part = self._single(part, hear, leaders)
+        left = np.flatnonzero(self._unjoined)
+        self._leave(_Part(left, np.zeros(len(left), np.int64), before[left], _deepened(left * _PLACES, 0)), JOINS)
+        return part.at(~self._unjoined[part.source])
 
     def _single(self, part: _Part, choices: Ints, processes: Ints) -> _Part:
         """Make a choice in each state, where the bounds allow it."""
         moves, unknown = self._arrays.singles(choices, part.rows, processes)
-        self._again[part.source[unknown]] = True
+        self._unjoined[part.source[unknown]] = True
         possible = moves != MISSING
-        return self._moved(part.at(possible), moves[possible], processes[possible])
+        part = part.at(possible)
+        after, missing = self._moved(part, moves[possible], processes[possible])
+        self._unjoined[part.source[missing]] = True
+        return after
 
     # What is done at once.
 
     def _settled(self, part: _Part) -> _Part:
         """Return the states in which no more move is to be made at once: what `Successors` settles."""
         arrays, done = self._arrays, []
-        for depth in range(_DEEPEST + 1):
+        for depth in range(DEEPEST + 1):
             part = part.at(~self._again[part.source])
-            expansions, processes = self._at_once(part)
-            ends = expansions == MISSING
-            done.append(part.at(ends)._replace(keys=part.keys[ends] << _DIGIT * (_DEEPEST - depth)))
-            if ends.all():
+            expansions, processes, unknown = self._at_once(part)
+            deepened = part._replace(keys=_deepened(part.keys, depth))
+            self._leave(deepened.at(unknown), AT_ONCE)
+            go_on = expansions != MISSING
+            done.append(deepened.at(~go_on & ~unknown))
+            if depth == DEEPEST:
+                self._again[part.source[go_on]] = True
+            if depth == DEEPEST or not go_on.any():
                 break
-            part, processes, expansions = part.at(~ends), processes[~ends], expansions[~ends]
-            part, moves, place = self._moves(part, expansions)
-            count, processes = arrays.count[expansions], np.repeat(processes, arrays.count[expansions])
-            place = (place - 1) % np.repeat(count, count)  # the first move comes last
-            self._again[part.source[place >> _DIGIT > 0]] = True
-            part = self._moved(part._replace(keys=part.keys << _DIGIT | place), moves, processes)
-        else:
-            self._again[part.source] = True
+            expansions = expansions[go_on]
+            each, moves, place = self._moves(expansions)
+            part, processes, count = part.at(go_on).at(each), processes[go_on][each], arrays.count[expansions][each]
+            turn = (place - 1) % count  # the first move comes last
+            self._again[part.source[turn >> DIGIT > 0]] = True
+            part = part._replace(keys=part.keys << DIGIT | turn)
+            after, missing = self._moved(part, moves, processes)
+            left = part.at(missing)
+            left = left._replace(keys=_deepened(left.keys, depth + 1))
+            self._leave(left, AT_ONCE, processes[missing], place[missing])
+            part = after
         return _together(done)
 
-    def _at_once(self, part: _Part) -> tuple[Ints, Ints]:
-        """Return the expansion that is made at once in each state, or MISSING, and whose it is."""
+    def _at_once(self, part: _Part) -> tuple[Ints, Ints, Bools]:
+        """Return the expansion that is made at once in each state, or MISSING; whose it is; and where it is unknown."""
         arrays, rows, size = self._arrays, part.rows, self._size
         asked = arrays.may_be_eager(rows)[:, None] >> np.arange(1, size + 1) & 1 > 0
         states, processes = np.nonzero(asked)
         found = np.full(asked.shape, MISSING)
         found[asked] = arrays.expansions(rows[states], arrays.masks(rows[:, size])[states], processes)
         first = _first(np.append(arrays.at_once, False)[found])
-        self._again[part.source[_any(asked & (found == MISSING), first)]] = True
-        return np.column_stack((found, np.full(len(rows), MISSING)))[np.arange(len(rows)), first], first
+        unknown = _any(asked & (found == MISSING), first)
+        expansions = np.column_stack((found, np.full(len(rows), MISSING)))[np.arange(len(rows)), first]
+        expansions[unknown] = MISSING
+        return expansions, first, unknown
 
     # Representatives.
 
-    def _canonical(self, part: _Part) -> tuple[Ints, Ints]:
-        """Return the representatives, and the renamings that lead there: what `Symmetry.canonical` gives."""
+    def _canonical(self, part: _Part) -> tuple[Ints, Ints, Bools]:
+        """Return the representatives, the renamings that lead there, and where these are known.
+
+        That is what `Symmetry.canonical` gives. The others are left to the search.
+        """
         arrays, size, rows = self._arrays, self._size, part.rows
         naming = np.zeros(len(rows), np.int64)
         if not arrays.renamings:
-            return rows, naming
+            return rows, naming, np.ones(len(rows), np.bool_)
         unknown: Bools = np.any(rows[:, :size] >= len(arrays.kinds), axis=1)
-        self._again[part.source[unknown]] = True
+        left = unknown.copy()
         kinds = np.append(arrays.kinds, MISSING)[np.where(unknown[:, None], MISSING, rows[:, :size])]
         best, chosen = rows.copy(), np.zeros(len(rows), np.bool_)
         ordered = np.sort(kinds, axis=1)
@@ -231,10 +331,16 @@ class Many:
                 chosen |= fits & ~alike  # it is its own representative
             at = np.flatnonzero(fits & ~(chosen & ~alike))
             renamed, missing = arrays.renamed(rows[at], np.full(len(at), number))
-            self._again[part.source[at[missing]]] = True
+            left[at[missing]] = True
             less = ~chosen[at] | _are_less(renamed, best[at])
             best[at[less]], naming[at[less]], chosen[at] = renamed[less], number, True
-        return best, naming
+        self._leave(part.at(left), NAMING)
+        return best, naming, ~left
+
+
+def _deepened(keys: Ints, depth: int) -> Ints:
+    """Return the keys of what has made `depth` moves at once, to be compared with those of what has made more."""
+    return keys << DIGIT * (DEEPEST - depth)
 
 
 def _first(table: Bools) -> Ints:

@@ -1,11 +1,11 @@
 """The expansion of a portion of the states of a level, which are kept in arrays (`compact`).
 
-Many of them are expanded at once if that can be (`many`), and the others one by one, each in its turn, with the tables
-that the ones before it have filled. Which of the successors are new, the states tell in the end.
+Many of them are expanded at once if that can be (`many`). What that leaves undone is done one by one, each state in its
+turn, with the tables that the ones before it have filled. Which of the successors are new, the states tell in the end.
 """
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,14 +13,11 @@ import numpy as np
 from zabcheck.search.explore.compact import InArrays
 from zabcheck.search.explore.components import Names
 from zabcheck.search.explore.local_states import LocalStates
-from zabcheck.search.explore.many import Found, Many
+from zabcheck.search.explore.many import Found, Many, key_of
 from zabcheck.search.explore.monitors import Monitors
-from zabcheck.search.explore.successors import End, Row, Successors
+from zabcheck.search.explore.successors import End, Row, Successors, Unfinished
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.explore.workers import PORTION
-
-_RECENT = 1 << 15
-"""The number of rows after which those that are kept besides are forgotten."""
 
 
 class Expanded(NamedTuple):
@@ -55,38 +52,50 @@ class Portions:
         can_do_many = not local_states.elections and not some_names
         self.many = Many(local_states, monitors, symmetry, successors) if can_do_many else None
         """What expands many at once; None if that cannot do this search."""
-        self._recent: set[Row] = set()
-        """Some rows that the states have: most that is found again is found soon, and need not be looked up."""
 
     def expand(self, start: int, stop: int) -> Expanded:
         """Expand some of the states from `start` on, and none from `stop` on, until something breaks."""
         stop = min(stop, start + (PORTION if self.many is None else self.many.portion))
         rows = self.states.array(start, stop)
         found = Found.nothing(rows) if self.many is None else self.many.of(rows)
-        transitions, recent, naming, again = _Transitions(self.states, start, found), self._recent, 0, 0
-        canonical = self._symmetry.canonical if self._symmetry is not None else None
-        for place in found.again:
-            for first, changed, raised, _ in self._successors.of(tuple(rows[place].tolist())):
-                after = tuple(changed)
-                if canonical is not None:
-                    after, names = canonical(after)
-                    naming = self._namings[names]
-                if after in recent:
-                    again += 1
-                    continue
-                recent.add(after)
-                broken = self._broken[after[-1]]
-                if not raised and broken is None:
-                    transitions.add(place, first, naming, after)
-                    continue
-                known = transitions.settled(place)
-                transitions.add(place, first, naming, after)
-                if transitions.settled(place) > known:
-                    return Expanded(place, transitions.count + again, (broken, raised))
+        transitions = _Transitions(self.states, start, found)
+        for place, rests in found.left():
+            if not rests or not self._finish(place, rests, transitions):
+                end = self._expand(place, tuple(rows[place].tolist()), transitions)
+                if end is not None:
+                    return Expanded(place, transitions.count, end)
         transitions.take(len(rows))
-        if len(recent) > _RECENT:
-            recent.clear()
-        return Expanded(len(rows), transitions.count + again, None)
+        return Expanded(len(rows), transitions.count, None)
+
+    def _finish(self, place: int, rests: Sequence[Unfinished], transitions: "_Transitions") -> bool:
+        """Do what is left for the state in this place, and return True; False if it has to be expanded one by one."""
+        finished = self._successors.finished(rests)
+        if finished is None or any(each.raised or self._broken[each.row[-1]] is not None for _, each in finished):
+            transitions.leave_out(place)
+            return False
+        for key, (first, row, _, _) in finished:
+            after, naming = self._canonical(tuple(row))
+            transitions.add(place, key, first, naming, after)
+        return True
+
+    def _expand(self, place: int, row: Row, transitions: "_Transitions") -> End | None:
+        """Expand the state in this place, until something breaks."""
+        for first, changed, raised, _ in self._successors.of(row):
+            after, naming = self._canonical(tuple(changed))
+            broken = self._broken[after[-1]]
+            breaks = raised or broken is not None
+            known = transitions.settled(place) if breaks else 0
+            transitions.add(place, key_of(place), first, naming, after)
+            if breaks and transitions.settled(place) > known:
+                return broken, raised
+        return None
+
+    def _canonical(self, row: Row) -> tuple[Row, int]:
+        """Return the representative, and the number of the renaming that leads there."""
+        if self._symmetry is None:
+            return row, 0
+        after, names = self._symmetry.canonical(row)
+        return after, self._namings[names]
 
 
 class _Transitions:
@@ -99,11 +108,13 @@ class _Transitions:
         self.count = 0
         """How many the states have got."""
         self._states, self._start, self._found, self._taken = states, start, found, 0
-        self._source, self._first, self._naming, self._rows = array("q"), array("q"), array("q"), array("q")
+        self._source, self._keys, self._first = array("q"), array("q"), array("q")
+        self._naming, self._rows = array("q"), array("q")
 
-    def add(self, source: int, first: int, naming: int, row: Row) -> None:
-        """Add one from the state in this place of the portion."""
+    def add(self, source: int, key: int, first: int, naming: int, row: Row) -> None:
+        """Add one from the state in this place of the portion; by its key it is put in order."""
         self._source.append(source)
+        self._keys.append(key)
         self._first.append(first)
         self._naming.append(naming)
         self._rows.extend(row)
@@ -114,14 +125,20 @@ class _Transitions:
         self._states.settle()
         return len(self._states)
 
+    def leave_out(self, place: int) -> None:
+        """Leave out what was found at once from the state in this place: it is expanded one by one."""
+        self.take(place)
+        self._taken = self._found.ends(place + 1)
+
     def take(self, place: int) -> None:
         """Let the states have all that there are up to this place of the portion."""
-        found, end = self._found, self._found.ends(place)
+        found, end = self._found, max(self._taken, self._found.ends(place))
         part, self._taken = slice(self._taken, end), end
-        source, first, naming = (
+        source, keys, first, naming = (
             np.concatenate((each[part], np.array(others, np.int64)))
             for each, others in (
                 (found.source, self._source),
+                (found.keys, self._keys),
                 (found.first, self._first),
                 (found.naming, self._naming),
             )
@@ -129,9 +146,9 @@ class _Transitions:
         others = np.array(self._rows, np.int64).reshape(-1, found.rows.shape[1])
         rows = np.concatenate((found.rows[part], others))
         if len(others):
-            order = np.argsort(source, kind="stable")
+            order = np.argsort(keys, kind="stable")
             source, first, naming, rows = source[order], first[order], naming[order], rows[order]
         self._states.add(rows, self._start + source, first, naming)
         self.count += len(rows)
-        for each in (self._source, self._first, self._naming, self._rows):
+        for each in (self._source, self._keys, self._first, self._naming, self._rows):
             del each[:]
