@@ -156,3 +156,20 @@ A_TRANSACTION: list[AnyChoice] = [*EPOCH, choices.Request(1), choices.Settle(9)]
 )
 def test_runs_reach_the_goals_that_they_should(run: Sequence[AnyChoice], goals: Sequence[str]) -> None:
     assert replay(schedule_of("zab", None, 3, run)).goals == goals
+
+
+def test_goals_that_share_what_is_equal_still_fork_apart() -> None:
+    before = Goals(Quorums(3))
+    for event in DELIVERED_BY_1:
+        before.observe(event)
+    after = before.fork()
+    after.observe(Promise(2, 0, 2))
+    alone = after.fork()
+    after.share(before)
+    assert after._holders is before._holders
+    assert after._promised != before._promised
+    one, other = after.fork(), before.fork()
+    for goals in (one, alone):
+        goals.observe(Accept(3, 0, 1, A))
+    assert vars(one) == vars(alone)
+    assert vars(other) == vars(before)

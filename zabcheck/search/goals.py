@@ -173,6 +173,11 @@ class Goals:
         twin._holders = {txn: holders.copy() for txn, holders in self._holders.items()}
         return twin
 
+    def share(self, before: "Goals") -> None:
+        """Have in common with `before` what is equal, to save memory. Neither must observe any more after that."""
+        kept = before.__dict__
+        self.__dict__ = {name: kept[name] if value == kept[name] else value for name, value in self.__dict__.items()}
+
 
 _LOOKS: dict[type[Event], Callable[[Goals, Any], None]] = {
     Accept: Goals._accept,

@@ -1,7 +1,10 @@
-"""How much memory this process uses."""
+"""How much memory this process uses, and how often Python looks for garbage in it."""
 
+import gc
 import os
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -20,3 +23,22 @@ def used() -> int:
     if _NOW.exists():
         return int(_NOW.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+_ALLOCATED = 100_000
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Let Python look for cycles of garbage only once 100,000 objects were made.
+
+    The tables of a search grow by objects in which there are no cycles. With Python's own threshold, 700, a search
+    spends a tenth of its time on looking through them.
+    """
+    before = gc.get_threshold()
+    if before[0]:  # else it is switched off
+        gc.set_threshold(max(before[0], _ALLOCATED), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -154,6 +154,7 @@ class Monitors:
         if found is None:
             found = self._ids[after] = len(self._monitors)
             self._monitors.append(after)
+            goals[0].share(self._goals[monitor][0])
             self._goals.append(goals)
             self._came_from.append((monitor, events))
             each = (group.broken[number] for number, group in zip(after, self._groups, strict=True))

@@ -29,7 +29,7 @@ from zabcheck.search.explore.components import Components, Names, renamed_choice
 from zabcheck.search.explore.explored import Explored, Progress
 from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
 from zabcheck.search.explore.local_states import STOPS_READING, LocalStates
-from zabcheck.search.explore.memory import used
+from zabcheck.search.explore.memory import rare_collections, used
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.reduction import are_lasting
 from zabcheck.search.explore.successors import End, Row, Successors
@@ -121,6 +121,7 @@ class Space:
         """Return the states that were visited, in the order of discovery."""
         return self.states.rows()
 
+    @rare_collections()
     def explore(
         self,
         memory: float = float("inf"),

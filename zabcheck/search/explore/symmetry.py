@@ -44,7 +44,7 @@ class Symmetry:
         self.kinds: list[int] = []
         self._kind_of = self.kinds.__getitem__
         self._ordered: dict[tuple[int, ...], list[Names]] = {}
-        """By the kinds of the processes of a row: the renamings that put these in order."""
+        """By how the kinds of the processes of a row compare: the renamings that put these in order."""
         self._kind_ids: dict[Hashable, int] = {}
 
     def canonical(self, row: Row) -> tuple[Row, Names]:
@@ -56,9 +56,10 @@ class Symmetry:
         except IndexError:
             self.learn()
             kinds = tuple(map(self._kind_of, row[: self.size]))
-        candidates = self._ordered.get(kinds)
+        places = tuple(map(sorted(kinds).index, kinds))
+        candidates = self._ordered.get(places)
         if candidates is None:
-            candidates = self._ordered[kinds] = self._candidates(kinds)
+            candidates = self._ordered[places] = self._candidates(places)
         if len(candidates) > 1:
             return min((self.renamed(row, names), names) for names in candidates)
         [names] = candidates
