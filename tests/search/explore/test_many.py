@@ -39,6 +39,7 @@ SPACES: dict[str, tuple[Bounds, Switches, dict[str, bool]]] = {
     "held": (Bounds(3, 1, 1, 1, 0), ABRUPT, {"moments": False}),
     "no elections put off": (Bounds(3, 1, 1, 1, 0), GRACEFUL, {}),
     "nor with a crash": (Bounds(2, 1, 1, 1, 1), GRACEFUL, {}),
+    "eager after all": (Bounds(3, 1, 0, 1, 1), GRACEFUL, {}),  # where moves of others have to be left out again
     "symmetry alone": (Bounds(2, 2, 1, 1, 0), ABRUPT, {"reduction": False}),
     "reduction alone": (Bounds(2, 2, 1, 2, 1), ABRUPT, {"symmetry": False}),
     "neither": (Bounds(2, 1, 1, 2, 0), ABRUPT, {"symmetry": False, "reduction": False}),

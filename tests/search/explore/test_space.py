@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Hashable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,9 @@ from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import CannotTellApart
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab.process import Link
+from zabcheck.search.explore import components
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.components import content
+from zabcheck.search.explore.components import Components, content
 from zabcheck.search.explore.explored import Explored, Progress
 from zabcheck.search.explore.space import Space, judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
@@ -301,3 +303,27 @@ def test_what_a_protocol_keeps_is_told_apart_by_what_is_in_it() -> None:
 
     with pytest.raises(CannotTellApart, match=r"^a Opaque among the variables"):
         content(Opaque())
+
+
+def test_a_choice_is_executed_once_for_whom_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    executed, asked = list[AnyChoice](), list[AnyChoice]()
+    execute, next_state = Components.execute, components.next_state
+
+    def asking(self: Components, number: int, opened: Any, links_to: Any, choice: AnyChoice, requests: int) -> Any:
+        asked.append(choice)
+        return execute(self, number, opened, links_to, choice, requests)
+
+    def executing(model: Any, process: Any, connections: Any, choice: Any, *others: Any) -> Any:
+        executed.append(choice)
+        return next_state(model, process, connections, choice, *others)
+
+    monkeypatch.setattr(Components, "execute", asking)
+    monkeypatch.setattr(components, "next_state", executing)
+    assert found(None, Bounds(3, 1, 1, 0, 0)).whole
+    assert 0 < len(executed) < len(asked) * 0.6
+
+
+def test_renamings_are_found_once_for_each_order_of_kinds() -> None:
+    symmetry = space("three processes", symmetry=True)[0].symmetry
+    assert symmetry is not None
+    assert 1 < len(symmetry._ordered) <= 13, "three can be ordered, with ties, in 13 ways"
