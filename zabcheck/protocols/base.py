@@ -343,7 +343,8 @@ class Protocol(Struct, frozen=True):
     `threads(switches)` returns the threads of a process by name, each with a function that tells whether it has
     something to do: then a schedule may give it a turn, and the process is handed `Run`. Without threads a process does
     at once all that a stimulus leads to.
-    `vote(process)` returns what an election compares, where the switch `elections` is "oracle"; None: nobody votes.
+    `vote(process)` returns what an election compares, where the switch `elections` is "oracle": a tuple that ends with
+    the id of the process, which breaks ties; None: nobody votes.
     Where it is "fle" processes that vote elect a leader by messages (`Cast`), and a thread called "election" begins and
     ends that.
     `rejoins` says how many of a hundred runs of the swarm are about a process that comes back to a leader
@@ -382,7 +383,7 @@ class Protocol(Struct, frozen=True):
     moves: Mapping[str, int] = {}
     switches: Mapping[str, Sequence[tuple[int, object]]] = {}
     threads: Callable[[Switches], Threads] = without_threads
-    vote: Callable[[Any], Any] | None = None
+    vote: Callable[[Any], tuple[Any, ...]] | None = None
     rejoins: int = 0
     mutant: str | None = None
     step_seconds: float = STEP_SECONDS

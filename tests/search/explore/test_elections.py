@@ -54,7 +54,7 @@ def enabled(run: Simulator) -> list[AnyChoice]:
 @pytest.mark.parametrize("grain", ["G0", "G3"])
 def test_a_search_has_the_elections_of_the_simulator(grain: Grain) -> None:
     switches = structs.replace(ORACLE, grain=grain)
-    space = Space(ZOOKEEPER, Quorums(3), switches, BOUNDS, select(("core",)))
+    space = Space(ZOOKEEPER, Quorums(3), switches, BOUNDS, select(("core",)), symmetry=False)
     random = Random(1)
     joined = 0
     for _ in range(3):
@@ -77,7 +77,7 @@ def test_a_search_has_the_elections_of_the_simulator(grain: Grain) -> None:
 
 def test_an_election_uses_the_time_outs_of_those_who_leave_an_iteration() -> None:
     bounds = structs.replace(BOUNDS, timeouts=1, crashes=0)
-    space = Space(ZOOKEEPER, Quorums(3), ORACLE, bounds, select(("core",)))
+    space = Space(ZOOKEEPER, Quorums(3), ORACLE, bounds, select(("core",)), symmetry=False)
     first = space.successors.of((*space.local_states.start, 0, 0))
     assert [space.local_states.choices[each.first] for each in first] == [
         *(Lead(2, (1,)), Lead(3, (1,)), Lead(3, (2,)), Lead(3, (1, 2)))
@@ -123,7 +123,7 @@ def test_a_search_makes_the_choices_of_the_simulator_where_messages_elect(grain:
     """The same ones all along random runs; so what it makes of each is the same as well."""
     switches = structs.replace(FLE, grain=grain)
     bounds = structs.replace(BOUNDS, cuts=UNLIMITED)
-    space = Space(ZOOKEEPER, Quorums(3), switches, bounds, select(("core",)))
+    space = Space(ZOOKEEPER, Quorums(3), switches, bounds, select(("core",)), symmetry=False)
     random = Random(1)
     led = 0
     for _ in range(3):

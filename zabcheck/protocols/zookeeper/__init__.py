@@ -31,6 +31,7 @@ from zabcheck.protocols.base import (
     TimedOut,
 )
 from zabcheck.protocols.zookeeper import election, leader, learner, messages, server, threads, votes
+from zabcheck.protocols.zookeeper.identity import identity, rename
 from zabcheck.protocols.zookeeper.server import Server
 
 KINDS: dict[type[Message], str] = {
@@ -159,8 +160,10 @@ ZOOKEEPER = Protocol(
         "epoch uniqueness",
         "zxid uniqueness",
     ),
-    identity=server.identity,
+    identity=identity,
+    rename=rename,
     highest_epoch=server.highest_epoch,
+    commutes=True,
     never=("sync", "corrupt", "stabilise", "quiesce"),
     moves={"sync": 0, "run": 11, "settle": 14, "request": 15, "corrupt": 0, "elect": 0, "lead": 7, "timeout": 2},
     switches={

@@ -4,7 +4,7 @@
 writes its own epochs and log within its steps.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -189,12 +189,6 @@ class Server(Struct, gc=False):
         self.window = self.switches.window
 
 
-_CHANGING = tuple(
-    name
-    for name in Server.__struct_fields__
-    if name not in ("id", "incarnation", "quorums", "switches", "version", "window")
-)
-
 Follower = Server
 Leader = Server
 
@@ -232,15 +226,6 @@ def vote(f: Server) -> tuple[int, Zxid, ProcessId]:
     The zxid is that of memory (`getLastLoggedZxid`), never that of the log.
     """
     return f.current_epoch, f.database.lpz, f.id
-
-
-def identity(f: Server) -> tuple[Hashable, ...]:
-    """Return all that the further steps of a server depend on: its variables, less what never changes in a run."""
-    return tuple(
-        tuple(value.items()) if isinstance(value, dict) else value
-        for name in _CHANGING
-        for value in (getattr(f, name),)
-    )
 
 
 def highest_epoch(f: Server) -> int:

@@ -16,7 +16,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, TIMEOUT, UNLIMITED, Bounds, requests_in
 from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Components, Names, Outcome, of_disk
 from zabcheck.search.explore.journal import Journal
-from zabcheck.search.explore.reduction import ALL, Stance, stance
+from zabcheck.search.explore.reduction import ALL, MayLeave, Stance, may_read_at_once, stance, stance_of_voter
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Choice
@@ -103,7 +103,9 @@ class LocalStates:
         self.bounds = bounds
         self.reduced = reduced
         self._is_abrupt = switches.closing == "abrupt"
-        self.is_lazy = reduced and self._is_abrupt and not any(map(self._leads_on_alone, components.ids))
+        self._votes = components.protocol.vote is not None
+        lazy = reduced and self._is_abrupt and not self._votes
+        self.is_lazy = lazy and not any(map(self._leads_on_alone, components.ids))
         """Whether elections are put off (`reduction`)."""
         self.by_messages = switches.elections == "fle"
         """Whether processes elect by messages, and nobody names a leader."""
@@ -115,9 +117,10 @@ class LocalStates:
         """The elections by vote, which move several processes (`successors`)."""
         self.elected = {each: self._number(each) for each in self.elections}
         overflows = REQUEST if bounds.txns > switches.counter_limit else FREE
-        self.holds = reduced and not moments
+        self.holds = reduced and not moments and not self._votes
         self.faults = TIMEOUT | CRASH | CUT | overflows
         """The costs of all moves by which an iteration may end that is not about to end."""
+        self._reads_at_once = reduced and not moments and self._votes and overflows == FREE
         self.made_of: list[tuple[int, ...]] = []
         """By number: the process, then its link to each process (none to itself), all by number as in `components`."""
         self._size = len(components.ids)
@@ -219,7 +222,8 @@ class LocalStates:
             link = self.components.links[link_number]
             if link is not None and (link.connection.to_leader or link.is_closed):
                 touched |= 1 << leader
-        eager = not component.leads and self._stance(local_state).eager
+        may_read = self._reads_at_once and component.following != NOBODY
+        eager = not component.leads and (may_read or self._stance(local_state).eager)
         return touched | component.leads << component.id + 8 | eager << component.id + 16
 
     def may_be_eager(self, row: Sequence[int]) -> int:
@@ -357,8 +361,20 @@ class LocalStates:
             for move in moves:
                 if self._changes_nothing(move, local_state, links_to) or self._leads_on(move, local_state):
                     return Expansion(True, True, (move,))
-        eager = chosen.eager and bool(moves)
+        may_read = self._reads_at_once and not mask & self.faults and self._reads(component, opened, links_to, moves)
+        eager = (chosen.eager or may_read) and bool(moves)
         return Expansion(eager, eager and (chosen.at_once or len(moves) == 1), tuple(moves))
+
+    def _reads(self, component: LocalProcess, opened: list[int], links_to: list[int], moves: list[Move]) -> bool:
+        """Return `may_read_at_once`, where no fault can come. MayLeave if a leader leaves followers all the same."""
+        processes, links = self.components.processes, self.components.links
+        after = [processes[self.made_of[move.local_state][0]] for move in moves if not move.raised]
+        accepted = (
+            link for link in map(links.__getitem__, links_to) if link and link.connection.leader_end is End.OPEN
+        )
+        if component.leads and not all(each.leads for each in after) and any(accepted):
+            raise MayLeave
+        return may_read_at_once(component, [None, *map(links.__getitem__, opened)], after)
 
     def _choices_in(self, process: int, kinds: tuple[type[Choice], ...]) -> list[tuple[int, int, Choice]]:
         """Return number and cost of each choice of these kinds that moves `process`, and the choice itself."""
@@ -375,11 +391,11 @@ class LocalStates:
         process, *opened = local_state
         links = [None, *(self.components.links[number] for number in opened)]
         unlimited = self.bounds.timeouts == UNLIMITED
-        return (
-            stance(self.components.processes[process], links, unlimited, self._is_abrupt, self.is_lazy)
-            if self.reduced
-            else ALL
-        )
+        if not self.reduced:
+            return ALL
+        if self._votes:
+            return stance_of_voter(self.components.processes[process])
+        return stance(self.components.processes[process], links, unlimited, self._is_abrupt, self.is_lazy)
 
     def _may_be_enabled(self, choice: Any, component: LocalProcess, opened: list[int], links_to: list[int]) -> bool:
         """Return False only if the choice does nothing, or what another one does; that is cheaper than to try it."""
@@ -443,6 +459,8 @@ class LocalStates:
     def _leads_on(self, move: Move, local_state: int) -> bool:
         """Whether a leader notices that a follower has left, and leads on: with its own links, and nothing to show."""
         if not isinstance(self.choices[move.choice], choices.Notice) or (move.events, move.raised) != (NOTHING, False):
+            return False
+        if self._votes and not self._is_abrupt:
             return False
         before = self.components.processes[self.made_of[local_state][0]]
         if not self.components.protocol.notices_at_once(before.state):

@@ -47,6 +47,27 @@ repair by what it shows later (`are_lasting`), and no liveness.
 All this is of Zab, LADIS 2008 and Paxos (`Protocol.commutes`): there a process that hears that its leader is lost gives
 up, and does nothing else. What is preserved is what processes do and show, so verdicts and delivered sequences; not how
 many steps it takes, nor what holds at the same moment in two places.
+
+Of a protocol whose processes vote (`Protocol.vote`) less is true, as others look at whom a process follows: a server
+joins the leader that a quorum follows, and one that has noticed that its leader is gone may vote. These moves commute
+with all that others do, and are eager, each alone:
+
+- A process that is down recovers. Nobody can tell when it does; that it is up makes more elections possible, and none
+  impossible.
+- A leader reads a message that changes nothing but the queue, or notices that a follower has left and leads on, both as
+  above. If one of them leaves first, the message is lost, which comes to the same. (Where a connection that is closed
+  is still read, to notice loses what is under way, so there it is not eager.)
+- Where no time-out, crash or cut can come any more, a follower with a connection to its leader reads, and its threads
+  take their turns, unless that ends its iteration. What the leader sends meanwhile comes behind what is there already,
+  and what the follower sends behind what the leader has yet to read. The follower can neither vote nor be named leader,
+  as it would have to time out first, and whom it follows stays as it is. Only a leader that left now would keep it from
+  reading the rest. A leader that has accepted a follower leaves without a fault only by an error in a step of its own,
+  and it does that whether the follower has read or not. So if no state that is visited shows it, there is no such
+  state; if one does, all is searched again without reduction (`MayLeave`).
+
+The last one lets what a follower shows come earlier than in other runs, so like holding it is only used for properties
+that no follower can repair (`are_lasting`), and without liveness. No move is put off for ever: an eager one takes
+something out of a queue, does what a thread has to do, or has a process recover that no eager move makes crash.
 """
 
 from collections.abc import Collection, Sequence
@@ -94,6 +115,10 @@ def are_lasting(properties: Collection[type[Invariant]]) -> bool:
     return not repaired and all(kind in _LASTING for kind in properties)
 
 
+class MayLeave(Exception):
+    """A leader that has accepted a follower leaves without a fault, which reduction takes for impossible."""
+
+
 class Stance(NamedTuple):
     """Which moves of a process have to be tried.
 
@@ -126,6 +151,24 @@ _READING_OR_GONE = Stance(True, (choices.Receive, choices.Sync, choices.Timeout)
 _ELECTING = Stance(True, (choices.Elect, choices.Crash, choices.Sync))
 _ELECTING_LATER = Stance(False, (choices.Elect, choices.Crash, choices.Sync))
 _JOINING = Stance(False, (choices.Crash, choices.Sync))
+
+
+def stance_of_voter(process: LocalProcess) -> Stance:
+    """Return the stance of a process of a protocol with votes, as far as it does not depend on what it can do."""
+    return ALL if process.is_up else _DOWN
+
+
+def may_read_at_once(process: LocalProcess, opened: Sequence[Link | None], moves: Sequence[LocalProcess]) -> bool:
+    """Whether the moves of a process, if no fault can come any more, are those of a follower that goes on following.
+
+    `moves` is what each makes of the process; `opened` has its links by the leader (the first entry is not used).
+    """
+    if process.leads or process.following == NOBODY or not process.is_up:
+        return False
+    link = opened[process.following]
+    if link is None or link.is_closed or link.connection.leader_end is not End.OPEN:
+        return False
+    return bool(moves) and all(after.is_up and after.following == process.following for after in moves)
 
 
 def stance(

@@ -18,6 +18,7 @@ from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import EVERY
 from zabcheck.search.explore.components import highest_epoch
 from zabcheck.search.explore.explored import Explored, Progress
+from zabcheck.search.explore.reduction import MayLeave
 from zabcheck.search.explore.space import Space
 from zabcheck.search.run import simulate
 from zabcheck.simulation import choices
@@ -74,20 +75,27 @@ def search(
 
     `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two, and `spark` for
     it. For what the other arguments mean, what it costs, and errors, see `Space.explore`. An interrupt in the second
-    search leaves the run that the first one found.
+    search leaves the run that the first one found. If the reduction does not hold (`reduction.MayLeave`), all is
+    searched without it, and without a checkpoint.
     """
     first = space(reduction)
-    found = first.explore(
-        memory,
-        on_progress,
-        workers=workers,
-        checkpoint=checkpoint,
-        resume=resume,
-        folder=folder,
-        spark=spark,
-        every=EVERY if spark is None else 0.0,
-        look_for_interrupt=look_for_interrupt,
-    )
+    try:
+        found = first.explore(
+            memory,
+            on_progress,
+            workers=workers,
+            checkpoint=checkpoint,
+            resume=resume,
+            folder=folder,
+            spark=spark,
+            every=EVERY if spark is None else 0.0,
+            look_for_interrupt=look_for_interrupt,
+        )
+    except MayLeave:
+        first = space(False)
+        found = first.explore(
+            memory, on_progress, workers=workers, folder=folder, spark=spark, look_for_interrupt=look_for_interrupt
+        )
     if not found.choices or not first.reduced:
         return Shortest(found, found.tried, first)
     second = shorter(

@@ -33,7 +33,7 @@ from zabcheck.search.explore.memory import rare_collections, used
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.reduction import are_lasting
 from zabcheck.search.explore.successors import End, Row, Successors
-from zabcheck.search.explore.symmetry import Symmetry
+from zabcheck.search.explore.symmetry import Symmetry, pays
 from zabcheck.search.explore.visited import How, States, Visited
 from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, forked
 from zabcheck.simulation.choices import AnyChoice
@@ -76,7 +76,7 @@ class Space:
         moments: bool = True,
     ) -> None:
         self.bounds = bounds
-        self.reduced = reduction and protocol.commutes
+        self.reduced = reduction and protocol.commutes and switches.elections != "fle"
         self.components = Components(protocol, quorums, switches)
         self._journal: Journal = []
         moments = moments or not are_lasting(properties)
@@ -84,8 +84,8 @@ class Space:
             self.components, switches, bounds, self._journal, reduced=self.reduced, moments=moments
         )
         self.monitors = Monitors(properties, quorums, self.components, self._journal)
-        self.successors = Successors(self.local_states, self.monitors)
-        can_rename = symmetry and protocol.rename is not None
+        can_rename = symmetry and protocol.rename is not None and pays(protocol, switches, quorums)
+        self.successors = Successors(self.local_states, self.monitors, ties=can_rename)
         self.symmetry = Symmetry(self.local_states, self.monitors, quorums) if can_rename else None
         self._width = len(self.components.ids) + 2
         """How many numbers a row has."""

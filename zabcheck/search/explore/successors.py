@@ -98,9 +98,10 @@ class Joins(NamedTuple):
 
 
 class Successors:
-    """The successors of the states of one search."""
+    """The successors of the states of one search. With `ties`, no id decides between two votes (`symmetry`)."""
 
-    def __init__(self, local_states: LocalStates, monitors: Monitors) -> None:
+    def __init__(self, local_states: LocalStates, monitors: Monitors, *, ties: bool = False) -> None:
+        self.ties = ties
         self._local_states = local_states
         self._monitors = monitors
         self._ids = local_states.components.ids
@@ -145,7 +146,7 @@ class Successors:
                 if events:
                     changed[-1] = after_events(changed[-1], events)
                 successors.append(Successor(choice, changed, raised, (None, choice)))
-        if local_states.elections:
+        if local_states.elections and len(possible) == len(self._ids):
             successors.extend(self._elected(row))
         if not local_states.reduced:
             return successors
@@ -313,7 +314,9 @@ class Successors:
         if vote is None or after.raised or not all(self._process(after.row, each).is_up for each in everybody):
             return None
         votes = {process: vote(self._process(after.row, process).state) for process in everybody}
-        if max(votes, key=votes.__getitem__) != election.leader:
+        if self.ties:
+            votes = {process: each[:-1] for process, each in votes.items()}
+        if votes[election.leader] != max(votes.values()):
             return None
         for process in everybody:
             told = self._by(after, process, self._numbers[choices.Elect(process, election.leader)])

@@ -8,6 +8,12 @@ only where two have the same kind both orders are tried, and the row with the le
 That holds as far as a protocol treats its processes alike. Zab does so but for one place, the choice between two
 equally good histories (l.1.2: the lowest id). As (f.a, f.zxid) tells a history, it does not matter which is taken. A
 leader of LADIS 2008 fetches the log of the first that came. In Paxos a process's number decides which ballots it takes.
+
+Elections by vote are a second such place: of equal votes the one with the greatest id wins (`Protocol.vote`). With
+symmetry any of them may win, in each election anew (`Successors.ties`). So more can happen than does: what holds is
+proved all the same, and a run that breaks something may be made up, as one server wins a tie now and the other one
+later. `exploration` replays it, and searches without symmetry if it is. Elections by messages compare ids all the time,
+and their servers are not interchangeable.
 Quorums have to be symmetric too: a renaming that would make another family of quorums is not used.
 """
 
@@ -17,6 +23,8 @@ from itertools import chain, permutations, product
 from math import factorial
 
 from invariants.quorums import Quorums
+from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.components import Names, of_connection, of_disk
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
@@ -25,6 +33,14 @@ from zabcheck.simulation.channels import NOBODY
 
 _ROLE = 48
 """The bit of a kind from which on it has the role of the process."""
+
+
+def pays(protocol: Protocol, switches: Switches, quorums: Quorums) -> bool:
+    """Whether processes may be taken for interchangeable, and there are fewer states then.
+
+    Two processes that vote have more: that either may win a tie makes more than that they have no names saves.
+    """
+    return protocol.vote is None or (switches.elections != "fle" and quorums.size > 2)
 
 
 class Symmetry:

@@ -1,0 +1,140 @@
+"""What leaves states of `--protocol zookeeper` out loses nothing: servers come to the same, and the same bugs show."""
+
+from collections.abc import Hashable
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from invariants import select
+from invariants.quorums import Quorums
+from tests.tiers import sweep
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.zookeeper.server import Server
+from zabcheck.search.explore import Bounds
+from zabcheck.search.explore.bounds import UNLIMITED
+from zabcheck.search.explore.components import content
+from zabcheck.search.explore.exploration import BY_VOTE
+from zabcheck.search.explore.space import Space
+
+ZOOKEEPER = PROTOCOLS["zookeeper"]
+
+
+def everything(f: Server) -> Hashable:
+    """All variables of a server, in the order in which they came to be, whether they matter or not."""
+    names = [name for name in Server.__struct_fields__ if name not in ("quorums", "switches", "version")]
+    return tuple(content(getattr(f, name)) for name in names)
+
+
+UNABRIDGED = structs.replace(ZOOKEEPER, identity=everything)
+
+
+def space(
+    bounds: Bounds,
+    switches: dict[str, Any],
+    protocol: Protocol = ZOOKEEPER,
+    properties: tuple[str, ...] = ("core",),
+    *,
+    reduction: bool = False,
+    symmetry: bool = False,
+    ties: bool = False,
+) -> Space:
+    named = structs.replace(BY_VOTE, **switches)
+    found = Space(
+        protocol,
+        Quorums(bounds.processes),
+        named,
+        bounds,
+        select(properties),
+        reduction=reduction,
+        symmetry=symmetry,
+        moments=False,
+    )
+    if ties:
+        found.successors.ties = True
+    return found
+
+
+def servers_of(searched: Space) -> set[tuple[object, ...]]:
+    """Return what servers have promised, logged and delivered, at any time that they are up or have halted.
+
+    No state is kept between moves that are made at once.
+    """
+    states = searched.local_states
+    at_once = (expansion.moves for expansion in states.expansions.values() if expansion.at_once)
+    numbers = {number for row in searched.rows() for number in row[:-2]}
+    numbers |= {move.local_state for moves in at_once for move in moves}
+    seen: set[tuple[object, ...]] = set()
+    for number in numbers:
+        process = searched.components.processes[states.made_of[number][0]]
+        disk = process.disk.durable
+        durable = (disk.get(name) for name in ("accepted_epoch", "current_epoch", "log", "snapshots"))
+        state = process.state
+        if state is not None or process.halted:
+            up = None if state is None else (state.delivered, state.database, state.phase)
+            seen.add((*durable, process.halted, up))
+    return seen
+
+
+SPACES: dict[str, tuple[Bounds, dict[str, Any]]] = {
+    "two servers": (Bounds(2, 2, 1, 1, 1), {"version": "3.9.5"}),
+    "two servers, graceful": (Bounds(2, 2, 1, 1, 1), {"version": "3.9.5", "closing": "graceful"}),
+    "two servers, repaired": (Bounds(2, 3, 1, 0, 2), {"version": "3.9.5", "defects": "none"}),
+    "two servers, threads": (Bounds(2, 2, 1, 1, 1), {"version": "3.9.5", "grain": "G4", "sync": "separate"}),
+    "two servers, leaks": (Bounds(2, 2, 1, 1, 1), {"version": "3.8.0", "grain": "G4", "sync": "separate"}),
+    "two servers, no log": (Bounds(2, 2, 1, 1, 1), {"version": "3.5.5", "grain": "G2", "sync": "separate"}),
+    "two servers, 3.4": (Bounds(2, 2, 1, 1, 1), {"version": "3.4.10", "defects": "none"}),
+    "two servers, a cut": (Bounds(2, 2, 1, 0, 1, 1), {"version": "3.9.5"}),
+    "two servers, any time-outs": (Bounds(2, 2, 1, UNLIMITED, 1), {"version": "3.9.5"}),
+    "three servers": (Bounds(3, 1, 1, 0, 0), {"version": "3.9.5"}),
+    "three servers, two transactions": (Bounds(3, 1, 2, 0, 0), {"version": "3.9.5"}),
+    "three servers, threads": (Bounds(3, 1, 1, 0, 0), {"version": "3.9.5", "grain": "G1"}),
+    "three servers, a crash": (Bounds(3, 1, 1, 0, 1), {"version": "3.9.5"}),
+    "three servers, two epochs": (Bounds(3, 2, 0, 0, 1), {"version": "3.9.5"}),
+}
+THREE = [name for name, (bounds, _) in SPACES.items() if bounds.processes == 3]
+NORMAL = ("two servers", "two servers, repaired", "three servers")
+
+
+@pytest.mark.parametrize("name", sweep(SPACES, normal=NORMAL[:2]))
+def test_a_variable_that_nobody_reads_any_more_makes_no_difference(name: str) -> None:
+    unabridged, abridged = space(*SPACES[name], UNABRIDGED), space(*SPACES[name])
+    said = [each.explore() for each in (unabridged, abridged)]
+    assert [each.whole for each in said] == [True, True]
+    assert servers_of(unabridged) == servers_of(abridged)
+    assert said[0].exercised == said[1].exercised
+    assert said[1].states < said[0].states
+
+
+@pytest.mark.parametrize("name", sweep(SPACES, normal=NORMAL))
+def test_servers_come_to_the_same_in_whatever_order_they_move(name: str) -> None:
+    whole, reduced = space(*SPACES[name]), space(*SPACES[name], reduction=True)
+    said = [each.explore() for each in (whole, reduced)]
+    assert [each.whole for each in said] == [True, True]
+    assert servers_of(whole) == servers_of(reduced)
+    assert said[0].exercised == said[1].exercised
+    assert said[1].states < said[0].states
+
+
+@pytest.mark.parametrize("reduction", [False, True])
+@pytest.mark.parametrize("name", sweep(THREE, normal=("three servers",)))
+def test_servers_come_to_the_same_whatever_they_are_called(name: str, reduction: bool) -> None:
+    whole, symmetric = space(*SPACES[name], ties=True), space(*SPACES[name], symmetry=True, reduction=reduction)
+    said = [each.explore() for each in (whole, symmetric)]
+    assert [each.whole for each in said] == [True, True]
+    assert servers_of(whole) == servers_of(symmetric)
+    assert said[0].exercised == said[1].exercised
+    assert 2 * said[1].states < said[0].states
+
+
+def test_symmetry_only_adds_what_another_outcome_of_a_tie_leads_to() -> None:
+    exact, symmetric = space(*SPACES["three servers"]), space(*SPACES["three servers"], symmetry=True)
+    assert exact.explore().whole
+    assert symmetric.explore().whole
+    assert servers_of(exact) <= servers_of(symmetric)
+
+
+@pytest.mark.parametrize(("elections", "processes"), [("oracle", 2), ("fle", 3)])
+def test_servers_that_are_not_interchangeable_are_not_taken_for_it(elections: str, processes: int) -> None:
+    assert space(Bounds(processes, 1, 1, 0, 0), {"elections": elections}, symmetry=True).symmetry is None
