@@ -24,7 +24,7 @@ from invariants import Accept, AckEpoch, Adopt, Broadcast, Chain, CommitEpoch, E
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart, Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
-from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.choices import AnyChoice, Lead
 from zabcheck.simulation.disk import Disk, Write
 from zabcheck.simulation.network import Connection, End, Parcel
 from zabcheck.simulation.next_state import (
@@ -372,7 +372,10 @@ def _renamed(event: Any, names: Names) -> Any:
 
 def renamed_choice(choice: AnyChoice, names: Names) -> AnyChoice:
     """Return the same choice under the new names."""
-    changes = {name: names[getattr(choice, name)] for name in (*_NAMING, "peer") if name in choice.__struct_fields__}
+    naming = (name for name in (*_NAMING, "peer") if name in choice.__struct_fields__)
+    changes: dict[str, Any] = {name: names[getattr(choice, name)] for name in naming}
+    if isinstance(choice, Lead):
+        changes["followers"] = tuple(names[process] for process in choice.followers)
     return replace(choice, **changes)
 
 

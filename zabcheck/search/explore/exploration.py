@@ -6,9 +6,9 @@
     assert found.whole and found.broken is None, found.counterexample
 
 Two things in a `Space` are more than the protocol and its properties say: a property may be judged more strictly than
-it is (`monitors.OncePerEpoch`), and processes are taken for interchangeable (`symmetry`), which they are not where
-(f.a, f.zxid) tells no history, as some bugs make it. Neither hides a violation, but either may make one up. So a run
-that is found is replayed, and if the simulator does not show the violation, all is searched again without either.
+it is (`monitors.OncePerEpoch`), and processes are taken for interchangeable (`symmetry`), which they are not where ids
+win ties, or (f.a, f.zxid) tells no history. Neither hides a violation, but either may make one up. So a run that is
+found is replayed, and if the simulator shows the violation under no names, all is searched again without either.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -302,10 +302,9 @@ def certify(
     if not broken:
         reason = f"expected a run that violates {schedule.violates or 'a property'}; it does not"
         raise Refused("schedule", None, reason)
-    schedule = structs.replace(schedule, violates=broken[0], choices=())
     question = _Question(
         checked,
-        schedule,
+        structs.replace(schedule, violates=broken[0], choices=()),
         _quorums(schedule),
         structs.replace(least, **(limits or {})),
         _judged(select([broken[0]]) if properties is None else asked_for),
@@ -376,8 +375,7 @@ def _answer(
         found = _search(question, limits, checkpoint, resume)
         replayed = _replayed(question, found)
         if not _is_real(found, replayed):
-            question = structs.replace(question, symmetry=False)
-            found = _search(question, limits)
+            found = _search(question := structs.replace(question, symmetry=False), limits)
             replayed = _replayed(question, found)
     except (CannotTellApart, EpochUnknown) as error:
         raise Refused("protocol", question.schedule.protocol, str(error)) from None
@@ -434,18 +432,20 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
     except KeyboardInterrupt:
         interrupted = True
     for each in (followed, alone):
-        if each is not None and each.trap is not None:
-            trap = each.trap
+        if each is not None and (trap := each.trap) is not None:
             return _Found(shortest, followed, alone, trap.broken, trap.choices, trap.kind == "raised", False)
     return _Found(shortest, followed, alone, explored.broken, explored.choices, explored.raised, interrupted)
 
 
 def _replayed(question: _Question, found: _Found) -> Replay | None:
-    """Have the simulator execute the run that was found, if one was."""
-    if not found.choices:
-        return None
-    schedule = structs.replace(question.schedule, choices=found.choices, violates=found.broken)
-    return replay_on(question.protocol, schedule, None if found.broken is None else [found.broken])
+    """Have the simulator execute the run that was found, if one was: under names of processes that make it real."""
+    symmetry, replayed, judged = found.shortest.space.symmetry, None, None if found.broken is None else [found.broken]
+    for choices in [found.choices] if symmetry is None else symmetry.under_all_names(found.choices):
+        schedule = structs.replace(question.schedule, choices=choices, violates=found.broken)
+        replayed = replay_on(question.protocol, schedule, judged) if choices else None
+        if _is_real(found, replayed):
+            break
+    return replayed
 
 
 def _is_real(found: _Found, replayed: Replay | None) -> bool:

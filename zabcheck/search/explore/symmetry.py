@@ -11,25 +11,27 @@ leader of LADIS 2008 fetches the log of the first that came. In Paxos a process'
 
 Elections by vote are a second such place: of equal votes the one with the greatest id wins (`Protocol.vote`). With
 symmetry any of them may win, in each election anew (`Successors.ties`). So more can happen than does: what holds is
-proved all the same, and a run that breaks something may be made up, as one server wins a tie now and the other one
-later. `exploration` replays it, and searches without symmetry if it is. Elections by messages compare ids all the time,
-and their servers are not interchangeable.
+proved all the same, and a run that breaks something may be made up, as one server wins a tie now and another one later.
+`exploration` replays it under all names, and searches without symmetry if none makes it real. Elections by messages
+compare ids all the time, and their servers are not interchangeable.
+
 Quorums have to be symmetric too: a renaming that would make another family of quorums is not used.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain, permutations, product
 from math import factorial
 
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.components import Names, of_connection, of_disk
+from zabcheck.search.explore.components import Names, of_connection, of_disk, renamed_choice
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.successors import Row
 from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.choices import AnyChoice
 
 _ROLE = 48
 """The bit of a kind from which on it has the role of the process."""
@@ -80,6 +82,11 @@ class Symmetry:
             return min((self.renamed(row, names), names) for names in candidates)
         [names] = candidates
         return (row, names) if names == self._unnamed else (self.renamed(row, names), names)
+
+    def under_all_names(self, choices: Sequence[AnyChoice]) -> Iterator[tuple[AnyChoice, ...]]:
+        """Yield the same run under each renaming, first as it is: who wins a tie may be right in one only."""
+        for names in self.renamings:
+            yield tuple(renamed_choice(choice, names) for choice in choices)
 
     def _candidates(self, kinds: Sequence[int]) -> list[Names]:
         """Return the renamings that put processes of these kinds in order. There are several if two are of one kind."""
