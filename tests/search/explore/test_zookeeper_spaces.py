@@ -27,7 +27,7 @@ ZOOKEEPER = PROTOCOLS["zookeeper"]
 
 def everything(f: Server) -> Hashable:
     """All variables of a server, in the order in which they came to be, whether they matter or not."""
-    names = [name for name in Server.__struct_fields__ if name not in ("quorums", "switches", "version")]
+    names = [name for name in Server.__struct_fields__ if name not in ("incarnation", "quorums", "switches", "version")]
     return tuple(content(getattr(f, name)) for name in names)
 
 
