@@ -45,7 +45,7 @@ def everything(searched: Space, explored: Explored) -> tuple[object, ...]:
 
 @pytest.mark.parametrize(
     "name",
-    sweep(SPACES, normal=("neither",)),
+    sweep(SPACES, normal=()),
 )
 def test_a_search_in_portions_finds_what_one_without_a_break_finds(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -90,6 +90,7 @@ def test_known_bugs_are_found_by_the_same_runs(mutant: str, monkeypatch: pytest.
     assert at_once == everything(space(bounds, ABRUPT, mutant))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("everywhere")
 def test_of_few_states_everything_is_left_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else all the tests above would be of states that are expanded one by one. And all that can be left is left."""
