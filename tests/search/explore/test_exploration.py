@@ -10,6 +10,7 @@ import zabcheck
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import Bounds, Exploration, Refused, certify, exploration, explore
 from zabcheck.search.explore.explored import Progress
+from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import choices
 from zabcheck.simulation.schedule import Schedule
@@ -86,7 +87,15 @@ def test_this_run_is_not_real_at_the_first_attempt(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_what_symmetry_makes_up_is_searched_for_without_it() -> None:
+def test_what_symmetry_makes_up_may_be_real_under_other_names() -> None:
+    found = explore(**MADE_UP_BY_SYMMETRY)
+    assert (found.broken, found.trap, found.symmetry) == ("reliable delivery", "trap", True)
+    assert_real(found)
+
+
+@pytest.mark.slow
+def test_what_is_real_under_no_names_is_searched_for_without_symmetry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Symmetry, "under_all_names", lambda _, choices: iter([choices]))
     found = explore(**MADE_UP_BY_SYMMETRY)
     assert (found.broken, found.trap, found.symmetry) == ("reliable delivery", "trap", False)
     assert_real(found)
