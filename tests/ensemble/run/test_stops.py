@@ -123,6 +123,7 @@ HELD = schedule(
 """Neither follower forces its log, until one may."""
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("ensemble")
 def test_a_write_is_acknowledged_when_the_thread_that_logs_it_may_go_on(run: Path) -> None:
     execute(HELD, real.distribution(), run)

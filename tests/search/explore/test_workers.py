@@ -183,6 +183,7 @@ def test_a_worker_that_fails_ends_the_search(started: list[int]) -> None:
     assert_ended(started)
 
 
+@pytest.mark.slow
 def test_no_worker_is_left_when_the_search_ends_early(started: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers_module, "LARGE", 40)
 
