@@ -24,7 +24,7 @@ import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from traceback import StackSummary, format_exception_only, walk_tb
 from types import FrameType
-from typing import Any, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 from msgspec import Struct, field
 
@@ -295,8 +295,16 @@ Threads = Mapping[str, Callable[[Any], bool]]
 
 
 def always(process: Any) -> bool:
-    """Whether, of any process."""
+    """Return True, for any process."""
     return True
+
+
+_Item = TypeVar("_Item")
+
+
+def renamed(by_process: Mapping[ProcessId, _Item], names: Sequence[ProcessId]) -> dict[ProcessId, _Item]:
+    """Return what is kept by process with process i called `names[i]`, in the same order; for `Protocol.rename`."""
+    return {names[process]: item for process, item in by_process.items()}
 
 
 def without_threads(switches: Switches) -> Threads:

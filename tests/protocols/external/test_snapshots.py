@@ -7,7 +7,8 @@ from zabcheck.protocols.external import pool
 from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.exploration import COARSE, Exploration, Refused, certify, explore
+from zabcheck.search.explore.exploration import COARSE, Refused, certify, explore
+from zabcheck.search.explore.explored import Exploration
 from zabcheck.simulation.choices import Elect
 
 SMALL = Bounds(processes=2, epochs=1, txns=1, timeouts=0, crashes=0)

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from invariants import select
 from invariants.quorums import Quorums
+from tests.search.explore.at_any_time import processes_at_any_time
 from tests.search.explore.test_space import orbit
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
@@ -45,14 +46,9 @@ def space(protocol: str, bounds: Bounds, switches: Switches, **how: Any) -> Spac
 
 def processes_of(explorer: Space) -> set[tuple[object, ...]]:
     """Return what processes have on their disk, and what they have delivered, at any time."""
-    states = explorer.local_states
-    at_once = (expansion.moves for expansion in states.expansions.values() if expansion.at_once)
-    numbers = {number for row in explorer.rows() for number in row[:-2]}
-    numbers |= {move.local_state for moves in at_once for move in moves}
-    processes = [explorer.components.processes[states.made_of[number][0]] for number in numbers]
     return {
         (each.id, str(sorted(each.disk.durable.items())), each.state.delivered)
-        for each in processes
+        for each in processes_at_any_time(explorer)
         if each.state is not None
     }
 

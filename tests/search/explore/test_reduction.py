@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from invariants import select
 from invariants.quorums import Quorums
+from tests.search.explore.at_any_time import processes_at_any_time
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import Switches
@@ -53,17 +54,9 @@ def space(
 
 
 def processes_of(explorer: Space) -> set[tuple[object, ...]]:
-    """Return what processes have promised, accepted and delivered, at any time; of those that are down the disk.
-
-    No state is kept between moves that are made at once.
-    """
-    states = explorer.local_states
-    at_once = (expansion.moves for expansion in states.expansions.values() if expansion.at_once)
-    numbers = {number for row in explorer.rows() for number in row[:-2]}
-    numbers |= {move.local_state for moves in at_once for move in moves}
+    """Return what processes have promised, accepted and delivered, at any time; of those that are down the disk."""
     seen: set[tuple[object, ...]] = set()
-    for number in numbers:
-        process = explorer.components.processes[states.made_of[number][0]]
+    for process in processes_at_any_time(explorer):
         durable = (process.disk.durable.get(name) for name in ("accepted_epoch", "current_epoch", "history"))
         seen.add((*durable, None if process.state is None else process.state.delivered))
     return {each for each in seen if each[-1] is not None}

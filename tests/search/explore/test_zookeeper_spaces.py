@@ -8,6 +8,7 @@ from msgspec import structs
 
 from invariants import select
 from invariants.quorums import Quorums
+from tests.search.explore.at_any_time import processes_at_any_time
 from tests.tiers import sweep
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Effect, Protocol
@@ -61,17 +62,9 @@ def space(
 
 
 def servers_of(searched: Space) -> set[tuple[object, ...]]:
-    """Return what servers have promised, logged and delivered, at any time that they are up or have halted.
-
-    No state is kept between moves that are made at once.
-    """
-    states = searched.local_states
-    at_once = (expansion.moves for expansion in states.expansions.values() if expansion.at_once)
-    numbers = {number for row in searched.rows() for number in row[:-2]}
-    numbers |= {move.local_state for moves in at_once for move in moves}
+    """Return what servers have promised, logged and delivered, at any time that they are up or have halted."""
     seen: set[tuple[object, ...]] = set()
-    for number in numbers:
-        process = searched.components.processes[states.made_of[number][0]]
+    for process in processes_at_any_time(searched):
         disk = process.disk.durable
         durable = (disk.get(name) for name in ("accepted_epoch", "current_epoch", "log", "snapshots"))
         state = process.state

@@ -24,6 +24,7 @@ from zabcheck.protocols.base import (
     Started,
     TakeSnapshot,
     TimedOut,
+    renamed,
 )
 from zabcheck.protocols.ladis.messages import FollowerInfo
 from zabcheck.protocols.switches import LETTER, Switches
@@ -208,11 +209,11 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
         value,
         id=names[value.id],
         leader=None if value.leader is None else names[value.leader],
-        followers={names[each]: info for each, info in value.followers.items()},
+        followers=renamed(value.followers, names),
         recognisers=tuple(names[each] for each in value.recognisers),
         fetches_from=None if value.fetches_from is None else names[value.fetches_from],
         listed=tuple(names[each] for each in value.listed),
-        acks={names[each]: zxid for each, zxid in value.acks.items()},
+        acks=renamed(value.acks, names),
         added=value.added.renamed(names),
     )
 

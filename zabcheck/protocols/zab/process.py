@@ -16,7 +16,16 @@ from msgspec.structs import replace
 
 from invariants import EMPTY, NO_ZXID, Chain, Halt, Restore, Zxid
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import NOTHING_ADDED, AddedState, Effect, Persist, ProcessId, Started, TakeSnapshot
+from zabcheck.protocols.base import (
+    NOTHING_ADDED,
+    AddedState,
+    Effect,
+    Persist,
+    ProcessId,
+    Started,
+    TakeSnapshot,
+    renamed,
+)
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.protocols.zab.messages import AckE
 
@@ -221,18 +230,14 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
     """Return a process or a message with process i called `names[i]`; no message of Zab names a process."""
     if not isinstance(value, Process):
         return value
-
-    def renamed(by_process: Mapping[ProcessId, Any]) -> dict[ProcessId, Any]:
-        return {names[process]: item for process, item in by_process.items()}
-
     return replace(
         value,
         id=names[value.id],
         leader=None if value.leader is None else names[value.leader],
-        promises=renamed(value.promises),
-        acks_e=renamed(value.acks_e),
-        lasts=renamed(value.lasts),
-        links=renamed(value.links),
-        acks=renamed(value.acks),
+        promises=renamed(value.promises, names),
+        acks_e=renamed(value.acks_e, names),
+        lasts=renamed(value.lasts, names),
+        links=renamed(value.links, names),
+        acks=renamed(value.acks, names),
         added=value.added.renamed(names),
     )

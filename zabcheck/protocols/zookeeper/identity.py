@@ -5,12 +5,12 @@ of its followers is in the order in which it heard it, though nobody asks for th
 for each of these values and orders, of which the same can come.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from zabcheck.protocols.base import ProcessId
+from zabcheck.protocols.base import ProcessId, renamed
 from zabcheck.protocols.zookeeper.server import Link, Outstanding, Server
 
 
@@ -64,9 +64,6 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
     if not isinstance(value, Server):
         return value
 
-    def renamed(by_process: Mapping[ProcessId, Any]) -> dict[ProcessId, Any]:
-        return {names[process]: item for process, item in by_process.items()}
-
     def named(processes: tuple[ProcessId, ...]) -> tuple[ProcessId, ...]:
         return tuple(names[process] for process in processes)
 
@@ -74,10 +71,10 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
         value,
         id=names[value.id],
         leader=None if value.leader is None else names[value.leader],
-        connecting=renamed(value.connecting),
+        connecting=renamed(value.connecting, names),
         electing=named(value.electing),
-        links=renamed(value.links),
-        peers=renamed(value.peers),
+        links=renamed(value.links, names),
+        peers=renamed(value.peers, names),
         new_leader_acks=named(value.new_leader_acks),
         due=named(value.due),
         outstanding=tuple(Outstanding(each.txn, named(each.acks)) for each in value.outstanding),

@@ -18,6 +18,7 @@ whether a leader gets on from there. `exploration` puts all this together, and r
 """
 
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.exploration import Exploration, Refused, certify, explore
+from zabcheck.search.explore.exploration import Refused, certify, explore
+from zabcheck.search.explore.explored import Exploration
 
 __all__ = ["UNLIMITED", "Bounds", "Exploration", "Refused", "certify", "explore"]

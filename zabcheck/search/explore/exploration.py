@@ -17,7 +17,7 @@ from time import process_time
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Struct, structs
 
 from invariants import EpochProgress, Invariant, select
 from invariants.quorums import MAJORITY, Quorums, quorums_of
@@ -28,7 +28,7 @@ from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.components import EpochUnknown
-from zabcheck.search.explore.explored import Progress
+from zabcheck.search.explore.explored import Exploration, Progress
 from zabcheck.search.explore.liveness import LIVENESS, Followed, find_trap
 from zabcheck.search.explore.rests import LeftAlone, find_undone
 from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
@@ -73,59 +73,6 @@ class Refused(ValueError):
         self.argument = argument
         self.value = value
         self.reason = reason
-
-
-class Exploration(Struct, frozen=True):
-    """What an exhaustive search has shown.
-
-    `whole`: every state within the bounds was expanded, and none breaks anything; only then something is proved.
-    `interrupted`: Ctrl-C ended the search, or what follows it, before that.
-    `broken` is the property that the `counterexample` violates; both are None if nothing was found, and `broken` alone
-    if the protocol's code raised. `steps` is the length of the counterexample, 0 if there is none. No run of up to
-    `tried` steps breaks anything. `certified` is the length of the run that was to be certified, or 0.
-
-    `followed`: from how many pairs of a state and a leader with a quorum it was followed what that leads to when nobody
-    disturbs it, 0 if that was not asked; `trap`: what came of the first that does not get on (`liveness.Trap`).
-    `exercised`: the properties that had something to judge in some state; `unexercised`: the others, of which nothing
-    is proved. `goals`: those that a run was seen to reach; `unreached`: the others. `switched_off`: how many different
-    moves each bound forbade, by its name.
-
-    `bounds` and `settings` tell in words how far the search went. `symmetry`, `reduction`, `states`, `transitions`,
-    `depth` (levels) and `components` (of which the states are made) are of the last search: one for the shortest run,
-    that follows if something breaks, never reduces. `symmetry`: states that differ in the names of processes alone were
-    taken for one. `reduction`: only one order of moves that commute was tried. `seconds` is CPU time of this process.
-    """
-
-    protocol: str
-    mutant: str | None
-    bounds: str
-    settings: tuple[str, ...]
-    symmetry: bool
-    reduction: bool
-    states: int
-    transitions: int
-    depth: int
-    components: int = field(name="parts")
-    whole: bool
-    broken: str | None
-    steps: int
-    tried: int
-    certified: int
-    followed: int
-    trap: str | None
-    exercised: tuple[str, ...]
-    unexercised: tuple[str, ...]
-    goals: tuple[str, ...]
-    unreached: tuple[str, ...]
-    switched_off: Mapping[str, int]
-    seconds: float
-    counterexample: Replay | None
-    interrupted: bool = False
-
-    @property
-    def raised(self) -> bool:
-        """Whether the counterexample is one because the protocol's code raises."""
-        return self.counterexample is not None and self.counterexample.raised is not None
 
 
 class _Question(Struct, frozen=True):
@@ -375,7 +322,8 @@ def _answer(
         found = _search(question, limits, checkpoint, resume)
         replayed = _replayed(question, found)
         if not _is_real(found, replayed):
-            found = _search(question := structs.replace(question, symmetry=False), limits)
+            question = structs.replace(question, symmetry=False)
+            found = _search(question, limits)
             replayed = _replayed(question, found)
     except (CannotTellApart, EpochUnknown) as error:
         raise Refused("protocol", question.schedule.protocol, str(error)) from None
@@ -432,17 +380,21 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
     except KeyboardInterrupt:
         interrupted = True
     for each in (followed, alone):
-        if each is not None and (trap := each.trap) is not None:
+        if each is not None and each.trap is not None:
+            trap = each.trap
             return _Found(shortest, followed, alone, trap.broken, trap.choices, trap.kind == "raised", False)
     return _Found(shortest, followed, alone, explored.broken, explored.choices, explored.raised, interrupted)
 
 
 def _replayed(question: _Question, found: _Found) -> Replay | None:
     """Have the simulator execute the run that was found, if one was: under names of processes that make it real."""
-    symmetry, replayed, judged = found.shortest.space.symmetry, None, None if found.broken is None else [found.broken]
+    if not found.choices:
+        return None
+    symmetry = found.shortest.space.symmetry
+    judged = None if found.broken is None else [found.broken]
     for choices in [found.choices] if symmetry is None else symmetry.under_all_names(found.choices):
         schedule = structs.replace(question.schedule, choices=choices, violates=found.broken)
-        replayed = replay_on(question.protocol, schedule, judged) if choices else None
+        replayed = replay_on(question.protocol, schedule, judged)
         if _is_real(found, replayed):
             break
     return replayed

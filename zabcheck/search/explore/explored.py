@@ -1,9 +1,11 @@
-"""How far a search is, and what it has found."""
+"""How far a search is, what it has found, and what that shows."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from zabcheck.search.run import Replay
 from zabcheck.simulation.choices import AnyChoice
 
 
@@ -43,3 +45,56 @@ class Explored(Struct, frozen=True):
     goals: tuple[str, ...]
     components: int
     interrupted: bool = False
+
+
+class Exploration(Struct, frozen=True):
+    """What an exhaustive search has shown.
+
+    `whole`: every state within the bounds was expanded, and none breaks anything; only then something is proved.
+    `interrupted`: Ctrl-C ended the search, or what follows it, before that.
+    `broken` is the property that the `counterexample` violates; both are None if nothing was found, and `broken` alone
+    if the protocol's code raised. `steps` is the length of the counterexample, 0 if there is none. No run of up to
+    `tried` steps breaks anything. `certified` is the length of the run that was to be certified, or 0.
+
+    `followed`: from how many pairs of a state and a leader with a quorum it was followed what that leads to when nobody
+    disturbs it, 0 if that was not asked; `trap`: what came of the first that does not get on (`liveness.Trap`).
+    `exercised`: the properties that had something to judge in some state; `unexercised`: the others, of which nothing
+    is proved. `goals`: those that a run was seen to reach; `unreached`: the others. `switched_off`: how many different
+    moves each bound forbade, by its name.
+
+    `bounds` and `settings` tell in words how far the search went. `symmetry`, `reduction`, `states`, `transitions`,
+    `depth` (levels) and `components` (of which the states are made) are of the last search: one for the shortest run,
+    that follows if something breaks, never reduces. `symmetry`: states that differ in the names of processes alone were
+    taken for one. `reduction`: only one order of moves that commute was tried. `seconds` is CPU time of this process.
+    """
+
+    protocol: str
+    mutant: str | None
+    bounds: str
+    settings: tuple[str, ...]
+    symmetry: bool
+    reduction: bool
+    states: int
+    transitions: int
+    depth: int
+    components: int = field(name="parts")
+    whole: bool
+    broken: str | None
+    steps: int
+    tried: int
+    certified: int
+    followed: int
+    trap: str | None
+    exercised: tuple[str, ...]
+    unexercised: tuple[str, ...]
+    goals: tuple[str, ...]
+    unreached: tuple[str, ...]
+    switched_off: Mapping[str, int]
+    seconds: float
+    counterexample: Replay | None
+    interrupted: bool = False
+
+    @property
+    def raised(self) -> bool:
+        """Whether the counterexample is one because the protocol's code raises."""
+        return self.counterexample is not None and self.counterexample.raised is not None

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.exploration import Exploration
+from zabcheck.search.explore.explored import Exploration
 from zabcheck.text.pen import BOLD, Drawing, Pen
 from zabcheck.text.words import counted
 

@@ -78,9 +78,9 @@ def search(
     search leaves the run that the first one found. If the reduction does not hold (`reduction.MayLeave`), all is
     searched without it, and without a checkpoint.
     """
-    first = space(reduction)
-    try:
-        found = first.explore(
+
+    def explored(first: Space, checkpoint: Path | None, resume: bool) -> Explored:
+        return first.explore(
             memory,
             on_progress,
             workers=workers,
@@ -91,11 +91,13 @@ def search(
             every=EVERY if spark is None else 0.0,
             look_for_interrupt=look_for_interrupt,
         )
+
+    first = space(reduction)
+    try:
+        found = explored(first, checkpoint, resume)
     except MayLeave:
         first = space(False)
-        found = first.explore(
-            memory, on_progress, workers=workers, folder=folder, spark=spark, look_for_interrupt=look_for_interrupt
-        )
+        found = explored(first, None, resume=False)
     if not found.choices or not first.reduced:
         return Shortest(found, found.tried, first)
     second = shorter(
