@@ -34,7 +34,9 @@ def test_a_schedule_is_replayed_and_explained_by_the_command_of_its_nodes(zabche
 
 
 def test_a_search_names_the_command(zabcheck: Command) -> None:
-    result = zabcheck("run", "--exec", KIT, "--processes", "1", "--runs", "2", "--steps", "30", "--property", "chosen")
+    result = zabcheck(
+        "run", "--exec", KIT, "--processes", "1", "--seed", "1", "--runs", "2", "--steps", "30", "--property", "chosen"
+    )
     assert (result.code, result.err) == (0, "")
     assert f"PASS: exec:{KIT}"[:40] in result.out
 
