@@ -24,6 +24,7 @@ from zabcheck.protocols.base import (
     Started,
     TimedOut,
 )
+from zabcheck.protocols.environment import Environment
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
@@ -119,7 +120,7 @@ CHATTER = Protocol(
 LOYAL = structs.replace(CHATTER, name="loyal", steps={**CHATTER.steps, Elected: _elected_again})
 """A follower that goes to another leader keeps its connection to the one before."""
 
-RUSHED = structs.replace(CHATTER, name="rushed", fifo=False)
+RUSHED = structs.replace(CHATTER, name="rushed", environment=Environment(fifo=False))
 """The channels do not keep the order."""
 
 

@@ -105,7 +105,7 @@ def test_after_a_stabilise_nothing_comes() -> None:
     assert simulator.execute(Quiesce()) == 0
 
 
-@pytest.mark.parametrize("protocol", [name for name, each in PROTOCOLS.items() if "quiesce" in each.never])
+@pytest.mark.parametrize("protocol", [name for name, each in PROTOCOLS.items() if "quiesce" in each.environment.never])
 def test_protocols_that_know_no_rest_are_not_asked(protocol: str) -> None:
     simulator, events = zab(protocol=protocol)
     assert simulator.execute(Quiesce()) == 0
@@ -113,7 +113,12 @@ def test_protocols_that_know_no_rest_are_not_asked(protocol: str) -> None:
 
 
 def test_those_that_know_it_are_asked() -> None:
-    assert [name for name, each in PROTOCOLS.items() if "quiesce" not in each.never] == ["zab", "ladis", "ladis-2008"]
+    asked = [name for name, each in PROTOCOLS.items() if "quiesce" not in each.environment.never]
+    assert asked == [
+        "zab",
+        "ladis",
+        "ladis-2008",
+    ]
 
 
 def test_from_wherever_a_walk_has_come_the_ensemble_comes_to_rest() -> None:

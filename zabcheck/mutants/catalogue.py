@@ -60,6 +60,7 @@ from zabcheck.protocols.base import (
     Request,
     Started,
 )
+from zabcheck.protocols.environment import Environment
 from zabcheck.protocols.ladis import messages as ladis
 from zabcheck.protocols.zab.leader import on_ack_e, on_cepoch
 from zabcheck.protocols.zab.messages import Ack, AckE, AckLd, CEpoch, Commit, CommitLd, NewEpoch, NewLeader, Propose
@@ -252,7 +253,7 @@ CATALOGUE: dict[str, Mutant] = {
             ),
             "none but that one message overtakes another",
             {},
-            {"fifo": False},
+            {"environment": Environment(fifo=False)},
         ),
         Mutant(
             "count-acks-not-senders",

@@ -32,6 +32,7 @@ from zabcheck.protocols.base import (
     Stimulus,
     TimedOut,
 )
+from zabcheck.protocols.environment import NOBODY_LOOKS_AROUND
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import Switches
 from zabcheck.text.nodes import PREFIX
@@ -125,7 +126,7 @@ def protocol_of(own: type[Process]) -> Protocol:
         properties=PROPERTIES,
         highest_epoch=_highest_epoch,
         step_seconds=own.step_seconds,
-        never=("quiesce",),  # nobody says that a follower of it has to look for another leader
+        environment=NOBODY_LOOKS_AROUND,
     )
 
 

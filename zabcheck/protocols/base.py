@@ -30,6 +30,7 @@ from msgspec import Struct, field
 
 from invariants import GROUPS, Event
 from invariants.quorums import Quorums
+from zabcheck.protocols.environment import LIKE_ZAB, Environment
 from zabcheck.protocols.switches import Switches
 
 ProcessId = int
@@ -312,12 +313,6 @@ def without_threads(switches: Switches) -> Threads:
     return {}
 
 
-MOVES_OF_A_MESH: Mapping[str, int] = dict.fromkeys(
-    ("lead", "follow", "elect", "notice", "sync", "recover", "crash", "power_loss", "snapshot", "corrupt"), 0
-) | {"drain": 12, "receive": 14}
-"""The `moves` of a protocol whose processes all hear each other: without oracle, connections, disks or crashes."""
-
-
 class Protocol(Struct, frozen=True):
     """A protocol as a table of steps. A mutant is the same table with one entry replaced.
 
@@ -329,7 +324,6 @@ class Protocol(Struct, frozen=True):
     `legend` explains the names of those variables in a few words each.
     `show(message)` returns the name of a message, and its fields in the paper's notation.
     `kinds` maps the types of messages to the names that `show` returns: the kinds that a link can hold.
-    `fifo` tells whether the channels keep the order of messages; if not, a message may overtake those before it.
     `properties` names the properties, or groups, that a run is judged by unless the user asks for others; None: all.
     `identity(process)` returns everything that its further steps may depend on except its incarnation: an exhaustive
     search takes two processes with the same identity for the same state. None: all its variables.
@@ -343,11 +337,7 @@ class Protocol(Struct, frozen=True):
     `settled(process)` tells of a follower whether it leaves its iteration only when it is cut off from its leader, and
     of a leader whether it leaves only when no quorum of followers is left; apart from time-outs and crashes. None:
     nobody knows. An exhaustive search asks, to try fewer moves where no fault can come any more.
-    `mesh` tells whether every process has a channel to every other from the start, so that none opens connections.
-    `never` names the kinds of choices, as in a schedule, that the environment of this protocol does not make.
-    `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
-    `switches` has the switches that runs of this protocol draw otherwise than those of Zab: of a hundred runs how many
-    have each value, as in `zabcheck.search.moves.SWITCHES`.
+    `environment` tells of its channels, and of the choices that there are.
     `threads(switches)` returns the threads of a process by name, each with a function that tells whether it has
     something to do: then a schedule may give it a turn, and the process is handed `Run`. Without threads a process does
     at once all that a stimulus leads to.
@@ -355,16 +345,11 @@ class Protocol(Struct, frozen=True):
     the id of the process, which breaks ties; None: nobody votes.
     Where it is "fle" processes that vote elect a leader by messages (`Cast`), and a thread called "election" begins and
     ends that.
-    `rejoins` says how many of a hundred runs of the swarm are about a process that comes back to a leader
-    (`zabcheck.search.rejoining`); only for a protocol with `threads` and `vote`.
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
     `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
     `plant(name)` returns the protocol with one of its own known bugs, which `bugs` names, and raises ValueError if it
     has none of that name. None: its bugs are those of `zabcheck.mutants`.
-
-    The table has grown by a field for each thing that one protocol does otherwise: `mesh`, `never`, `moves`, `switches`
-    and `fifo` describe the environment rather than the protocol, and would be better off in a type of their own.
     """
 
     name: str
@@ -378,7 +363,6 @@ class Protocol(Struct, frozen=True):
     show: Callable[[Message], tuple[str, str]]
     legend: tuple[str, ...] = ()
     kinds: Mapping[type[Message], str] = {}
-    fifo: bool = True
     properties: tuple[str, ...] | None = WITHOUT_CLIENTS
     identity: Callable[[Any], Hashable] | None = None
     rename: Callable[[Any, Sequence[ProcessId]], Any] | None = None
@@ -386,13 +370,9 @@ class Protocol(Struct, frozen=True):
     commutes: bool = False
     notices_at_once: Callable[[Any], bool] = always
     settled: Callable[[Any], bool] | None = None
-    mesh: bool = False
-    never: tuple[str, ...] = ()
-    moves: Mapping[str, int] = {}
-    switches: Mapping[str, Sequence[tuple[int, object]]] = {}
+    environment: Environment = LIKE_ZAB
     threads: Callable[[Switches], Threads] = without_threads
     vote: Callable[[Any], tuple[Any, ...]] | None = None
-    rejoins: int = 0
     mutant: str | None = None
     step_seconds: float = STEP_SECONDS
     plant: "Callable[[str], Protocol] | None" = None

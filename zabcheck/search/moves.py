@@ -80,7 +80,7 @@ None closes abruptly: what happens in such a run can happen in another, too, if 
 def draw_switches(number: Callable[[], int], protocol: Protocol | None = None) -> dict[str, object]:
     """What a run sets, by numbers from 0 to 99: one for each switch, so that none moves the draw of another."""
     drawn = {}
-    for switch, shares in {**SWITCHES, **(protocol.switches if protocol else {})}.items():
+    for switch, shares in {**SWITCHES, **(protocol.environment.switches if protocol else {})}.items():
         left = number() if shares else 0
         for share, value in shares:
             if 0 <= left < share:
@@ -140,7 +140,7 @@ class Moves:
         return kind(process, sender)
 
     def overtake(self, pick: int) -> Choice | None:
-        queues = [] if self.simulator.protocol.fifo else self.queues()
+        queues = [] if self.simulator.protocol.environment.fifo else self.queues()
         return choices.Overtake(*_one(queues, pick)) if queues else None
 
     def sync(self, pick: int) -> Choice | None:
@@ -280,7 +280,8 @@ class Moves:
 
         Each choice is asked for when the one before it is done.
         """
-        if pick // _ONE_END % len(_ENDS) != _ENDS.index("quiesce") or "quiesce" in self.simulator.protocol.never:
+        never = self.simulator.protocol.environment.never
+        if pick // _ONE_END % len(_ENDS) != _ENDS.index("quiesce") or "quiesce" in never:
             last = self.stabilise(pick)
             if last is not None:
                 yield last
@@ -293,7 +294,7 @@ class Moves:
     def stabilise(self, pick: int) -> Choice | None:
         """End the run with calm: from whatever state it has reached, the protocol has to get going again."""
         simulator = self.simulator
-        if "stabilise" in simulator.protocol.never:
+        if "stabilise" in simulator.protocol.environment.never:
             return None
         able = [process for process in self.ids if not simulator.halted[process]]
         if not able:
@@ -359,9 +360,10 @@ def _one(items: Sequence[T], pick: int) -> T:
 
 def weights_for(protocol: Protocol) -> Mapping[str, int]:
     """Return how often each move is tried with this protocol; without the moves that the protocol does not have."""
-    usual = WEIGHTS if protocol.fifo else {**WEIGHTS, **WITHOUT_ORDER}
-    left_out = [name for name, weight in protocol.moves.items() if not weight]
-    return {name: protocol.moves.get(name, weight) for name, weight in usual.items() if name not in left_out}
+    usual = WEIGHTS if protocol.environment.fifo else {**WEIGHTS, **WITHOUT_ORDER}
+    own = protocol.environment.moves
+    left_out = [name for name, weight in own.items() if not weight]
+    return {name: own.get(name, weight) for name, weight in usual.items() if name not in left_out}
 
 
 MOVES: Mapping[str, Callable[[Moves, int], Choice | None]] = {name: getattr(Moves, name) for name in WEIGHTS}

@@ -5,8 +5,8 @@ election or a new connection that brings it back, a crash between two of the thi
 without the process that had everything. Here a run is a sequence of *rounds*, each of which may have all of these. Who
 takes part, who is interrupted and where, and which links and threads are slow for how long, is drawn.
 
-For protocols whose processes vote and have threads (`Protocol.rejoins`). Of their threads one called "main" reads the
-messages.
+For protocols whose processes vote and have threads (`Environment.rejoins`). Of their threads one called "main" reads
+the messages.
 """
 
 from collections.abc import Callable, Iterator, Sequence

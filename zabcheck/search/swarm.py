@@ -14,7 +14,7 @@ Three things decide how a run goes on:
   one with the highest does, and now and then the one that just did falls behind all others (PCT, Burckhardt et al.
   2010, with links and disks for threads, as both are FIFO). So a link or a disk may be late for long, and then not.
 
-Where a protocol says so (`Protocol.rejoins`), some runs are made otherwise: by `rejoining`.
+Where a protocol says so (`Environment.rejoins`), some runs are made otherwise: by `rejoining`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -190,7 +190,7 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
 def _order(random: Callable[[], float], search: Search) -> Literal["moves", "priorities", "rejoining"]:
     """Draw what decides the order of messages; no second number is drawn for a protocol that never rejoins."""
     order: Literal["moves", "priorities"] = "priorities" if random() < PRIORITIES else "moves"
-    rejoins = search.protocol.rejoins
+    rejoins = search.protocol.environment.rejoins
     return "rejoining" if rejoins and random() * 100 < rejoins else order
 
 

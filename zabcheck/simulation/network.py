@@ -1,6 +1,6 @@
 """One connection, a channel of DSN 2011, II: one for each iteration, FIFO, so that only prefixes arrive.
 
-The channels of a protocol that says so (`Protocol.fifo` False) are not FIFO: the last message may overtake the others.
+Where a protocol says so (`Environment.fifo` False) channels are not FIFO: the last message may overtake the others.
 
 A follower opens a connection to the leader that its oracle named, whether that process leads or not. The leader's end
 opens when the leader handles the first message, and only while it leads. Until then the connection is lost if that

@@ -94,7 +94,7 @@ class Simulator:
         quorums = Quorums(processes) if quorums is None else quorums
         application = Application(show, in_words=network) if switches.application == "key-value" else None
         show = show if application is None else application.observe
-        kind = Mesh if protocol.mesh else Channels
+        kind = Mesh if protocol.environment.mesh else Channels
         channels = kind(processes, self._show_lost, abrupt=switches.closing == "abrupt")
         self._begin(Processes(protocol, quorums, switches, show, channels, application, network=network))
         for process in self.ids:
@@ -126,7 +126,7 @@ class Simulator:
         self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
         self._consist_of(processes.channels, processes)
         self._threads = self.protocol.threads(self.switches)
-        self._fine = _fine_table(self.switches.elections, self.protocol.never)
+        self._fine = _fine_table(self.switches.elections, self.protocol.environment.never)
 
     def _consist_of(self, channels: Channels, processes: Processes) -> None:
         """Make the run consist of `channels` and `processes`.
@@ -369,7 +369,7 @@ class Simulator:
                 types = tuple(each for each, name in self.protocol.kinds.items() if name == kind)
                 done, event = obstacles.hold(sender, receiver, types), Hold(sender, receiver, kind)
             case choices.Overtake(sender, receiver):
-                done = not self.protocol.fifo and self.channels.overtake(sender, receiver)
+                done = not self.protocol.environment.fifo and self.channels.overtake(sender, receiver)
                 event = Overtake(sender, receiver)
             case choices.Heal():
                 done, event = obstacles.heal(), Heal()
@@ -416,7 +416,7 @@ class Simulator:
 
     def _stabilise(self, choice: choices.Stabilise) -> None:
         leader, quorum = choice.leader, sorted(set(choice.quorum))
-        if "stabilise" in self.protocol.never:
+        if "stabilise" in self.protocol.environment.never:
             return
         if self.stable or not stabilise.is_least(self.quorums, leader, quorum) or any(self.halted[p] for p in quorum):
             return
@@ -433,7 +433,7 @@ class Simulator:
                 self.executed.append(choice)
 
     def _quiesce(self, choice: choices.Quiesce) -> None:
-        if self.stable or "quiesce" in self.protocol.never:
+        if self.stable or "quiesce" in self.protocol.environment.never:
             return
         remember, self.remember = self.remember, False
         try:

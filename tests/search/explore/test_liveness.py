@@ -20,7 +20,7 @@ from zabcheck.protocols.zab.messages import CEpoch, NewEpoch
 from zabcheck.protocols.zab.process import Follower, Leader, on_started
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.components import of_disk
-from zabcheck.search.explore.liveness import LIVENESS, Continuations, Ending, Environment, Trap, find_trap
+from zabcheck.search.explore.liveness import LIVENESS, Continuations, Ending, StableQuorum, Trap, find_trap
 from zabcheck.search.explore.space import Space, judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.choices import AnyChoice, Stabilise
@@ -180,15 +180,15 @@ def compared(case: Case) -> Counter[Ending | None]:
     given: Counter[Ending | None] = Counter()
     for state, row in enumerate(space.rows()):
         choices, names = space.run_to(state)
-        for environment in continuations.environments:
-            ending = continuations.ending(row, environment)
-            assert ending == case.simulated(choices, named(environment, names)), (choices, environment.stabilise)
+        for stable in continuations.stable_quorums:
+            ending = continuations.ending(row, stable)
+            assert ending == case.simulated(choices, named(stable, names)), (choices, stable.stabilise)
             given[ending] += 1
     return given
 
 
-def named(environment: Environment, names: tuple[int, ...]) -> Stabilise:
-    leader, quorum = environment.stabilise.leader, environment.stabilise.quorum
+def named(stable: StableQuorum, names: tuple[int, ...]) -> Stabilise:
+    leader, quorum = stable.stabilise.leader, stable.stabilise.quorum
     return Stabilise(names[leader], tuple(sorted(names[member] for member in quorum)))
 
 
@@ -310,7 +310,7 @@ def goes_on(case: Case, run: Collection[AnyChoice], stabilise: Stabilise) -> boo
 def all_traps(case: Case) -> list[Trap]:
     space = case.space()
     continuations = Continuations(space)
-    pairs = [(state, row, each) for state, row in enumerate(space.rows()) for each in continuations.environments]
+    pairs = [(state, row, each) for state, row in enumerate(space.rows()) for each in continuations.stable_quorums]
     endings = [(continuations.ending(row, each), state, row, each) for state, row, each in pairs]
     return [continuations.trap(state, row, each) for ending, state, row, each in endings if ending and ending.is_trap]
 
@@ -336,7 +336,7 @@ def test_with_reduction_a_quorum_has_at_one_moment_all_that_it_may_have(bounds: 
 def starts(case: Case) -> set[Hashable]:
     """By quorum: what its members have on disk and have delivered, and what anybody has."""
     space = case.space()
-    environments = Continuations(space).environments
+    quorums = Continuations(space).stable_quorums
     found: set[Hashable] = set()
     for row in space.rows():
         known = space.monitors.sequences(row[-1])
@@ -345,9 +345,9 @@ def starts(case: Case) -> set[Hashable]:
         local_states = (space.local_states.made_of[number] for number in row[: case.bounds.processes])
         processes = [space.components.processes[number] for number, *_ in local_states]
         has = [(on_disk(each.disk), each.state.delivered if each.is_up else EMPTY) for each in processes]
-        for environment in environments:
-            quorum = environment.stabilise.quorum
-            found.add((environment.stabilise, tuple(has[member - 1] for member in quorum), delivered))
+        for stable in quorums:
+            quorum = stable.stabilise.quorum
+            found.add((stable.stabilise, tuple(has[member - 1] for member in quorum), delivered))
     return found
 
 
@@ -375,7 +375,7 @@ def test_what_is_lost_by_reduction_is_not_followed() -> None:
     for mutant in (None, "stale-proposal-accepted"):
         taken_for_zab = structs.replace(mutated("zab", mutant), commutes=True)
         space = Case(Bounds(4, 1, 0, 0, 0), taken_for_zab, reduction=True).space()
-        pairs = len(Continuations(space).environments) * sum(1 for _ in space.rows())
+        pairs = len(Continuations(space).stable_quorums) * sum(1 for _ in space.rows())
         found = find_trap(space)
         assert found.trap is None
         checked.append(found.checked / pairs)

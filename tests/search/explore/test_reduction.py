@@ -114,7 +114,7 @@ def test_a_mutant_is_caught_with_reduction_if_and_only_if_without(mutant: str) -
     assert [each.whole for each in said] == [each.broken is None for each in said]
 
 
-ZAB = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab" and mutated("zab", name).fifo]
+ZAB = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab" and mutated("zab", name).environment.fifo]
 
 
 def held(explorer: Space, row: Row) -> dict[int, int]:

@@ -12,6 +12,7 @@ from tests.search.explore.test_liveness import SAFETY, SMALL, THREE, Case
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import StepRaised
+from zabcheck.protocols.environment import NOBODY_LOOKS_AROUND
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import Bounds, explore
 from zabcheck.search.explore.components import renamed_choice
@@ -100,7 +101,7 @@ def test_zab_leaves_nothing_undone(bounds: Bounds, reduction: bool) -> None:
 
 
 def test_a_protocol_that_knows_no_rest_is_not_left_alone() -> None:
-    protocol = structs.replace(mutated("zab", "late-ack-ld-unanswered"), never=("quiesce",))
+    protocol = structs.replace(mutated("zab", "late-ack-ld-unanswered"), environment=NOBODY_LOOKS_AROUND)
     assert explore(protocol, bounds=THREE).broken is None
 
 

@@ -11,9 +11,10 @@ may also lose messages by `reset`. A search never does, as the lab's partitions 
 
 from msgspec import structs
 
-from zabcheck.protocols.base import MOVES_OF_A_MESH, Message, Protocol, Request, Started, TimedOut
+from zabcheck.protocols.base import Message, Protocol, Request, Started, TimedOut
 from zabcheck.protocols.db19 import broadcast, election, messages, node, recovery
 from zabcheck.protocols.db19.node import Node, Role
+from zabcheck.protocols.environment import MOVES_OF_A_MESH, Environment
 
 KINDS: dict[type[Message], str] = {
     kind: kind.__name__
@@ -100,14 +101,19 @@ DB19 = Protocol(
         "p1 is node 0 of the lab",
     ),
     kinds=KINDS,
-    fifo=False,
     properties=("core", "causality", "prefix", "causal order", "protocol"),
     identity=node.identity,
-    mesh=True,
-    never=("crash", "stabilise", "quiesce"),
-    moves={**MOVES_OF_A_MESH, "timeout": 8, "reset": 0},
+    environment=Environment(
+        fifo=False,
+        mesh=True,
+        never=("crash", "stabilise", "quiesce"),
+        moves={**MOVES_OF_A_MESH, "timeout": 8, "reset": 0},
+    ),
 )
 
 DB19_FIFO = structs.replace(
-    DB19, name="db19-fifo", summary="Zab as the db-19 lab has it, but on links that keep the order", fifo=True
+    DB19,
+    name="db19-fifo",
+    summary="Zab as the db-19 lab has it, but on links that keep the order",
+    environment=structs.replace(DB19.environment, fifo=True),
 )

@@ -23,7 +23,6 @@ from invariants import Broadcast, Deliver, Txn, Zxid
 from invariants.quorums import Quorums
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
-    MOVES_OF_A_MESH,
     Changed,
     Effect,
     Members,
@@ -35,6 +34,7 @@ from zabcheck.protocols.base import (
     Started,
     TimedOut,
 )
+from zabcheck.protocols.environment import MOVES_OF_A_MESH, Environment
 from zabcheck.protocols.external.node import NodeMessage
 from zabcheck.protocols.external.pool import Pool
 from zabcheck.protocols.external.rest import Resting
@@ -314,11 +314,13 @@ def log_protocol(name: str, words: list[str]) -> Protocol:
         describe=_describe,
         show=show,
         legend=("⟨1,offset+1⟩", "log: what a client at this node has polled"),
-        fifo=False,
         properties=PROPERTIES,
-        mesh=True,
-        never=("crash", "stabilise", "quiesce"),
-        moves={**MOVES_OF_A_MESH, "timeout": 1},
+        environment=Environment(
+            fifo=False,
+            mesh=True,
+            never=("crash", "stabilise", "quiesce"),
+            moves={**MOVES_OF_A_MESH, "timeout": 1},
+        ),
         step_seconds=10.0,
     )
 

@@ -29,6 +29,7 @@ from zabcheck.protocols.base import (
     Started,
     TimedOut,
 )
+from zabcheck.protocols.environment import NOBODY_LOOKS_AROUND
 from zabcheck.protocols.external.maelstrom import log_protocol
 from zabcheck.protocols.external.node import Command, Node, NodeMessage, Synced
 from zabcheck.protocols.external.rest import TASKS
@@ -190,7 +191,7 @@ def external(command: str) -> Protocol:
         highest_epoch=_highest_epoch,
         step_seconds=STEP_SECONDS,
         bugs=greeting.mutants,
-        never=("quiesce",),  # nobody says that a follower of it has to look for another leader
+        environment=NOBODY_LOOKS_AROUND,
     )
 
     @cache

@@ -32,6 +32,7 @@ from functools import partial
 from msgspec import structs
 
 from zabcheck.protocols.base import Elected, Lost, Message, Protocol, Request, Started, TimedOut
+from zabcheck.protocols.environment import NOBODY_LOOKS_AROUND
 from zabcheck.protocols.paxos import acceptor, messages, process, proposer
 from zabcheck.protocols.paxos.messages import Value
 from zabcheck.protocols.paxos.process import Variant
@@ -122,7 +123,7 @@ PAXOS = Protocol(
     highest_epoch=process.highest_ballot,
     commutes=True,
     notices_at_once=process.has_a_ballot,
-    never=("quiesce",),
+    environment=NOBODY_LOOKS_AROUND,
 )
 
 
@@ -130,7 +131,8 @@ def _variant(name: str, summary: str, source: str, fifo: bool = True, **what: ob
     """Return a variant of Paxos; `what` has the fields of `Variant` that differ."""
     start = partial(process.start, variant=Variant(**what))  # type: ignore[arg-type]  # the fields of Variant, below
     told = {"name": name, "summary": summary, "source": source}
-    return structs.replace(PAXOS, **told, fifo=fifo, commutes=fifo, start=start)
+    environment = structs.replace(PAXOS.environment, fifo=fifo)
+    return structs.replace(PAXOS, **told, environment=environment, commutes=fifo, start=start)
 
 
 VARIANTS: tuple[Protocol, ...] = (

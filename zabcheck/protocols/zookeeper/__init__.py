@@ -30,6 +30,7 @@ from zabcheck.protocols.base import (
     TakeSnapshot,
     TimedOut,
 )
+from zabcheck.protocols.environment import Environment
 from zabcheck.protocols.zookeeper import election, leader, learner, messages, server, threads, votes
 from zabcheck.protocols.zookeeper.identity import identity, rename
 from zabcheck.protocols.zookeeper.server import Server
@@ -164,18 +165,20 @@ ZOOKEEPER = Protocol(
     rename=rename,
     highest_epoch=server.highest_epoch,
     commutes=True,
-    never=("sync", "corrupt", "stabilise", "quiesce"),
-    moves={"sync": 0, "run": 11, "settle": 14, "request": 15, "corrupt": 0, "elect": 0, "lead": 7, "timeout": 2},
-    switches={
-        "histories": (),
-        "sync": (),
-        "elections": ((100, "oracle"),),
-        "application": (),
-        "closing": (),
-        "window": ((25, 1), (25, 2)),
-        "grain": ((15, "G1"), (20, "G2"), (10, "G3"), (15, "G4")),
-    },
+    environment=Environment(
+        never=("sync", "corrupt", "stabilise", "quiesce"),
+        moves={"sync": 0, "run": 11, "settle": 14, "request": 15, "corrupt": 0, "elect": 0, "lead": 7, "timeout": 2},
+        switches={
+            "histories": (),
+            "sync": (),
+            "elections": ((100, "oracle"),),
+            "application": (),
+            "closing": (),
+            "window": ((25, 1), (25, 2)),
+            "grain": ((15, "G1"), (20, "G2"), (10, "G3"), (15, "G4")),
+        },
+        rejoins=70,
+    ),
     threads=threads.separate,
     vote=server.vote,
-    rejoins=70,
 )

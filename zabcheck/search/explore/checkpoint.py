@@ -202,10 +202,14 @@ def _portions(file: BinaryIO, states: int, width: int) -> Iterator[Portion]:
 
 
 def steps_of(protocol: Protocol) -> str:
-    """Return a short digest of the names of the functions that a protocol is made of: a mutant has others."""
+    """Return a short digest of the functions' names that a protocol is made of, and of its environment.
+
+    A mutant has others, or another one.
+    """
     fields = {name: getattr(protocol, name) for name in protocol.__struct_fields__}
     names = [f"{name} {_name(value)}" for name, value in fields.items() if callable(value)]
     names += [f"{name} {value}" for name, value in fields.items() if isinstance(value, bool)]
+    names += [f"environment {protocol.environment}"]
     names += [f"{kind.__qualname__} {_name(step)}" for kind, step in protocol.steps.items()]
     return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()[:12]
 

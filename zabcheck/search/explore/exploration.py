@@ -197,7 +197,7 @@ def explore(
         bounds,
         _judged(wanted),
         liveness=any(kind in LIVENESS for kind in wanted),
-        rests=EpochProgress in wanted and "quiesce" not in checked.never,
+        rests=EpochProgress in wanted and "quiesce" not in checked.environment.never,
         symmetry=symmetry,
         reduction=reduction,
     )
@@ -282,13 +282,13 @@ def _resolved(protocol: str | type[Process] | Protocol, mutant: str | None) -> P
 def _refuse_other_channels(schedule: Schedule, checked: Protocol) -> None:
     """Refuse a protocol whose connections are not opened by followers, or do not keep the order."""
     which = ("mutant", schedule.mutant) if schedule.mutant else ("protocol", schedule.protocol)
-    if checked.mesh:
+    if checked.environment.mesh:
         raise Refused(
             *which,
             "expected one whose processes follow whom an oracle names, as an exhaustive search knows no other; "
             "`zabcheck run` does",
         )
-    if not checked.fifo:
+    if not checked.environment.fifo:
         raise Refused(
             *which,
             "expected channels that keep the order, as nothing overtakes in an exhaustive search; `zabcheck run` "

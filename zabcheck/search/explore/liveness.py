@@ -89,8 +89,8 @@ class Continuation(NamedTuple):
     raised: bool
 
 
-class Environment:
-    """A Stabilise, and the continuations that were followed with it."""
+class StableQuorum:
+    """A leader and a quorum that a Stabilise leaves undisturbed, and the continuations that were followed with it."""
 
     def __init__(self, leader: int, quorum: tuple[int, ...]) -> None:
         self.stabilise = choices.Stabilise(leader, quorum)
@@ -112,13 +112,13 @@ def find_trap(space: Space, on_progress: Callable[[int], None] | None = None) ->
     continuations = Continuations(space)
     checked = 0
     for state, row in enumerate(space.rows()):
-        for environment in continuations.environments:
-            ending = continuations.ending(row, environment)
+        for stable in continuations.stable_quorums:
+            ending = continuations.ending(row, stable)
             if ending is None:
                 continue
             checked += 1
             if ending.is_trap:
-                return Followed(checked, len(continuations), continuations.trap(state, row, environment))
+                return Followed(checked, len(continuations), continuations.trap(state, row, stable))
         if on_progress is not None and not (state + 1) % LOOK:
             on_progress(state + 1)
     return Followed(checked, len(continuations), None)
@@ -135,8 +135,8 @@ class Continuations:
             raise ValueError("no property of the search reads delivered sequences, so what was delivered is not known")
         sizes = range(1, len(components.ids) + 1)
         subsets = [members for size in sizes for members in combinations(components.ids, size)]
-        self.environments = [
-            Environment(leader, quorum)
+        self.stable_quorums = [
+            StableQuorum(leader, quorum)
             for leader in components.ids
             for quorum in subsets
             if is_least(components.quorums, leader, quorum)
@@ -150,15 +150,15 @@ class Continuations:
     def __len__(self) -> int:
         return len(self._continuations)
 
-    def ending(self, row: Row, environment: Environment) -> Ending | None:
+    def ending(self, row: Row, stable: StableQuorum) -> Ending | None:
         """Return what comes of this Stabilise from this state; None if it does nothing there, or is not followed.
 
         O(1) if it was asked before with the same local states of the quorum and the same monitor.
         """
-        members = tuple([row[place] for place in environment.places])
-        number = environment.continuations.get(members)
+        members = tuple([row[place] for place in stable.places])
+        number = stable.continuations.get(members)
         if number is None:
-            number = environment.continuations[members] = self._number(self._continue(row, environment))
+            number = stable.continuations[members] = self._number(self._continue(row, stable))
         if number == _NONE:
             return None
         found = self._by_monitor.get((row[-1], number))
@@ -166,22 +166,22 @@ class Continuations:
             found = self._by_monitor[row[-1], number] = self._ending(row[-1], number)
         return found
 
-    def trap(self, state: int, row: Row, environment: Environment) -> Trap:
+    def trap(self, state: int, row: Row, stable: StableQuorum) -> Trap:
         """Return the run to this state, which has this row, and this Stabilise. Its `ending` has to be a trap."""
-        ending = self.ending(row, environment)
+        ending = self.ending(row, stable)
         assert ending is not None
         assert ending.is_trap
         steps, names = self._space.run_to(state)
-        leader, quorum = environment.stabilise.leader, environment.stabilise.quorum
+        leader, quorum = stable.stabilise.leader, stable.stabilise.quorum
         stabilise = choices.Stabilise(names[leader], tuple(sorted(names[member] for member in quorum)))
-        return Trap((*steps, stabilise), self._kind(row, environment), ending.broken)
+        return Trap((*steps, stabilise), self._kind(row, stable), ending.broken)
 
     # Following.
 
-    def _continue(self, row: Row, environment: Environment) -> Continuation | None:
+    def _continue(self, row: Row, stable: StableQuorum) -> Continuation | None:
         """Look up what `Simulator.execute` does with this Stabilise; None if it does nothing, or that is not known."""
-        stabilise = environment.stabilise
-        run = self._quorum_run(row, environment)
+        stabilise = stable.stabilise
+        run = self._quorum_run(row, stable)
         if any(run.process(member).halted for member in stabilise.quorum):
             return None
         run.take(calm(stabilise.quorum))
@@ -194,20 +194,20 @@ class Continuations:
         chosen = tuple(run.events)
         if run.raised:
             return Continuation(stabilise, before, True, chosen, raised=True)
-        known = environment.undisturbed.get(run.places)
+        known = stable.undisturbed.get(run.places)
         if known is None:
             start, run.events = run.places, []
             run.take(self._undisturbed(run, stabilise))
-            known = environment.undisturbed[start] = tuple(run.events), run.raised
+            known = stable.undisturbed[start] = tuple(run.events), run.raised
         after, raised = known
         return Continuation(stabilise, before, True, chosen + after, raised)
 
     def _undisturbed(self, run: "QuorumRun", stabilise: choices.Stabilise) -> Iterator[Choice]:
         return undisturbed(stabilise.leader, stabilise.quorum, self._space.components.switches, run)
 
-    def _quorum_run(self, row: Row, environment: Environment) -> "QuorumRun":
+    def _quorum_run(self, row: Row, stable: StableQuorum) -> "QuorumRun":
         made_of = self._space.local_states.made_of
-        quorum = environment.stabilise.quorum
+        quorum = stable.stabilise.quorum
         nothing = (NO_CONNECTION,) * (len(self._space.components.ids) + 1)
         places = [nothing] * len(self._space.components.ids)
         for member in quorum:
@@ -225,10 +225,10 @@ class Continuations:
             self._continuations.append(continuation)
         return number
 
-    def _kind(self, row: Row, environment: Environment) -> Kind:
+    def _kind(self, row: Row, stable: StableQuorum) -> Kind:
         """Return what comes of it if rounds go on until nothing is left to be done, and clients ask once more then."""
-        stabilise = environment.stabilise
-        run = self._quorum_run(row, environment)
+        stabilise = stable.stabilise
+        run = self._quorum_run(row, stable)
         run.take(calm(stabilise.quorum))
         before, run.events = tuple(run.events), []
         run.take(choose(stabilise.leader, stabilise.quorum, together=False))

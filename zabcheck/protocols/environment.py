@@ -1,0 +1,42 @@
+"""What surrounds the processes of a protocol: its channels, and what a search may do to them.
+
+A `Protocol` says what its processes do. This says in what world they do it, so that simulator and search need not know
+which protocol they have before them.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+
+class Environment(Struct, frozen=True):
+    """The channels of a protocol, the choices that there are, and how often a search draws each.
+
+    `fifo` tells whether the channels keep the order of messages; if not, a message may overtake those before it.
+    `mesh` tells whether every process has a channel to every other from the start, so that none opens connections.
+    `never` names the kinds of choices, as in a schedule, that this environment does not make.
+    `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
+    `switches` has the switches that runs draw otherwise than those of Zab: of a hundred runs how many have each value,
+    as in `zabcheck.search.moves.SWITCHES`.
+    `rejoins` says how many of a hundred runs of the swarm are about a process that comes back to a leader
+    (`zabcheck.search.rejoining`); only for a protocol with `threads` and `vote`.
+    """
+
+    fifo: bool = True
+    mesh: bool = False
+    never: tuple[str, ...] = ()
+    moves: Mapping[str, int] = {}
+    switches: Mapping[str, Sequence[tuple[int, object]]] = {}
+    rejoins: int = 0
+
+
+LIKE_ZAB = Environment()
+"""What surrounds Zab: channels that keep the order, which followers open, and all faults."""
+
+MOVES_OF_A_MESH: Mapping[str, int] = dict.fromkeys(
+    ("lead", "follow", "elect", "notice", "sync", "recover", "crash", "power_loss", "snapshot", "corrupt"), 0
+) | {"drain": 12, "receive": 14}
+"""The `moves` of a protocol whose processes all hear each other: without oracle, connections, disks or crashes."""
+
+NOBODY_LOOKS_AROUND = Environment(never=("quiesce",))
+"""Nobody says that a follower has to look for another leader, so there is no rest that it has to come to."""
