@@ -130,6 +130,10 @@ class Invariant(ABC):
         kept = {name: value for name, value in vars(self).items() if name not in ("record", "order")}
         return tuple(incarnations), content(kept)
 
+    def awaits(self) -> Hashable:
+        """Return what decides whether the property will be exercised, and is not in `remembers`; by default nothing."""
+        return None
+
     def fork(self, record: Record) -> "Invariant":
         """An independent copy that reads `record`. O(size), in C."""
         copy = object.__new__(type(self))

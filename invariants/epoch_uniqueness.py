@@ -66,17 +66,16 @@ class EpochUniqueness(Invariant):
         return True
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return the primary of each epoch; 0 if its incarnation is over, as whoever comes then is another one.
-
-        And to whom each epoch without a primary was promised: once it has one, that says whether this is exercised.
-        """
-        primaries = frozenset(
+        """Return the primary of each epoch; 0 if its incarnation is over, as whoever comes then is another one."""
+        return frozenset(
             (epoch, claim.process if claim.incarnation == incarnations[claim.process] else 0)
             for epoch, claims in self.primaries.items()
             for claim in claims
         )
-        asked = frozenset((e, tuple(sorted(who))) for e, who in self.promised.items() if e not in self.primaries)
-        return primaries, asked
+
+    def awaits(self) -> Hashable:
+        """Return to whom each epoch without a primary was promised."""
+        return frozenset((e, tuple(sorted(who))) for e, who in self.promised.items() if e not in self.primaries)
 
     def judged(self) -> int:
         return sum(

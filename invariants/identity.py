@@ -49,12 +49,15 @@ def named(judge: Judge, violated: Collection[str]) -> str | None:
     return next((name for name in names if name in violated), None)
 
 
-def identity(judge: Judge, incarnations: Sequence[int]) -> Hashable:
+def identity(judge: Judge, incarnations: Sequence[int], exercised: Collection[str] = ()) -> Hashable:
     """Return what `judge` needs to know of what it has observed, to compare with what another judge needs to know.
 
-    `incarnations` are the current ones, by process (entry 0 is not used). O(what it remembers).
+    `incarnations` are the current ones, by process (entry 0 is not used). Of properties that are `exercised`, by name,
+    nobody asks any more whether they are. O(what it remembers).
     """
-    return _record(judge, incarnations), *(each.remembers(incarnations) for each in judge.invariants)
+    remembered = [each.remembers(incarnations) for each in judge.invariants]
+    awaited = [None if each.name in exercised else each.awaits() for each in judge.invariants]
+    return _record(judge, incarnations), *remembered, *awaited
 
 
 def _record(judge: Judge, incarnations: Sequence[int]) -> Hashable:

@@ -80,8 +80,9 @@ class _JudgeTable:
                 judge.observe(replace(event, incarnation=incarnations[event.process]))
                 incarnations[event.process] += isinstance(event, Crash)
         verdicts = judge.finish()
-        for verdict in verdicts:
-            self.exercised[verdict.property] |= verdict.judged > 0
+        new = [each.property for each in verdicts if each.judged and not self.exercised[each.property]]
+        if new:
+            self._exercise(new)
         broken = named(judge, [verdict.property for verdict in verdicts if verdict.status == "violated"])
         after = _Known(judge, tuple(incarnations))
         identity_ = (broken, None if broken else self._identity(after))
@@ -92,8 +93,15 @@ class _JudgeTable:
             self.broken.append(broken)
         return known
 
+    def _exercise(self, properties: Sequence[str]) -> None:
+        """Note that these properties are exercised, and take those for one that only differ in when they will be."""
+        self.exercised |= dict.fromkeys(properties, True)
+        self._ids = {}
+        for number, (broken, known) in enumerate(zip(self.broken, self._known, strict=True)):
+            self._ids.setdefault((broken, None if broken else self._identity(known)), number)
+
     def _identity(self, known: _Known) -> Hashable:
-        return identity(known.judge, known.incarnations)
+        return identity(known.judge, known.incarnations, [name for name, was in self.exercised.items() if was])
 
 
 class Monitors:

@@ -1,0 +1,59 @@
+"""What a search forgets of the past changes nothing of what it says."""
+
+from collections.abc import Hashable, Sequence
+
+import pytest
+
+from invariants import EpochUniqueness, Judge, Prefix, Promise, Ready
+from invariants.identity import identity
+from invariants.quorums import Quorums
+from tests.tiers import sweep
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore import monitors
+from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.explored import Explored
+from zabcheck.search.explore.space import Space
+
+ABRUPT = Switches(sync="atomic", closing="abrupt")
+CASES = {
+    "any time-outs": (Bounds(2, 2, 0, UNLIMITED, 0), None),
+    "any faults": (Bounds(2, 2, 1, UNLIMITED, UNLIMITED), None),
+    "two leaders": (Bounds(2, 2, 1, 1, 0), "reuse-highest-epoch"),
+    "never exercised": (Bounds(2, 1, 0, 1, 0), None),
+    "three processes": (Bounds(3, 2, 1, 1, 0), None),
+    "two leaders of three": (Bounds(3, 2, 1, 1, 0), "reuse-highest-epoch"),
+}
+
+
+def explored(bounds: Bounds, mutant: str | None) -> Explored:
+    return Space(
+        mutated("zab", mutant), Quorums(bounds.processes), ABRUPT, bounds, (Prefix, EpochUniqueness), reduction=True
+    ).explore()
+
+
+@pytest.mark.parametrize("name", sweep(CASES, normal=("any time-outs", "two leaders", "never exercised")))
+def test_what_only_tells_whether_a_property_is_exercised_is_forgotten_once_it_is(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgetting = explored(*CASES[name])
+
+    def everything(judge: Judge, incarnations: Sequence[int], exercised: Sequence[str]) -> Hashable:
+        return identity(judge, incarnations)
+
+    monkeypatch.setattr(monitors, "identity", everything)
+    knowing = explored(*CASES[name])
+    for field in ("whole", "broken", "raised", "depth", "exercised", "goals"):
+        assert getattr(forgetting, field) == getattr(knowing, field), field
+    if knowing.whole:
+        assert (forgetting.states < knowing.states) == knowing.exercised[EpochUniqueness.name]
+
+
+def test_until_then_it_is_known() -> None:
+    asked, nobody = (Judge([EpochUniqueness], quorums=Quorums(2)) for _ in range(2))
+    asked.observe(Promise(1, 0, 1, leader=2))
+    assert identity(asked, (0, 0, 0)) != identity(nobody, (0, 0, 0))
+    assert identity(asked, (0, 0, 0), ["epoch uniqueness"]) == identity(nobody, (0, 0, 0), ["epoch uniqueness"])
+    for judge in (asked, nobody):
+        judge.observe(Ready(1, 0, 1))
+    assert [judge.finish()[0].judged for judge in (asked, nobody)] == [1, 0]
