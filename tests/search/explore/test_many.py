@@ -1,5 +1,6 @@
 """Many states expanded at once are expanded as they are one by one: the same states, counts, runs and tables."""
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from invariants.quorums import Quorums, quorums_of
@@ -18,6 +20,7 @@ from zabcheck.search.explore import many as many_module
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.arrays import MISSING, Index
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.on_spark import _expansion, _looked_up, _packed
 from zabcheck.search.explore.portions import Portions
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.successors import (
@@ -168,3 +171,24 @@ def test_an_index_knows_what_was_put_into_it() -> None:
     asked = [*known, *((one, two, three + 1) for one, two, three in known)]
     found = index.find(*np.array(asked, np.int64).T)
     assert found.tolist() == [known.get(key, MISSING) for key in asked]
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(("levels", "begins_with"), [(4, 80), (None, 20)])
+def test_a_task_expands_each_state_once_when_it_expands_fewer_at_a_time_or_more(
+    levels: int | None, begins_with: int
+) -> None:
+    """Fewer as long as the tables lack much, and more later."""
+    searched = space(Bounds(2, 1, 1, ANY, ANY), ABRUPT)
+    searched.explore(levels=levels)
+    assert isinstance(searched._portions, Portions)
+    assert searched._portions.many is not None
+    kernel = searched._portions.many.frozen()
+    states = searched._portions.states
+    rows = np.tile(states.array(0, len(states)), (8, 1))
+    numbers = np.arange(len(rows))
+    kernel.portion = begins_with
+    batch = pa.record_batch({"number": numbers, "row": _packed(rows)})
+    expanded = pa.Table.from_batches(_expansion(pickle.dumps(kernel))(iter([batch])))
+    assert expanded.sort_by("at") == _looked_up(kernel, numbers, rows).sort_by("at")
+    assert kernel.portion != begins_with

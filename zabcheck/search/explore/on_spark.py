@@ -292,8 +292,10 @@ def _expansion(many: bytes) -> "Callable[[Iterator[pa.RecordBatch]], Iterator[pa
         kernel: Many = pickle.loads(many)
         for batch in batches:
             numbers, rows = batch.column("number").to_numpy(), _rows_of(batch.column("row"))
-            for start in range(0, len(rows), kernel.portion):
-                part = slice(start, start + kernel.portion)
+            end = 0
+            while end < len(rows):
+                part = slice(end, end + kernel.portion)  # which may be another one each time
+                end = part.stop
                 yield from _looked_up(kernel, numbers[part], rows[part]).to_batches()
 
     return expand
