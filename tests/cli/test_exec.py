@@ -9,7 +9,9 @@ from tests.cli.command import CALM_SCHEDULE
 from tests.cli.conftest import Command
 from tests.protocols.external.commands import KIT, PYTHON, ROOT, wrong
 from zabcheck.cli.campaign.plan import new_plan
+from zabcheck.cli.run import to_explore
 from zabcheck.gate.configuration import Configuration, kills_of, protocols_of
+from zabcheck.protocols.external.protocol import external
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation.choices import Lead, Request, Sync
 from zabcheck.simulation.schedule import dump
@@ -39,6 +41,11 @@ def test_a_search_names_the_command(zabcheck: Command) -> None:
     )
     assert (result.code, result.err) == (0, "")
     assert f"PASS: exec:{KIT}"[:40] in result.out
+
+
+def test_only_nodes_that_save_their_state_are_to_be_explored_next() -> None:
+    assert to_explore(external(KIT).name).startswith(f"zabcheck explore --exec '{KIT}'")
+    assert to_explore(external(wrong("new")).name) == ""
 
 
 def test_every_state_of_nodes_that_save_theirs_is_visited(zabcheck: Command) -> None:

@@ -43,7 +43,7 @@ from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS, Pro
 from zabcheck.search.swarm import SIZES
 from zabcheck.search.tally import PropertySummary, Summary, Tally
 from zabcheck.simulation.processes import in_the_middle_of
-from zabcheck.text.nodes import is_of_maelstrom, option_of
+from zabcheck.text.nodes import PREFIX, option_of
 from zabcheck.text.words import as_text, counted
 
 
@@ -251,6 +251,15 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
     judged = counted(len(summary.properties), "property", "properties")
     weights = ", some with weights" if summary.weighted and summary.quorums is None else ""
     covered = f"{runs} of {summaries.sizes_in(summary)}{weights}, with {summaries.faults_in(summary)}"
-    option = option_of(summary.protocol)
-    then = "" if is_of_maelstrom(summary.protocol) else f"zabcheck explore{option}, for every state within bounds"
-    return f"{what} broke none of {judged} in {covered}", then
+    return f"{what} broke none of {judged} in {covered}", to_explore(summary.protocol)
+
+
+def to_explore(protocol: str) -> str:
+    """Return what to do after a search that has found nothing; "" for nodes whose states cannot be told apart."""
+    option = option_of(protocol)
+    if option:
+        from zabcheck.protocols.external.protocol import external, saves
+
+        if not saves(external(protocol.removeprefix(PREFIX))):
+            return ""
+    return f"zabcheck explore{option}, for every state within bounds"

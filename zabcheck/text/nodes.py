@@ -11,8 +11,3 @@ OF_MAELSTROM = "maelstrom:"
 def option_of(protocol: str) -> str:
     """Return what a command line needs besides a schedule of this protocol: " --exec 'go run .'", or nothing."""
     return f" --exec {quote(protocol.removeprefix(PREFIX))}" if protocol.startswith(PREFIX) else ""
-
-
-def is_of_maelstrom(protocol: str) -> bool:
-    """Whether the nodes of this protocol were written for Maelstrom."""
-    return protocol.startswith(f"{PREFIX}{OF_MAELSTROM}")

@@ -14,7 +14,7 @@ from invariants import Deliver, Event
 from tests.protocols.external.commands import KIT, replayed, shown, wrong
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.protocols import step_limit
-from zabcheck.protocols.base import OutsideSilent, Protocol
+from zabcheck.protocols.base import Outside, OutsideSilent, Protocol
 from zabcheck.protocols.external import pool, running
 from zabcheck.protocols.external.pool import LEAST, TWIN_EVERY
 from zabcheck.protocols.external.protocol import external
@@ -29,6 +29,7 @@ from zabcheck.simulation.simulator import Simulator
 CALM = (Lead(1, (1, 2, 3)), Settle(6), Request(1, "a"), Request(1, "b"), Settle(6))
 AGAIN = (*CALM, Crash(1), Lead(2, (2, 3)), Settle(6), Request(2, "c"), Settle(4), Recover(1), Elect(1, 2), Settle(9))
 ELECTED = (Lead(1, (2, 3)), Settle(2), Request(1), Request(1))
+SENT = '{"src":"p1","dest":"p2","body":{"type":"x"}}'
 
 
 @pytest.mark.parametrize("sync", ["separate", "atomic"])
@@ -113,6 +114,46 @@ def test_a_node_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) ->
     raised = replayed(protocol, *ELECTED).raised
     assert raised is not None
     assert (raised.said, raised.stopped) == ("OutsideSilent: has not answered in time", True)
+
+
+def asked(written: str) -> Outside:
+    """What is told of a node that writes this, and then nothing more."""
+    node = running.Running(["sh", "-c", 'read line; printf %s "$0"; read line', written])
+    try:
+        with pytest.raises(Outside) as raised:
+            node.ask(b"{}\n", 1)
+    finally:
+        node.kill()
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("", "has not answered in time"),
+        ('{"src":"p1"', "has not ended a line with a line break in time"),
+        (f"{SENT}\n", "has not ended its answer in time"),
+    ],
+)
+def test_what_was_written_is_told_of_an_answer_without_an_end(
+    written: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever forgets a line break, or `done`, sees it there."""
+    left = [20_000] if written else []
+
+    def comes(self: running.Running, until: float) -> bool:
+        return bool(left and self._ready.poll(left.pop()))
+
+    monkeypatch.setattr(running.Running, "_comes", comes)
+    told = asked(written)
+    assert str(told) == said
+    assert told.lines[1:] == ((f"it wrote       {written.strip()}",) if written else ())
+
+
+@pytest.mark.parametrize("written", ["x" * 3000, f"{SENT}\n" * 100], ids=["a line", "lines"])
+def test_an_answer_may_not_be_as_long_as_it_likes(written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "MOST_BYTES", 2500)
+    assert str(asked(written)) == "wrote an answer of more than 2,500 bytes"
 
 
 @pytest.mark.parametrize(
@@ -249,10 +290,10 @@ def test_after_ctrl_c_in_the_middle_of_an_answer_the_nodes_go_on(monkeypatch: py
     before = replayed(protocol, *CALM)
     read = running.Running._read
 
-    def interrupted(self: running.Running, line: bytes, until: float, began: bool) -> bytes:
+    def interrupted(self: running.Running, line: bytes) -> bytes:
         if b'"request"' in line:
             raise KeyboardInterrupt
-        return read(self, line, until, began)
+        return read(self, line)
 
     with monkeypatch.context() as patched:
         patched.setattr(running.Running, "_read", interrupted)

@@ -120,10 +120,8 @@ def _highest_epoch(p: Node) -> int:
 def _identity(p: Node) -> Hashable:
     """Return what a node remembers, which is in no process of the system afterwards until the node moves again.
 
-    CannotTellApart if it cannot, or does not, tell that.
+    CannotTellApart if it does not tell that.
     """
-    if not p.of.saves:
-        raise CannotTellApart("expected nodes that save and restore their state: `snapshot` of their `init_ok`")
     if p.failed:
         return p.number
     try:
@@ -132,6 +130,10 @@ def _identity(p: Node) -> Hashable:
         raise CannotTellApart(_told(error)) from None
     p.rest()
     return saved.ordered, p.primary
+
+
+def _no_identity(p: Node) -> Hashable:
+    raise CannotTellApart("expected nodes that save and restore their state: `snapshot` of their `init_ok`")
 
 
 # The table.
@@ -187,7 +189,7 @@ def external(command: str) -> Protocol:
         legend=("⟨epoch,counter⟩", "⊥ none"),
         kinds={kind: name for name, kind in of.kinds.items()},
         properties=properties,
-        identity=_identity,
+        identity=_identity if greeting.snapshot else _no_identity,
         highest_epoch=_highest_epoch,
         step_seconds=STEP_SECONDS,
         bugs=greeting.mutants,
@@ -204,6 +206,11 @@ def external(command: str) -> Protocol:
         return replace(table, mutant=mutant, start=partial(_start, with_bug))
 
     return register(replace(table, plant=plant))
+
+
+def saves(protocol: Protocol) -> bool:
+    """Whether the nodes of this protocol save and restore their state, so that every state can be visited."""
+    return protocol.identity is _identity
 
 
 def _start(
@@ -244,7 +251,8 @@ def _tried(protocol: Protocol) -> Protocol:
 
 def _told(error: Outside) -> str:
     """Return in one line what a node did wrong."""
-    return f"the node {error}" + "".join(f"; {line}" for line in error.lines if not line.startswith("it was sent"))
+    told = (" ".join(line.split()) for line in error.lines if not line.startswith("it was sent"))
+    return "; ".join((f"the node {error}", *told))
 
 
 def _kind(name: str) -> type[NodeMessage]:

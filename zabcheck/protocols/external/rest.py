@@ -49,7 +49,7 @@ class Resting(Running):
         before = None
         while True:
             if self._ready.poll(0):
-                self._came += self._read(line, until, began=True)
+                self._came += self._read(line)
                 before = None
                 continue
             now = self._at_rest()

@@ -85,21 +85,29 @@ class Running:
         self._asked = True
         if self._ready.poll(0):
             self._unasked(line)
-        rest = self._send(line, until)
+        came = self._send(line, until)
+        size = 0
+        began: list[bytes] = []  # a line, as far as it has come
         lines: list[tuple[bytes, Line]] = []
         while True:
-            *whole, rest = rest.split(b"\n")
-            for each in whole:
-                found = self._line(each, line)
-                lines.append((each, found))
-                if found.dest == ZABCHECK and self._type(found, each, line) in ENDS:
-                    if rest or each is not whole[-1]:
-                        after = rest or whole[whole.index(each) + 1]
-                        raise OutOfTurn("wrote a line after the one that ends its answer", self.told(line, after))
-                    return lines
-            rest += self._read(line, until, bool(lines))
-            if len(rest) > MOST_BYTES:
-                raise NotUnderstood(f"wrote a line of more than {MOST_BYTES:,} bytes", self.told(line))
+            size += len(came)
+            if size > MOST_BYTES:
+                raise NotUnderstood(f"wrote an answer of more than {MOST_BYTES:,} bytes", self.told(line))
+            began.append(came)
+            if b"\n" in came:
+                *whole, rest = b"".join(began).split(b"\n")
+                began = [rest]
+                for each in whole:
+                    found = self._line(each, line)
+                    lines.append((each, found))
+                    if found.dest == ZABCHECK and self._type(found, each, line) in ENDS:
+                        if rest or each is not whole[-1]:
+                            after = rest or whole[whole.index(each) + 1]
+                            raise OutOfTurn("wrote a line after the one that ends its answer", self.told(line, after))
+                        return lines
+            if not self._comes(until):
+                raise self._unended(line, lines, b"".join(began))
+            came = self._read(line)
 
     def _type(self, found: Line, written: bytes, asked: bytes) -> str:
         try:
@@ -128,15 +136,20 @@ class Running:
                 if not ready:
                     raise self._silent(line, "has not read a line") from None
                 if self._from in ready:
-                    came += self._read(line, until, began=True)
+                    came += self._read(line)
             except BrokenPipeError:
                 raise self._ended(line) from None
         return came
 
-    def _read(self, line: bytes, until: float, began: bool) -> bytes:
+    def _comes(self, until: float) -> bool:
+        """Wait until there is something to read; return whether that was in time."""
         while not self._ready.poll(_milliseconds(until)):
             if monotonic() >= until:
-                raise self._silent(line, "has not ended its answer" if began else "has not answered")
+                return False
+        return True
+
+    def _read(self, line: bytes) -> bytes:
+        """Return what has come. `Ended` if nothing will come any more."""
         with contextlib.suppress(BlockingIOError):  # poll was wrong: nothing is there yet
             if data := os.read(self._from, 1 << 16):
                 return data
@@ -150,9 +163,17 @@ class Running:
             raise self._ended(line)
         raise OutOfTurn("wrote a line before it was asked", self.told(line, data.split(b"\n")[0]))
 
-    def _silent(self, line: bytes, what: str) -> Outside:
+    def _unended(self, line: bytes, lines: list[tuple[bytes, Line]], rest: bytes) -> Outside:
+        """Return what is to be said of an answer that has no end: these lines, and the beginning of another one."""
+        if rest:
+            return self._silent(line, "has not ended a line with a line break", rest)
+        if lines:
+            return self._silent(line, "has not ended its answer", lines[-1][0])
+        return self._silent(line, "has not answered")
+
+    def _silent(self, line: bytes, what: str, written: bytes | None = None) -> Outside:
         step_limit.calls.waited += step_limit.calls.seconds
-        return OutsideSilent(f"{what} in time", self.told(line))
+        return OutsideSilent(f"{what} in time", self.told(line, written))
 
     def _ended(self, line: bytes) -> Outside:
         try:
