@@ -23,6 +23,7 @@ from tests.cli.command import (
     trace_of,
 )
 from tests.cli.conftest import Command
+from tests.protocols.external.commands import wrong
 from tests.tiers import sweep
 from zabcheck.cli.verdict import WORDS
 from zabcheck.search.run import schedule_of
@@ -252,6 +253,7 @@ HANGS = {
     "gate": ("gate", "--config", "hanging.toml"),
     "explore": ("explore", "--protocol", HANGING, "--workers", "2"),
     "replay": ("replay", "hanging"),
+    "a node": ("run", "--exec", wrong("hangs until Ctrl-C"), "--seed", "1"),
 }
 
 
@@ -272,7 +274,7 @@ def test_ctrl_c_ends_a_step_that_never_returns(
     assert last.startswith("INCONCLUSIVE: ")
     assert "interrupted" in last
     assert "the step of p" in last
-    assert " for Request(value=" in last
+    assert (" for Elected(leader=" if case == "a node" else " for Request(value=") in last
     assert " had not returned" in last
 
 

@@ -23,7 +23,9 @@ from zabcheck.text.words import clean
 
 OUTPUT_VERSION = 1
 PATIENCE = 0.5
-"""How long Ctrl-C waits for a step of the protocol to return, in seconds of CPU time: a busy machine ends nothing."""
+"""How long Ctrl-C waits for a step of the protocol to return, in seconds of CPU time: a busy machine ends nothing.
+
+The time counts, too, that is spent waiting for a node, which may compute or not."""
 
 
 class Output(Struct, frozen=True):
@@ -112,9 +114,9 @@ def _interrupt_steps_that_do_not_return(over: Event) -> None:
     """Send the main thread Ctrl-C, until the event, whenever it is still in the same step after PATIENCE."""
     main, calls = main_thread().ident, step_limit.calls
     assert main is not None
-    begun, since, looks = calls.begun, process_time(), 0
+    begun, since, looks = calls.begun, process_time() + calls.idle, 0
     while not over.wait(PATIENCE / 5):
-        now, looks = process_time(), looks + 1
+        now, looks = process_time() + calls.idle, looks + 1
         if calls.begun != begun or calls.begun == calls.over:
             begun, since = calls.begun, now
         elif now - since > PATIENCE:

@@ -30,14 +30,15 @@ EVERY = 0.02
 class Calls:
     """How many calls of steps have begun in this process, how many are over, and the limit of the last, in seconds.
 
-    `waited` is how many seconds, by the clock, were spent waiting for steps outside of Python that never answered.
+    `waited` is how many seconds, by the clock, were spent waiting for steps outside of Python that never answered, and
+    `idle` how many for all of those that took longer than a tenth of a second.
     """
 
-    __slots__ = ("begun", "over", "seconds", "waited")
+    __slots__ = ("begun", "idle", "over", "seconds", "waited")
 
     def __init__(self) -> None:
         self.begun = self.over = 0
-        self.seconds = self.waited = 0.0
+        self.seconds = self.waited = self.idle = 0.0
 
 
 calls = Calls()

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import signal
 import sys
 import time
 
@@ -34,7 +35,9 @@ for text in sys.stdin:
         print("elected me", file=sys.stderr, flush=True)
         answer = {"type": "event", "event": "ready", "epoch": 1}
         match what:
-            case "hangs":
+            case "hangs" | "hangs until Ctrl-C":
+                if what != "hangs":
+                    os.kill(os.getppid(), signal.SIGINT)
                 while True:
                     time.sleep(1)
             case "dies":

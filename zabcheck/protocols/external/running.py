@@ -26,6 +26,8 @@ MOST_BYTES = 64 * 1024 * 1024
 _LOG_LINES = 20
 _LOG_BYTES = 16_384
 _LONGEST = 2000
+_LOOK = 100.0
+"""After how many milliseconds it is noted that a node is still waited for."""
 STARTS = 30.0
 """How many seconds a node may take for its first answer, at least: it may be compiled just in time."""
 
@@ -143,9 +145,10 @@ class Running:
 
     def _comes(self, until: float) -> bool:
         """Wait until there is something to read; return whether that was in time."""
-        while not self._ready.poll(_milliseconds(until)):
+        while not self._ready.poll(min(_LOOK, _milliseconds(until))):
             if monotonic() >= until:
                 return False
+            step_limit.calls.idle += _LOOK / 1000
         return True
 
     def _read(self, line: bytes) -> bytes:
