@@ -45,7 +45,7 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import switches_of
 from zabcheck.search.explore import UNLIMITED, Exploration, Refused, exploration, report
-from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.bounds import MOST_SNAPSHOTS, Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
 from zabcheck.search.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
 from zabcheck.search.explore.explored import Progress
@@ -110,6 +110,15 @@ def explore(
     cuts: Annotated[
         str | None,
         typer.Option(metavar="N", help=f"The number of connections that break, or `unlimited`; default: {SMALL.cuts}."),
+    ] = None,
+    snapshots: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=MOST_SNAPSHOTS,
+            help="The number of snapshots that processes write although nothing asks them to, with and without a purge "
+            f"of all before; default: {SMALL.snapshots}.",
+        ),
     ] = None,
     quorums: Annotated[str | None, typer.Option(metavar="Q", help="The quorum system; default: majority.")] = None,
     switch: Annotated[
@@ -187,6 +196,7 @@ def explore(
         "timeouts": None if timeouts is None else number_of("--timeouts", timeouts),
         "crashes": None if crashes is None else number_of("--crashes", crashes),
         "cuts": None if cuts is None else number_of("--cuts", cuts),
+        "snapshots": snapshots,
     }
     known = {name: value for name, value in limits.items() if value is not None}
     if refines:

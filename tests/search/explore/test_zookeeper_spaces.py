@@ -12,10 +12,11 @@ from tests.search.explore.at_any_time import processes_at_any_time
 from tests.tiers import sweep
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Effect, Protocol
+from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zookeeper import messages
 from zabcheck.protocols.zookeeper.server import Server, give_up
 from zabcheck.search.explore import Bounds, explore
-from zabcheck.search.explore.bounds import UNLIMITED
+from zabcheck.search.explore.bounds import SNAPSHOT, UNLIMITED
 from zabcheck.search.explore.components import content, renamed_choice
 from zabcheck.search.explore.exploration import BY_VOTE
 from zabcheck.search.explore.reduction import MayLeave
@@ -90,6 +91,13 @@ SPACES: dict[str, tuple[Bounds, dict[str, Any]]] = {
     "three servers, threads": (Bounds(3, 1, 1, 0, 0), {"version": "3.9.5", "grain": "G1"}),
     "three servers, a crash": (Bounds(3, 1, 1, 0, 1), {"version": "3.9.5"}),
     "three servers, two epochs": (Bounds(3, 2, 0, 0, 1), {"version": "3.9.5"}),
+    "two servers, a snapshot": (Bounds(2, 2, 1, 0, 1, snapshots=1), {"version": "3.9.5"}),
+    "two servers, two snapshots": (Bounds(2, 2, 1, 1, 0, snapshots=2), {"version": "3.9.5", "defects": "none"}),
+    "two servers, a snapshot, threads": (
+        Bounds(2, 2, 1, 0, 1, snapshots=1),
+        {"version": "3.9.5", "grain": "G2", "sync": "separate"},
+    ),
+    "three servers, a snapshot": (Bounds(3, 1, 1, 0, 0, snapshots=1), {"version": "3.9.5"}),
 }
 THREE = [name for name, (bounds, _) in SPACES.items() if bounds.processes == 3]
 LARGE = ("three servers, two transactions", "three servers, a crash")
@@ -187,6 +195,24 @@ def test_nothing_is_reduced_where_a_leader_leaves_its_followers_by_itself() -> N
     found = search(lambda reduction: space(bounds, {}, GIVES_UP, reduction=reduction), True)
     assert not found.space.reduced
     assert found.found.whole
+
+
+def test_snapshots_are_only_written_as_often_as_the_bounds_say() -> None:
+    bounds, switches = SPACES["two servers, two snapshots"]
+    searched = space(bounds, switches, reduction=True)
+    assert searched.reduced
+    assert searched.explore().whole
+    used = {row[-2] // SNAPSHOT for row in searched.rows()}
+    assert used == {0, 1, 2}
+    assert bounds.in_words().endswith("0 crashes, 2 snapshots")
+
+
+def test_where_processes_do_not_vote_nothing_is_reduced_beside_snapshots() -> None:
+    zab, quorums, switches = PROTOCOLS["zab"], Quorums(2), Switches(sync="atomic", closing="abrupt")
+    for snapshots in (0, 1):
+        bounds = Bounds(2, 1, 1, 0, 0, snapshots=snapshots)
+        searched = Space(zab, quorums, switches, bounds, select(("core",)), reduction=True)
+        assert searched.reduced is (snapshots == 0)
 
 
 def test_an_election_has_everybody_under_the_new_name() -> None:

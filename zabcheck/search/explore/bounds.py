@@ -7,14 +7,20 @@ from zabcheck.text.words import counted
 UNLIMITED = -1
 """The bound of a fault that may happen any number of times: it is not counted, which makes for fewer states."""
 
-_BITS = 8
+_BITS = 7
 _MOST = (1 << _BITS) - 1
 
 FREE = 0
-REQUEST, TIMEOUT, CRASH, CUT = (1 << _BITS * place for place in range(4))
-"""What a move costs, as the summand by which the number of what was used grows: each cost has bits of its own."""
+REQUEST, TIMEOUT, CRASH, CUT, SNAPSHOT = (1 << _BITS * place for place in range(5))
+"""What a move costs, as the summand by which the number of what was used grows: each cost has bits of its own.
 
-COSTS = (REQUEST, TIMEOUT, CRASH, CUT)
+All together have 32, as a state has no more for them (`compact`). So the last one has 4.
+"""
+
+COSTS = (REQUEST, TIMEOUT, CRASH, CUT, SNAPSHOT)
+
+MOST_SNAPSHOTS = (1 << 32 - _BITS * 4) - 1
+"""The greatest bound for snapshots."""
 
 
 class Bounds(Struct, frozen=True):
@@ -23,7 +29,8 @@ class Bounds(Struct, frozen=True):
     `epochs`: no process proposes or promises a later one (`Protocol.highest_epoch`). `txns`: client requests that
     primaries take, all together. `timeouts`: time-outs, and oracles that name another leader to a process in the middle
     of an iteration. `crashes`: a process that is down may recover at any time, which costs nothing. `cuts`: connections
-    that break, with what is under way. A process whose iteration is over may be told any leader at any time.
+    that break, with what is under way. `snapshots`: snapshots that processes write although nothing asks them to, each
+    with all before it purged or not. A process whose iteration is over may be told any leader at any time.
     """
 
     processes: int = 3
@@ -32,11 +39,13 @@ class Bounds(Struct, frozen=True):
     timeouts: int = 1
     crashes: int = 0
     cuts: int = 0
+    snapshots: int = 0
 
     def affordable(self, used: int) -> int:
         """Return the sum of the costs that can still be paid when `used` was used. O(1)."""
         sum_ = 0
-        for cost, most in zip(COSTS, (self.txns, self.timeouts, self.crashes, self.cuts), strict=True):
+        bounds = self.txns, self.timeouts, self.crashes, self.cuts, self.snapshots
+        for cost, most in zip(COSTS, bounds, strict=True):
             if most == UNLIMITED or used // cost & _MOST < most:
                 sum_ += cost
         return sum_
@@ -52,6 +61,7 @@ class Bounds(Struct, frozen=True):
             _said(self.timeouts, "time-out", "time-outs"),
             _said(self.crashes, "crash", "crashes"),
             *([_said(self.cuts, "cut", "cuts")] if self.cuts else []),
+            *([_said(self.snapshots, "snapshot", "snapshots")] if self.snapshots else []),
         ]
         return ", ".join(
             (

@@ -13,7 +13,17 @@ from typing import Any, NamedTuple
 
 from invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, TIMEOUT, UNLIMITED, Bounds, requests_in
+from zabcheck.search.explore.bounds import (
+    CRASH,
+    CUT,
+    FREE,
+    REQUEST,
+    SNAPSHOT,
+    TIMEOUT,
+    UNLIMITED,
+    Bounds,
+    requests_in,
+)
 from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Components, Names, Outcome, of_disk
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.reduction import ALL, MayLeave, Stance, may_read_at_once, stance, stance_of_voter
@@ -180,6 +190,8 @@ class LocalStates:
         keeps = range(_MOST_WRITES + 1) if switches.sync == "separate" else range(1)
         yield from ((self._number(choices.Crash(process, keep)), CRASH) for keep in keeps)
         yield from ((self._number(choices.Reset(process, leader)), CUT) for leader in others)
+        if self.bounds.snapshots:
+            yield from ((self._number(choices.Snapshot(process, cut)), SNAPSHOT) for cut in (False, True))
 
     def _number(self, choice: AnyChoice) -> int:
         self.choices.append(choice)
@@ -362,7 +374,7 @@ class LocalStates:
                 if self._changes_nothing(move, local_state, links_to) or self._leads_on(move, local_state):
                     return Expansion(True, True, (move,))
         may_read = self._reads_at_once and not mask & self.faults and self._reads(component, opened, links_to, moves)
-        eager = (chosen.eager or may_read) and bool(moves)
+        eager = (chosen.eager or may_read) and any(move.cost != SNAPSHOT for move in moves)
         return Expansion(eager, eager and (chosen.at_once or len(moves) == 1), tuple(moves))
 
     def _reads(self, component: LocalProcess, opened: list[int], links_to: list[int], moves: list[Move]) -> bool:

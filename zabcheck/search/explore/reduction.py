@@ -65,9 +65,15 @@ with all that others do, and are eager, each alone:
   and it does that whether the follower has read or not. So if no state that is visited shows it, there is no such
   state; if one does, all is searched again without reduction (`MayLeave`).
 
-The last one lets what a follower shows come earlier than in other runs, so like holding it is only used for properties
-that no follower can repair (`are_lasting`), and without liveness. No move is put off for ever: an eager one takes
-something out of a queue, does what a thread has to do, or has a process recover that no eager move makes crash.
+A snapshot by choice is a move like the others of its process: it commutes with what others do, which never looks at
+another's disk. But it is no reason to go on with that process alone. How many there are is limited for all together,
+and what the process has yet to be sent may be read before it. So a process whose only moves are snapshots is not eager.
+(Only protocols whose processes vote are reduced where there are such snapshots.)
+
+That a follower reads at once lets what it shows come earlier than in other runs, so like holding it is only used for
+properties that no follower can repair (`are_lasting`), and without liveness. No move is put off for ever: an eager one
+takes something out of a queue, does what a thread has to do, uses what the bounds allow, or has a process recover that
+no eager move makes crash.
 """
 
 from collections.abc import Collection, Sequence

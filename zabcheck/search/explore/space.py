@@ -76,7 +76,8 @@ class Space:
         moments: bool = True,
     ) -> None:
         self.bounds = bounds
-        self.reduced = reduction and protocol.commutes and switches.elections != "fle"
+        can_reduce = protocol.commutes and (protocol.vote is not None or not bounds.snapshots)
+        self.reduced = reduction and can_reduce and switches.elections != "fle"
         self.components = Components(protocol, quorums, switches)
         self._journal: Journal = []
         moments = moments or not are_lasting(properties)
