@@ -20,6 +20,7 @@ from zabcheck.ensemble.report.bugs import affected, title
 from zabcheck.ensemble.verdict.judge import SERIOUS
 from zabcheck.ensemble.verdict.known_issues import NO_NUMBER
 from zabcheck.protocols.zookeeper import ZOOKEEPER
+from zabcheck.protocols.zookeeper.versions import ON_REQUEST
 from zabcheck.search.run import replay_on
 from zabcheck.simulation.schedule import load
 
@@ -67,6 +68,7 @@ MINIMAL = {
     "ZOOKEEPER-4646": ("4646",),
     "ZOOKEEPER-4712": ("4712-leaks", "4712-halted", "4712c"),
     "ZOOKEEPER-4837": ("4837", "4837-skipped"),
+    "ZOOKEEPER-4882": ("4882",),
     "ZOOKEEPER-4925": ("4925",),
     "ZOOKEEPER-5094": ("5094",),
     "ack-before-trunc": ("n1",),
@@ -158,10 +160,14 @@ def model_says(bug: str, version: str) -> tuple[str, ...] | None:
 
 
 def _breaks(name: str, version: str) -> bool:
-    """Whether a minimal schedule of the model breaks its property in this version, with all defects that it has."""
+    """Whether a minimal schedule of the model breaks its property in this version, with all defects that it has.
+
+    A disk fails only where its defect is named.
+    """
     file = SCHEDULES / f"{name}.schedule.json"
     schedule = load(file.read_bytes(), file.name)
-    switches = replace(schedule.switches, version=release_of(version), defects="all")
+    defects = schedule.switches.defects if schedule.switches.defects in ON_REQUEST else "all"
+    switches = replace(schedule.switches, version=release_of(version), defects=defects)
     run = replay_on(ZOOKEEPER, replace(schedule, switches=switches))
     return any(each.status == "violated" and each.property == schedule.violates for each in run.verdicts)
 

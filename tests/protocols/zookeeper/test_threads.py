@@ -278,6 +278,33 @@ def test_random_coarse_runs_are_runs_of_the_finest_grain(version: Any) -> None:
         assert_is_a_run_of("G4", schedule_of("zookeeper", None, 3, simulator.executed, switches=simulator.switches))
 
 
+def test_a_disk_that_fails_leaves_memory_ahead_of_the_log() -> None:
+    """4882: what is committed was applied, and is logged by nobody. The server goes on, and votes with it."""
+    for version in ("3.5.5", "3.8.0", "3.9.5"):
+        f = following(A, to_log=(B, D), switches=structs.replace(grained("G2", version), defects="4882"))
+        f.database = memory(A, B)
+        assert separate(f.switches)["sync fails"](f)
+        effects = on_run(f, 2, Turn("sync fails"))
+        assert (f.phase, f.log, f.to_log) == (Phase.LOOKING, (A,), ())
+        assert f.database.lpz == B.zxid
+        assert any(isinstance(each, GiveUp) for each in effects)
+        assert not separate(f.switches)["sync fails"](f)
+
+
+def test_a_disk_fails_only_where_that_is_asked_for_and_the_process_goes_on() -> None:
+    asked = structs.replace(grained("G2", "3.9.5"), defects="4882")
+    assert "sync fails" in separate(asked)
+    for other in (
+        structs.replace(asked, defects="all"),
+        structs.replace(asked, defects="none"),
+        structs.replace(asked, version="3.4.2"),
+        structs.replace(asked, grain="G1"),
+    ):
+        assert "sync fails" not in separate(other)
+    f = following(A, to_flush=(A,), to_log=(B,), switches=asked)
+    assert not separate(asked)["sync fails"](f), "what is not forced yet is left out"
+
+
 def test_each_grain_separates_more() -> None:
     separate = [set(threads) for threads in SEPARATE.values()]
     assert all(coarse < fine for coarse, fine in pairwise(separate))

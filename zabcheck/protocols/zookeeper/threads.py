@@ -13,8 +13,8 @@ from zabcheck.protocols.base import Changed, Effect, Flush, ProcessId, Run, Send
 from zabcheck.protocols.switches import Grain, Switches
 from zabcheck.protocols.zookeeper import election, leader, messages
 from zabcheck.protocols.zookeeper.database import Exit
-from zabcheck.protocols.zookeeper.server import Server, accept, apply, do_next
-from zabcheck.protocols.zookeeper.versions import version_of
+from zabcheck.protocols.zookeeper.server import Server, accept, apply, do_next, finish, give_up
+from zabcheck.protocols.zookeeper.versions import ON_REQUEST, version_of
 
 
 def log_next(f: Server) -> list[Effect]:
@@ -67,6 +67,19 @@ def die_late(f: Server) -> list[Effect]:
     """
     last, f.left_to_log, f.dies_after = f.left_to_log[: f.dies_after], (), None
     return [*(effect for txn in last for effect in accept(f, txn)), Flush()]
+
+
+def fail_to_log(f: Server) -> list[Effect]:
+    """`ZooKeeperCriticalThread.handleException`, called by `SyncRequestProcessor.run`: a write to the log fails (4882).
+
+    The thread ends, and sets the server's state to ERROR, by which the main thread leaves the iteration. What waited to
+    be logged is logged by nobody; what of it is committed may be in memory, with which the server votes and joins. A
+    disk that fails is no fault of DSN 2011, nor one that bounds count, so there is such a turn only where 4882 is
+    asked for. Left out: a record that fails in its midst, or behind others that are not forced; a leader's disk.
+    """
+    effects = finish(f)
+    f.to_log = ()
+    return [*effects, *give_up(f, "a write to the log has failed")]
 
 
 def apply_late(f: Server) -> list[Effect]:
@@ -123,6 +136,11 @@ DYING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effe
 }
 """The same of a thread that is left behind in the midst of something: how it ends in some versions."""
 
+FAILING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
+    "sync fails": (lambda f: bool(f.to_log) and f.running and not f.leads and not f.to_flush, fail_to_log),
+}
+"""The same of a thread whose disk fails."""
+
 RECORDED: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "force": (lambda f: bool(f.to_log and f.to_flush), force),
     "log too long": (lambda l: l.leads and not l.log_too_long, find_log_too_long),
@@ -155,15 +173,18 @@ _TOGETHER = {
     ]
     for grain, names in SEPARATE.items()
 }
-_ALL = {**THREADS, **RECORDED, **DYING, **ELECTION}
+_ALL = {**THREADS, **RECORDED, **DYING, **FAILING, **ELECTION}
 
 
 @cache
 def separate(switches: Switches) -> Threads:
     """Return the threads that take turns of their own, each with whether it has something to do."""
     names = SEPARATE[switches.grain]
-    if "late sync" in names and version_of(switches.version, switches.defects).sync_dies:
+    version = version_of(switches.version, switches.defects)
+    if "late sync" in names and version.sync_dies:
         names = (*names, *DYING)
+    if "sync" in names and version.outlives_disk_error and switches.defects in ON_REQUEST:
+        names = (*names, *FAILING)
     if switches.elections == "fle":
         names = (*names, *ELECTION)
     return {name: _ALL[name][0] for name in names}

@@ -31,6 +31,8 @@ class Version(Struct, frozen=True):
     is logged, then what the log has more is applied.
     `sync_dies`: a logging thread that forces the log while its server leaves ends with the next acknowledgement, as the
     socket is gone by then: what waits behind that is logged by nobody (4409).
+    `outlives_disk_error`: a write to the log that fails ends the logging thread, and the iteration, not the process:
+    what memory has and the log lacks stays so (4882; open, pull request 2268). Else it is a crash like others.
     `joins_commit`: leaving waits for the thread that applies; else that one may apply a transaction once more (3598).
     `log_sync`: whether a leader synchronises a follower from the log where committedLog does not go back far enough.
     3.4: there is only committedLog, and TRUNC may cross epochs. unchecked: also across a gap. checked: not across a gap
@@ -63,6 +65,7 @@ class Version(Struct, frozen=True):
     keeps_commits: bool = True
     leave: Literal["cleared", "kept", "halted", "leaks", "drained"] = "drained"
     sync_dies: bool = False
+    outlives_disk_error: bool = True
     joins_commit: bool = False
     log_sync: Literal["3.4", "unchecked", "checked", "never"] = "checked"
     snapshot_on_lead: bool = True
@@ -100,7 +103,14 @@ _V355 = replace(
 _V3410 = replace(
     _V355, leave="kept", log_sync="3.4", snapshot_on_lead=False, diff_sets_lpz=True, commits_in_order=False
 )
-_V342 = replace(_V3410, counts_every_epoch=False, snapshots_always=True, leave="cleared", snapshot_on_lead=True)
+_V342 = replace(
+    _V3410,
+    counts_every_epoch=False,
+    snapshots_always=True,
+    leave="cleared",
+    outlives_disk_error=False,
+    snapshot_on_lead=True,
+)
 
 VERSIONS: Mapping[Release, Version] = {
     "3.4.2": _V342,
@@ -134,19 +144,22 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "4712": {"leave": "drained"},
     "4712c": {"logs": "committed", "leave": "drained"},
     "4837": {"drops_newer_snapshots": True},
+    "4882": {"outlives_disk_error": False, "refuses_holes": True},
     "4925": {"caches_applied": True, "refuses_holes": True},
     "5094": {"clears_trunc": True},
     "n1": {"compares_committed": True},
     "n2": {"truncates_exactly": True},
     "n4": {"forces_cut": True, "snapshot_replaces": True},
 }
-"""What repairs each known defect; those of 2832, 2846, 3598, 4837, 5094, N1, N2 and N4 are not in any release.
+"""What repairs each known defect; those of 2832, 2846, 3598, 4837, 4882, 5094, N1, N2 and N4 are not in any release.
 
 A value may be of several: a defect alone keeps all values that its repair names. "4712" is what a server does that was
 running when it leaves, "4712c" what one forgets that was not running, but had acknowledged. "4646" stands for 4685 as
 well, and "2846" for 2418: the log is used no more. 3598 harms up to 3.9.3, where committedLog may end with what was
-applied again; so `refuses_holes` is a repair of what comes of it.
+applied again; so `refuses_holes` is a repair of what comes of it. So it is of what comes of 4882.
 """
+ON_REQUEST: tuple[Defects, ...] = ("4882",)
+"""The defects that take a fault which is in no run unless they are named: a disk that fails. "all" has it not."""
 _OF_ANOTHER = {
     ("2845", "leave", "cleared"),
     ("4712", "leave", "cleared"),
