@@ -278,6 +278,25 @@ def test_random_coarse_runs_are_runs_of_the_finest_grain(version: Any) -> None:
         assert_is_a_run_of("G4", schedule_of("zookeeper", None, 3, simulator.executed, switches=simulator.switches))
 
 
+@pytest.mark.parametrize(
+    ("version", "in_memory"), [("3.5.5", (A,)), ("3.8.0", (A,)), ("3.9.2", (A,)), ("3.9.3", (A, B)), ("3.9.5", (A, B))]
+)
+def test_what_is_appended_and_not_forced_is_not_read_where_nobody_waits_for_it(
+    version: str, in_memory: tuple[Txn, ...]
+) -> None:
+    """It is in a buffer of Java, as a server of 3.8.0 has shown: so memory lacks it, and so does the vote (4712)."""
+    f = following(A, B, to_flush=(B,), database=memory(A), switches=grained("G2", version))
+    leave(f)
+    assert tuple(f.database.tree) == in_memory
+    assert f.log == (A, B)
+
+
+def test_what_is_forced_by_another_thread_is_read() -> None:
+    f = following(A, B, C, to_flush=(B,), database=memory(A), switches=grained("G4", "3.8.0"))
+    leave(f)
+    assert tuple(f.database.tree) == (A, B, C)
+
+
 def test_a_disk_that_fails_leaves_memory_ahead_of_the_log() -> None:
     """4882: what is committed was applied, and is logged by nobody. The server goes on, and votes with it."""
     for version in ("3.5.5", "3.8.0", "3.9.5"):
