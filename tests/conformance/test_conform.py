@@ -24,7 +24,13 @@ from zabcheck.search.run import Replay, replay_on
 
 RECORDINGS = Path(__file__).parents[1] / "ensemble"
 HEALTHY, LOST_WRITE = RECORDINGS / "healthy-3.8.0", RECORDINGS / "lost-write-3.8.0"
-ARCHIVES = ("5094-3.9.5", "ack-before-trunc-3.9.5", "stale-log-3.9.5", "trunc-keeps-one-3.9.5")
+ARCHIVES = (
+    "5094-3.9.5",
+    "ack-before-trunc-3.9.5",
+    "numbered-not-applied-3.8.0",
+    "stale-log-3.9.5",
+    "trunc-keeps-one-3.9.5",
+)
 
 Record = dict[str, Any]
 
@@ -371,6 +377,25 @@ def test_a_disk_that_is_emptied_and_one_that_fails_are_named(tmp_path: Path) -> 
     assert conform(altered(HEALTHY, tmp_path / "b", fail)).undecided == (
         "the model has no disk that fails while the process goes on (server 3)",
     )
+
+
+def test_a_disk_on_which_nothing_was_may_be_emptied(tmp_path: Path) -> None:
+    """So is that of a server that does not come up at first, before a schedule begins."""
+
+    def wipe(records: list[Record]) -> None:
+        first = next(i for i, each in enumerate(records) if each["record"] == "started" and each["server"] == 3)
+        fails, time = dict(records[first]), records[first]["time"] - 9
+        for each in records:
+            if each.get("server") == 3 and "incarnation" in each:
+                each["incarnation"] += 1
+        ends = [{"record": what, "time": time + 1, "server": 3} for what in ("killed", "wiped")]
+        records[first:first] = [{**fails, "time": time}, *ends]
+
+    folder = altered(HEALTHY, tmp_path, wipe)
+    for number in (1, 0):
+        (folder / f"server-3.{number}.log").rename(folder / f"server-3.{number + 1}.log")
+    (folder / "server-3.0.log").touch()
+    assert conform(folder).verdict == "conforms"
 
 
 def test_after_too_many_states_nothing_is_said() -> None:

@@ -294,6 +294,9 @@ class Moves:
         if thread == "start late":
             synced = [number for peer, number in attempt.open.items() if attempt.server.links.get(peer) is Link.SYNCED]
             return any(self._next_sent(attempt, number) not in (None, ("UPTODATE",)) for number in synced)
+        if thread == "start early":
+            told = self.record.proposed[attempt.incarnation][attempt.proposed :]
+            return bool(told) and told[0].txn.zxid == Zxid(attempt.server.epoch, 1)
         if thread in ("handlers", "handlers sleep"):
             number = attempt.open.get(attempt.server.due[0])
             up_to_date = number is None or self._next_sent(attempt, number) in (None, ("UPTODATE",))

@@ -188,12 +188,24 @@ def server_records(recording: SortedRecording) -> tuple[list[ServerRecord], dict
             raise ValueError(f"the model has no disk that fails while the process goes on (server {record.server})")
     for number, server in recording.by_server.items():
         for incarnation in server:
-            if incarnation.wiped:
+            if incarnation.wiped and not all(map(_wrote_nothing, server[: incarnation.number])):
                 raise ValueError(f"the model has no disk that is emptied (server {number})")
     unknown = dict(_unknown(recording))
     return [
         _record(number, server, recording) for number, server in recording.by_server.items() if number not in unknown
     ], unknown
+
+
+def _wrote_nothing(incarnation: Incarnation) -> bool:
+    """Whether the server was told nothing, so that its disk is as empty as it was before.
+
+    Nor has it led then, but for the snapshot of an empty tree. A server that does not come up at first is emptied and
+    started again, before a schedule begins.
+    """
+    return not any(
+        isinstance(moment.what, PacketReceived) and moment.what.packet.kind in MODELLED
+        for moment in incarnation.moments
+    )
 
 
 def _unknown(recording: SortedRecording) -> Iterable[tuple[int, str]]:

@@ -245,6 +245,17 @@ def test_a_recording_may_show_that_a_proposal_leaves_before_uptodate() -> None:
     assert not may_turn(one, "handlers"), "and that one has ended"
 
 
+def test_a_leader_may_count_as_applied_what_it_has_numbered_before_it_serves() -> None:
+    one = leading(A, switches=grained("G5"), phase=Phase.SYNCHRONIZATION, epoch=2, links={2: Link.SYNCED})
+    one.todo = (Todo(leader.start_server),)
+    turn(one, "start early")
+    assert not may_turn(one, "start early")
+    leader.on_request(one, 1, Request("e"))
+    turn(one, "main")
+    assert one.database.lpz == Zxid(2, 1), "the zxid that was given out last"
+    assert [*one.database.tree] == [A]
+
+
 def assert_is_a_run_of(grain: Grain, schedule: Schedule) -> None:
     """Replay a coarse run in this grain, where each choice is followed by the turns that it leads to."""
     shown_there: list[Event] = []

@@ -155,13 +155,17 @@ def form_quorum(l: Leader) -> list[Effect]:
 
 
 def start_server(l: Leader, _: None) -> list[Effect]:
-    """`Leader.startZkServer`: the leader is established, and serves (l.2.2).
+    """`Leader.startZkServer`: the leader is established, and serves (l.2.2); then lastProcessedZxid is assigned."""
+    return serve(l) + count_numbered(l, None)
 
-    lastProcessedZxid becomes ⟨e',0⟩, a zxid that no transaction has. Each follower's handler looks every 20 ms whether
-    the server serves, and then sends UPTODATE: a proposal may leave before it (`starts_late`).
+
+def serve(l: Leader) -> list[Effect]:
+    """`ZooKeeperServer.startup`: the leader takes requests, which it numbers from ⟨e',1⟩ on.
+
+    Each follower's handler looks every 20 ms whether the server serves, and then sends UPTODATE: a proposal may leave
+    before it (`starts_late`).
     """
     l.phase = Phase.BROADCAST
-    l.database = at(l.database, Zxid(l.epoch, 0))
     l.election = in_epoch(l.election, l.epoch)
     effects: list[Effect] = [Establish(l.id, l.incarnation, l.epoch), CommitEpoch(l.id, l.incarnation, l.epoch)]
     effects += deliver_tree(l)
@@ -171,6 +175,15 @@ def start_server(l: Leader, _: None) -> list[Effect]:
         l.due = synced
         return effects
     return effects + [Send(each, messages.UpToDate()) for each in synced]
+
+
+def count_numbered(l: Leader, _: None) -> list[Effect]:
+    """`ZKDatabase.setlastProcessedZxid`: ⟨e',0⟩, a zxid that no transaction has.
+
+    It is the zxid that was given out last. If there was a request by then, that counts as applied, and is not.
+    """
+    l.database = at(l.database, Zxid(l.epoch, l.counter))
+    return []
 
 
 # Broadcast.

@@ -13,7 +13,7 @@ from zabcheck.protocols.base import Changed, Effect, Flush, ProcessId, Run, Send
 from zabcheck.protocols.switches import Grain, Switches
 from zabcheck.protocols.zookeeper import election, leader, messages
 from zabcheck.protocols.zookeeper.database import Exit
-from zabcheck.protocols.zookeeper.server import Server, accept, apply, do_next, finish, give_up
+from zabcheck.protocols.zookeeper.server import Server, Todo, accept, apply, do_next, finish, give_up
 from zabcheck.protocols.zookeeper.versions import ON_REQUEST, version_of
 
 
@@ -122,6 +122,19 @@ def sleep_on(l: Server) -> list[Effect]:
     return [Changed()]
 
 
+def start_early(l: Server) -> list[Effect]:
+    """`Leader.startZkServer`: the leader takes requests before its main thread assigns lastProcessedZxid.
+
+    What a client asks for by then, or the end of a session, counts as applied when it is only numbered.
+    """
+    l.todo = (Todo(leader.count_numbered), *l.todo[1:])
+    return leader.serve(l)
+
+
+def _is_about_to_serve(l: Server) -> bool:
+    return bool(l.todo) and l.todo[0].step is leader.start_server
+
+
 THREADS: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "main": (lambda f: bool(f.todo), do_next),
     "sync": (lambda f: bool(f.to_log or f.to_flush), log_next),
@@ -144,7 +157,8 @@ FAILING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Ef
 RECORDED: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "force": (lambda f: bool(f.to_log and f.to_flush), force),
     "log too long": (lambda l: l.leads and not l.log_too_long, find_log_too_long),
-    "start late": (lambda l: bool(l.todo) and l.todo[0].step is leader.start_server and not l.starts_late, start_late),
+    "start late": (lambda l: _is_about_to_serve(l) and not l.starts_late, start_late),
+    "start early": (lambda l: _is_about_to_serve(l) and l.version.counts_numbered, start_early),
     "handlers": (lambda l: bool(l.due), notice_start),
     "handlers sleep": (lambda l: len(l.due) > 1, sleep_on),
 }

@@ -53,6 +53,8 @@ class Version(Struct, frozen=True):
     `snapshot_replaces`: the snapshot that a follower writes at NEWLEADER removes the log and the older snapshots: the
     log has a gap below that snapshot, and may have records of an abandoned branch (2832; open).
     `forces_snapshot`: the snapshot that a follower writes at NEWLEADER is on the disk before it acknowledges (2872).
+    `counts_numbered`: a new leader takes requests, and then counts as applied what it has numbered by then, as
+    lastProcessedZxid is assigned after `startup` (open). Only the grain G5 has that.
     `compares_committed`: a leader synchronises a follower by all that it has committed, not by what it has applied, and
     counts no more what the follower had acknowledged before (N1; open).
     """
@@ -82,6 +84,7 @@ class Version(Struct, frozen=True):
     skips_newer_snapshots: bool = False
     snapshot_replaces: bool = False
     forces_snapshot: bool = True
+    counts_numbered: bool = True
     compares_committed: bool = False
 
 
@@ -110,6 +113,7 @@ _V342 = replace(
     leave="cleared",
     outlives_disk_error=False,
     snapshot_on_lead=True,
+    counts_numbered=False,
 )
 
 VERSIONS: Mapping[Release, Version] = {
@@ -177,7 +181,8 @@ assert {"all", "none", *REPAIRS} == set(get_args(Defects))
 def version_of(release: Release, defects: Defects) -> Version:
     """Return what `release` does if it has all of its known defects, none of them, or only the one that is named.
 
-    A defect of the switch `commits_in_order` is not known; 3.4's table without its own defects is that of 3.9.5.
+    A defect of the switch `commits_in_order` is not known; that of `counts_numbered` stays, as no search comes to it.
+    3.4's table without its own defects is that of 3.9.5.
     """
     version = VERSIONS[release]
     if defects == "all":
