@@ -89,6 +89,23 @@ def test_what_each_choice_becomes() -> None:
     assert words(translation, 10) == ["start A", "compare A with the model after choice 10"]
 
 
+def test_who_waits_for_a_leader_that_leads_anew_elects_it_again() -> None:
+    """A real connection was made at once, and has ended with the leader's last iteration."""
+    run = run_of(choices.Lead(3, (2,)), choices.Lead(3, (1,)), choices.Receive(3, 2))
+    said = [each for each in words(translate(run), 1) if not each.startswith("compare")]
+    assert said[-4:] == [
+        "lose what is under way between B and A",
+        "close the end of B of its connection with A",
+        "let A, B, C elect one of them",
+        "let nobody elect any more",
+    ]
+
+
+def test_the_counters_of_servers_do_not_end_so_soon() -> None:
+    run = as_servers_are(run_of(*ESTABLISHED, counter_limit="2"), "3.9.5")
+    assert run.switches.counter_limit == Switches().counter_limit
+
+
 def test_what_is_compared_after_a_request() -> None:
     translation = translate(run_of(*ESTABLISHED, choices.Request(3)))
     expected, *_ = [

@@ -19,8 +19,6 @@ from zabcheck.text.words import counted
 CATALOGUE = "catalogue"
 SEARCH = "search"
 CONFORMANCE = "conformance"
-NOT_MODELLED = ("numbered-not-applied",)
-"""Bugs of the catalogue that the model leaves out, so that no run of it explains their recordings: sessions end."""
 
 
 class PatchReport(GateReport, frozen=True):
@@ -131,8 +129,6 @@ class Compared(NamedTuple):
 
 def excuse_of(bug: Bug, shows: bool, expected: Expected) -> str:
     """Say why the recording of a bug's schedule need not be a run of the model, or return ""."""
-    if bug.name in NOT_MODELLED:
-        return "the model does not have that bug"
     return "the model has that bug" if bug in expected.repairs and not shows else ""
 
 

@@ -22,7 +22,7 @@ from zabcheck.ensemble.run.choice import Choice as Done
 from zabcheck.ensemble.run.in_step_choices import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
 from zabcheck.ensemble.run.schedule import SIZES, EnsembleSchedule, Kill, Start, Write
 from zabcheck.protocols.base import Message, Send
-from zabcheck.protocols.switches import Release
+from zabcheck.protocols.switches import COUNTER_LIMIT, Release
 from zabcheck.protocols.zookeeper import KINDS, ZOOKEEPER, messages
 from zabcheck.protocols.zookeeper.leader import start_server
 from zabcheck.protocols.zookeeper.server import Link, Server, finish, vote
@@ -54,7 +54,7 @@ class Translation(Struct, frozen=True):
 
 
 def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
-    """Return a run that servers of a release can have: with all its defects, the whole window, and elections by vote.
+    """Return a run that servers of a release can have: with its defects, the window, all counters, elections by vote.
 
     CannotBeHad if the schedule is of another release, or if there is no such run that breaks the same.
     """
@@ -64,7 +64,8 @@ def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
         raise CannotBeHad(f"it has {schedule.processes} processes; an ensemble has 3 or 5 servers")
     if schedule.quorums != MAJORITY:
         raise CannotBeHad(f"its quorums are `{schedule.quorums}`; an ensemble has majorities")
-    switches = replace(schedule.switches, defects="all", window=max(schedule.switches.window, _WINDOW))
+    window = max(schedule.switches.window, _WINDOW)
+    switches = replace(schedule.switches, defects="all", window=window, counter_limit=COUNTER_LIMIT)
     run = replace(schedule, switches=switches)
     if run.switches.elections == "fle":
         raise CannotBeHad("it has each message of an election; search with --switch elections=oracle")
@@ -234,7 +235,20 @@ class _Translator:
         votes = {each: vote(trial.states[each]) for each in chosen}
         if max(votes, key=votes.__getitem__, default=None) == leader and self._run.quorums.contains(votes):
             self._meet(leader, [], chosen)
+            for each in self._waiting_for(leader, chosen):
+                self._emit(Lose(self._role(each), self._role(leader)))
+                self._leave(each)
+                self._join(each, leader)
         return chosen
+
+    def _waiting_for(self, leader: int, chosen: Sequence[int]) -> list[int]:
+        """Return who follows a leader that leads anew, and has not been accepted by it before.
+
+        In the model such a connection waits for the new iteration, as of a server that is late to connect. A real one
+        was made at once, and has ended with the leader's last iteration: so the server elects the same leader again.
+        """
+        others = [each for each, of in self._following.items() if of == leader and each not in chosen]
+        return [each for each in others if self._run.channels.connection_of(each) == "waiting"]
 
     def _join(self, process: int, leader: int) -> None:
         """Have one more server follow a leader."""

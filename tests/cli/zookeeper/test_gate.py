@@ -226,14 +226,6 @@ def test_where_a_bug_is_repaired_a_recording_need_not_be_a_run_of_the_model_that
     assert told["verdict"] == "passed"
 
 
-def test_a_bug_that_the_model_leaves_out(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
-    recorded += [LOST, HEALTHY]
-    bug = ("zookeeper", "gate", "--bug", "numbered-not-applied", "--budget", "30s")
-    told = zabcheck(*bug, "--release", "3.9.2", *fake(tmp_path), "--format", "json").json
-    assert told["outcomes"][-1]["message"].endswith("numbered-not-applied: the model does not have that bug")
-    assert told["verdict"] == "passed"
-
-
 def test_nothing_is_compared_with_the_model_on_demand(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
     recorded += [HEALTHY, HEALTHY]
     told = zabcheck(*GATE, *fake(tmp_path, version="3.9.7"), "--release", "none", "--format", "json").json
