@@ -26,6 +26,7 @@ from zabcheck.protocols.switches import COUNTER_LIMIT, Release
 from zabcheck.protocols.zookeeper import KINDS, ZOOKEEPER, messages
 from zabcheck.protocols.zookeeper.leader import start_server
 from zabcheck.protocols.zookeeper.server import Link, Server, finish, vote
+from zabcheck.protocols.zookeeper.versions import ON_REQUEST
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.schedule import Schedule
@@ -64,6 +65,8 @@ def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
         raise CannotBeHad(f"it has {schedule.processes} processes; an ensemble has 3 or 5 servers")
     if schedule.quorums != MAJORITY:
         raise CannotBeHad(f"its quorums are `{schedule.quorums}`; an ensemble has majorities")
+    if schedule.switches.defects in ON_REQUEST:
+        raise CannotBeHad("a disk fails in it; a schedule for servers says which file does, and when")
     window = max(schedule.switches.window, _WINDOW)
     switches = replace(schedule.switches, defects="all", window=window, counter_limit=COUNTER_LIMIT)
     run = replace(schedule, switches=switches)
