@@ -18,6 +18,21 @@ type Handler interface {
 	Handle(src, kind string, body json.RawMessage)
 }
 
+// Saver is a Handler whose node can be asked for a snapshot. Saved returns all that it remembers, one value for all
+// that nothing to come can tell apart; Restore takes that back after the start; HighestEpoch is the highest that it has
+// promised or proposed.
+type Saver interface {
+	Saved() any
+	Restore(saved json.RawMessage)
+	HighestEpoch() int
+}
+
+// Line is written later, such as a message to a node.
+type Line struct {
+	To, Kind string
+	Fields   Fields
+}
+
 // Knows is what a node says of itself: the types of its messages, what it is judged by, the bugs that can be planted.
 type Knows struct {
 	Kinds, Properties, Mutants []string
@@ -34,8 +49,7 @@ type Node struct {
 	Incarnation  int            `json:"incarnation"`
 	CounterLimit int            `json:"counter_limit"`
 	out          *bufio.Writer
-	waiting      map[int]func() // by the number of a sync: what is done when the disk has answered it
-	syncs        int
+	waiting      map[int][]Line // by the number of a sync: what is written when the disk has answered it
 }
 
 type line struct {
@@ -71,16 +85,39 @@ func Run(start func(*Node) Handler, knows Knows) {
 			kind = "reset_ok"
 		case "init":
 			must(json.Unmarshal(l.Body, node))
-			node.waiting = map[int]func(){}
+			node.waiting = map[int][]Line{}
 			handler = start(node)
 			handler.Init(body.Disk, body.Intact)
 			kind = "init_ok"
 			end = Fields{"in_reply_to": l.Id, "reset": !knows.Once, "kinds": knows.Kinds, "mutants": knows.Mutants}
 			end["properties"] = knows.Properties
+			_, saves := handler.(Saver)
+			end["snapshot"] = saves && !knows.Once
+		case "snapshot":
+			saver := handler.(Saver)
+			kind = "snapshot_ok"
+			end["epoch"] = saver.HighestEpoch()
+			end["state"] = Fields{"saved": saver.Saved(), "waiting": node.waiting}
+		case "restore":
+			var from struct {
+				State struct {
+					Saved   json.RawMessage
+					Waiting map[int][]Line
+				}
+			}
+			must(json.Unmarshal(l.Body, &from))
+			node = &Node{out: out}
+			must(json.Unmarshal(l.Body, node))
+			node.waiting = from.State.Waiting
+			handler = start(node)
+			handler.(Saver).Restore(from.State.Saved)
+			kind = "restore_ok"
 		case "synced":
 			then := node.waiting[body.InReplyTo]
 			delete(node.waiting, body.InReplyTo)
-			then()
+			for _, each := range then {
+				node.Send(each.To, each.Kind, each.Fields)
+			}
 		default:
 			handler.Handle(l.Src, body.Type, l.Body)
 		}
@@ -109,12 +146,24 @@ func What(kind string, fields Fields) Fields {
 // Event tells zabcheck what happened: broadcast, deliver, ready, …
 func (n *Node) Event(kind string, fields Fields) { n.Send("zabcheck", "event", What(kind, fields)) }
 
-// Write these fields to the disk, all or none, and ask for them to be synced; `then` is called once they are.
-func (n *Node) Write(fields Fields, events []Fields, then func()) {
-	n.syncs++
-	n.waiting[n.syncs] = then
+// Write these fields to the disk, all or none, and ask for them to be synced; `then` is written once they are.
+func (n *Node) Write(fields Fields, events []Fields, then ...Line) {
+	number := 1
+	for each := range n.waiting {
+		if each >= number {
+			number = each + 1
+		}
+	}
+	n.waiting[number] = then
 	n.Send("disk", "write", Fields{"fields": fields, "events": events})
-	n.Send("disk", "sync", Fields{"msg_id": n.syncs})
+	n.Send("disk", "sync", Fields{"msg_id": number})
+}
+
+// ForgetSyncs writes nothing once the disk has answered what it was asked so far.
+func (n *Node) ForgetSyncs() {
+	for each := range n.waiting {
+		n.waiting[each] = []Line{}
+	}
 }
 
 // GiveUp closes every connection, and waits for the oracle.

@@ -42,7 +42,6 @@ type Zab struct {
 	bug                  string
 	promised, epoch      int // f.p and f.a
 	history, delivered   []Txn
-	iteration            int
 	leader, phase        string
 	new                  int                // e', once it is chosen
 	promises             map[string]int     // the CEPOCHs
@@ -92,26 +91,70 @@ func (f *Zab) Init(disk map[string]json.RawMessage, intact bool) {
 }
 
 func (f *Zab) begin(leader, phase string) {
-	f.iteration++
+	f.ForgetSyncs()
 	f.leader, f.phase = leader, phase
 	f.new, f.promises, f.answers = 0, map[string]int{}, map[string]Message{}
 	f.links, f.acks = map[string]string{}, map[string]Zxid{}
-	f.proposed, f.chosen, f.established, f.isReady, f.committed = nil, false, false, false, Zxid{}
+	f.proposed, f.chosen, f.initial = nil, false, Zxid{}
+	f.established, f.isReady, f.committed = false, false, Zxid{}
 	f.tell()
+}
+
+// variables are all that a Zab remembers, by name.
+func (f *Zab) variables() map[string]any {
+	return map[string]any{
+		"bug": &f.bug, "promised": &f.promised, "epoch": &f.epoch, "history": &f.history, "delivered": &f.delivered,
+		"leader": &f.leader, "phase": &f.phase, "new": &f.new, "promises": &f.promises, "answers": &f.answers,
+		"links": &f.links, "acks": &f.acks, "proposed": &f.proposed, "chosen": &f.chosen, "initial": &f.initial,
+		"committed": &f.committed, "established": &f.established, "ready": &f.isReady,
+	}
+}
+
+// Saved leaves out what no step reads again, so that more states are the same.
+func (f *Zab) Saved() any {
+	s := *f
+	s.history, s.delivered, s.proposed = listed(f.history), listed(f.delivered), listed(f.proposed)
+	s.acks = map[string]Zxid{}
+	for id, zxid := range f.acks {
+		if before(zxid, f.committed) {
+			zxid = f.committed
+		}
+		s.acks[id] = zxid
+	}
+	if f.new > 0 {
+		s.promises = map[string]int{}
+	}
+	if f.chosen {
+		s.answers = map[string]Message{}
+	}
+	if f.established {
+		s.initial = Zxid{}
+	}
+	return s.variables()
+}
+
+func (f *Zab) Restore(saved json.RawMessage) {
+	var found map[string]json.RawMessage
+	must(json.Unmarshal(saved, &found))
+	for name, into := range f.variables() {
+		must(json.Unmarshal(found[name], into))
+	}
+}
+
+func (f *Zab) HighestEpoch() int {
+	if f.new > f.promised {
+		return f.new
+	}
+	return f.promised
 }
 
 func (f *Zab) tell() {
 	f.State(Fields{"phase": f.phase, "f.p": f.promised, "f.a": f.epoch, "h_f": listed(f.history)})
 }
 
-// durable writes, and does `then` once that is synced, unless this iteration is over by that time.
-func (f *Zab) durable(fields Fields, events []Fields, then func()) {
-	iteration := f.iteration
-	f.Write(fields, events, func() {
-		if iteration == f.iteration {
-			then()
-		}
-	})
+// durable writes, and says `then` once that is synced, unless this iteration is over by that time.
+func (f *Zab) durable(fields Fields, events []Fields, then ...Line) {
+	f.Write(fields, events, then...)
 	f.tell()
 }
 
@@ -185,10 +228,8 @@ func (f *Zab) onNewEpoch(src string, m Message) { // f.1.2
 		return
 	}
 	promise := What("promise", Fields{"epoch": m.Epoch, "leader": src})
-	f.durable(Fields{"f.p": m.Epoch}, []Fields{promise}, func() {
-		f.Event("ack_epoch", Fields{"epoch": m.Epoch, "current_epoch": epoch, "history": history})
-		f.Send(src, "ACK-E", answer)
-	})
+	told := What("ack_epoch", Fields{"epoch": m.Epoch, "current_epoch": epoch, "history": history})
+	f.durable(Fields{"f.p": m.Epoch}, []Fields{promise}, Line{"zabcheck", "event", told}, Line{src, "ACK-E", answer})
 }
 
 func (f *Zab) onNewLeader(src string, m Message) { // f.2.1
@@ -205,9 +246,8 @@ func (f *Zab) onNewLeader(src string, m Message) { // f.2.1
 	}
 	events = append(events, What("adopt", Fields{"epoch": m.Epoch, "history": m.History}))
 	f.history, f.epoch = m.History, m.Epoch
-	f.durable(Fields{"f.a": f.epoch, "history": m.History}, events, func() {
-		f.Send(src, "ACK-LD", Fields{"epoch": m.Epoch, "zxid": last(m.History)})
-	})
+	f.durable(Fields{"f.a": f.epoch, "history": m.History}, events,
+		Line{src, "ACK-LD", Fields{"epoch": m.Epoch, "zxid": last(m.History)}})
 }
 
 func (f *Zab) onCommitLd(src string, m Message) { // f.2.2 and f.3.1
@@ -233,9 +273,8 @@ func (f *Zab) onPropose(src string, m Message) { // f.3.2
 	}
 	f.history = append(listed(f.history), m.Txn)
 	accept := What("accept", Fields{"epoch": m.Epoch, "txn": m.Txn})
-	f.durable(Fields{"history": f.history}, []Fields{accept}, func() {
-		f.Send(src, "ACK", Fields{"epoch": m.Epoch, "zxid": m.Txn.Zxid})
-	})
+	f.durable(Fields{"history": f.history}, []Fields{accept},
+		Line{src, "ACK", Fields{"epoch": m.Epoch, "zxid": m.Txn.Zxid}})
 }
 
 func (f *Zab) deliverUpTo(zxid Zxid) {

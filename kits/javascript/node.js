@@ -7,8 +7,7 @@ const fs = require("fs");
 class Node {
   id = "node";
   #out = "";
-  #waiting = new Map(); // by the number of a sync: what is done when the disk has answered it
-  #syncs = 0;
+  #waiting = {}; // by the number of a sync: the lines that are written when the disk has answered it
 
   // Reads lines and answers them until the standard input is closed; `start` makes a node as it is at first.
   static run(start) {
@@ -29,7 +28,7 @@ class Node {
       for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
         const line = JSON.parse(rest.subarray(0, end));
         rest = rest.subarray(end + 1);
-        if (line.body.type === "reset") node = start();
+        if (["reset", "restore"].includes(line.body.type)) node = start();
         node.#answer(line);
       }
     }
@@ -41,11 +40,19 @@ class Node {
     else if (body.type === "init") {
       this.#init(body);
       this.onInit(body.disk, body.intact);
-      end = { ...end, type: "init_ok", reset: true, ...this.knows };
+      end = { ...end, type: "init_ok", reset: true, snapshot: "saved" in this, ...this.knows };
+    } else if (body.type === "snapshot") {
+      const state = { saved: this.saved(), waiting: this.#waiting };
+      end = { ...end, type: "snapshot_ok", epoch: this.highestEpoch(), state };
+    } else if (body.type === "restore") {
+      this.#init(body);
+      this.#waiting = body.state.waiting;
+      this.restore(body.state.saved);
+      end.type = "restore_ok";
     } else if (body.type === "synced") {
-      const then = this.#waiting.get(body.in_reply_to);
-      this.#waiting.delete(body.in_reply_to);
-      then();
+      const then = this.#waiting[body.in_reply_to];
+      delete this.#waiting[body.in_reply_to];
+      for (const line of then) this.send(...line);
     } else this[`on ${body.type}`](src, body);
     const { type, ...fields } = end;
     this.send("zabcheck", type, fields);
@@ -61,6 +68,10 @@ class Node {
     this.seed = body.seed;
     this.counterLimit = body.counter_limit;
   }
+
+  // For snapshots, which a node may do without, a subclass has three methods: `saved` returns all that it remembers,
+  // one value for all that nothing to come can tell apart; `restore` takes that back, in a node that was just started;
+  // and `highestEpoch` returns the highest epoch that it has promised or proposed.
 
   // What a method can do.
 
@@ -79,12 +90,18 @@ class Node {
     this.send("zabcheck", "event", this.what(event, fields));
   }
 
-  // Writes these fields, all or none, and asks for them to be synced; `then` is called once they are.
+  // Writes these fields, all or none, and asks for them to be synced; then each of `then` is sent, which are arguments
+  // of `send`.
   write(fields, events, then) {
-    this.#syncs += 1;
-    this.#waiting.set(this.#syncs, then);
+    const number = Math.max(0, ...Object.keys(this.#waiting)) + 1;
+    this.#waiting[number] = then;
     this.send("disk", "write", { fields, events });
-    this.send("disk", "sync", { msg_id: this.#syncs });
+    this.send("disk", "sync", { msg_id: number });
+  }
+
+  // Sends nothing once the disk has answered what it was asked so far.
+  forgetSyncs() {
+    for (const number of Object.keys(this.#waiting)) this.#waiting[number] = [];
   }
 
   // Closes every connection, and waits for the oracle.

@@ -11,6 +11,10 @@ const order = (a, b) => a[0] - b[0] || a[1] - b[1];
 const last = (history) => (history.length > 0 ? history[history.length - 1].zxid : NONE);
 const same = (a, b) => order(a.zxid, b.zxid) === 0 && a.value === b.value;
 
+const VALUES = ["bug", "promised", "epoch", "history", "delivered", "leader", "phase", "new", "proposed", "initial"];
+VALUES.push("established", "committed", "ready");
+const MAPS = ["promises", "answers", "links", "acks"];
+
 function common(a, b) {
   let length = 0;
   while (length < Math.min(a.length, b.length) && same(a[length], b[length])) length += 1;
@@ -23,7 +27,6 @@ class Zab extends Node {
     properties: ["core", "causality", "protocol"],
     mutants: ["accept-stale-epoch"],
   };
-  iteration = 0;
   delivered = [];
 
   onInit(disk, intact) {
@@ -36,20 +39,41 @@ class Zab extends Node {
   }
 
   begin(leader, phase) {
-    this.iteration += 1;
-    Object.assign(this, { leader, phase, new: 0, proposed: null, established: false, committed: NONE, ready: false });
-    for (const each of ["promises", "answers", "links", "acks"]) this[each] = new Map();
+    this.forgetSyncs();
+    Object.assign(this, { leader, phase, new: 0, proposed: null, initial: NONE });
+    Object.assign(this, { established: false, committed: NONE, ready: false });
+    for (const each of MAPS) this[each] = new Map();
     this.tell();
+  }
+
+  // What no step reads again is left out, so that more states are the same.
+  saved() {
+    const saved = {};
+    for (const each of VALUES) saved[each] = this[each];
+    for (const each of MAPS) saved[each] = Object.fromEntries(this[each]);
+    if (this.new > 0) saved.promises = {};
+    if (this.proposed !== null) saved.answers = {};
+    if (this.established) saved.initial = NONE;
+    for (const [each, zxid] of this.acks) saved.acks[each] = order(zxid, this.committed) < 0 ? this.committed : zxid;
+    return saved;
+  }
+
+  restore(saved) {
+    Object.assign(this, saved);
+    for (const each of MAPS) this[each] = new Map(Object.entries(saved[each]));
+  }
+
+  highestEpoch() {
+    return Math.max(this.promised, this.new);
   }
 
   tell() {
     this.state({ phase: this.phase, "f.p": this.promised, "f.a": this.epoch, h_f: this.history });
   }
 
-  // Writes, and does `then` once that is synced, unless this iteration is over by that time.
-  durable(fields, events, then) {
-    const now = this.iteration;
-    this.write(fields, events, () => now === this.iteration && then());
+  // Writes, and sends `then` once that is synced, unless this iteration is over by that time.
+  durable(fields, events, ...then) {
+    this.write(fields, events, then);
     this.tell();
   }
 
@@ -80,11 +104,10 @@ class Zab extends Node {
       this.tell();
       return this.send(src, "ACK-E", answer);
     }
-    this.durable({ "f.p": m.epoch }, [this.what("promise", { epoch: m.epoch, leader: src })], () => {
-      const { current_epoch, history } = answer;
-      this.event("ack_epoch", { epoch: m.epoch, current_epoch, history });
-      this.send(src, "ACK-E", answer);
-    });
+    const { current_epoch, history } = answer;
+    const told = this.what("ack_epoch", { epoch: m.epoch, current_epoch, history });
+    const promise = this.what("promise", { epoch: m.epoch, leader: src });
+    this.durable({ "f.p": m.epoch }, [promise], ["zabcheck", "event", told], [src, "ACK-E", answer]);
   }
 
   "on NEWLEADER"(src, m) { // f.2.1
@@ -98,7 +121,7 @@ class Zab extends Node {
     this.history = m.history;
     this.epoch = m.epoch;
     const answer = { epoch: m.epoch, zxid: last(m.history) };
-    this.durable({ "f.a": m.epoch, history: m.history }, events, () => this.send(src, "ACK-LD", answer));
+    this.durable({ "f.a": m.epoch, history: m.history }, events, [src, "ACK-LD", answer]);
   }
 
   "on COMMIT-LD"(src, m) { // f.2.2 and f.3.1
@@ -119,7 +142,7 @@ class Zab extends Node {
     this.history = [...this.history, m.txn];
     const accept = this.what("accept", { epoch: m.epoch, txn: m.txn });
     const answer = { epoch: m.epoch, zxid: m.txn.zxid };
-    this.durable({ history: this.history }, [accept], () => this.send(src, "ACK", answer));
+    this.durable({ history: this.history }, [accept], [src, "ACK", answer]);
   }
 
   "on COMMIT"(src, m) { // f.3.3

@@ -26,5 +26,5 @@ KITS = {
 }
 OTHERS = [name for name in KITS if name != "python"]
 """Those whose tests need more than Python."""
-SAVES = ("python", "cpp")
+SAVES = ("python", "go", "javascript", "cpp")
 """Those whose nodes save and restore their state."""
