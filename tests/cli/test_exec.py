@@ -1,6 +1,8 @@
 """`--exec` of `run`, `replay` and `explain`: nodes in any language."""
 
+from json import dumps
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -125,6 +127,15 @@ def test_a_gate_starts_the_commands_that_its_configuration_names() -> None:
     assert [each.protocol for each in kills_of(wanted)] == ["zab", f"exec:{KIT}"]
     with pytest.raises(ValueError, match="cannot be started"):
         protocols_of(Configuration(("exec:./not-there",)))
+
+
+def test_a_gate_says_how_the_schedule_of_a_node_is_explained(zabcheck: Command, tmp_path: Path) -> None:
+    node = wrong("no JSON")
+    listed = dumps([f"exec:{node}"])
+    (tmp_path / "pyproject.toml").write_text(f"[tool.zabcheck]\nprotocols = {listed}\nruns = 1\nkills = []\n")
+    result = zabcheck("gate")
+    assert result.code == 2
+    assert (result.out + result.err).splitlines()[-1].endswith(f".schedule.json --exec {quote(node)}")
 
 
 def test_a_campaign_plants_the_bugs_that_the_nodes_name() -> None:

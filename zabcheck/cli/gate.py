@@ -20,6 +20,7 @@ from zabcheck.gate import report
 from zabcheck.gate.checks import Gate, GateReport, Status
 from zabcheck.gate.configuration import Configuration, ConfigurationError, kills_of, load
 from zabcheck.text.files import write
+from zabcheck.text.nodes import option_of
 
 CODES: dict[Status, int] = {
     "passed": OK,
@@ -130,7 +131,8 @@ def _reason(found: GateReport, status: Status, interrupted: bool) -> tuple[str, 
         return report.totals(found), ""
     first = found.of(status)[0]
     saved = next((name for name in first.files if name.endswith(".json")), None)
-    then = f"zabcheck explain {quote(saved)}" if saved else "more `runs` or `steps`, or a longer `time-limit`"
+    option = option_of(first.suite)
+    then = f"zabcheck explain {quote(saved)}{option}" if saved else "more `runs` or `steps`, or a longer `time-limit`"
     if interrupted and status == "inconclusive":
         then = "the same again"
     return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then
