@@ -25,7 +25,7 @@ from zabcheck.protocols.base import Protocol
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.visited import HOW, PORTION, Portion
 
-FORMAT = 3
+FORMAT = 4
 EVERY = 30.0
 """Seconds that pass at least between two checkpoints."""
 
