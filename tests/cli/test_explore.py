@@ -352,7 +352,8 @@ def test_what_cannot_be_certified(
         (("--certify", "nowhere.json"), "nowhere.json: "),
         (("--resume",), "--resume: expected --checkpoint FILE, too"),
         (("--resume", "--checkpoint", "nowhere"), "--checkpoint nowhere: expected a checkpoint: No such file"),
-        (("--checkpoint", "nowhere/at"), "--checkpoint nowhere/at: expected the name of a file in a folder that is"),
+        (("--checkpoint", "nowhere/at"), "--checkpoint nowhere/at: expected the name of a file in a folder that there"),
+        (("--checkpoint", "x" * 300), "--checkpoint xxx"),
         (
             ("--property", "convergence", "--property", "invariant 1", "--processes", "1"),
             "--property: no property of the search reads delivered sequences",

@@ -31,7 +31,7 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.explore_on_spark import CHECKPOINT, spark_at
-from zabcheck.cli.files import bad_input_for, bad_path, check_out, read
+from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out, read
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.run import protocol_failed
@@ -275,8 +275,8 @@ def _check_files(out: Path, checkpoint: Path | None, resume: bool) -> None:
     """BadInput if files cannot be where they are to be."""
     if resume and checkpoint is None:
         raise BadInput("--resume: expected --checkpoint FILE, too")
-    if checkpoint is not None and (checkpoint.is_dir() or not checkpoint.parent.is_dir()):
-        raise BadInput(f"--checkpoint {checkpoint}: expected the name of a file in a folder that is there")
+    if checkpoint is not None:
+        check_file("--checkpoint", checkpoint)
     check_out(out)
 
 
