@@ -315,7 +315,7 @@ def test_an_election_that_was_one_choice_is_taken_apart(zabcheck: Command, tmp_p
         (
             {"choices": [{"choice": "snapshot", "process": 1}]},
             (),
-            "field `choices`: an exhaustive search has no `snapsh",
+            "field `choices`: expected no `snapshot`, a run with",
         ),
         ({}, ("--mutant", "commit-on-own-ack"), "--mutant: with --certify that comes from the schedule"),
         ({}, ("--processes", "3"), "--processes: with --certify that comes from the schedule"),

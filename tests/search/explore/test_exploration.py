@@ -269,7 +269,7 @@ def test_a_shorter_run_is_given() -> None:
 def test_a_run_that_violates_nothing_is_not_certified() -> None:
     with pytest.raises(Refused, match="expected a run that violates a property; it does not"):
         certify(planted(TWO_LEADERS[0]))
-    with pytest.raises(Refused, match="an exhaustive search has no `snapshot`"):
+    with pytest.raises(Refused, match="expected no `snapshot`, a run with one cannot be certified"):
         certify(
             schedule_of("zab", None, 1, (choices.Elect(1, 1), choices.Request(1), choices.Snapshot(1)), switches=ATOMIC)
         )

@@ -311,7 +311,9 @@ def drain(f: Server) -> list[Effect]:
     """
     f.to_log = f.to_log[: may_die_after(f)]
     effects = [effect for txn in f.to_log for effect in accept(f, txn)]
-    waited, f.to_log, f.to_flush = bool(effects or f.to_flush), (), ()
+    waited = bool(effects or f.to_flush)
+    f.to_log = ()
+    f.to_flush = ()
     return [*effects, Flush()] if waited else []
 
 

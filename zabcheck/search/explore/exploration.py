@@ -243,7 +243,7 @@ def certify(
     try:
         steps, least = used_by(checked, schedule)
     except NotTried as kind:
-        raise Refused("schedule", "choices", f"an exhaustive search has no `{kind}`") from None
+        raise Refused("schedule", "choices", f"expected no `{kind}`, a run with one cannot be certified") from None
     replayed = replay_on(checked, schedule, None if schedule.violates is None else [schedule.violates])
     broken = [verdict.property for verdict in replayed.verdicts if verdict.status == "violated"]
     if not broken:

@@ -42,7 +42,7 @@ TRIED = (
     choices.Sync,
     choices.Timeout,
 )
-"""The kinds of choices that an exhaustive search makes."""
+"""The kinds of choices of a run that can be certified. (With `Bounds.snapshots` a search makes snapshots, too.)"""
 
 OnProgress = Callable[[Progress], None] | None
 
@@ -134,7 +134,7 @@ def shorter(
 
 
 class NotTried(ValueError):
-    """A run has a choice of a kind that no exhaustive search makes. The message is the name of the kind."""
+    """A run has a choice of a kind that is not in `TRIED`. The message is the name of the kind."""
 
 
 def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
