@@ -9,12 +9,13 @@ from typing import Any, get_args
 import pytest
 
 from docs.generators.zookeeper import extracted
-from invariants import EMPTY, NO_ZXID, Zxid
+from invariants import EMPTY, NO_ZXID, Txn, Zxid
 from invariants.quorums import Quorums
 from tests.tiers import sweep
+from zabcheck.conformance.attempt import Attempt
 from zabcheck.conformance.conform import Conformance, SeenPacket, conform, release_of
 from zabcheck.conformance.merge import not_enabled
-from zabcheck.conformance.refusals import Refused, on_disk
+from zabcheck.conformance.refusals import Refused, compare_log, on_disk
 from zabcheck.ensemble.recording.folder import RECORDING
 from zabcheck.protocols.switches import Release, Switches
 from zabcheck.protocols.zookeeper import ZOOKEEPER
@@ -282,6 +283,21 @@ def test_a_leader_may_end_before_it_has_written_its_snapshot() -> None:
     server.phase = Phase.SYNCHRONIZATION
     with pytest.raises(Refused, match="would have the snapshot ⟨1,2⟩, and does not have it"):
         on_disk(server, first)
+
+
+def test_a_record_that_trunc_has_kept_may_be_overwritten() -> None:
+    """N2 keeps ⟨2,1⟩, and the next file is named after ⟨2,1⟩, too: it is there once, if its file began with it."""
+    server = start(1, 0, Quorums(3), {}, Switches(version="3.8.0", grain="G5"))
+    first, kept, later = Txn(Zxid(1, 1), "v1"), Txn(Zxid(2, 1), "v2"), Txn(Zxid(2, 2), "v3")
+    attempt = Attempt(server, 0)
+    server.log = twice = (first, kept, kept)
+    compare_log(attempt, (first, kept, kept, later), appended=1)
+    assert server.log == twice
+    compare_log(attempt, (first, kept, later), appended=1)
+    assert server.log == (first, kept)
+    server.log = (first, later, later)
+    with pytest.raises(Refused, match="record 2 of its log would be v3⟨2,2⟩, and its disk has v2⟨2,1⟩"):
+        compare_log(attempt, (first, kept, later), appended=1)
 
 
 def test_a_vote_with_another_zxid_is_a_difference(tmp_path: Path) -> None:

@@ -26,7 +26,16 @@ from zabcheck.conformance.observations import (
     Votes,
 )
 from zabcheck.conformance.packets import Key, in_words, key_of_message, message_of
-from zabcheck.conformance.refusals import Halted, Refused, WaitsForTree, condition, on_disk, other_log, other_tree
+from zabcheck.conformance.refusals import (
+    Halted,
+    Refused,
+    WaitsForTree,
+    compare_disk,
+    compare_log,
+    condition,
+    on_disk,
+    other_tree,
+)
 from zabcheck.ensemble.run.server import COMMITTED_LOG
 from zabcheck.ensemble.trace.names import Names
 from zabcheck.protocols import base
@@ -401,14 +410,7 @@ class Moves:
         server = attempt.server
         synced = len(server.log) - attempt.unsynced
         log = server.log[:synced] if goal.log is None else goal.log
-        if goal.log is not None:
-            if (goal.accepted_epoch, goal.current_epoch) != (server.accepted_epoch, server.current_epoch):
-                raise Refused(
-                    f"acceptedEpoch and currentEpoch would be {server.accepted_epoch} and {server.current_epoch}, "
-                    f"and its disk has {goal.accepted_epoch} and {goal.current_epoch}"
-                )
-            if not synced <= len(log) <= len(server.log) or server.log[: len(log)] != log:
-                raise Refused(other_log(server.log, synced, log))
+        compare_disk(server, synced, goal)
         new = self._next(attempt, choices.Crash(self.record.server, len(log) - synced), goal)
         new.server = copy(server)
         new.server.log = log
@@ -463,12 +465,9 @@ class Moves:
 
     def _compare_log(self, attempt: Attempt, appended: int) -> None:
         """Refuse a log that cannot become that of the disk: unless it is cut again, only its end may change."""
-        if attempt.incarnation >= len(self._disks) or self._may_be_cut(attempt):
-            return
-        log, disk = attempt.server.log, self._disks[attempt.incarnation].log
-        first = len(log) - 1 if appended == 1 else 0
-        if disk is not None and log[first : len(disk)] != disk[first : len(log)]:
-            raise Refused(f"{condition(attempt)}{other_log(log, len(log), disk)}")
+        disk = self._disks[attempt.incarnation].log if attempt.incarnation < len(self._disks) else None
+        if disk is not None and not self._may_be_cut(attempt):
+            compare_log(attempt, disk, appended)
 
     def _may_be_cut(self, attempt: Attempt) -> bool:
         """Whether a TRUNC is yet to be read, in this incarnation."""

@@ -2,7 +2,7 @@
 
 from invariants import Chain, Txn, Zxid
 from zabcheck.conformance.attempt import Attempt
-from zabcheck.conformance.observations import Reads
+from zabcheck.conformance.observations import Ends, Reads
 from zabcheck.protocols.zookeeper.database import Snapshot
 from zabcheck.protocols.zookeeper.server import Phase, Server
 from zabcheck.simulation import choices
@@ -32,6 +32,34 @@ def other_log(log: tuple[Txn, ...], synced: int, disk: tuple[Txn, ...]) -> str:
     if same < len(disk):
         return f"its log would end before {disk[same]}, which its disk has"
     return f"its log would have {log[len(disk)]} on the disk, which its disk has not ({synced} records are forced)"
+
+
+def compare_log(attempt: Attempt, disk: tuple[Txn, ...], appended: int) -> None:
+    """Refuse a log that cannot become that of the disk, now that `appended` records more are in it.
+
+    A record that was there already may be there once. What is appended after TRUNC begins a new file, which has the
+    name of its first record (`FileTxnLog.append`). If TRUNC has kept that record (N2), and a file began with it, that
+    file is overwritten.
+    """
+    log = attempt.server.log
+    if appended == 1 and log[-2:-1] == log[-1:] and log[: len(disk)] != disk[: len(log)]:
+        log = attempt.server.log = log[:-1]
+    first = len(log) - 1 if appended == 1 else 0
+    if log[first : len(disk)] != disk[first : len(log)]:
+        raise Refused(f"{condition(attempt)}{other_log(log, len(log), disk)}")
+
+
+def compare_disk(server: Server, synced: int, disk: Ends) -> None:
+    """Refuse a disk with other epochs or another log than the server ends with; `synced` records of that are forced."""
+    if disk.log is None:
+        return
+    if (disk.accepted_epoch, disk.current_epoch) != (server.accepted_epoch, server.current_epoch):
+        raise Refused(
+            f"acceptedEpoch and currentEpoch would be {server.accepted_epoch} and {server.current_epoch}, "
+            f"and its disk has {disk.accepted_epoch} and {disk.current_epoch}"
+        )
+    if not synced <= len(disk.log) <= len(server.log) or server.log[: len(disk.log)] != disk.log:
+        raise Refused(other_log(server.log, synced, disk.log))
 
 
 def on_disk(server: Server, disk: tuple[Zxid, ...]) -> tuple[Snapshot, ...]:
