@@ -199,6 +199,18 @@ def test_an_applying_thread_lets_go_what_was_cut_off() -> None:
     assert [*f.database.tree] == [A]
 
 
+def test_an_applying_thread_that_is_left_behind_may_be_ahead_of_the_log() -> None:
+    """4712: the logging thread that is left behind, too, still has the record: memory has it, and the log has not."""
+    f = following(A, database=memory(A), to_log=(B, D), to_apply=(B,), switches=grained("G4", "3.8.0"))
+    leave(f)
+    assert (f.database.lpz, f.left_to_log) == (A.zxid, (B, D))
+    turn(f, "late commit")
+    assert (f.database.lpz, f.log) == (B.zxid, (A,))
+    ahead = server(2, A, left_to_apply=B, left_to_log=(B,), database=memory(A, B, D), switches=grained("G4", "3.8.0"))
+    turn(ahead, "late commit")
+    assert ahead.database.lpz == D.zxid
+
+
 # Grains.
 
 

@@ -85,12 +85,14 @@ def fail_to_log(f: Server) -> list[Effect]:
 def apply_late(f: Server) -> list[Effect]:
     """`CommitProcessor.run` of an iteration that is over: apply what it had in hand (3598).
 
-    The log had it, so it is applied already, unless a synchronisation has cut it off since: then it is let go, as a
-    thread that waits for so long is not modelled.
+    If the log had it, it is applied already (3598). A logging thread that was left behind may still have it (4712):
+    then memory has it now, and the log has not. If a synchronisation has cut it off since, it is let go, as a thread
+    that waits for so long is not modelled.
     """
     txn, f.left_to_apply = f.left_to_apply, None
     assert txn is not None
-    return apply(f, txn) if txn in f.database.tree.after(0) else []
+    is_ahead = txn in f.left_to_log and f.database.lpz < txn.zxid
+    return apply(f, txn) if is_ahead or txn in f.database.tree.after(0) else []
 
 
 def find_log_too_long(l: Server) -> list[Effect]:
