@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from shutil import copy
+from shutil import copy, which
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -98,6 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("specification", type=Path, help="Zab.tla")
     parser.add_argument("--most", type=float, default=3600.0, help="end a search of TLC after these seconds")
     said = parser.parse_args(arguments)
+    if not said.specification.is_file():
+        parser.error(f"{said.specification}: no such file; expected Zab.tla")
+    if which("java") is None:
+        parser.error("there is no `java`; expected one of version 17 or later")
     print("| bounds | TLC: states | CPU s | explore: states | CPU s | CPU s, TLC / explore |")
     print("|---|---|---|---|---|---|")
     for bounds in ROWS:
