@@ -101,6 +101,30 @@ def test_who_waits_for_a_leader_that_leads_anew_elects_it_again() -> None:
     ]
 
 
+def test_what_waits_on_a_connection_is_passed_before_the_leader_notices_that_it_has_ended() -> None:
+    run = run_of(choices.Lead(3, (2,)), choices.Timeout(2), choices.Receive(3, 2), choices.Notice(3, 2))
+    translation = translate(run)
+    assert words(translation, 1)[0] == "close the end of B of its connection with A"
+    assert words(translation, 2) == ["pass FOLLOWERINFO on B → A", "compare A with the model after choice 2"]
+
+
+def test_the_connection_before_is_noticed_to_have_ended_when_its_follower_is_back() -> None:
+    again = choices.Timeout(2), choices.Elect(2, 3), choices.Receive(3, 2)
+    translation = translate(run_of(choices.Lead(3, (2, 1)), choices.Receive(3, 2), *again))
+    assert words(translation, 4)[:2] == ["let A notice that B has closed its connection", "pass FOLLOWERINFO on B → A"]
+
+
+def test_a_connection_that_ended_with_an_iteration_cannot_be_had_in_the_next() -> None:
+    """In the model it waits for the new iteration; a server that is still there elects the same leader again."""
+    run = run_of(choices.Lead(3, (2,)), choices.Timeout(2), choices.Lead(3, (1,)), choices.Receive(3, 2))
+    with pytest.raises(CannotBeHad, match=r"choices\[3\], receive process 3, sender 2: its sender has left, and"):
+        translate(run)
+    back = run_of(
+        choices.Lead(3, (2,)), choices.Timeout(2), choices.Lead(3, (1,)), choices.Elect(2, 3), choices.Receive(3, 2)
+    )
+    assert "pass FOLLOWERINFO on B → A" in words(translate(back), 4)
+
+
 def test_the_counters_of_servers_do_not_end_so_soon() -> None:
     run = as_servers_are(run_of(*ESTABLISHED, counter_limit="2"), "3.9.5")
     assert run.switches.counter_limit == Switches().counter_limit

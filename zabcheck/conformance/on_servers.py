@@ -29,6 +29,7 @@ from zabcheck.protocols.zookeeper.server import Link, Server, finish, vote
 from zabcheck.protocols.zookeeper.versions import ON_REQUEST
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.network import End
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.simulator import Simulator
 
@@ -123,6 +124,8 @@ class _Translator:
         """Whom each server really follows, or itself if it leads. Not in it: it is LOOKING, or down."""
         self._unnoticed: list[tuple[int, int]] = []
         """(leader, follower): the leader is to notice that the follower has gone, once it would not give up then."""
+        self._ended: list[tuple[int, int]] = []
+        """(leader, follower): their connection ended with the leader's last iteration; in the model it still waits."""
         self._threads = HeldThreads(schedule.switches, self._emit, self._role)
 
     def translation(self) -> Translation:
@@ -238,6 +241,9 @@ class _Translator:
         votes = {each: vote(trial.states[each]) for each in chosen}
         if max(votes, key=votes.__getitem__, default=None) == leader and self._run.quorums.contains(votes):
             self._meet(leader, [], chosen)
+            waiting = [each for each in self._run.connections.values() if each.leader_end is End.WAITING]
+            others = [each.follower for each in waiting if each.leader == leader and each.follower not in chosen]
+            self._ended += [(leader, each) for each in others]
             for each in self._waiting_for(leader, chosen):
                 self._emit(Lose(self._role(each), self._role(leader)))
                 self._leave(each)
@@ -262,6 +268,7 @@ class _Translator:
         everybody = tuple(map(self._role, sorted({leader, *there, *joining}, reverse=True)))
         for each in joining:
             self._following[each] = leader
+        self._ended = [each for each in self._ended if each[1] not in joining]
         if leader in joining:
             self._emit(Meet(everybody, self._role(leader)))
             self._await_state(leader, LEADING)
@@ -338,7 +345,10 @@ class _Translator:
         message = (connection.to_leader if leads else connection.to_follower)[0][0]
         if isinstance(message, messages.FollowerInfo):
             self._unnoticed = [each for each in self._unnoticed if each != (process, sender)]
-            self._emit(NoticeEnd(self._role(process), self._role(sender)))
+            if self._following.get(sender) == process:
+                self._emit(NoticeEnd(self._role(process), self._role(sender)))  # of the connection before
+            elif (process, sender) in self._ended:
+                self._refuse("its sender has left, and its leader leads anew: their connection has ended")
         before = self._state(process)
         assert before is not None
         if before.todo and not before.leads:
