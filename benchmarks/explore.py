@@ -39,6 +39,7 @@ PROOFS = (
     Bounds(3, 2, 1, ANY, ANY),
     Bounds(3, 2, 2, ANY, ANY),
     Bounds(3, 3, 2, ANY, ANY),
+    Bounds(3, 3, 3, ANY, ANY),
 )
 REDUCED = (Bounds(2, 2, 2, 2, 1), Bounds(2, 2, 2, ANY, ANY), Bounds(3, 1, 1, 1, 0), Bounds(3, 2, 1, 1, 0))
 MUTANTS = {
