@@ -1,9 +1,10 @@
 """What the rules for packets say of recordings of real ensembles, and what a comparison with the model says of them.
 
-`python -m benchmarks.rules FOLDER...` judges each recording by both, as it is. Then it changes one packet of those that
-are runs of the model, at random, and judges that by both: a rule that is kept before and broken after says that the
-change was seen, and the comparison should say so, too. It is not among the benchmarks that `python -m benchmarks` runs,
-because it needs recordings (`zabcheck zookeeper --keep DIR`). A change takes some 0.07 CPU seconds.
+`python -m benchmarks.rules FOLDER...` judges each recording by both, as it is; a FOLDER may have several in it. Then it
+changes one packet of those that are runs of the model, at random, and judges that by both: a rule that is kept before
+and broken after says that the change was seen, and the comparison should say so, too. It is not among the benchmarks
+that `python -m benchmarks` runs, because it needs recordings (`zabcheck zookeeper --keep DIR`). A change takes some
+0.07 CPU seconds.
 """
 
 import argparse
@@ -17,6 +18,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from zabcheck.cli.commands import BadInput
+from zabcheck.cli.zookeeper.judge import recordings_in
 from zabcheck.conformance.conform import conform
 from zabcheck.ensemble.recording.folder import RECORDING, RecordingError, read
 from zabcheck.ensemble.recording.records import AnyRecord, Lost, Opened, Passed, Sent, Timed
@@ -165,18 +168,18 @@ CHANGES: tuple[Change, ...] = (
 
 
 def changed(records: Records, rng: Random) -> Records | None:
-    """Change one packet; None if the change that was drawn does not suit it. Each kind of packet is as likely.
-
-    ValueError if there is no packet that a rule judges.
-    """
+    """Change one packet; None if the change that was drawn does not suit it. Each kind of packet is as likely."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, each in enumerate(records):
         if isinstance(each, Sent) and each.kind in JUDGED:
             places[each.kind].append(place)
-    if not places:
-        raise ValueError("expected a recording with packets, found none")
+    assert places, "only recordings that have packets are changed"
     place = rng.choice(places[rng.choice(sorted(places))])
     return rng.choice(CHANGES)(records, place, rng)
+
+
+def _has_packets(folder: Path) -> bool:
+    return any(isinstance(each, Sent) and each.kind in JUDGED for each in read(folder))
 
 
 def said_of(records: Records, folder: Path) -> Said:
@@ -198,14 +201,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the changes (default: 1)")
     options = parser.parse_args(arguments)
     as_they_are: dict[Path, Said] = {}
-    for folder in options.folders:
-        try:
+    try:
+        for folder in (each for above in options.folders for each in recordings_in(above)):
             as_they_are[folder] = said_of([*read(folder)], folder)
-        except RecordingError as error:
-            parser.error(str(error))
+    except (BadInput, RecordingError) as error:
+        parser.error(str(error))
     _print("as they are", as_they_are.values())
     rng, made = Random(options.seed), []
-    sound = [folder for folder, said in as_they_are.items() if said.verdict == "conforms"]
+    sound = [folder for folder, said in as_they_are.items() if said.verdict == "conforms" and _has_packets(folder)]
     while sound and len(made) < options.changes:
         folder = rng.choice(sound)
         records = changed([*read(folder)], rng)

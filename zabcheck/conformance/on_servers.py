@@ -241,9 +241,11 @@ class _Translator:
         votes = {each: vote(trial.states[each]) for each in chosen}
         if max(votes, key=votes.__getitem__, default=None) == leader and self._run.quorums.contains(votes):
             self._meet(leader, [], chosen)
-            waiting = [each for each in self._run.connections.values() if each.leader_end is End.WAITING]
-            others = [each.follower for each in waiting if each.leader == leader and each.follower not in chosen]
-            self._ended += [(leader, each) for each in others]
+            self._ended += [
+                (leader, each.follower)
+                for each in self._run.connections.values()
+                if each.leader == leader and each.leader_end is End.WAITING and each.follower not in chosen
+            ]
             for each in self._waiting_for(leader, chosen):
                 self._emit(Lose(self._role(each), self._role(leader)))
                 self._leave(each)
