@@ -67,7 +67,7 @@ def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
     if schedule.quorums != MAJORITY:
         raise CannotBeHad(f"its quorums are `{schedule.quorums}`; an ensemble has majorities")
     if schedule.switches.defects in ON_REQUEST:
-        raise CannotBeHad("a disk fails in it; a schedule for servers says which file does, and when")
+        raise CannotBeHad("a disk fails in it, or loses a file; a schedule for servers says which file, and when")
     window = max(schedule.switches.window, _WINDOW)
     switches = replace(schedule.switches, defects="all", window=window, counter_limit=COUNTER_LIMIT)
     run = replace(schedule, switches=switches)

@@ -44,6 +44,7 @@ Defects = Literal[
     "5094",
     "n1",
     "n2",
+    "n3",
     "n4",
 ]
 """Which of its known defects a version has: all, none, or one alone, by the number of its ZOOKEEPER issue."""

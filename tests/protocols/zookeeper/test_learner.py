@@ -22,6 +22,7 @@ from tests.protocols.zookeeper.builders import (
     written,
 )
 from zabcheck.protocols.base import Buffer, Connect, GiveUp, Lost, Write
+from zabcheck.protocols.switches import Defects
 from zabcheck.protocols.zookeeper import learner, messages
 from zabcheck.protocols.zookeeper.database import FIRST
 from zabcheck.protocols.zookeeper.learner import (
@@ -33,7 +34,7 @@ from zabcheck.protocols.zookeeper.learner import (
     on_trunc,
 )
 from zabcheck.protocols.zookeeper.server import Mode, Phase, load
-from zabcheck.protocols.zookeeper.threads import with_threads
+from zabcheck.protocols.zookeeper.threads import separate, with_threads, write_back
 
 # With all that the threads of the server do because of it, at once.
 on_new_leader = with_threads(learner.on_new_leader)
@@ -206,6 +207,24 @@ def test_sync_with_leader_newleader_does_not_wait_for_the_snapshot_in_3_5_5() ->
     assert isinstance(effects[0], Buffer)
     assert written(effects) == ["snapshots", "log", "current_epoch"]
     assert f.unforced
+
+
+def test_sync_with_leader_newleader_does_not_wait_for_the_snapshot_behind_trunc() -> None:
+    """N3: the log behind it is forced, and the disk has the snapshot only when the system has written it back."""
+    f = syncing(Mode.TRUNC, A, database=memory(A, B, cache=()), switches=switches(defects="n3"))
+    effects = on_new_leader(f, 1, messages.NewLeader(2))
+    assert written(effects) == ["current_epoch"]
+    assert f.snapshots == (FIRST, snapshot(B.zxid, A, B))
+    assert separate(f.switches)["write back"](f)
+    assert written(write_back(f)) == ["snapshots"]
+    assert not separate(f.switches)["write back"](f)
+
+
+@pytest.mark.parametrize(("mode", "defects"), [(Mode.SNAP, "n3"), (Mode.TRUNC, "all"), (Mode.TRUNC, "none")])
+def test_a_snapshot_is_lost_only_behind_trunc_and_where_that_is_asked_for(mode: Mode, defects: Defects) -> None:
+    f = syncing(mode, A, database=memory(A, B, cache=()), switches=switches(defects=defects))
+    assert "snapshots" in written(on_new_leader(f, 1, messages.NewLeader(2)))
+    assert not f.unwritten
 
 
 def test_sync_with_leader_writes_a_snapshot_of_a_diff_in_3_4_2() -> None:

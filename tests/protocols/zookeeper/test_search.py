@@ -27,6 +27,7 @@ SINCE_3_5 = ("3.5.5", "3.6.3", "3.8.0", "3.9.2", "3.9.3", "3.9.5", "pr-1130", "p
 KEPT: dict[str, tuple[str, ...]] = {
     "1343": ("3.4.2",),
     "2355": ("3.4.10",),
+    "2832": ("3.4.2", *SINCE_3_5),
     "2845": ("3.4.10",),
     "2846-gap": SINCE_3_5,
     "2846-abandoned": SINCE_3_5,
@@ -47,6 +48,7 @@ KEPT: dict[str, tuple[str, ...]] = {
     "5094": ("3.9.3", "3.9.5", "pr-1130", "pr-2172"),
     "n1": ("3.9.3", "3.9.5", "pr-1130", "pr-2172", "pr-2459"),
     "n2": SINCE_3_5,
+    "n3": ("3.4.10", *SINCE_3_5),
     "n4": ("3.4.10", *SINCE_3_5),
 }
 """Each minimal schedule with the releases in which it breaks a property, all of their defects included.

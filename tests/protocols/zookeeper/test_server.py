@@ -3,7 +3,7 @@
 import pytest
 
 from invariants import Chain, Halt, Zxid
-from tests.protocols.zookeeper.builders import A, B, D, following, memory, server, snapshot, switches, syncing
+from tests.protocols.zookeeper.builders import A, B, D, following, memory, server, snapshot, switches, syncing, written
 from zabcheck.protocols.base import Flush, GiveUp, Started, TakeSnapshot, TimedOut
 from zabcheck.protocols.zookeeper import ZOOKEEPER
 from zabcheck.protocols.zookeeper.database import FIRST, Database
@@ -73,6 +73,16 @@ def test_a_snapshot_that_is_there_already_leaves_one_that_is_not_forced() -> Non
     f.database = memory(A, B)
     assert on_take_snapshot(f, 2, TakeSnapshot())[0] == Flush()
     assert not f.unforced
+
+
+def test_the_next_snapshot_takes_one_to_the_disk_that_was_not_written_back() -> None:
+    """N3."""
+    f = following(A, snapshots=(FIRST, snapshot(A.zxid, A)), database=memory(A), unwritten=True)
+    assert on_take_snapshot(f, 2, TakeSnapshot()) == []
+    assert f.unwritten
+    f.database = memory(A, B)
+    assert written(on_take_snapshot(f, 2, TakeSnapshot())) == ["snapshots"]
+    assert not f.unwritten
 
 
 def test_shutdown_after_an_interrupted_trunc_keeps_memory() -> None:

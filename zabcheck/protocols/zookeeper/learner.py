@@ -5,7 +5,7 @@ between any two; logging and applying belong to other threads (`threads`).
 """
 
 from invariants import AckEpoch, CommitEpoch, Promise, Truncate, Txn, Zxid
-from zabcheck.protocols.base import Buffer, Connect, Effect, Elected, Flush, Lost, ProcessId, Send, Write
+from zabcheck.protocols.base import Buffer, Changed, Connect, Effect, Elected, Flush, Lost, ProcessId, Send, Write
 from zabcheck.protocols.zookeeper import messages
 from zabcheck.protocols.zookeeper.database import (
     Database,
@@ -33,6 +33,7 @@ from zabcheck.protocols.zookeeper.server import (
     purge,
     set_current_epoch,
     take_snapshot,
+    write_snapshots,
 )
 from zabcheck.protocols.zookeeper.votes import in_epoch
 
@@ -108,7 +109,7 @@ def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
     f.database = at(loaded(snapshots, f.log, f.version, f.window), m.zxid)
     kept = before.common_prefix(f.database.tree)
     cut = Write(log=f.log) if f.version.forces_cut else Buffer(log=f.log)
-    effects: list[Effect] = [Flush(), Write(snapshots=f.snapshots), cut]
+    effects: list[Effect] = [Flush(), *write_snapshots(f), cut]
     if kept.length < before.length:
         effects.append(Truncate(f.id, f.incarnation, kept.zxid, kept.length))
     return effects
@@ -198,7 +199,7 @@ def on_new_leader(f: Follower, sender: ProcessId, m: messages.NewLeader) -> list
     if not _synchronises(f, sender) or f.acknowledged:
         return []
     is_written = f.mode is not Mode.DIFF or f.version.snapshots_always
-    snapshot = [Todo(snapshot_of_leader)] if is_written else []
+    snapshot = [Todo(snapshot_of_leader, f.mode)] if is_written else []
     f.mode = Mode.NONE
     f.acknowledged = True
     log, epoch, ack = Todo(log_kept), Todo(adopt_epoch, m.epoch), Todo(acknowledge, m.epoch)
@@ -206,13 +207,17 @@ def on_new_leader(f: Follower, sender: ProcessId, m: messages.NewLeader) -> list
     return []
 
 
-def snapshot_of_leader(f: Follower, _: None) -> list[Effect]:
+def snapshot_of_leader(f: Follower, mode: Mode) -> list[Effect]:
     """NEWLEADER after SNAP or TRUNC: write a snapshot of what memory holds by now.
 
-    No other file has what came by SNAP. Unless the snapshot is forced to disk, a crash may lose it (2872): here until
-    the log is forced the next time, as there is one order of writes. In 3.9.5 one behind TRUNC is not forced (N3); that
-    is left out.
+    No other file has what came by SNAP, nor what was applied behind a TRUNC. Unless the snapshot is forced to disk, a
+    crash may lose it (2872): here until the log is forced the next time, as there is one order of writes. One behind
+    TRUNC may be lost for longer, while the log behind it stays (N3). That is so only where N3 is asked for.
     """
+    if mode is Mode.TRUNC and not f.version.forces_cut_snapshot and f.switches.defects == "n3":
+        f.unwritten = True
+        f.snapshots = with_snapshot(f.snapshots, f.database)
+        return [Changed()]
     if f.version.forces_snapshot:
         effects = take_snapshot(f)
         return effects + purge(f, ()) if f.version.snapshot_replaces else effects

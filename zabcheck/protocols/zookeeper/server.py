@@ -112,6 +112,8 @@ class Server(Struct, gc=False):
 
     unforced: bool = False
     """The last snapshot may not be on the disk yet (2872)."""
+    unwritten: bool = False
+    """The last snapshot may not be on the disk yet, whatever else has been forced since (N3)."""
     election: Election = NO_ELECTION
     """FastLeaderElection, where the switch `elections` has one."""
 
@@ -369,12 +371,13 @@ def on_take_snapshot(f: Server, sender: ProcessId, m: TakeSnapshot) -> list[Effe
     """
     if not f.running:
         return []
-    before, unforced = (f.snapshots, f.log), f.unforced
+    before, unforced, unwritten = (f.snapshots, f.log), f.unforced, f.unwritten
     effects = take_snapshot(f)
     if m.cut:
         effects = purge(f, tuple(txn for txn in f.log if txn.zxid > f.database.lpz))
     if (f.snapshots, f.log) == before:
         f.unforced = unforced
+        f.unwritten = unwritten
         return []
     return effects
 
@@ -387,12 +390,19 @@ def take_snapshot(f: Server) -> list[Effect]:
     before: list[Effect] = [Flush()] if f.unforced else []
     f.unforced = False
     f.snapshots = with_snapshot(f.snapshots, f.database)
-    return [*before, Write(snapshots=f.snapshots)]
+    return [*before, *write_snapshots(f)]
+
+
+def write_snapshots(f: Server) -> list[Effect]:
+    """Have all snapshots on the disk, also one that was not forced (N3)."""
+    f.unwritten = False
+    return [Write(snapshots=f.snapshots)]
 
 
 def purge(f: Server, left: tuple[Txn, ...]) -> list[Effect]:
     """Remove all but the newest snapshot, and what is not `left` of the log."""
     f.snapshots, f.log = f.snapshots[-1:], left
+    f.unwritten = False
     return [Flush(), Write(snapshots=f.snapshots, log=f.log)]
 
 

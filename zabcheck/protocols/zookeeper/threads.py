@@ -13,8 +13,17 @@ from zabcheck.protocols.base import Changed, Effect, Flush, ProcessId, Run, Send
 from zabcheck.protocols.switches import Grain, Switches
 from zabcheck.protocols.zookeeper import election, leader, messages
 from zabcheck.protocols.zookeeper.database import Exit
-from zabcheck.protocols.zookeeper.server import Server, Todo, accept, apply, do_next, finish, give_up
-from zabcheck.protocols.zookeeper.versions import ON_REQUEST, version_of
+from zabcheck.protocols.zookeeper.server import (
+    Server,
+    Todo,
+    accept,
+    apply,
+    do_next,
+    finish,
+    give_up,
+    write_snapshots,
+)
+from zabcheck.protocols.zookeeper.versions import version_of
 
 
 def log_next(f: Server) -> list[Effect]:
@@ -95,6 +104,14 @@ def apply_late(f: Server) -> list[Effect]:
     return apply(f, txn) if is_ahead or txn in f.database.tree.after(0) else []
 
 
+def write_back(f: Server) -> list[Effect]:
+    """Have the last snapshot on the disk: the system writes it some time after `FileSnap.serialize` has (N3).
+
+    This is no thread of the server. Until then a power loss takes the file, and leaves what was forced after it.
+    """
+    return write_snapshots(f)
+
+
 def find_log_too_long(l: Server) -> list[Effect]:
     """`ZKDatabase.getProposalsFromTxnLog`: the next follower that is behind committedLog is sent a SNAP.
 
@@ -156,6 +173,11 @@ FAILING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Ef
 }
 """The same of a thread whose disk fails."""
 
+WRITING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
+    "write back": (lambda f: f.unwritten, write_back),
+}
+"""The same of the system, which writes what nobody forces."""
+
 RECORDED: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "force": (lambda f: bool(f.to_log and f.to_flush), force),
     "log too long": (lambda l: l.leads and not l.log_too_long, find_log_too_long),
@@ -189,7 +211,7 @@ _TOGETHER = {
     ]
     for grain, names in SEPARATE.items()
 }
-_ALL = {**THREADS, **RECORDED, **DYING, **FAILING, **ELECTION}
+_ALL = {**THREADS, **RECORDED, **DYING, **FAILING, **WRITING, **ELECTION}
 
 
 @cache
@@ -199,8 +221,10 @@ def separate(switches: Switches) -> Threads:
     version = version_of(switches.version, switches.defects)
     if "late sync" in names and version.sync_dies:
         names = (*names, *DYING)
-    if "sync" in names and version.outlives_disk_error and switches.defects in ON_REQUEST:
+    if "sync" in names and version.outlives_disk_error and switches.defects == "4882":
         names = (*names, *FAILING)
+    if not version.forces_cut_snapshot and switches.defects == "n3":
+        names = (*names, *WRITING)
     if switches.elections == "fle":
         names = (*names, *ELECTION)
     return {name: _ALL[name][0] for name in names}

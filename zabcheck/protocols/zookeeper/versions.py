@@ -53,6 +53,7 @@ class Version(Struct, frozen=True):
     `snapshot_replaces`: the snapshot that a follower writes at NEWLEADER removes the log and the older snapshots: the
     log has a gap below that snapshot, and may have records of an abandoned branch (2832; open).
     `forces_snapshot`: the snapshot that a follower writes at NEWLEADER is on the disk before it acknowledges (2872).
+    `forces_cut_snapshot`: so is the one that it writes behind a TRUNC (N3; open).
     `counts_numbered`: a new leader takes requests, and then counts as applied what it has numbered by then, as
     lastProcessedZxid is assigned after `startup` (open). Only the grain G5 has that.
     `compares_committed`: a leader synchronises a follower by all that it has committed, not by what it has applied, and
@@ -84,6 +85,7 @@ class Version(Struct, frozen=True):
     skips_newer_snapshots: bool = False
     snapshot_replaces: bool = False
     forces_snapshot: bool = True
+    forces_cut_snapshot: bool = False
     counts_numbered: bool = True
     compares_committed: bool = False
 
@@ -153,17 +155,20 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "5094": {"clears_trunc": True},
     "n1": {"compares_committed": True},
     "n2": {"truncates_exactly": True},
+    "n3": {"forces_cut_snapshot": True},
     "n4": {"forces_cut": True, "snapshot_replaces": True},
 }
-"""What repairs each known defect; those of 2832, 2846, 3598, 4837, 4882, 5094, N1, N2 and N4 are not in any release.
+"""What repairs each known defect; those of 2832, 2846, 3598, 4837, 4882, 5094 and N1 to N4 are not in any release.
 
 A value may be of several: a defect alone keeps all values that its repair names. "4712" is what a server does that was
 running when it leaves, "4712c" what one forgets that was not running, but had acknowledged. "4646" stands for 4685 as
 well, and "2846" for 2418: the log is used no more. 3598 harms up to 3.9.3, where committedLog may end with what was
 applied again; so `refuses_holes` is a repair of what comes of it. So it is of what comes of 4882.
 """
-ON_REQUEST: tuple[Defects, ...] = ("4882",)
-"""The defects that take a fault which is in no run unless they are named: a disk that fails. "all" has it not."""
+ON_REQUEST: tuple[Defects, ...] = ("4882", "n3")
+"""The defects that take a fault which is in no run unless they are named. "all" has it not.
+
+4882: a disk that fails. N3: a power loss that takes a snapshot, and leaves what was forced after it."""
 _OF_ANOTHER = {
     ("2845", "leave", "cleared"),
     ("4712", "leave", "cleared"),
