@@ -30,6 +30,7 @@ LOST_WRITE = RECORDINGS / "lost-write-3.8.0"
 HEALTHY = RECORDINGS / "healthy-3.8.0"
 ARCHIVED = {
     "zookeeper-applied-again": "applied-again-3.8.0",
+    "zookeeper-2832": "2832-3.9.5",
     "zookeeper-stale-log": "stale-log-3.9.5",
     "zookeeper-4409": "4409-3.8.0",
     "zookeeper-4643": "4643-3.8.0",

@@ -39,6 +39,7 @@ VERSIONS = {
 SHOWN: dict[str, dict[str, tuple[int, int]]] = {
     "ZOOKEEPER-1653": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
     "ZOOKEEPER-2332": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (0, 20), "3.9.5": (0, 20)},
+    "ZOOKEEPER-2832": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
     "ZOOKEEPER-2846": {"3.6.3": (20, 20), "3.8.0": (25, 25), "3.9.3": (20, 20), "3.9.5": (25, 25)},
     "ZOOKEEPER-3598": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (0, 34)},
     "late-set": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
@@ -61,6 +62,7 @@ SHOWN: dict[str, dict[str, tuple[int, int]]] = {
 """For each bug and version in how many of how many executions the schedule showed what it was saved for."""
 
 MINIMAL = {
+    "ZOOKEEPER-2832": ("2832", "2832-differ"),
     "ZOOKEEPER-2846": ("2846-gap", "2846-abandoned"),
     "ZOOKEEPER-3598": ("3598",),
     "ZOOKEEPER-4409": ("4409",),
@@ -80,6 +82,7 @@ MINIMAL = {
 RECORDED: dict[str, dict[str, str]] = {
     "ZOOKEEPER-1653": {"3.6.3": "unjudged", "3.8.0": "unjudged", "3.9.3": "unjudged", "3.9.5": "unjudged"},
     "ZOOKEEPER-2332": {"3.6.3": "unjudged", "3.8.0": "unjudged", "3.9.3": "nothing", "3.9.5": "nothing"},
+    "ZOOKEEPER-2832": {"3.6.3": "total order", "3.8.0": "total order", "3.9.3": "total order", "3.9.5": "total order"},
     "ZOOKEEPER-2846": {"3.6.3": "total order", "3.8.0": "total order", "3.9.3": "total order", "3.9.5": "total order"},
     "ZOOKEEPER-3598": {"3.6.3": "agreement", "3.8.0": "agreement", "3.9.3": "agreement", "3.9.5": "nothing"},
     "late-set": {},

@@ -20,6 +20,8 @@ from zabcheck.simulation.schedule import Schedule
 
 KEPT = Path(__file__).parents[1] / "protocols/zookeeper/schedules"
 KNOWN: dict[str, Release] = {
+    "2832": "3.9.5",
+    "2832-differ": "3.9.5",
     "2846-abandoned": "3.9.5",
     "3911": "3.8.0",
     "4643": "3.8.0",

@@ -76,6 +76,13 @@ def test_the_pages_are_up_to_date() -> None:
             "one up to ⟨1,4⟩",
         ),
         (
+            "zookeeper-2832",
+            "final agreement",
+            ["ZOOKEEPER-2832: a snapshot replaces what a server has in memory, and its log stays as it is"],
+            None,
+            None,
+        ),
+        (
             "zookeeper-4837",
             "final agreement",
             ["ZOOKEEPER-4837: TRUNC loads a snapshot that is newer than the cut"],

@@ -7,6 +7,7 @@ from invariants import Zxid
 from tests.ensemble.notation import BROADCAST, records
 from tests.ensemble.recordings import zxid
 from zabcheck.ensemble.rules.packets import judge
+from zabcheck.ensemble.trace.notes import CAME_BACK
 from zabcheck.ensemble.verdict.findings import LATE, Finding
 from zabcheck.ensemble.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
 from zabcheck.ensemble.verdict.signatures import Behind, Forgot, PassedOver
@@ -199,6 +200,14 @@ def test_4837_is_also_a_snapshot_that_is_newer_than_the_cut() -> None:
         ("ZOOKEEPER-4837", note)
     ]
     assert recognise("3.9.5", (), notes=("server 3: told to truncate after ⟨1,103⟩",)) == []
+
+
+def test_2832_what_a_snapshot_replaced_is_read_from_the_log_again() -> None:
+    note = f"server 3: ⟨1,1⟩ {CAME_BACK}"
+    for version in ("3.6.3", "3.9.5"):
+        [found] = recognise(version, (), notes=("other", note))
+        assert (found.issue.key, found.why) == ("ZOOKEEPER-2832", note)
+    assert recognise("3.9.5", (), notes=(note.replace("before", "behind"),)) == []
 
 
 def test_4925_a_leader_passes_a_hole_on() -> None:

@@ -94,6 +94,15 @@ BUGS = (
         "remove the empty file (not tried)",
     ),
     Bug(
+        "ZOOKEEPER-2832",
+        "a snapshot replaces what a server has in memory",
+        "zookeeper-2832",
+        "a server with a write that nobody else has takes over a snapshot, twice, the second time from a leader that "
+        "knows less than the first; it leaves that leader before it has applied the next write, and leads",
+        "agreement: servers have different data for good; a write that was given up is back at some of them",
+        "none is known; a server that differs can be emptied, it then takes a snapshot",
+    ),
+    Bug(
         "ZOOKEEPER-2846",
         "a leader brings others up to date from a log",
         "zookeeper-stale-log",

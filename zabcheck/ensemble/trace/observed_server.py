@@ -46,6 +46,8 @@ from zabcheck.ensemble.trace.moments import (
     PacketSent,
 )
 from zabcheck.ensemble.trace.names import Names
+from zabcheck.ensemble.trace.notes import CAME_BACK, EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED, TAKEN_OVER
+from zabcheck.ensemble.trace.replaced import Replaced
 from zabcheck.ensemble.trace.server_log import (
     Delivering,
     Election,
@@ -61,14 +63,6 @@ from zabcheck.ensemble.trace.server_log import (
 from zabcheck.ensemble.trace.synchronisation import Synchronisation
 from zabcheck.ensemble.wire.zxids import epoch_of
 
-LOST_SNAPSHOT = "when its power failed it lost"
-"""How the note begins of a snapshot that was lost."""
-EPOCH_ALONE = "without the initial history of that epoch"
-"""What the note says of a disk that has an epoch, and not what NEWLEADER of that epoch was the end of."""
-NOT_LOGGED = "which a synchronisation with TRUNC brought that was broken off"
-"""What the note says of a transaction that a server had in memory, and that its log lacks."""
-TAKEN_OVER = "what its snapshot up to"
-"""How the note begins of a snapshot that a server took over; the zxid at which it ends comes next."""
 FROM_DISK = "disk of server"
 """How the source begins of an event that only a disk tells of."""
 Emit = Callable[[Event, str], None]
@@ -103,6 +97,7 @@ class ObservedServer:
         self._cut_off: dict[Zxid, Zxid] = {}  # what a TRUNC was to take from its log, and after which zxid
         self._has_cut = False  # whether it has acknowledged NEWLEADER since
         self._not_logged: dict[Zxid, None] = {}  # what was brought behind a TRUNC, if that was broken off
+        self._replaced = Replaced()
         self._current_epoch = 0  # f.a
         self._promised = 0  # f.p, by the `Promise` so far
         self._delivered: dict[Txn, None] = {}  # in this incarnation
@@ -138,6 +133,7 @@ class ObservedServer:
             self._note(f"its disk was wiped before incarnation {incarnation.number}, so it may have forgotten promises")
             self.history = EMPTY
             self._snapshot = Zxid(0, 0)
+            self._replaced = Replaced()
             self._current_epoch = self._promised = 0
             self._unsettled = True
         elif incarnation.before is not None:
@@ -318,6 +314,7 @@ class ObservedServer:
                 txn = self._names.txn(packet.txn)
                 self._proposed[txn.zxid] = txn
                 self._cut_off.pop(txn.zxid, None)
+                self._replaced.bring(txn.zxid)
                 self._not_logged.pop(txn.zxid, None)
                 if packets.uptodate:
                     self._append(txn)
@@ -353,6 +350,7 @@ class ObservedServer:
                 cut = self.history.after(self.history.up_to(zxid).length)
                 self._cut_off, self._has_cut = {txn.zxid: zxid for txn in cut}, False
             sync.applied = self.history.up_to(zxid)
+            self._replaced.cut(zxid)
             self._unsettled = True
         elif packet.kind == "SNAP":
             snapshot = self._snapshot_of(packet.sender, zxid)
@@ -362,6 +360,7 @@ class ObservedServer:
                 self._forget(f"it got a snapshot up to {zxid} from server {packet.sender}, whose history is unknown")
                 return
             self._note(f"{TAKEN_OVER} {zxid} holds is inferred from the history of server {packet.sender}")
+            self._replaced.take_over(self.history, snapshot, zxid)
             sync.applied = self._inherited = snapshot
 
     def _send(self, packet: Sent) -> None:
@@ -489,6 +488,8 @@ class ObservedServer:
                 self._note(f"the final read has {path} of {Zxid.unpack(zxid)}, which no log, packet or disk has")
             else:
                 txns.append(txn)
+                if self._replaced.may_come_back(txn.zxid):
+                    self._note(f"{txn.zxid} {CAME_BACK}")
         self._emit(FinalRead(self.server, self.incarnation, tuple(txns)), "final read")
 
 

@@ -95,6 +95,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         signatures.stops_at_an_empty_log,
     ),
     KnownIssue(
+        "ZOOKEEPER-2832",
+        "a snapshot replaces what a server has in memory, and its log stays as it is",
+        (("3.4.0", None),),
+        signatures.keeps_its_log_behind_a_snapshot,
+    ),
+    KnownIssue(
         "ZOOKEEPER-2846",
         "a leader brings others up to date from a log that a snapshot has overtaken",
         (("3.5.0", None),),

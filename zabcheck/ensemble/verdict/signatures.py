@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from invariants import Zxid
 from zabcheck.ensemble.rules.packets import Divergence
-from zabcheck.ensemble.trace.observed_server import EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED, TAKEN_OVER
+from zabcheck.ensemble.trace.notes import CAME_BACK, EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED, TAKEN_OVER
 from zabcheck.ensemble.verdict.findings import LATE, Finding
 from zabcheck.ensemble.wire.zxids import shown
 
@@ -218,6 +218,11 @@ def _taken_over(evidence: Evidence, server: int) -> Iterator[Zxid]:
         found = _TAKEN_OVER.match(note)
         if found is not None and int(found[1]) == server:
             yield Zxid(int(found[2]), int(found[3]))
+
+
+def keeps_its_log_behind_a_snapshot(evidence: Evidence) -> str | None:
+    """What a snapshot has replaced in memory is still in the log, and is read from there when the server leaves."""
+    return _first(note for note in evidence.notes if CAME_BACK in note)
 
 
 def passes_a_hole_on(evidence: Evidence) -> str | None:

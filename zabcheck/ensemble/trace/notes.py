@@ -1,0 +1,12 @@
+"""What notes on a run begin with or say, where known bugs are recognised by them."""
+
+LOST_SNAPSHOT = "when its power failed it lost"
+"""How the note begins of a snapshot that was lost."""
+EPOCH_ALONE = "without the initial history of that epoch"
+"""What the note says of a disk that has an epoch, and not what NEWLEADER of that epoch was the end of."""
+NOT_LOGGED = "which a synchronisation with TRUNC brought that was broken off"
+"""What the note says of a transaction that a server had in memory, and that its log lacks."""
+TAKEN_OVER = "what its snapshot up to"
+"""How the note begins of a snapshot that a server took over; the zxid at which it ends comes next."""
+CAME_BACK = "is there again in the end, though a snapshot that ends before it was taken over"
+"""What the note says of a transaction that was replaced in memory, and that a server has read from its log since."""
