@@ -16,14 +16,29 @@ COUNTER_LIMIT = 2**32 - 1
 """The highest counter of an epoch: ZooKeeper packs it into 32 bits."""
 
 Release = Literal[
-    "3.4.2", "3.4.10", "3.5.5", "3.6.3", "3.8.0", "3.9.2", "3.9.3", "3.9.5", "pr-1130", "pr-2172", "pr-2459"
+    "3.4.0-rc0",
+    "3.4.2",
+    "3.4.10",
+    "3.5.5",
+    "3.6.3",
+    "3.8.0",
+    "3.9.2",
+    "3.9.3",
+    "3.9.5",
+    "pr-1130",
+    "pr-2172",
+    "pr-2459",
 ]
 """The versions of ZooKeeper that the protocol `zookeeper` can be: releases, and the last one with a pull request."""
 
 Defects = Literal[
     "all",
     "none",
+    "1264",
+    "1282",
+    "1319",
     "1343",
+    "1489",
     "2355",
     "2832",
     "2845",

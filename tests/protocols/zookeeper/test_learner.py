@@ -33,7 +33,7 @@ from zabcheck.protocols.zookeeper.learner import (
     on_snap,
     on_trunc,
 )
-from zabcheck.protocols.zookeeper.server import Mode, Phase, load
+from zabcheck.protocols.zookeeper.server import Mode, Phase, append, load
 from zabcheck.protocols.zookeeper.threads import separate, with_threads, write_back
 
 # With all that the threads of the server do because of it, at once.
@@ -225,6 +225,50 @@ def test_a_snapshot_is_lost_only_behind_trunc_and_where_that_is_asked_for(mode: 
     f = syncing(mode, A, database=memory(A, B, cache=()), switches=switches(defects=defects))
     assert "snapshots" in written(on_new_leader(f, 1, messages.NewLeader(2)))
     assert not f.unwritten
+
+
+def test_sync_with_leader_writes_the_epoch_at_uptodate_in_3_4_0_rc0() -> None:
+    """1282: NEWLEADER is acknowledged before."""
+    f = syncing(Mode.DIFF, A, switches=switches("3.4.0-rc0", "1282"))
+    before = f.current_epoch
+    effects = on_new_leader(f, 1, messages.NewLeader(2))
+    assert (1, ACK) in sent(effects)
+    assert [each.epoch for each in shown(effects) if isinstance(each, Adopt)] == [2], "it says that it has"
+    assert f.current_epoch == before < 2
+    assert "current_epoch" in written(on_up_to_date(f, 1, messages.UpToDate()))
+    assert f.current_epoch == 2
+
+
+@pytest.mark.parametrize(("defects", "logged"), [("1264", False), ("none", True)])
+def test_a_commit_between_newleader_and_uptodate_is_applied_and_not_logged_in_3_4_0_rc0(
+    defects: Defects, logged: bool
+) -> None:
+    """1264: the snapshot that NEWLEADER has written does not hold it either."""
+    f = syncing(Mode.DIFF, A, kept=(B,), switches=switches("3.4.0-rc0", defects))
+    on_new_leader(f, 1, messages.NewLeader(2))
+    on_commit(f, 1, messages.Commit(B.zxid))
+    on_up_to_date(f, 1, messages.UpToDate())
+    assert [*f.database.tree] == [A, B]
+    assert (B in f.log) is logged
+    assert B not in f.snapshots[-1].tree
+
+
+@pytest.mark.parametrize(
+    ("defects", "writes", "found"), [("1489", True, False), ("1489", False, True), ("none", True, True)]
+)
+def test_what_is_logged_behind_a_trunc_is_not_found_in_3_4_2(defects: Defects, writes: bool, found: bool) -> None:
+    """1489: unless the server has written nothing before, so that its log is not open."""
+    f = syncing(Mode.NONE, A, switches=switches("3.4.2", defects))
+    if writes:
+        append(f, B)
+    else:
+        f.log = (A, B)
+    on_trunc(f, 1, messages.Trunc(A.zxid))
+    on_new_leader(f, 1, messages.NewLeader(2))
+    on_up_to_date(f, 1, messages.UpToDate())
+    effects = on_proposal(f, 1, messages.Proposal(D))
+    assert any(isinstance(each, Accept) for each in shown(effects)), "it says that it is on the disk"
+    assert (D in [*load(f).tree]) is found
 
 
 def test_sync_with_leader_writes_a_snapshot_of_a_diff_in_3_4_2() -> None:

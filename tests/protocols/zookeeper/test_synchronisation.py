@@ -20,6 +20,17 @@ def test_sync_follower_who_has_the_same() -> None:
     assert synchronise(leader, B.zxid) == [Diff(B.zxid)]
 
 
+def test_a_follower_without_any_history_passes_for_one_that_lacks_nothing_in_3_4_0_rc0() -> None:
+    """1319: until the leader proposes something; a follower that has some history is compared."""
+    leader = leading(A, B, switches=switches("3.4.0-rc0", "1319"))
+    assert synchronise(leader, NO_ZXID) == [Diff(NO_ZXID)]
+    assert synchronise(leader, A.zxid) == [Diff(B.zxid), *both(B)]
+    leader.counter = 1
+    assert synchronise(leader, NO_ZXID) == [Snap(Zxid(2, 0), leader.database.tree)]
+    repaired = leading(A, B, switches=switches("3.4.0-rc0", "none"))
+    assert synchronise(repaired, NO_ZXID) == [Snap(Zxid(2, 0), repaired.database.tree)]
+
+
 def test_sync_follower_who_has_more() -> None:
     assert synchronise(leading(A, B), C.zxid) == [Trunc(B.zxid)]
 

@@ -7,7 +7,10 @@ from zabcheck.protocols.switches import Switches, switches_of
 from zabcheck.protocols.zookeeper.versions import REPAIRS, VERSIONS, Version, version_of
 
 PAGE = (Path(__file__).parents[3] / "docs/zookeeper-model.md").read_text(encoding="utf-8")
-COLUMNS = ("3.4.2", "3.4.10", "3.5.5", "3.6.3", "3.8.0", "3.9.2", "3.9.3", "3.9.5", "pr-1130", "pr-2172", "pr-2459")
+COLUMNS = (
+    *("3.4.0-rc0", "3.4.2", "3.4.10", "3.5.5", "3.6.3", "3.8.0"),
+    *("3.9.2", "3.9.3", "3.9.5", "pr-1130", "pr-2172", "pr-2459"),
+)
 
 
 def rows(first: str) -> list[list[str]]:
@@ -17,7 +20,7 @@ def rows(first: str) -> list[list[str]]:
 
 
 def test_the_page_has_the_table_of_versions() -> None:
-    told = {name.strip("`"): cells for name, *cells, _ in rows("| | 3.4.2 |")}
+    told = {name.strip("`"): cells for name, *cells, _ in rows("| | 3.4.0-rc0 |")}
     assert list(told) == list(Version.__struct_fields__)
     words = {True: "yes", False: "no"}
     for column, release in enumerate(COLUMNS):

@@ -110,7 +110,7 @@ def finish_election(l: Leader) -> list[Effect]:
 def adopt_own_epoch(l: Leader, _: None) -> list[Effect]:
     """`Leader.lead` after `waitForEpochAck`: write currentEpoch, and be the first that has its own history (f.2.1)."""
     l.new_leader_acks = (*l.new_leader_acks, l.id)
-    return [*set_current_epoch(l, l.epoch), adopt(l), *form_quorum(l)]
+    return [*set_current_epoch(l, l.epoch), adopt(l, l.epoch), *form_quorum(l)]
 
 
 # Synchronisation.

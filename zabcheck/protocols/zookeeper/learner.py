@@ -95,6 +95,7 @@ def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
     The load begins with the newest snapshot, which may hold what the log has just lost (4837), or with the newest of
     those that are not labelled later. The cut is on the disk when the log is forced the next time, as
     `RandomAccessFile.setLength` does not force it (N4).
+    Up to 3.4.3 another object cuts the file than the one that goes on to write it (1489).
     """
     if not _synchronises(f, sender):
         return []
@@ -107,6 +108,7 @@ def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
             raise Exit(f"TRUNC({m.zxid}): the disk does not go back as far")
     snapshots = not_later(f.snapshots, m.zxid) if f.version.skips_newer_snapshots else f.snapshots
     f.database = at(loaded(snapshots, f.log, f.version, f.window), m.zxid)
+    f.misplaced = f.writes
     kept = before.common_prefix(f.database.tree)
     cut = Write(log=f.log) if f.version.forces_cut else Buffer(log=f.log)
     effects: list[Effect] = [Flush(), *write_snapshots(f), cut]
@@ -149,7 +151,7 @@ def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect
     """`Follower.processPacket` while broadcasting: to be delivered (f.3.3). Before UPTODATE: apply in memory, or keep.
 
     A COMMIT behind SNAP or TRUNC (F1: also DIFF) and before NEWLEADER is applied at once, as the snapshot at NEWLEADER
-    will hold it.
+    will hold it. So it is behind NEWLEADER in 3.4.0-rc0, where no snapshot holds it (1264).
     Where nothing is kept a NullPointerException ends the iteration (4394: F3 and F4 between NEWLEADER and UPTODATE).
     """
     if sender != f.leader:
@@ -161,7 +163,7 @@ def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect
     if not f.kept and not f.version.keeps_commits:
         return give_up(f, "COMMIT of a proposal that is not kept")
     in_memory = f.mode is not Mode.DIFF or (f.version.snapshots_always and f.version.logs == "nothing")
-    if f.acknowledged or not in_memory:
+    if not in_memory or (f.acknowledged and f.version.logs_late_commits):
         f.committed = (*f.committed, m.zxid)
         return []
     if not f.kept or f.kept[0].zxid != m.zxid:
@@ -202,8 +204,9 @@ def on_new_leader(f: Follower, sender: ProcessId, m: messages.NewLeader) -> list
     snapshot = [Todo(snapshot_of_leader, f.mode)] if is_written else []
     f.mode = Mode.NONE
     f.acknowledged = True
-    log, epoch, ack = Todo(log_kept), Todo(adopt_epoch, m.epoch), Todo(acknowledge, m.epoch)
-    f.todo = (*snapshot, *((epoch, log) if f.version.epoch_first else (log, epoch)), ack)
+    log, ack = (Todo(log_kept),), Todo(acknowledge, m.epoch)
+    epoch = (Todo(adopt_epoch, m.epoch),) if f.version.epoch_at_newleader else ()
+    f.todo = (*snapshot, *((*epoch, *log) if f.version.epoch_first else (*log, *epoch)), ack)
     return []
 
 
@@ -264,20 +267,22 @@ def adopt_epoch(f: Follower, epoch: int) -> list[Effect]:
 def acknowledge(f: Follower, epoch: int) -> list[Effect]:
     """NEWLEADER: the first ACK of the epoch."""
     assert f.leader is not None
-    return [adopt(f), Send(f.leader, messages.Ack(Zxid(epoch, 0)))]
+    return [adopt(f, epoch), Send(f.leader, messages.Ack(Zxid(epoch, 0)))]
 
 
 def on_up_to_date(f: Follower, sender: ProcessId, m: messages.UpToDate) -> list[Effect]:
     """`Learner.syncWithLeader`, UPTODATE: start to serve, then hand over what is kept (steps f.2.2 and f.3.1).
 
-    The second ACK of the epoch is ignored by the leader. What was logged at NEWLEADER, and not acknowledged then, is
-    acknowledged now; what is still kept is to be logged; what is committed is to be applied.
+    The second ACK of the epoch is ignored by the leader. 3.4.0-rc0 writes the epoch only now (1282). What was logged at
+    NEWLEADER, and not acknowledged then, is acknowledged now; what is still kept is to be logged; what is committed is
+    to be applied.
     """
     if not _synchronises(f, sender) or not f.acknowledged:
         return []
     f.phase = Phase.BROADCAST
+    effects: list[Effect] = [] if f.version.epoch_at_newleader else set_current_epoch(f, f.accepted_epoch)
     f.election = in_epoch(f.election, f.current_epoch)
-    effects: list[Effect] = [Send(sender, messages.Ack(Zxid(f.current_epoch, 0)))]
+    effects.append(Send(sender, messages.Ack(Zxid(f.current_epoch, 0))))
     effects.append(CommitEpoch(f.id, f.incarnation, f.current_epoch))
     if f.version.awaits_log:
         effects += [Send(sender, messages.Ack(txn.zxid)) for txn in f.pending]

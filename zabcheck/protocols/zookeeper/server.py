@@ -110,6 +110,10 @@ class Server(Struct, gc=False):
     left_to_apply: Txn | None = None
     """What an applying thread had in hand when an earlier iteration ended (3598)."""
 
+    writes: bool = False
+    """The incarnation has written to its log, so `FileTxnLog.logStream` is open, where that matters (1489)."""
+    misplaced: bool = False
+    """A load will not find what it writes there now (1489)."""
     unforced: bool = False
     """The last snapshot may not be on the disk yet (2872)."""
     unwritten: bool = False
@@ -408,15 +412,22 @@ def purge(f: Server, left: tuple[Txn, ...]) -> list[Effect]:
 
 def append(f: Server, txn: Txn) -> list[Effect]:
     """`FileTxnLog.append`: a record behind the last one. A crash may lose it until the log is forced."""
-    f.log = (*f.log, txn)
+    write(f, txn)
     return [Buffer(log=f.log)]
+
+
+def write(f: Server, txn: Txn) -> None:
+    """Put a record where a load will find it, if it does (1489)."""
+    f.writes = not f.version.reopens_log
+    if not f.misplaced:
+        f.log = (*f.log, txn)
 
 
 def accept(f: Server, txn: Txn) -> list[Effect]:
     """Append a proposal; it is accepted once it is on the disk (step f.3.2), unless it belongs to what was adopted."""
     if txn in f.adopted:
         return append(f, txn)
-    f.log = (*f.log, txn)
+    write(f, txn)
     return [Buffer((Accept(f.id, f.incarnation, txn.zxid.epoch, txn),), log=f.log)]
 
 
@@ -426,10 +437,10 @@ def set_current_epoch(f: Server, epoch: int) -> list[Effect]:
     return [Write(current_epoch=epoch)]
 
 
-def adopt(f: Server) -> Adopt:
+def adopt(f: Server, epoch: int) -> Adopt:
     """Show what the server adopts (step f.2.1): what its disk has, and what its logging thread was given by now."""
     history = loaded(f.snapshots, f.log + f.to_log, f.version, f.window).tree
-    return Adopt(f.id, f.incarnation, f.current_epoch, history.zxid, history.length, history.hash)
+    return Adopt(f.id, f.incarnation, epoch, history.zxid, history.length, history.hash)
 
 
 def apply(f: Server, txn: Txn, *, cached: bool = True) -> list[Effect]:

@@ -55,9 +55,12 @@ def synchronise(l: Leader, peer: Zxid) -> list[Message]:
     """`LearnerHandler.syncFollower`, then `Leader.startForwarding`: what a follower at `peer` is sent (l.2.1, l.3.3).
 
     Behind it come the proposals that are committed and not applied (`toBeApplied`), and those that are outstanding: β
-    grows while followers synchronise.
+    grows while followers synchronise. In 3.4.0-rc0 lastProposed is 0 until there is a proposal, and a follower that has
+    as much passes for one that lacks nothing (1319).
     """
     queue = Queue(peer)
+    if peer == NO_ZXID and not l.counter and not l.version.knows_last_proposed:
+        return [Diff(peer)]
     (by_cache_only if l.version.log_sync == "3.4" else by_cache_and_log)(l, compared(l, peer), queue)
     if not queue.packets:
         queue.packets = [Snap(l.database.lpz, l.database.tree)]

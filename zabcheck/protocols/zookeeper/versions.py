@@ -18,6 +18,14 @@ class Version(Struct, frozen=True):
     """What a version does. The defaults are those of 3.9.5; numbers are those of ZOOKEEPER issues.
 
     `counts_every_epoch`: e' is greater than every acceptedEpoch, in whatever order they come (1343).
+    `knows_last_proposed`: a leader that has proposed nothing yet knows that its own history is not empty; else a server
+    without any is sent an empty DIFF (1319).
+    `epoch_at_newleader`: a follower writes currentEpoch before it acknowledges NEWLEADER; else when UPTODATE comes
+    (1282).
+    `logs_late_commits`: what is committed between NEWLEADER and UPTODATE is logged; else it is applied to memory only,
+    behind the snapshot (1264).
+    `reopens_log`: a log that is written when TRUNC comes is closed before it is cut; else the next record is written
+    where the old end was, and a load stops at the zeros before it (1489).
     `snapshots_always`: at NEWLEADER a follower writes a snapshot behind DIFF, too (until 2678: F1).
     `logs`: what of a synchronisation a follower logs when NEWLEADER comes; the rest is logged after UPTODATE. nothing
     (2678: F2). all (3911: F3 and F4). committed: and that is applied as well (4394, 4712: F5).
@@ -61,6 +69,10 @@ class Version(Struct, frozen=True):
     """
 
     counts_every_epoch: bool = True
+    knows_last_proposed: bool = True
+    epoch_at_newleader: bool = True
+    logs_late_commits: bool = True
+    reopens_log: bool = True
     snapshots_always: bool = False
     logs: Literal["nothing", "all", "committed"] = "committed"
     epoch_first: bool = False
@@ -111,6 +123,7 @@ _V3410 = replace(
 _V342 = replace(
     _V3410,
     counts_every_epoch=False,
+    reopens_log=False,
     snapshots_always=True,
     leave="cleared",
     outlives_disk_error=False,
@@ -119,6 +132,7 @@ _V342 = replace(
 )
 
 VERSIONS: Mapping[Release, Version] = {
+    "3.4.0-rc0": replace(_V342, knows_last_proposed=False, epoch_at_newleader=False, logs_late_commits=False),
     "3.4.2": _V342,
     "3.4.10": _V3410,
     "3.5.5": _V355,
@@ -134,7 +148,11 @@ VERSIONS: Mapping[Release, Version] = {
 """The releases that can be chosen, and 3.9.5 with a change that was proposed."""
 
 REPAIRS: Mapping[Defects, Mapping[str, object]] = {
+    "1264": {"logs_late_commits": True},
+    "1282": {"epoch_at_newleader": True},
+    "1319": {"knows_last_proposed": True},
     "1343": {"counts_every_epoch": True},
+    "1489": {"reopens_log": True},
     "2355": {"diff_sets_lpz": False},
     "2832": {"snapshot_replaces": True},
     "2845": {"leave": "drained"},
