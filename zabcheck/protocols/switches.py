@@ -27,6 +27,7 @@ Release = Literal[
     "3.9.5",
     "pr-1130",
     "pr-2172",
+    "pr-2268",
     "pr-2459",
 ]
 """The versions of ZooKeeper that the protocol `zookeeper` can be: releases, and the last one with a pull request."""

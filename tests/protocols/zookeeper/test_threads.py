@@ -27,7 +27,7 @@ from tests.protocols.zookeeper.test_search import KEPT, kept
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Flush, GiveUp, Lost, Request, TimedOut
 from zabcheck.protocols.base import Run as Turn
-from zabcheck.protocols.switches import Grain, Switches
+from zabcheck.protocols.switches import Grain, Release, Switches
 from zabcheck.protocols.zookeeper import leader, messages
 from zabcheck.protocols.zookeeper.server import Link, Mode, Outstanding, Phase, Server, Todo, leave, on_timed_out
 from zabcheck.protocols.zookeeper.synchronisation import synchronise
@@ -331,6 +331,15 @@ def test_a_disk_that_fails_leaves_memory_ahead_of_the_log() -> None:
         assert f.database.lpz == B.zxid
         assert any(isinstance(each, GiveUp) for each in effects)
         assert not separate(f.switches)["sync fails"](f)
+
+
+@pytest.mark.parametrize(("version", "applied"), [("3.9.5", [A, B]), ("pr-2268", [A])])
+def test_a_server_whose_log_is_behind_may_load_its_database_again(version: Release, applied: list[Txn]) -> None:
+    """4882, pull request 2268."""
+    f = following(A, to_log=(B, D), switches=structs.replace(grained("G2", version), defects="4882"))
+    f.database = memory(A, B)
+    on_run(f, 2, Turn("sync fails"))
+    assert [*f.database.tree] == applied
 
 
 def test_a_disk_fails_only_where_that_is_asked_for_and_the_process_goes_on() -> None:

@@ -9,7 +9,7 @@ from zabcheck.protocols.zookeeper.versions import REPAIRS, VERSIONS, Version, ve
 PAGE = (Path(__file__).parents[3] / "docs/zookeeper-model.md").read_text(encoding="utf-8")
 COLUMNS = (
     *("3.4.0-rc0", "3.4.2", "3.4.10", "3.5.5", "3.6.3", "3.8.0"),
-    *("3.9.2", "3.9.3", "3.9.5", "pr-1130", "pr-2172", "pr-2459"),
+    *("3.9.2", "3.9.3", "3.9.5", "pr-1130", "pr-2172", "pr-2268", "pr-2459"),
 )
 
 

@@ -273,7 +273,7 @@ def leave(f: Server) -> list[Effect]:
     A server that was running brings its memory up to its log, what is not committed included, or keeps it as it is
     (2845); `Version.leave` has the order of that and of what its threads still have to do. One that was not running
     keeps its memory: what a synchronisation that was cut off has left in it, too, unless the version clears that (3642,
-    5094).
+    5094). Pull request 2268 has it look whether its log is behind.
     """
     effects: list[Effect] = []
     how = "drained" if f.leads and f.version.leave not in ("cleared", "kept") else f.version.leave
@@ -289,6 +289,8 @@ def leave(f: Server) -> list[Effect]:
                 f.left_to_apply = f.to_apply[0]
         if how == "halted":
             effects += drain(f)
+        if f.version.reloads_if_behind and is_behind(f):
+            f.database = load(f)
     elif (f.mode is Mode.SNAP and f.version.clears_snap) or (f.mode is Mode.TRUNC and f.version.clears_trunc):
         f.database = load(f)
     elif how == "drained" and f.acknowledged and f.version.logs == "all":
@@ -298,6 +300,12 @@ def leave(f: Server) -> list[Effect]:
     f.left_to_log += f.to_log
     abandon(f)
     return effects
+
+
+def is_behind(f: Server) -> bool:
+    """Whether memory has a transaction that is later than all that is on the disk (4882)."""
+    last = max((f.snapshots[-1].label, *(txn.zxid for txn in f.log)))
+    return any(txn.zxid > last for txn in f.database.tree)
 
 
 def readable(f: Server) -> tuple[Txn, ...]:

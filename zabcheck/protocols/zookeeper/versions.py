@@ -41,6 +41,8 @@ class Version(Struct, frozen=True):
     socket is gone by then: what waits behind that is logged by nobody (4409).
     `outlives_disk_error`: a write to the log that fails ends the logging thread, and the iteration, not the process:
     what memory has and the log lacks stays so (4882; open, pull request 2268). Else it is a crash like others.
+    `reloads_if_behind`: a server that was running, and leaves with a log that is behind its memory, loads its database
+    anew (4882; open, pull request 2268).
     `joins_commit`: leaving waits for the thread that applies; else that one may apply a transaction once more (3598).
     `log_sync`: whether a leader synchronises a follower from the log where committedLog does not go back far enough.
     3.4: there is only committedLog, and TRUNC may cross epochs. unchecked: also across a gap. checked: not across a gap
@@ -81,6 +83,7 @@ class Version(Struct, frozen=True):
     leave: Literal["cleared", "kept", "halted", "leaks", "drained"] = "drained"
     sync_dies: bool = False
     outlives_disk_error: bool = True
+    reloads_if_behind: bool = False
     joins_commit: bool = False
     log_sync: Literal["3.4", "unchecked", "checked", "never"] = "checked"
     snapshot_on_lead: bool = True
@@ -143,6 +146,7 @@ VERSIONS: Mapping[Release, Version] = {
     "3.9.5": _V395,
     "pr-1130": replace(_V395, joins_commit=True),
     "pr-2172": replace(_V395, skips_newer_snapshots=True),
+    "pr-2268": replace(_V395, reloads_if_behind=True),
     "pr-2459": replace(_V395, clears_trunc=True),
 }
 """The releases that can be chosen, and 3.9.5 with a change that was proposed."""
