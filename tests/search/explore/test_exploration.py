@@ -13,10 +13,11 @@ from zabcheck.search.explore.explored import Progress
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import choices
-from zabcheck.simulation.schedule import Schedule
+from zabcheck.simulation.schedule import Schedule, load
 
 TWO = Bounds(processes=2, epochs=1, txns=1, timeouts=1)
 ATOMIC = Switches(sync="atomic")
+MINIMAL = Path(__file__).parents[2] / "protocols" / "zookeeper" / "schedules"
 
 
 def test_what_holds_is_proved() -> None:
@@ -254,6 +255,12 @@ def planted(*run: choices.AnyChoice, violates: str | None = None) -> Schedule:
     return schedule_of("zab", "quorum-off-by-one", 2, run, violates, switches=ATOMIC)
 
 
+def minimal(name: str) -> Schedule:
+    """A minimal schedule of a bug of ZooKeeper."""
+    file = MINIMAL / f"{name}.schedule.json"
+    return load(file.read_bytes(), file.name)
+
+
 def test_the_shortest_run_is_certified() -> None:
     found = certify(planted(*TWO_LEADERS, violates="epoch uniqueness"))
     assert (found.certified, found.tried, found.broken, found.counterexample) == (2, 1, None, None)
@@ -266,13 +273,62 @@ def test_a_shorter_run_is_given() -> None:
     assert_real(found)
 
 
+def test_a_snapshot_is_counted_among_what_a_run_uses() -> None:
+    delivered_twice = (choices.Elect(1, 1), choices.Request(1), choices.Snapshot(1), choices.Request(1))
+    again = (choices.Request(1), choices.Crash(1), choices.Recover(1), choices.Elect(1, 1), choices.Request(1))
+    run = schedule_of("zab", "redeliver-with-gap", 1, delivered_twice + again, "total order", switches=ATOMIC)
+    found = certify(run)
+    assert found.bounds == "1 process, 2 epochs, 4 transactions, 0 time-outs, 1 crash, 1 snapshot"
+    assert (found.certified, found.steps, found.broken) == (9, 6, "total order")
+    assert_real(found)
+
+
+@pytest.mark.parametrize(("name", "steps"), [("1319", 21), ("1343", 14)])
+def test_a_run_with_elections_by_vote_is_certified(name: str, steps: int) -> None:
+    found = certify(minimal(name))
+    assert (found.certified, found.tried, found.counterexample) == (steps, steps - 1, None)
+    assert "elections oracle" in found.settings
+
+
+def test_an_election_by_vote_uses_a_timeout_for_each_process_that_leaves_an_iteration() -> None:
+    run = minimal("1343")
+    longer = structs.replace(run, choices=(choices.Lead(3, (1,)), *run.choices))
+    assert "1 time-out," in certify(run).bounds
+    assert "3 time-outs," in certify(longer).bounds
+
+
+def test_an_election_that_elects_nobody_is_a_timeout_for_each_process_that_leaves_an_iteration() -> None:
+    """Processes 1 and 3 have the same history, and 3 the greater id: it cannot follow 1."""
+    run = minimal("1343")
+    longer = structs.replace(run, choices=(choices.Lead(3, (1,)), choices.Lead(1, (3,)), *run.choices))
+    found = certify(longer)
+    assert (found.certified, found.steps) == (len(run.choices) + 3, len(run.choices))
+
+
+def test_a_run_of_elections_by_messages_is_certified() -> None:
+    switches = Switches(sync="atomic", closing="abrupt", elections="fle", version="3.4.0-rc0", defects="1319")
+    known = explore("zookeeper", bounds=Bounds(processes=2), switches=switches, properties=["core"])
+    assert known.counterexample is not None
+    found = certify(known.counterexample.schedule)
+    assert (found.certified, found.tried, found.counterexample) == (known.steps, known.steps - 1, None)
+    assert "elections fle" in found.settings
+
+
 def test_a_run_that_violates_nothing_is_not_certified() -> None:
     with pytest.raises(Refused, match="expected a run that violates a property; it does not"):
         certify(planted(TWO_LEADERS[0]))
-    with pytest.raises(Refused, match="expected no `snapshot`, a run with one cannot be certified"):
-        certify(
-            schedule_of("zab", None, 1, (choices.Elect(1, 1), choices.Request(1), choices.Snapshot(1)), switches=ATOMIC)
-        )
+
+
+def test_a_run_with_an_obstacle_is_not_certified() -> None:
+    with pytest.raises(Refused, match="expected no `cut`, a run with one cannot be certified"):
+        certify(planted(choices.Cut(1, 2), *TWO_LEADERS))
+
+
+def test_a_run_with_more_than_can_be_counted_is_not_certified() -> None:
+    snapshots = 16 * (choices.Request(1), choices.Snapshot(1))
+    run = schedule_of("zab", "quorum-off-by-one", 2, (TWO_LEADERS[0], *snapshots, TWO_LEADERS[1]), switches=ATOMIC)
+    with pytest.raises(Refused, match="expected at most 15 snapshots"):
+        certify(run)
 
 
 @pytest.mark.slow

@@ -55,6 +55,11 @@ class Bounds(Struct, frozen=True):
         unlimited = {TIMEOUT: self.timeouts, CRASH: self.crashes, CUT: self.cuts}
         return FREE if unlimited.get(cost) == UNLIMITED else cost
 
+    def excess(self) -> str:
+        """Return what is more than can be counted, as in "at most 15 snapshots"; "" if nothing is."""
+        most = {"txns": _MOST, "timeouts": _MOST, "crashes": _MOST, "cuts": _MOST, "snapshots": MOST_SNAPSHOTS}
+        return next((f"at most {most[name]} {name}" for name in most if getattr(self, name) > most[name]), "")
+
     def in_words(self) -> str:
         """Return the bounds as in "3 processes, 2 epochs, …"."""
         faults = [

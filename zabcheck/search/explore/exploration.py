@@ -237,13 +237,18 @@ def certify(
     except ValueError as error:
         raise Refused(None, None, str(error)) from error
     _refuse_other_channels(schedule, checked)
-    # An election that is one choice is several here; an application changes nothing of what is broadcast and delivered.
-    apart = structs.replace(schedule.switches, elections="apart", application="none")
-    schedule = structs.replace(schedule, switches=apart)
+    # An application changes nothing of what is broadcast and delivered. Where nobody votes, an election that is one
+    # choice is several here.
+    switches = structs.replace(schedule.switches, application="none")
+    if switches.elections == "together":
+        switches = structs.replace(switches, elections="apart")
+    schedule = structs.replace(schedule, switches=switches)
     try:
         steps, least = used_by(checked, schedule)
     except NotTried as kind:
         raise Refused("schedule", "choices", f"expected no `{kind}`, a run with one cannot be certified") from None
+    if excess := least.excess():
+        raise Refused("schedule", "choices", f"expected {excess}, an exhaustive search does not count further")
     replayed = replay_on(checked, schedule, None if schedule.violates is None else [schedule.violates])
     broken = [verdict.property for verdict in replayed.verdicts if verdict.status == "violated"]
     if not broken:

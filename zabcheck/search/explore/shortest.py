@@ -33,16 +33,18 @@ TRIED = (
     choices.Crash,
     choices.Elect,
     choices.Hear,
+    choices.Lead,
     choices.Notice,
     choices.Receive,
     choices.Recover,
     choices.Request,
     choices.Reset,
     choices.Run,
+    choices.Snapshot,
     choices.Sync,
     choices.Timeout,
 )
-"""The kinds of choices of a run that can be certified. (With `Bounds.snapshots` a search makes snapshots, too.)"""
+"""The kinds of choices of a run that can be certified; `Lead` only as an election by vote, which is one step."""
 
 OnProgress = Callable[[Progress], None] | None
 
@@ -138,18 +140,29 @@ class NotTried(ValueError):
 
 
 def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
-    """Return the steps of a run of `protocol`, and the least bounds it is within. NotTried if it is within none."""
+    """Return the steps of a run of `protocol`, and the least bounds it is within. NotTried if it is within none.
+
+    The steps are those that a search would make: an election by vote that only ends iterations is a time-out for each.
+    """
     whole = simulate(protocol, schedule, lambda _: None)
     for each in schedule.choices:
         whole.execute(each)
-    epoch, used, shown = 0, Counter[type[Choice]](), list[Event]()
+    epoch, steps, used, shown = 0, list[Choice](), Counter[type[Choice]](), list[Event]()
     again = simulate(protocol, schedule, shown.append)
     for choice in whole.executed:
         if not isinstance(choice, TRIED) or (isinstance(choice, choices.Request) and choice.value is not None):
             raise NotTried(type(choice).__name__.lower())
-        mid_iteration = isinstance(choice, choices.Elect) and again.following[choice.process] != NOBODY
-        used[choices.Timeout if mid_iteration else type(choice)] += 1
+        told = (choice.leader, *choice.followers) if isinstance(choice, choices.Lead) else ()
+        if isinstance(choice, choices.Elect):
+            told = (choice.process,)
+        leaves = [process for process in again.ids if process in told and again.following[process] != NOBODY]
         again.execute(choice)
+        if isinstance(choice, choices.Lead) and again.following[choice.leader] != choice.leader:
+            steps += map(choices.Timeout, leaves)
+        else:
+            steps.append(choice)
+        used[type(choice)] += 1
+        used[choices.Timeout] += len(leaves)
         epoch = max(epoch, *(highest_epoch(protocol, state, shown) for state in again.states))
         shown.clear()
     bounds = Bounds(
@@ -159,5 +172,6 @@ def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ..
         used[choices.Timeout],
         used[choices.Crash],
         used[choices.Reset],
+        used[choices.Snapshot],
     )
-    return tuple(whole.executed), bounds  # type: ignore[arg-type]  # all are AnyChoice: each is one of TRIED
+    return tuple(steps), bounds  # type: ignore[arg-type]  # all are AnyChoice: each is one of TRIED
