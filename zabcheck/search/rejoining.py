@@ -172,19 +172,18 @@ class Rejoining:
         simulator = self.simulator
         process, left = until
         for _ in range(_MOST):
-            able: list[Choice] = [
-                choices.Receive(process, sender)
+            able: list[tuple[Callable[[int, Any], Choice], int, int | str]] = [
+                (choices.Receive, process, sender)
                 for process, sender, _ in simulator.waiting()
                 if (sender, process) not in self.slow_links
             ]
-            able += [choices.Hear(process, sender) for process, sender, _ in simulator.hearing()]
-            able += [choices.Run(*thread) for thread in simulator.threads() if thread not in self.slow_threads]
+            able += [(choices.Hear, process, sender) for process, sender, _ in simulator.hearing()]
+            able += [(choices.Run, *thread) for thread in simulator.threads() if thread not in self.slow_threads]
             if not able:
                 return
-            choice = self._one(able)
-            yield choice
-            reads = type(choice) is choices.Receive and choice.process == process
-            if reads or choice == choices.Run(process, "main"):
+            kind, mover, which = self._one(able)
+            yield kind(mover, which)
+            if mover == process and (kind is choices.Receive or which == "main"):
                 left -= 1
                 if not left:
                     return

@@ -6,7 +6,7 @@ that stops keeps its disk and nothing else.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import Any
 
@@ -42,8 +42,6 @@ from zabcheck.simulation.disk import Write as Unsynced
 
 _calls = step_limit.calls
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
-_TO_BE_DONE = frozenset((Send, Cast, Persist, Write, Buffer, Flush, Connect, GiveUp, Changed, ResetTimer, Notify, Halt))
-"""The kinds of effects that are more than an event to show."""
 _MOST_OWN_MESSAGES = 2000
 """A process that sends itself more messages than this within one choice is assumed never to stop."""
 _ANSWERS = (Send, AckEpoch)
@@ -202,52 +200,20 @@ class Processes:
         for index, effect in enumerate(effects):
             # Most effects are events. Looking up the exact type is much faster than `isinstance`; none has a subclass.
             kind = type(effect)
-            if kind not in _TO_BE_DONE:
+            perform = _PERFORMED_BY.get(kind)
+            if perform is not None:
+                perform(self, process, effect)
+            elif kind is not Persist:
                 self.show(effect)  # type: ignore[arg-type]  # the other effects are events
-            elif isinstance(effect, Send):
-                if effect.to == process:
-                    self._own[process].append(effect.message)
-                else:
-                    number = self.channels.send(process, effect.to, effect.message)
-                    if number and self.network:
-                        self._show_sent(process, effect, number)
-            elif isinstance(effect, Persist):
-                if self._atomic:
-                    self.disks[process].write(effect.fields)
-                    continue
+                if kind is Halt:
+                    self._halt(process)
+                    return
+            elif self._atomic:
+                self.disks[process].write(effect.fields)  # type: ignore[union-attr]  # it is a Persist
+            else:
                 # What follows waits for the disk.
-                self.disks[process].unsynced.append(Unsynced(effect.fields, effects[index + 1 :]))
+                self.disks[process].unsynced.append(Unsynced(effect.fields, effects[index + 1 :]))  # type: ignore[union-attr]  # as above
                 break
-            elif isinstance(effect, Write):
-                disk = self.disks[process]
-                assert not (disk.unsynced and disk.is_behind(effect.fields)), "what is buffered has to be flushed first"
-                disk.write(effect.fields)
-            elif isinstance(effect, Buffer):
-                if self._atomic:
-                    self.disks[process].write(effect.fields)
-                    self._show_all(effect.shows)
-                else:
-                    self.disks[process].unsynced.append(Unsynced(effect.fields, list(effect.shows)))
-            elif isinstance(effect, Flush):
-                for write in self.disks[process].sync():
-                    self._show_all(write.withheld)
-            elif isinstance(effect, Connect):
-                assert effect.closes or effect.to != process, "a leader keeps no connection that it has opened"
-                self._disconnect(process, keep_followed=not effect.closes)
-                self.channels.open(process, effect.to)
-            elif isinstance(effect, GiveUp):
-                self.protocol.abandon(self.states[process])
-                self._disconnect(process)
-            elif isinstance(effect, Halt):
-                self.show(effect)
-                self._halt(process)
-                return
-            elif isinstance(effect, Cast):
-                number = self.channels.cast(process, effect.to, effect.message)
-                if number and self.network:
-                    self._show_sent(process, effect, number)
-            elif isinstance(effect, Notify) and self.states[process] is not None:
-                self._own[process].append(effect.stimulus)
         own = self._own[process]
         if own and not self._busy[process]:
             self._busy[process] = True
@@ -259,6 +225,53 @@ class Processes:
                 self.handle(process, process, own.popleft())
                 handled += 1
             self._busy[process] = False
+
+    # Each kind of effect.
+
+    def _send(self, process: int, effect: Send) -> None:
+        if effect.to == process:
+            self._own[process].append(effect.message)
+            return
+        number = self.channels.send(process, effect.to, effect.message)
+        if number and self.network:
+            self._show_sent(process, effect, number)
+
+    def _cast(self, process: int, effect: Cast) -> None:
+        number = self.channels.cast(process, effect.to, effect.message)
+        if number and self.network:
+            self._show_sent(process, effect, number)
+
+    def _write(self, process: int, effect: Write) -> None:
+        disk = self.disks[process]
+        assert not (disk.unsynced and disk.is_behind(effect.fields)), "what is buffered has to be flushed first"
+        disk.write(effect.fields)
+
+    def _buffer(self, process: int, effect: Buffer) -> None:
+        if self._atomic:
+            self.disks[process].write(effect.fields)
+            self._show_all(effect.shows)
+        else:
+            self.disks[process].unsynced.append(Unsynced(effect.fields, list(effect.shows)))
+
+    def _flush(self, process: int, effect: Flush) -> None:
+        for write in self.disks[process].sync():
+            self._show_all(write.withheld)
+
+    def _connect(self, process: int, effect: Connect) -> None:
+        assert effect.closes or effect.to != process, "a leader keeps no connection that it has opened"
+        self._disconnect(process, keep_followed=not effect.closes)
+        self.channels.open(process, effect.to)
+
+    def _give_up(self, process: int, effect: GiveUp) -> None:
+        self.protocol.abandon(self.states[process])
+        self._disconnect(process)
+
+    def _notify(self, process: int, effect: Notify) -> None:
+        if self.states[process] is not None:
+            self._own[process].append(effect.stimulus)
+
+    def _pass_over(self, process: int, effect: Changed | ResetTimer) -> None:
+        """Do nothing: the effect only says that the step was enabled."""
 
     def _disconnect(self, process: int, *, keep_followed: bool = False) -> None:
         """Close the connections of the process, and drop the messages that wait for its disk.
@@ -282,6 +295,21 @@ class Processes:
     def _show_sent(self, process: int, effect: Send | Cast, number: int) -> None:
         kind, text = self.protocol.show(effect.message)
         self.show(invariants.Send(process, self.incarnations[process], effect.to, number, kind, text))
+
+
+_PERFORMED_BY: Mapping[type, Callable[[Processes, int, Any], None]] = {
+    Send: Processes._send,
+    Cast: Processes._cast,
+    Write: Processes._write,
+    Buffer: Processes._buffer,
+    Flush: Processes._flush,
+    Connect: Processes._connect,
+    GiveUp: Processes._give_up,
+    Notify: Processes._notify,
+    Changed: Processes._pass_over,
+    ResetTimer: Processes._pass_over,
+}
+"""What performs the effects of each kind; a Persist, a Halt and all other events decide what becomes of a step."""
 
 
 def in_the_middle_of(interrupt: BaseException | None) -> str:

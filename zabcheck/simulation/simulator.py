@@ -191,7 +191,8 @@ class Simulator:
 
     def hearing(self) -> list[tuple[int, int, int]]:
         """Return (process, sender, number of messages) for each link of an election from which one can be heard."""
-        return [each for each in self.channels.ballots.waiting() if self.states[each[0]] is not None]
+        found = self.channels.ballots.waiting()
+        return found and [each for each in found if self.states[each[0]] is not None]
 
     def unsynced(self) -> list[int]:
         """Return the processes that have something to sync and are not paused, in ascending order.
