@@ -52,6 +52,10 @@ class Verdict(Struct, frozen=True):
     violation: Violation | None = None
 
 
+class WentOn(Exception):
+    """A process has gone on with what it had left (`Invariant.leave`), so what was forgotten would have mattered."""
+
+
 class Invariant(ABC):
     """One property of the paper, judged incrementally. A subclass per property; see the modules beside this one.
 
@@ -82,6 +86,9 @@ class Invariant(ABC):
     An empty tuple says that they depend on nothing but what is yet to be delivered. None, which is always right, says
     that they may depend on the whole record: then an exhaustive search tells more states apart than it has to.
     """
+
+    told_of_leaving = False
+    """Whether `leave` is called each time that a process leaves its iteration; no trace tells that."""
 
     def __init__(self, record: Record, order: str) -> None:
         self.record = record
@@ -133,6 +140,13 @@ class Invariant(ABC):
     def awaits(self) -> Hashable:
         """Return what decides whether the property will be exercised, and is not in `remembers`; by default nothing."""
         return None
+
+    def leave(self, process: int) -> None:  # noqa: B027  # most properties have nothing to forget
+        """`process` has left its iteration: forget what matters only as long as it goes on in that one.
+
+        That is done in a search in which `told_of_leaving` is True, so that fewer states differ. It makes no difference
+        to what is judged, or an observer raises `WentOn`.
+        """
 
     def fork(self, record: Record) -> "Invariant":
         """An independent copy that reads `record`. O(size), in C."""

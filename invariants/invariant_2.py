@@ -25,7 +25,7 @@ In an incomplete trace an incarnation may lack its last lines, and so an `Adopt`
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from invariants.base import Invariant, Violation
+from invariants.base import Invariant, Violation, WentOn
 from invariants.events import Accept, Adopt, CommitEpoch, Crash, Deliver, Event, Halt, Local, Recover, Restore, Zxid
 from invariants.record import Record
 
@@ -86,6 +86,8 @@ class Invariant2(Invariant):
     def _deliver(self, event: Deliver) -> bool:
         before = self.phase.get(event.process)
         if before is None:
+            if self.told_of_leaving:
+                raise WentOn
             return False
         if before.incarnation != event.incarnation:
             return self._end(event)
@@ -98,6 +100,10 @@ class Invariant2(Invariant):
     def _end(self, event: Local) -> bool:
         self.phase.pop(event.process, None)
         return False
+
+    def leave(self, process: int) -> None:
+        """Forget the phase: nothing is delivered in it any more."""
+        self.phase.pop(process, None)
 
     def _found(self, before: Adopt | Accept | Deliver | Restore, event: Accept | Deliver) -> bool:
         if self.least is None or _rank(event) < _rank(self.least[1]):

@@ -24,7 +24,7 @@ its length. Memory O(distinct transactions + processes), as long as nothing is k
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from invariants.base import Invariant, Violation
+from invariants.base import Invariant, Violation, WentOn
 from invariants.events import Adopt, CommitEpoch, Crash, Deliver, Event, Halt, Local, Recover, Restore, Txn, Zxid
 from invariants.record import Record, Sent
 
@@ -102,6 +102,8 @@ class Invariant5(Invariant):
     def _commit_epoch(self, event: CommitEpoch) -> bool:
         self._end(event)
         adopted = self.adopted.get(event.process)
+        if adopted is None and self.told_of_leaving:
+            raise WentOn
         if adopted is not None and adopted.epoch == event.epoch:
             self.phases[event.process] = _Phase(event, adopted.zxid)
         return False
@@ -115,14 +117,24 @@ class Invariant5(Invariant):
         return False
 
     def _end(self, event: Local) -> bool:
-        phase = self.phases.pop(event.process, None)
+        self._end_phase(event.process)
+        return False
+
+    def _end_phase(self, process: int) -> None:
+        phase = self.phases.pop(process, None)
         if phase is not None and phase.rest:
             self.kept.append(phase)
-        return False
+
+    def leave(self, process: int) -> None:
+        """End the phase, and forget the last `Adopt`: the next phase begins with another one."""
+        self._end_phase(process)
+        self.adopted.pop(process, None)
 
     def _deliver(self, event: Deliver) -> bool:
         phase = self.phases.get(event.process)
         if phase is None:
+            if self.told_of_leaving and event.process not in self.adopted:
+                raise WentOn
             return False
         txn = event.txn
         if phase.last is not None and not phase.rest and not self.descends:

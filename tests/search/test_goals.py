@@ -158,18 +158,27 @@ def test_runs_reach_the_goals_that_they_should(run: Sequence[AnyChoice], goals: 
     assert replay(schedule_of("zab", None, 3, run)).goals == goals
 
 
-def test_goals_that_share_what_is_equal_still_fork_apart() -> None:
-    before = Goals(Quorums(3))
-    for event in DELIVERED_BY_1:
-        before.observe(event)
+def test_goals_fork_apart() -> None:
+    before = watched(DELIVERED_BY_1)
+    kept = before.identity()
     after = before.fork()
     after.observe(Promise(2, 0, 2))
-    alone = after.fork()
-    after.share(before)
-    assert after._holders is before._holders
-    assert after._promised != before._promised
-    one, other = after.fork(), before.fork()
-    for goals in (one, alone):
-        goals.observe(Accept(3, 0, 1, A))
-    assert vars(one) == vars(alone)
-    assert vars(other) == vars(before)
+    other = after.fork()
+    other.observe(Accept(3, 0, 1, A))
+    assert before.identity() == kept == watched(DELIVERED_BY_1).identity()
+    assert after.identity() == watched([*DELIVERED_BY_1, Promise(2, 0, 2)]).identity()
+    assert len({goals.identity() for goals in (before, after, other)}) == 3
+
+
+def test_goals_of_one_identity_are_reached_alike() -> None:
+    """Two processes accept in either order: whatever comes, the same goals follow."""
+    accepted: list[Event] = [Accept(2, 0, 1, B), Accept(3, 0, 1, B)]
+    one, other = watched(DELIVERED_BY_1 + accepted), watched(DELIVERED_BY_1 + accepted[::-1])
+    assert one.identity() == other.identity()
+
+
+def watched(events: Sequence[Event]) -> Goals:
+    goals = Goals(Quorums(3))
+    for event in events:
+        goals.observe(event)
+    return goals

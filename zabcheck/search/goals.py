@@ -5,7 +5,7 @@ reached, from its events alone, and a search names the goals that no run reached
 Stateright, and Antithesis' "sometimes assertions".)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import MethodType
 from typing import Any
 
@@ -173,10 +173,28 @@ class Goals:
         twin._holders = {txn: holders.copy() for txn, holders in self._holders.items()}
         return twin
 
-    def share(self, before: "Goals") -> None:
-        """Have in common with `before` what is equal, to save memory. Neither must observe any more after that."""
-        kept = before.__dict__
-        self.__dict__ = {name: kept[name] if value == kept[name] else value for name, value in self.__dict__.items()}
+    def identity(self) -> Hashable:
+        """Return what decides which goals a continuation of the run reaches. O(processes + transactions)."""
+        return (
+            self._newest_epoch,
+            self._adopted,
+            self._partial,
+            self._all_down,
+            frozenset(self._down),
+            frozenset(self._fresh),
+            frozenset((txn, frozenset(holders)) for txn, holders in self._holders.items()),
+            *(
+                frozenset(each.items())
+                for each in (
+                    self._established,
+                    self._promised,
+                    self._last,
+                    self._last_broadcast,
+                    self._delivered,
+                    self._position,
+                )
+            ),
+        )
 
 
 _LOOKS: dict[type[Event], Callable[[Goals, Any], None]] = {

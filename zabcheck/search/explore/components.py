@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import Accept, AckEpoch, Adopt, Broadcast, Chain, CommitEpoch, Establish, Event, Promise, Ready
+from invariants import Accept, AckEpoch, Adopt, Broadcast, Chain, CommitEpoch, Establish, Event, Local, Promise, Ready
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart, Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
-from zabcheck.simulation.choices import AnyChoice, Lead
+from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.choices import AnyChoice, Elect, Lead
 from zabcheck.simulation.disk import Disk, Write
 from zabcheck.simulation.network import Connection, End, Parcel
 from zabcheck.simulation.next_state import (
@@ -34,6 +35,7 @@ from zabcheck.simulation.next_state import (
     Connections,
     LocalProcess,
     Model,
+    NextState,
     after_acts,
     next_state,
 )
@@ -82,6 +84,10 @@ class Link(NamedTuple):
         return c.broken or c.supersedes or c.follower_end is End.CLOSED or c.leader_end is End.CLOSED
 
 
+class Left(Local, frozen=True):
+    """The process has left its iteration. No trace has this event; it is for properties that need to know less then."""
+
+
 class Outcome(NamedTuple):
     """What a choice made of a process and its connections, and the events that it showed: all by number.
 
@@ -119,11 +125,15 @@ _NO_PAIR = (NO_CONNECTION, NO_CONNECTION)
 class Components:
     """The tables of components of one search: `processes`, `links` and `events`, each by number.
 
+    With `tells_of_leaving` an event `Left` is added to those of a choice by which a process leaves its iteration.
     StepRaised if a process cannot start; CannotTellApart, also later, if a protocol keeps values that have no equality;
     EpochUnknown from `execute` if it does not tell epochs.
     """
 
-    def __init__(self, protocol: Protocol, quorums: Quorums, switches: Switches) -> None:
+    def __init__(
+        self, protocol: Protocol, quorums: Quorums, switches: Switches, *, tells_of_leaving: bool = False
+    ) -> None:
+        self._tells_of_leaving = tells_of_leaving
         self.protocol = protocol
         self.quorums = quorums
         self.switches = switches
@@ -194,9 +204,20 @@ class Components:
             assert executed is not None
         else:
             own = (opened_after[named - 1], links_after[named - 1]) if named else _NO_PAIR
-            events = self._intern_events(found.events)
+            events = self._intern_events(self._with_leaving(process, choice, found))
             executed = self._executed[key] = _Executed(after, own, acts, events, epoch, found.raised)
         return Outcome(after, opened_after, links_after, executed.events, epoch, executed.raised)
+
+    def _with_leaving(self, process: LocalProcess, choice: AnyChoice, found: NextState) -> tuple[Event, ...]:
+        """Return the events of a choice; if it is to be told, also that the process has left its iteration.
+
+        What it shows later of one that it has left, once its disk has it, is followed by that again.
+        """
+        left, was_in_one = Left(process.id, 0), process.following != NOBODY
+        if self._tells_of_leaving and was_in_one and isinstance(choice, Elect):
+            return (left, *found.events)  # it leaves before it does anything else
+        is_told = self._tells_of_leaving and (was_in_one or found.events)
+        return (*found.events, left) if is_told and found.process.following == NOBODY else found.events
 
     def _acts_on(self, process: LocalProcess, other: int, acts: Sequence[Act]) -> int:
         """Return the number of what a process does with its links to another one."""

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from invariants import EpochProgress, Invariant, select
+from invariants.base import WentOn
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.adapter import register
@@ -79,7 +80,7 @@ class _Question(Struct, frozen=True):
     """What is asked. `schedule` has no choices; those of `steps` are to be certified, if there are any.
 
     `protocol` is the one that `schedule` names, resolved. `liveness`: whether to follow what undisturbed leaders come
-    to; `rests`: whether to follow what the ensemble comes to when it is left alone.
+    to; `rests`: whether to follow what the ensemble comes to when it is left alone. `forgetful`: as in `Space`.
     """
 
     protocol: Protocol
@@ -91,6 +92,7 @@ class _Question(Struct, frozen=True):
     rests: bool
     symmetry: bool
     reduction: bool
+    forgetful: bool = True
     steps: tuple[AnyChoice, ...] = ()
 
     def space(self, reduction: bool) -> Space:
@@ -104,6 +106,7 @@ class _Question(Struct, frozen=True):
             symmetry=self.symmetry,
             reduction=reduction,
             moments=self.liveness or self.rests,
+            forgetful=self.forgetful,
         )
 
 
@@ -322,12 +325,16 @@ def _judged(wanted: Iterable[type[Invariant]]) -> tuple[type[Invariant], ...]:
 def _answer(
     question: _Question, limits: _Limits, start: float, checkpoint: Path | None = None, resume: bool = False
 ) -> Exploration:
-    """Search, replay what is found, and search again without symmetry if that is not real."""
+    """Search, and replay what is found. If that is not real, search again without symmetry, and forget nothing."""
     try:
-        found = _search(question, limits, checkpoint, resume)
+        try:
+            found = _search(question, limits, checkpoint, resume)
+        except WentOn:
+            question = structs.replace(question, forgetful=False)
+            found = _search(question, limits)
         replayed = _replayed(question, found)
         if not _is_real(found, replayed):
-            question = structs.replace(question, symmetry=False)
+            question = structs.replace(question, symmetry=False, forgetful=False)
             found = _search(question, limits)
             replayed = _replayed(question, found)
     except (CannotTellApart, EpochUnknown) as error:

@@ -10,7 +10,7 @@ violated in the first state in which it is.
 In the components of a state every process is in its first incarnation; here incarnations are counted as in the trace.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
 from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart
-from zabcheck.search.explore.components import NOTHING, Components, Names
+from zabcheck.search.explore.components import NOTHING, Components, Left, Names
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.goals import LOOK_AT, Goals
 
@@ -35,6 +35,11 @@ def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
     return [*([together] if together else []), *alone]
 
 
+def forgets_what_is_left(kind: type[Invariant]) -> bool:
+    """Whether a property needs to know less of a process that has left its iteration."""
+    return kind.leave is not Invariant.leave
+
+
 class _Known(NamedTuple):
     """A judge, and the incarnation that each process is in."""
 
@@ -45,9 +50,12 @@ class _Known(NamedTuple):
 class _JudgeTable:
     """What the judge of one group of properties knows, by number; number 0 is what it knows at the start."""
 
-    def __init__(self, group: Group, quorums: Quorums) -> None:
+    def __init__(self, group: Group, quorums: Quorums, *, told_of_leaving: bool) -> None:
         judge = Judge(group, quorums=quorums)
-        self.looks_at = frozenset(judge.looks_at) | {Crash}
+        self._forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
+        for each in judge.invariants:
+            each.told_of_leaving = self._forgetful
+        self.looks_at = frozenset(judge.looks_at) | ({Crash, Left} if self._forgetful else {Crash})
         self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
         self.broken: list[str | None] = [None]
         self.exercised: dict[str, bool] = {kind.name: False for kind in group}
@@ -76,7 +84,10 @@ class _JudgeTable:
         for event in seen:
             if self.reads_sequences and isinstance(event, Broadcast) and event.txn in judge.record.sent:
                 raise CannotTellApart(f"{event.txn} is broadcast twice, and the properties tell no runs apart by that")
-            if isinstance(event, Local):
+            if isinstance(event, Left):
+                for each in judge.invariants:
+                    each.leave(event.process)
+            elif isinstance(event, Local):
                 judge.observe(replace(event, incarnation=incarnations[event.process]))
                 incarnations[event.process] += isinstance(event, Crash)
         verdicts = judge.finish()
@@ -104,6 +115,46 @@ class _JudgeTable:
         return identity(known.judge, known.incarnations, [name for name, was in self.exercised.items() if was])
 
 
+class _GoalsTable:
+    """What the goals know of runs, by number; number 0 is what they know at the start.
+
+    `reached` names the goals that some run has reached, in the order in which that was found.
+    """
+
+    def __init__(self, quorums: Quorums) -> None:
+        self.reached: dict[str, None] = {}
+        first = (Goals(quorums), (0,) * (quorums.size + 1))
+        self._known = [first]
+        """The goals, and by process 1 if it has crashed: all that they ask of an incarnation is if it is the first."""
+        self._ids: dict[Hashable, int] = {(first[0].identity(), first[1]): 0}
+        self._next: dict[tuple[int, int], int] = {}
+
+    def after(self, number: int, events: int, shown: Sequence[Event]) -> int:
+        """Return what is known after these events, both by number. O(1) if that was asked before."""
+        key = (number, events)
+        found = self._next.get(key)
+        if found is None:
+            found = self._next[key] = self._observe(number, shown)
+        return found
+
+    def _observe(self, number: int, events: Sequence[Event]) -> int:
+        seen = [event for event in events if type(event) in LOOK_AT]
+        if not seen:
+            return number
+        before, incarnations = self._known[number]
+        goals, crashed = before.fork(), list(incarnations)
+        for event in seen:
+            if isinstance(event, Local):
+                goals.observe(replace(event, incarnation=crashed[event.process]))
+                crashed[event.process] |= isinstance(event, Crash)
+        self.reached |= goals.reached
+        after = goals, tuple(crashed)
+        found = self._ids.setdefault((goals.identity(), after[1]), len(self._known))
+        if found == len(self._known):
+            self._known.append(after)
+        return found
+
+
 class Monitors:
     """What the properties know together, by number; number 0 is what they know at the start.
 
@@ -117,11 +168,13 @@ class Monitors:
         quorums: Quorums,
         components: Components,
         journal: Journal,
+        *,
+        told_of_leaving: bool = False,
     ) -> None:
         self.journal = journal
         self._components = components
         groups = groups_of(properties)
-        self._groups = [_JudgeTable(group, quorums) for group in groups]
+        self._groups = [_JudgeTable(group, quorums, told_of_leaving=told_of_leaving) for group in groups]
         reading = (i for i, group in enumerate(groups) if any(kind.reads_sequences for kind in group))
         self._reading = next(reading, None)
         self.broken: list[str | None] = [None]
@@ -132,12 +185,19 @@ class Monitors:
         self._came_from: list[tuple[int, int]] = [(0, NOTHING)]
         """By number: the monitor before, and the events that led from there, both by number."""
         self.known_renamed: dict[tuple[int, Names], int] = {}
-        self.goals: dict[str, None] = {}
-        """The goals that some run reached: for each monitor, one run is watched, the first that led there."""
-        self._goals = [(Goals(quorums), (0,) * (quorums.size + 1))]
+        self._looking: dict[int, tuple[int, ...]] = {}
+        """By the number of events: the places of the groups that look at some of them."""
+        self._goals = _GoalsTable(quorums)
+        self._goals_of = [0]
+        """By number: what the goals know of the first run that led there, which is the one that is watched."""
 
     def __len__(self) -> int:
         return len(self._monitors)
+
+    @property
+    def goals(self) -> Collection[str]:
+        """The goals that some run reached, of those that are watched."""
+        return self._goals.reached.keys()
 
     @property
     def exercised(self) -> dict[str, bool]:
@@ -155,33 +215,29 @@ class Monitors:
 
     def _after(self, monitor: int, events: int) -> int:
         shown = self._components.events[events]
-        known = zip(self._monitors[monitor], self._groups, strict=True)
-        after = tuple(group.after(number, events, shown) for number, group in known)
-        goals = self._watched(monitor, shown)
-        found = self._ids.get(after)
+        after = list(self._monitors[monitor])
+        for index in self._looking_at(events):
+            after[index] = self._groups[index].after(after[index], events, shown)
+        goals = self._goals.after(self._goals_of[monitor], events, shown)
+        key = tuple(after)
+        found = self._ids.get(key)
         if found is None:
-            found = self._ids[after] = len(self._monitors)
-            self._monitors.append(after)
-            goals[0].share(self._goals[monitor][0])
-            self._goals.append(goals)
+            found = self._ids[key] = len(self._monitors)
+            self._monitors.append(key)
+            self._goals_of.append(goals)
             self._came_from.append((monitor, events))
             each = (group.broken[number] for number, group in zip(after, self._groups, strict=True))
             self.broken.append(next((broken for broken in each if broken is not None), None))
         return found
 
-    def _watched(self, monitor: int, events: Sequence[Event]) -> tuple[Goals, tuple[int, ...]]:
-        """Return what the goals know after these events, and the incarnations of the processes."""
-        before, incarnations_before = self._goals[monitor]
-        seen = [event for event in events if type(event) in LOOK_AT]
-        if not seen:
-            return before, incarnations_before
-        goals, incarnations = before.fork(), list(incarnations_before)
-        for event in seen:
-            if isinstance(event, Local):
-                goals.observe(replace(event, incarnation=incarnations[event.process]))
-                incarnations[event.process] += isinstance(event, Crash)
-        self.goals |= goals.reached
-        return goals, tuple(incarnations)
+    def _looking_at(self, events: int) -> tuple[int, ...]:
+        """Return the places of the groups that look at some of these events."""
+        found = self._looking.get(events)
+        if found is None:
+            kinds = {type(event) for event in self._components.events[events]}
+            able = (index for index, group in enumerate(self._groups) if not kinds.isdisjoint(group.looks_at))
+            found = self._looking[events] = tuple(able)
+        return found
 
     def sequences(self, monitor: int) -> tuple[int, Judge, tuple[int, ...]] | None:
         """Return the number of a judge that has the delivered sequences on record, that judge, and the incarnations.

@@ -30,7 +30,7 @@ from zabcheck.search.explore.explored import Explored, Progress
 from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
 from zabcheck.search.explore.local_states import STOPS_READING, LocalStates
 from zabcheck.search.explore.memory import rare_collections, used
-from zabcheck.search.explore.monitors import Monitors
+from zabcheck.search.explore.monitors import Monitors, forgets_what_is_left
 from zabcheck.search.explore.reduction import are_lasting
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry, pays
@@ -44,10 +44,8 @@ if TYPE_CHECKING:
 
 LARGE_ON_SPARK = 1_000_000
 """A level of fewer states is expanded on this machine, with Spark too."""
-
 LARGE = 1000
 """Until a level has this many states they are kept without numpy: loading it would cost more than it saves."""
-
 _LOOK = 4096
 """The number of states after which memory is looked at, and progress reported."""
 
@@ -60,7 +58,7 @@ class Space:
     (None: none) and `reduced`. With symmetry a run may be made up, so one that is found has to be replayed;
     `exploration` does that, and is what to call. `moments` False: nobody will ask what several processes have at one
     moment, as `liveness` and `rests` do of the states; then reduction leaves out more of them, for some properties.
-    StepRaised if a process cannot start.
+    `forgetful`: properties forget iterations that are left (`Invariant.leave`). StepRaised if a process cannot start.
     """
 
     def __init__(
@@ -74,17 +72,19 @@ class Space:
         symmetry: bool = True,
         reduction: bool = False,
         moments: bool = True,
+        forgetful: bool = False,
     ) -> None:
         self.bounds = bounds
         can_reduce = protocol.commutes and (protocol.vote is not None or not bounds.snapshots)
         self.reduced = reduction and can_reduce and switches.elections != "fle"
-        self.components = Components(protocol, quorums, switches)
+        forgetful = forgetful and any(map(forgets_what_is_left, properties))
+        self.components = Components(protocol, quorums, switches, tells_of_leaving=forgetful)
         self._journal: Journal = []
         moments = moments or not are_lasting(properties)
         self.local_states = LocalStates(
             self.components, switches, bounds, self._journal, reduced=self.reduced, moments=moments
         )
-        self.monitors = Monitors(properties, quorums, self.components, self._journal)
+        self.monitors = Monitors(properties, quorums, self.components, self._journal, told_of_leaving=forgetful)
         can_rename = symmetry and protocol.rename is not None and pays(protocol, switches, quorums)
         self.successors = Successors(self.local_states, self.monitors, ties=can_rename)
         self.symmetry = Symmetry(self.local_states, self.monitors, quorums) if can_rename else None
@@ -111,6 +111,7 @@ class Space:
             "symmetry": str(self.symmetry is not None).lower(),
             "reduction": str(self.reduced).lower(),
             "moments": str(moments).lower(),
+            "forgetful": str(forgetful).lower(),
         }
 
     @property

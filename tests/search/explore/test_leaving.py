@@ -1,0 +1,120 @@
+"""A search that forgets of iterations what nobody comes back to says the same, or searches again."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from invariants import Deliver, select
+from invariants.base import WentOn
+from invariants.quorums import Quorums
+from tests.tiers import sweep
+from zabcheck.mutants.catalogue import CATALOGUE, mutated
+from zabcheck.protocols.base import Effect, Elected, Protocol
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore import Bounds, explore
+from zabcheck.search.explore.bounds import UNLIMITED
+from zabcheck.search.explore.components import Left
+from zabcheck.search.explore.explored import Explored
+from zabcheck.search.explore.space import Space, judged_in_every_state
+
+ATOMIC, ABRUPT = Switches(sync="atomic"), Switches(sync="atomic", closing="abrupt")
+ALL = tuple(kind for kind in select(mutated("zab").properties) if judged_in_every_state(kind))
+OF_PHASES = tuple(select(["invariant 2", "invariant 5"]))
+SPACES = {
+    "a crash": (Bounds(2, 2, 1, 1, 1), ATOMIC),
+    "a crash, abrupt": (Bounds(2, 2, 2, 1, 1), ABRUPT),
+    "any faults": (Bounds(2, 2, 1, UNLIMITED, UNLIMITED), ABRUPT),
+    "a cut": (Bounds(2, 2, 1, 1, 0, 1), ATOMIC),
+    "three processes": (Bounds(3, 2, 1, 1, 0), ABRUPT),
+    "a disk": (Bounds(2, 2, 1, 1, 1), Switches(closing="abrupt")),
+}
+
+
+def searched(
+    bounds: Bounds, switches: Switches, *, forgetful: bool, reduction: bool = True, protocol: Protocol | None = None
+) -> tuple[Space, Explored]:
+    checked = mutated("zab") if protocol is None else protocol
+    quorums = Quorums(bounds.processes)
+    space = Space(checked, quorums, switches, bounds, ALL, reduction=reduction, moments=False, forgetful=forgetful)
+    return space, space.explore()
+
+
+def states_of(space: Space) -> set[tuple[int, ...]]:
+    """Return the states without what the properties know of them."""
+    return {row[:-1] for row in space.rows()}
+
+
+@pytest.mark.parametrize("reduction", [True, False], ids=["reduced", "unreduced"])
+@pytest.mark.parametrize("name", sweep(SPACES, normal=("a crash, abrupt", "any faults")))
+def test_the_same_states_are_reached(name: str, reduction: bool) -> None:
+    bounds, switches = SPACES[name]
+    (knowing, said), (forgetting, also_said) = (
+        searched(bounds, switches, forgetful=forgetful, reduction=reduction) for forgetful in (False, True)
+    )
+    assert also_said.states < said.states
+    assert states_of(forgetting) == states_of(knowing)
+    for field in ("whole", "broken", "exercised", "switched_off"):
+        assert getattr(also_said, field) == getattr(said, field), field
+    assert set(also_said.goals) == set(said.goals)
+
+
+ZAB = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab" and mutated("zab", name).environment.fifo]
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [Bounds(2, 2, 2, 1, 1), pytest.param(Bounds(3, 2, 2, 1, 0), marks=pytest.mark.slow)],
+    ids=Bounds.in_words,
+)
+@pytest.mark.parametrize(
+    "mutant", sweep(ZAB, normal=["duplicate-proposal", "deliver-initial-history-last", "ignore-closed-connection"])
+)
+def test_a_mutant_is_caught_as_soon(mutant: str, bounds: Bounds) -> None:
+    (_, said), (_, also_said) = (
+        searched(bounds, ABRUPT, forgetful=forgetful, protocol=mutated("zab", mutant)) for forgetful in (False, True)
+    )
+    assert (also_said.broken, len(also_said.choices)) == (said.broken, len(said.choices))
+    assert also_said.states <= said.states
+
+
+def test_whoever_comes_to_follow_nobody_or_somebody_else_has_left() -> None:
+    space, _ = searched(Bounds(2, 2, 1, 1, 1), ABRUPT, forgetful=True, reduction=False)
+    shown = [events for events in space.components.events if any(isinstance(each, Left) for each in events)]
+    assert {type(each).__name__ for events in shown for each in events} >= {"Left", "Crash"}
+    nobody, _ = searched(Bounds(2, 2, 1, 1, 1), ABRUPT, forgetful=False, reduction=False)
+    assert not any(isinstance(each, Left) for events in nobody.components.events for each in events)
+
+
+def test_of_properties_that_forget_nothing_nobody_is_told() -> None:
+    space = Space(mutated("zab"), Quorums(2), ABRUPT, Bounds(2, 2, 1, 1, 1), select(["core"]), forgetful=True)
+    space.explore()
+    assert not any(isinstance(each, Left) for events in space.components.events for each in events)
+
+
+def delivering_when_elected() -> Protocol:
+    """Zab, but a process that is told a leader delivers what it has, the last first: outside of any phase."""
+    zab = mutated("zab")
+    told = zab.steps[Elected]
+
+    def elected(f: Any, sender: int, m: Elected) -> list[Effect]:
+        late = [txn for txn in f.history if txn not in f.delivered]
+        return [*(Deliver(f.id, f.incarnation, txn) for txn in late[::-1]), *told(f, sender, m)]
+
+    return replace(zab, name="delivers-when-elected", commutes=False, steps={**zab.steps, Elected: elected})
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_where_a_process_goes_on_with_what_it_left_all_is_searched_again(workers: int) -> None:
+    bounds = Bounds(2, 2, 1, 1, 1)
+    with pytest.raises(WentOn):
+        searched(bounds, ABRUPT, forgetful=True, protocol=delivering_when_elected())
+    _, known = searched(bounds, ABRUPT, forgetful=False, protocol=delivering_when_elected())
+    found = explore(
+        delivering_when_elected(),
+        bounds=bounds,
+        properties=[kind.name for kind in ALL],
+        workers=workers,
+    )
+    assert known.broken is not None
+    assert found.broken == known.broken
