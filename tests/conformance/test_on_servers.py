@@ -185,17 +185,17 @@ def test_no_thread_is_stopped_twice_at_a_point_and_none_goes_on_that_is_not_stop
 def test_a_thread_takes_its_turns_as_in_the_run() -> None:
     """4643: the follower is killed when its epoch is written, and its history is not."""
     translation = translate(kept("4643", "3.8.0"))
-    crash = next(number for number, each in enumerate(translation.executed) if isinstance(each, choices.Crash))
+    _, crash = (number for number, each in enumerate(translation.executed) if isinstance(each, choices.Crash))
     assert words(translation, crash - 2)[:2] == [
-        "hold the next thread of B that comes to learner-epoch",
-        "pass NEWLEADER on A → B",
+        "hold the next thread of C that comes to learner-epoch",
+        "pass NEWLEADER on A → C",
     ]
     assert words(translation, crash - 1)[:3] == [
-        "hold the next thread of B that comes to learner-start-threads",
-        "let the thread of B at learner-epoch go on",
-        "wait until the thread of B has come to learner-start-threads, 10 s at most",
+        "hold the next thread of C that comes to learner-start-threads",
+        "let the thread of C at learner-epoch go on",
+        "wait until the thread of C has come to learner-start-threads, 10 s at most",
     ]
-    assert words(translation, crash)[0] == "kill -9 of B"
+    assert words(translation, crash)[0] == "kill -9 of C"
 
 
 @pytest.mark.parametrize(
