@@ -143,7 +143,17 @@ def made(
     moments: bool = False,
 ) -> Space:
     protocol, quorums = mutated("zab", mutant), Quorums(bounds.processes)
-    return Space(protocol, quorums, COARSE, bounds, properties, symmetry=symmetry, reduction=reduction, moments=moments)
+    return Space(
+        protocol,
+        quorums,
+        COARSE,
+        bounds,
+        properties,
+        symmetry=symmetry,
+        reduction=reduction,
+        moments=moments,
+        forgetful=True,
+    )
 
 
 def explored(

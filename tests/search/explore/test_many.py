@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
+from invariants import select
 from invariants.quorums import Quorums, quorums_of
 from tests.search.explore.test_reduction import ABRUPT, DISK, GRACEFUL, PROPERTIES, ZAB
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import many as many_module
 from zabcheck.search.explore import space as module
@@ -26,6 +29,7 @@ from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.successors import (
     AT_ONCE,
     EAGERNESS,
+    ELECTIONS,
     EXPANSION,
     FIRST_MOVE,
     JOINS,
@@ -36,6 +40,7 @@ from zabcheck.search.explore.successors import (
 
 ANY = UNLIMITED
 NEVER = 1 << 40
+ORACLE = replace(ABRUPT, elections="oracle")
 
 SPACES: dict[str, tuple[Bounds, Switches, dict[str, bool]]] = {
     "reduction": (Bounds(3, 1, 1, 1, 1), ABRUPT, {}),
@@ -84,6 +89,35 @@ def test_many_states_at_once_are_expanded_as_they_are_one_by_one(name: str, monk
     assert at_once == everything(space(bounds, switches, **how))
 
 
+BY_VOTE: dict[str, tuple[Bounds, Switches, dict[str, bool]]] = {
+    "a time-out": (Bounds(2, 2, 1, 1, 0), ORACLE, {}),
+    "a time-out and a crash": (Bounds(2, 2, 1, 1, 1), ORACLE, {}),
+    "any time-outs": (Bounds(2, 2, 1, ANY, 0), ORACLE, {}),
+    "a crash": (Bounds(3, 2, 1, 0, 1), ORACLE, {}),
+    "a crash, unreduced": (Bounds(3, 1, 1, 0, 1), ORACLE, {"reduction": False}),
+    "names": (Bounds(3, 1, 1, 0, 1), ORACLE, {"symmetry": False}),
+    "a snapshot": (Bounds(2, 2, 1, 0, 1, 0, 1), ORACLE, {}),
+    "threads": (Bounds(2, 2, 1, 0, 1), replace(ORACLE, sync="separate", grain="G3"), {}),
+    "a bug": (Bounds(3, 2, 2, 0, 1), replace(ORACLE, version="3.4.2", defects="1343"), {}),
+    "moments": (Bounds(2, 2, 1, 1, 1), ORACLE, {"moments": True}),
+}
+
+
+def by_vote(bounds: Bounds, switches: Switches, **how: bool) -> Space:
+    kinds = select(["core"])
+    how = {"reduction": True, "moments": False, **how}
+    return Space(PROTOCOLS["zookeeper"], Quorums(bounds.processes), switches, bounds, kinds, **how)
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("name", sweep(BY_VOTE, normal=("a time-out", "a crash", "any time-outs")))
+def test_elections_by_vote_are_made_as_they_are_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds, switches, how = BY_VOTE[name]
+    at_once = everything(by_vote(bounds, switches, **how))
+    monkeypatch.setattr(module, "LARGE", NEVER)
+    assert at_once == everything(by_vote(bounds, switches, **how))
+
+
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("mutant", sweep(ZAB, normal=("quorum-off-by-one", "commit-on-own-ack")))
 def test_known_bugs_are_found_by_the_same_runs(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,8 +150,10 @@ def test_of_few_states_everything_is_left_to_the_search(monkeypatch: pytest.Monk
         explored = space(bounds, switches, **how).explore()
         assert len(whole) < explored.states / 50
         whole.clear()
+    explored = by_vote(Bounds(3, 2, 1, 0, 1), ORACLE).explore()
+    assert len(whole) < explored.states / 20
     left = {rest.is_left for rests in finished for rest in rests}
-    assert left == {EXPANSION, EAGERNESS, JOINS, FIRST_MOVE, AT_ONCE, NAMING}
+    assert left == {EXPANSION, EAGERNESS, JOINS, FIRST_MOVE, AT_ONCE, NAMING, ELECTIONS}
 
 
 @pytest.mark.parametrize("order", [(1, NEVER), (NEVER, 1)], ids=["at once first", "one by one first"])

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zabcheck.search.explore.local_states import HELD, Expansion, LocalStates, Move, mask_of
+from zabcheck.search.explore.bounds import TIMEOUT
+from zabcheck.search.explore.local_states import DOWN, HELD, Expansion, LocalStates, Move, mask_of
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.symmetry import Symmetry
+from zabcheck.simulation.channels import NOBODY
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -118,7 +120,7 @@ class Arrays:
         self._links: Ints = np.empty((0, self.size), np.int64)
         """The link that it has opened to each process."""
         self.leads = self.may_join = self._may_be_held = _NOT_ANY
-        self._flags = self._settled_with = self._matters = self.kinds = _NONE
+        self._flags = self._settled_with = self._matters = self._following = self.kinds = _NONE
         # By move.
         self.choice = self._cost = self._local_state = self._events = _NONE
         self._raised = _NOT_ANY
@@ -156,6 +158,7 @@ class Arrays:
         self.leads, self.may_join = _extended(self.leads, states.leads), _extended(self.may_join, states.may_join)
         self._may_be_held = _extended(self._may_be_held, states.may_be_held)
         self._settled_with = _extended(self._settled_with, states.settled_with)
+        self._following = _extended(self._following, states.following)
         self._flags, self._matters = _extended(self._flags, states.flags), _extended(self._matters, states.matters)
         self._take_expansions(self._new("expansions", states.expansions))
         self._take_singles(self._new("singles", states.singles))
@@ -245,6 +248,18 @@ class Arrays:
         held: Bools = (own == leaders) & self._is_quorum[members]
         return held
 
+    def may_elect(self, rows: Ints, masks: Ints) -> Bools:
+        """Return where there may be an election by vote, or a process that joins the leader of a quorum."""
+        following = self._following[rows[:, : self.size]]
+        free = following == NOBODY
+        with_timeouts = (masks & TIMEOUT != 0)[:, None] & (following != DOWN)
+        found = self._is_quorum[_members(free | with_timeouts)]
+        joining = free.any(axis=1)
+        for leader in range(1, self.size + 1):
+            led = following == leader
+            found |= joining & led[:, leader - 1] & self._is_quorum[_members(led)]
+        return found
+
     def singles(self, choices: Ints, rows: Ints, processes: Ints) -> tuple[Ints, Bools]:
         """Return the move that a choice is of a process, MISSING if there is none; and where that is not known."""
         local_states = rows[np.arange(len(rows)), processes]
@@ -291,6 +306,11 @@ class Arrays:
         renamed[at, -1] = twins = self._monitors_renamed.find(naming[at], rows[at, -1])
         missing[at] |= twins == MISSING
         return renamed, missing
+
+
+def _members(table: Bools) -> Ints:
+    """Return, for each row, a number with a bit for each column that is true."""
+    return table @ (1 << np.arange(table.shape[1]))
 
 
 def _extended(known: Any, all_: Sequence[Any]) -> Any:

@@ -42,6 +42,9 @@ _NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST
 HELD = 1 << _COUNT - 1
 """The bit of a mask that tells that a follower is held (`LocalStates.is_held`)."""
 
+DOWN = -1
+"""Whom a process follows that is not up."""
+
 _MOST_WRITES = 8
 """A crash keeps at most this many of the writes that are not synced."""
 
@@ -142,6 +145,8 @@ class LocalStates:
         """By number: whether the process leads, or wants to."""
         self.may_join: list[bool] = []
         """By number: whether it is up, and in no iteration."""
+        self.following: list[int] = []
+        """By number: whom the process follows, itself if it leads, or NOBODY; DOWN if it is not up."""
         self.flags: list[int] = []
         """By number: the bits from which `may_be_eager` tells which processes may have an eager move."""
         self.settled_with: list[int] = []
@@ -208,6 +213,7 @@ class LocalStates:
             self.leads.append(component.leads)
             self.matters.append(~0 if component.leads or not self.reduced else _NO_REQUESTS)
             self.may_join.append(component.is_up and not component.halted and component.following == NOBODY)
+            self.following.append(component.following if component.is_up else DOWN)
             self.flags.append(self._flags(local_state) if self.reduced else 0)
             settled_with = self._settled_with(component, local_state) if self.holds else NOBODY
             self.settled_with.append(settled_with)

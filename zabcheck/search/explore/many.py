@@ -20,6 +20,7 @@ from zabcheck.search.explore.successors import (
     DEEPEST,
     DIGIT,
     EAGERNESS,
+    ELECTIONS,
     EXPANSION,
     FIRST_MOVE,
     JOINS,
@@ -36,7 +37,10 @@ _FEWEST, _MOST = 512, 1 << 13
 _MUCH = 0.1
 """If of more than this share of the states at hand something is left to the search, fewer are expanded at once."""
 _PLACES = 1 << 10
-"""More than the joins and moves of a state. The joins have the first `_MOVES` places, each process the next ones."""
+"""More than the joins, moves and elections of a state.
+
+The joins have the first `_MOVES` places, each process the next ones, and elections by vote those after all processes.
+"""
 _MOVES = 1 << 7
 
 
@@ -127,7 +131,8 @@ class Many:
                 self._join_of[int(led.told is not None), led.leader - 1, follower - 1] = len(joins)
                 joins.append((number, led.leader - 1, elect, hear))
         assert len(joins) <= _MOVES, "there are fewer joins"
-        assert (size + 1) * _MOVES <= _PLACES, "there are fewer processes"
+        self._elects = bool(local_states.elections)
+        assert (size + 1) * _MOVES + len(local_states.elections) + size * size <= _PLACES, "there are fewer processes"
         self._joins = np.array(joins, np.int64).reshape(-1, 4)
         """The number, the leader, and the two choices of each join, in the order in which they are tried."""
         self._again: Bools = np.empty(0, np.bool_)
@@ -166,7 +171,8 @@ class Many:
         found &= ~self._again[part.source]
         left = self._again.copy()
         for each in self._rests:
-            left[each.part.source] = True
+            if each.is_left != ELECTIONS:  # these come up however full the tables are
+                left[each.part.source] = True
         share = np.count_nonzero(left) / len(rows)
         self.portion = max(_FEWEST, self.portion // 2) if share > _MUCH else min(_MOST, 2 * self.portion)
         part = part.at(found)
@@ -190,6 +196,8 @@ class Many:
         """The first process whose moves are eager: nobody else is looked at after it."""
         self._leave_expansions(before, found == MISSING, first)
         joined = self._joined(before, np.flatnonzero((first == size) & ~self._again))
+        if self._elects:
+            self._leave_elections(before, (first == size) & ~self._again & arrays.may_elect(before, masks))
         tried = ((first == size)[:, None] | (np.arange(size) == first[:, None])) & ~self._again[:, None]
         tried &= found != MISSING
         states, processes = np.nonzero(tried)
@@ -212,6 +220,12 @@ class Many:
         part = _Part(states, np.zeros(len(states), np.int64), before[states], keys)
         for kind, which in ((EXPANSION, first[states] == size), (EAGERNESS, first[states] < size)):
             self._leave(part.at(which), kind, processes[which])
+
+    def _leave_elections(self, before: Ints, which: Bools) -> None:
+        """Leave the elections by vote of these states to the search: they are seldom, and of several processes each."""
+        states = np.flatnonzero(which)
+        keys = _deepened(states * _PLACES + (self._size + 1) * _MOVES, 0)
+        self._leave(_Part(states, np.zeros(len(states), np.int64), before[states], keys), ELECTIONS)
 
     def _moves(self, expansions: Ints) -> tuple[Ints, Ints, Ints]:
         """Return all moves of these expansions: of which expansion each is, its number, and its place there."""

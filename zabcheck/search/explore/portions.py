@@ -48,8 +48,7 @@ class Portions:
         self._broken = monitors.broken
         self._symmetry = symmetry
         self._namings = namings
-        some_names = symmetry is not None and not symmetry.is_full
-        can_do_many = not local_states.elections and not some_names
+        can_do_many = symmetry is None or symmetry.is_full
         self.many = Many(local_states, monitors, symmetry, successors) if can_do_many else None
         """What expands many at once; None if that cannot do this search."""
 

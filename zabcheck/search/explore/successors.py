@@ -9,15 +9,14 @@ of the moves of each, as `Simulator` makes it.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zabcheck.search.explore.bounds import TIMEOUT
-from zabcheck.search.explore.local_states import Expansion, LocalStates, Move
+from zabcheck.search.explore.local_states import DOWN, Expansion, LocalStates, Move
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
-from zabcheck.simulation.next_state import LocalProcess
 
 Row = tuple[int, ...]
 """A state: a local state for each process, what was used of the bounds, and a monitor, all by number."""
@@ -51,7 +50,7 @@ class Successor(NamedTuple):
         return found[::-1]
 
 
-EXPANSION, EAGERNESS, JOINS, FIRST_MOVE, AT_ONCE, NAMING = range(6)
+EXPANSION, EAGERNESS, JOINS, FIRST_MOVE, AT_ONCE, NAMING, ELECTIONS = range(7)
 """What `Unfinished.is_left` says."""
 
 DIGIT, DEEPEST = 3, 12
@@ -64,8 +63,9 @@ class Unfinished(NamedTuple):
     """What is left to be done for successors of a state: for one, for all by a `process`, or for all joins.
 
     `is_left`: to find out what the process can do in the state with this `row`; only whether that is eager; all joins
-    there; the first move to a successor, from `row`; what is made at once, from `row` on; or only the representative of
-    `row`. FIRST_MOVE and AT_ONCE begin with the move in this `place` of the expansion of `process`; NOBODY: with none.
+    there, or all elections by vote; the first move to a successor, from `row`; what is made at once, from `row` on; or
+    only the representative of `row`. FIRST_MOVE and AT_ONCE begin with the move in this `place` of the expansion of
+    `process`; NOBODY: with none.
     `key` is the place of the successor among others, and `first` is as in `Successor`.
     """
 
@@ -108,6 +108,10 @@ class Successors:
         numbers = {choice: number for number, choice in enumerate(local_states.choices) if choice is not None}
         self._numbers = numbers
         self.joins = list(self._all_joins(numbers)) if local_states.is_lazy else []
+        self._among: dict[tuple[bool, ...], list[choices.Lead]] = {}
+        """By whether each process may take part: the elections by vote that there may be."""
+        self._votes: dict[int, Any] = {}
+        """By the number of a process in `Components`."""
 
     def _all_joins(self, numbers: dict[AnyChoice, int]) -> Iterator[Joins]:
         number = len(self._local_states.choices)
@@ -181,9 +185,9 @@ class Successors:
                 ]
         begun: list[tuple[Unfinished, Successor | None]] = []
         for rest in moving:
-            if rest.is_left == JOINS:
-                joins = enumerate(self._joined(rest.row))
-                begun += [(rest._replace(key=rest.key + place * STEP), joined) for place, joined in joins]
+            if rest.is_left in (JOINS, ELECTIONS):
+                all_ = self._joined(rest.row) if rest.is_left == JOINS else self._elected(rest.row)
+                begun += [(rest._replace(key=rest.key + place * STEP), each) for place, each in enumerate(all_)]
             else:
                 begun.append((rest, self._begun(rest) if rest.is_left == FIRST_MOVE else None))
         found: list[tuple[int, Successor]] = []
@@ -275,48 +279,56 @@ class Successors:
 
     # Elections by vote.
 
-    def _elected(self, row: Row) -> Iterator[Successor]:
+    def _elected(self, row: Sequence[int]) -> Iterator[Successor]:
         """Yield the states after an election, and after a process has joined the leader that a quorum has."""
-        for election in self._local_states.elections:
+        states = self._local_states
+        following = [states.following[local_state] for local_state in row[: len(self._ids)]]
+        may_leave = states.mask(row[-2]) & TIMEOUT
+        able = tuple(whom == NOBODY or (may_leave > 0 and whom != DOWN) for whom in following)
+        for election in self._elections_among(able):
             after = self._after_election(row, election)
             if after is not None:
                 yield after
         for process in self._ids:
             for leader in self._ids:
-                if self._may_follow(row, process, leader):
+                if following[process - 1] == NOBODY and self._may_follow(following, leader):
                     number = self._numbers[choices.Elect(process, leader)]
                     after = self._by(Successor(number, list(row), False, None), process, number)
                     if after is not None:
                         yield after._replace(first=number)
 
-    def _after_election(self, row: Row, election: choices.Lead) -> Successor | None:
+    def _elections_among(self, able: tuple[bool, ...]) -> list[choices.Lead]:
+        """Return the elections in which only those take part that are `able`. O(1) if it was asked before."""
+        found = self._among.get(able)
+        if found is None:
+            elections = self._local_states.elections
+            found = [each for each in elections if all(able[process - 1] for process in (each.leader, *each.followers))]
+            self._among[able] = found
+        return found
+
+    def _after_election(self, row: Sequence[int], election: choices.Lead) -> Successor | None:
         """Return the state after all that take part have left their iterations, and have been told who leads.
 
-        None if somebody is down, if the leader's vote is not the greatest, or if the bounds forbid it. Who leaves an
-        iteration uses a time-out of the bounds.
+        None if the leader's vote is not the greatest, or if the bounds forbid it. Who leaves an iteration uses a
+        time-out of the bounds.
         """
-        components, states = self._local_states.components, self._local_states
-        number = states.elected[election]
+        states, number = self._local_states, self._local_states.elected[election]
         everybody = (election.leader, *election.followers)
         after = Successor(number, list(row), False, None)
         for process in everybody:
-            if not self._process(after.row, process).is_up:
+            if states.following[row[process - 1]] == NOBODY:
+                continue
+            if not states.mask(after.row[-2]) & TIMEOUT:
                 return None
-            if self._process(after.row, process).following != NOBODY:
-                if not states.mask(after.row[-2]) & TIMEOUT:
-                    return None
-                left = self._by(after, process, self._numbers[choices.Timeout(process)])
-                if left is None:
-                    return None
-                left.row[-2] += states.bounds.counted(TIMEOUT)
-                after = left
-        vote = components.protocol.vote
-        if vote is None or after.raised or not all(self._process(after.row, each).is_up for each in everybody):
+            left = self._by(after, process, self._numbers[choices.Timeout(process)])
+            if left is None:
+                return None
+            left.row[-2] += states.bounds.counted(TIMEOUT)
+            after = left
+        if after.raised or any(states.following[after.row[process - 1]] == DOWN for process in everybody):
             return None
-        votes = {process: vote(self._process(after.row, process).state) for process in everybody}
-        if self.ties:
-            votes = {process: each[:-1] for process, each in votes.items()}
-        if votes[election.leader] != max(votes.values()):
+        votes = [self._vote(after.row[process - 1]) for process in everybody]
+        if votes[0] != max(votes):
             return None
         for process in everybody:
             told = self._by(after, process, self._numbers[choices.Elect(process, election.leader)])
@@ -325,13 +337,17 @@ class Successors:
             after = told
         return after._replace(first=number, path=(None, number))
 
-    def _may_follow(self, row: Row, process: int, leader: int) -> bool:
-        """Whether the process is in no iteration, and a quorum follows the leader, which leads (`Simulator._join`)."""
-        if process == leader or not self._local_states.may_join[row[process - 1]]:
-            return False
-        led = [each for each in self._ids if self._process(row, each).following == leader]
-        return leader in led and self._local_states.components.quorums.contains(led)
+    def _vote(self, local_state: int) -> Any:
+        """Return the vote of a process that is up, without its id if none decides. O(1) if it was asked before."""
+        number = self._local_states.made_of[local_state][0]
+        if number not in self._votes:
+            components = self._local_states.components
+            assert components.protocol.vote is not None, "only who votes is elected"
+            vote = components.protocol.vote(components.processes[number].state)
+            self._votes[number] = vote[:-1] if self.ties else vote
+        return self._votes[number]
 
-    def _process(self, row: Sequence[int], process: int) -> LocalProcess:
-        components, made_of = self._local_states.components, self._local_states.made_of
-        return components.processes[made_of[row[process - 1]][0]]
+    def _may_follow(self, following: Sequence[int], leader: int) -> bool:
+        """Whether the process leads, and a quorum follows it (`Simulator._join`)."""
+        led = [process for process in self._ids if following[process - 1] == leader]
+        return leader in led and self._local_states.components.quorums.contains(led)
