@@ -7,7 +7,7 @@ import pytest
 
 from tests.campaign.conftest import spark, zabcheck  # noqa: F401  # one Spark for all tests
 from tests.cli.conftest import Command
-from tests.search.explore.test_many import ABRUPT, ANY, everything, space
+from tests.search.explore.test_many import ABRUPT, ANY, ORACLE, by_vote, everything, space
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
@@ -33,6 +33,12 @@ def test_a_known_bug_is_found_by_the_same_run(cluster: Spark) -> None:
     """Rows, how they were found, the run to what is broken, and the tables."""
     there = space(SMALL, ABRUPT, "commit-on-own-ack")
     assert everything(there, spark=cluster) == everything(space(SMALL, ABRUPT, "commit-on-own-ack"))
+    assert isinstance(there.states, InParquet)
+
+
+def test_elections_by_vote_are_made_as_on_this_machine(cluster: Spark) -> None:
+    there = by_vote(Bounds(2, 2, 1, 1, 1), ORACLE)
+    assert everything(there, levels=9, spark=cluster) == everything(by_vote(Bounds(2, 2, 1, 1, 1), ORACLE), levels=9)
     assert isinstance(there.states, InParquet)
 
 
