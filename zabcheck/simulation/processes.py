@@ -199,20 +199,18 @@ class Processes:
         """
         for index, effect in enumerate(effects):
             # Most effects are events. Looking up the exact type is much faster than `isinstance`; none has a subclass.
-            kind = type(effect)
-            perform = _PERFORMED_BY.get(kind)
+            perform = _PERFORMED_BY.get(type(effect))
             if perform is not None:
                 perform(self, process, effect)
-            elif kind is not Persist:
+            elif not isinstance(effect, Persist):
                 self.show(effect)  # type: ignore[arg-type]  # the other effects are events
-                if kind is Halt:
+                if type(effect) is Halt:
                     self._halt(process)
                     return
             elif self._atomic:
-                self.disks[process].write(effect.fields)  # type: ignore[union-attr]  # it is a Persist
-            else:
-                # What follows waits for the disk.
-                self.disks[process].unsynced.append(Unsynced(effect.fields, effects[index + 1 :]))  # type: ignore[union-attr]  # as above
+                self.disks[process].write(effect.fields)
+            else:  # what follows waits for the disk
+                self.disks[process].unsynced.append(Unsynced(effect.fields, effects[index + 1 :]))
                 break
         own = self._own[process]
         if own and not self._busy[process]:

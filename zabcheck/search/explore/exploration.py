@@ -5,10 +5,13 @@
     found = explore("zab", bounds=Bounds(processes=2, epochs=2, txns=2))
     assert found.whole and found.broken is None, found.counterexample
 
-Two things in a `Space` are more than the protocol and its properties say: a property may be judged more strictly than
-it is (`monitors.OncePerEpoch`), and processes are taken for interchangeable (`symmetry`), which they are not where ids
-win ties, or (f.a, f.zxid) tells no history. Neither hides a violation, but either may make one up. So a run that is
-found is replayed, and if the simulator shows the violation under no names, all is searched again without either.
+Two things are taken for granted in a `Space` that need not be so.
+
+- Processes are interchangeable (`symmetry`); they are not where ids win ties, or (f.a, f.zxid) tells no history. That
+  hides no violation, but may make one up. So a run that is found is replayed, and if the simulator shows the violation
+  under no names, all is searched again without.
+- A process does not go on with an iteration that it has left (`Invariant.leave`). If one does, all is searched again,
+  and no property forgets anything.
 """
 
 from collections.abc import Callable, Iterable, Mapping
