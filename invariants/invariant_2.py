@@ -98,11 +98,11 @@ class Invariant2(Invariant):
         return not _zxid(before) < event.txn.zxid and self._found(before, event)
 
     def _end(self, event: Local) -> bool:
-        self.phase.pop(event.process, None)
+        self.leave(event.process)
         return False
 
     def leave(self, process: int) -> None:
-        """Forget the phase: nothing is delivered in it any more."""
+        """End the phase: nothing is delivered in it any more."""
         self.phase.pop(process, None)
 
     def _found(self, before: Adopt | Accept | Deliver | Restore, event: Accept | Deliver) -> bool:

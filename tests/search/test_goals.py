@@ -171,10 +171,31 @@ def test_goals_fork_apart() -> None:
 
 
 def test_goals_of_one_identity_are_reached_alike() -> None:
-    """Two processes accept in either order: whatever comes, the same goals follow."""
+    """What two runs have shown in another order, or earlier, makes no difference to what they reach from then on."""
     accepted: list[Event] = [Accept(2, 0, 1, B), Accept(3, 0, 1, B)]
-    one, other = watched(DELIVERED_BY_1 + accepted), watched(DELIVERED_BY_1 + accepted[::-1])
-    assert one.identity() == other.identity()
+    befores = [DELIVERED_BY_1 + accepted, DELIVERED_BY_1 + accepted[::-1], [Truncate(1, 0, A.zxid, 1), *DELIVERED_BY_1]]
+    befores[2] += accepted
+    assert len({watched(before).identity() for before in befores}) == 1
+    seen = set()
+    for _, continuation in REACHED:
+        reached = {
+            tuple(goal for goal in watched(before + continuation).reached if goal not in watched(before).reached)
+            for before in befores[:2]
+        }
+        assert len(reached) == 1
+        seen |= reached
+    assert len(seen) > 5
+
+
+def test_what_decides_about_goals_is_told_apart() -> None:
+    """Each of these events decides about some goal, and no two of them about the same."""
+    events: list[Event] = [
+        *(Promise(1, 0, 2), Accept(1, 0, 1, A), FROM_2, Establish(1, 0, 1), Crash(1, 0), Recover(1, 1)),
+        *broadcasts(1, 1, A),
+        *deliveries(1, A),
+        restore(1, A),
+    ]
+    assert len({watched([event]).identity() for event in events} | {watched([]).identity()}) == len(events) + 1
 
 
 def watched(events: Sequence[Event]) -> Goals:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from invariants import Deliver, select
+from invariants import CommitEpoch, Deliver, select
 from invariants.base import WentOn
 from invariants.quorums import Quorums
 from tests.tiers import sweep
@@ -14,13 +14,13 @@ from zabcheck.protocols.base import Effect, Elected, Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import Bounds, explore
 from zabcheck.search.explore.bounds import UNLIMITED
-from zabcheck.search.explore.components import Left
+from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Components, Left
 from zabcheck.search.explore.explored import Explored
 from zabcheck.search.explore.space import Space, judged_in_every_state
+from zabcheck.simulation import choices
 
 ATOMIC, ABRUPT = Switches(sync="atomic"), Switches(sync="atomic", closing="abrupt")
 ALL = tuple(kind for kind in select(mutated("zab").properties) if judged_in_every_state(kind))
-OF_PHASES = tuple(select(["invariant 2", "invariant 5"]))
 SPACES = {
     "a crash": (Bounds(2, 2, 1, 1, 1), ATOMIC),
     "a crash, abrupt": (Bounds(2, 2, 2, 1, 1), ABRUPT),
@@ -78,12 +78,33 @@ def test_a_mutant_is_caught_as_soon(mutant: str, bounds: Bounds) -> None:
     assert also_said.states <= said.states
 
 
-def test_whoever_comes_to_follow_nobody_or_somebody_else_has_left() -> None:
-    space, _ = searched(Bounds(2, 2, 1, 1, 1), ABRUPT, forgetful=True, reduction=False)
-    shown = [events for events in space.components.events if any(isinstance(each, Left) for each in events)]
-    assert {type(each).__name__ for events in shown for each in events} >= {"Left", "Crash"}
-    nobody, _ = searched(Bounds(2, 2, 1, 1, 1), ABRUPT, forgetful=False, reduction=False)
-    assert not any(isinstance(each, Left) for events in nobody.components.events for each in events)
+def test_who_leaves_an_iteration_says_so() -> None:
+    """By a time-out, a crash, a closed connection; and before all else if it is told a leader in the middle of one."""
+    components = Components(mutated("zab"), Quorums(2), ABRUPT, tells_of_leaving=True)
+    alone = (NO_CONNECTION, NO_CONNECTION)
+
+    def after(*chosen: choices.AnyChoice) -> list[str]:
+        """The kinds of the events of the last one of these choices of process 2."""
+        process, opened, links_to, events = components.start[1], alone, alone, NOTHING
+        for choice in chosen:
+            outcome = components.execute(process, opened, links_to, choice, 0)
+            assert outcome is not None
+            process, opened, links_to, events = outcome.process, outcome.opened, outcome.links_to, outcome.events
+        return [type(event).__name__ for event in components.events[events]]
+
+    assert after(choices.Elect(2, 1)) == []
+    assert after(choices.Elect(2, 1), choices.Timeout(2)) == ["Left"]
+    assert after(choices.Elect(2, 1), choices.Reset(2, 1), choices.Notice(2, 1)) == ["Left"]
+    assert after(choices.Elect(2, 1), choices.Elect(2, 2)) == ["Left"]
+    assert after(choices.Elect(2, 1), choices.Crash(2)) == ["Crash", "Left"]
+    assert after(choices.Crash(2)) == ["Crash", "Left"]
+
+
+def test_who_is_a_quorum_alone_leaves_before_it_leads_again() -> None:
+    space = Space(mutated("zab"), Quorums(1), ABRUPT, Bounds(1, 2, 1, 1, 0), ALL, forgetful=True)
+    space.explore()
+    again = [events for events in space.components.events if events and isinstance(events[0], Left) and events[1:]]
+    assert any(isinstance(each, CommitEpoch) for events in again for each in events)
 
 
 def test_of_properties_that_forget_nothing_nobody_is_told() -> None:

@@ -242,9 +242,7 @@ class Arrays:
         """Return `LocalStates.is_held` of processes in these local states, which are settled."""
         leaders = self._settled_with[local_states]
         own = self._settled_with[rows[np.arange(len(rows)), leaders - 1]]
-        members = np.zeros(len(rows), np.int64)
-        for other in range(self.size):
-            members |= (self._settled_with[rows[:, other]] == leaders).astype(np.int64) << other
+        members = _members(self._settled_with[rows[:, : self.size]] == leaders[:, None])
         held: Bools = (own == leaders) & self._is_quorum[members]
         return held
 

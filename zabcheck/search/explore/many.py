@@ -222,7 +222,7 @@ class Many:
             self._leave(part.at(which), kind, processes[which])
 
     def _leave_elections(self, before: Ints, which: Bools) -> None:
-        """Leave the elections by vote of these states to the search: they are seldom, and of several processes each."""
+        """Leave the elections by vote of these states to the search: they are rare, and of several processes each."""
         states = np.flatnonzero(which)
         keys = _deepened(states * _PLACES + (self._size + 1) * _MOVES, 0)
         self._leave(_Part(states, np.zeros(len(states), np.int64), before[states], keys), ELECTIONS)

@@ -10,6 +10,7 @@ violated in the first state in which it is.
 In the components of a state every process is in its first incarnation; here incarnations are counted as in the trace.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple
 
@@ -47,10 +48,30 @@ class _Known(NamedTuple):
     incarnations: tuple[int, ...]
 
 
-class _JudgeTable:
-    """What the judge of one group of properties knows, by number; number 0 is what it knows at the start."""
+class _Table(ABC):
+    """What somebody who watches runs knows of them, by number; number 0 is what is known at the start."""
+
+    def __init__(self) -> None:
+        self._next: dict[tuple[int, int], int] = {}
+
+    def after(self, number: int, events: int, shown: Sequence[Event]) -> int:
+        """Return what is known after these events, both by number. O(1) if that was asked before."""
+        key = (number, events)
+        found = self._next.get(key)
+        if found is None:
+            found = self._next[key] = self._observe(number, shown)
+        return found
+
+    @abstractmethod
+    def _observe(self, number: int, events: Sequence[Event]) -> int:
+        """Return what is known after these events, by number."""
+
+
+class _JudgeTable(_Table):
+    """What the judge of one group of properties knows."""
 
     def __init__(self, group: Group, quorums: Quorums, *, told_of_leaving: bool) -> None:
+        super().__init__()
         judge = Judge(group, quorums=quorums)
         self._forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
         for each in judge.invariants:
@@ -61,15 +82,6 @@ class _JudgeTable:
         self.exercised: dict[str, bool] = {kind.name: False for kind in group}
         self._known = [_Known(judge, (0,) * (quorums.size + 1))]
         self._ids: dict[Hashable, int] = {(None, self._identity(self._known[0])): 0}
-        self._next: dict[tuple[int, int], int] = {}
-
-    def after(self, number: int, events: int, shown: Sequence[Event]) -> int:
-        """Return what is known after these events, both by number. O(1) if that was asked before."""
-        key = (number, events)
-        found = self._next.get(key)
-        if found is None:
-            found = self._next[key] = self._observe(number, shown)
-        return found
 
     def known(self, number: int) -> _Known:
         """Return the judge that this number stands for, and the incarnations of the processes."""
@@ -115,27 +127,19 @@ class _JudgeTable:
         return identity(known.judge, known.incarnations, [name for name, was in self.exercised.items() if was])
 
 
-class _GoalsTable:
-    """What the goals know of runs, by number; number 0 is what they know at the start.
+class _GoalsTable(_Table):
+    """What the goals know.
 
     `reached` names the goals that some run has reached, in the order in which that was found.
     """
 
     def __init__(self, quorums: Quorums) -> None:
+        super().__init__()
         self.reached: dict[str, None] = {}
         first = (Goals(quorums), (0,) * (quorums.size + 1))
         self._known = [first]
         """The goals, and by process 1 if it has crashed: all that they ask of an incarnation is if it is the first."""
         self._ids: dict[Hashable, int] = {(first[0].identity(), first[1]): 0}
-        self._next: dict[tuple[int, int], int] = {}
-
-    def after(self, number: int, events: int, shown: Sequence[Event]) -> int:
-        """Return what is known after these events, both by number. O(1) if that was asked before."""
-        key = (number, events)
-        found = self._next.get(key)
-        if found is None:
-            found = self._next[key] = self._observe(number, shown)
-        return found
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
         seen = [event for event in events if type(event) in LOOK_AT]

@@ -291,7 +291,7 @@ class Successors:
                 yield after
         for process in self._ids:
             for leader in self._ids:
-                if following[process - 1] == NOBODY and self._may_follow(following, leader):
+                if following[process - 1] == NOBODY and self._leads_a_quorum(following, leader):
                     number = self._numbers[choices.Elect(process, leader)]
                     after = self._by(Successor(number, list(row), False, None), process, number)
                     if after is not None:
@@ -347,7 +347,7 @@ class Successors:
             self._votes[number] = vote[:-1] if self.ties else vote
         return self._votes[number]
 
-    def _may_follow(self, following: Sequence[int], leader: int) -> bool:
-        """Whether the process leads, and a quorum follows it (`Simulator._join`)."""
+    def _leads_a_quorum(self, following: Sequence[int], leader: int) -> bool:
+        """Whether a process leads, and a quorum follows it: then others may join (`Simulator._join`)."""
         led = [process for process in self._ids if following[process - 1] == leader]
         return leader in led and self._local_states.components.quorums.contains(led)
