@@ -80,6 +80,8 @@ class Invariant(ABC):
     """
     reads_sequences: ClassVar[bool] = True
     """Whether it judges the delivered sequences on record; if not, `remembers` tells what of the record it needs."""
+    reads_broadcasts: ClassVar[bool] = False
+    """Whether it judges the broadcast sequences on record, so that `remembers` tells all of `Record.proposals`."""
     needs: ClassVar[tuple[Need, ...] | None] = None
     """If it judges delivered sequences: what its next verdicts depend on while all of these are prefixes of one path.
 
@@ -177,10 +179,20 @@ class Judge:
     """
 
     def __init__(
-        self, properties: Iterable[type[Invariant]], order: str = "global", quorums: Quorums | None = None
+        self,
+        properties: Iterable[type[Invariant]],
+        order: str = "global",
+        quorums: Quorums | None = None,
+        *,
+        told_of_leaving: bool = False,
     ) -> None:
         self.record = Record(quorums)
         self.invariants = [kind(self.record, order) for kind in properties]
+        self.told_of_leaving = told_of_leaving
+        for each in self.invariants:
+            each.told_of_leaving = told_of_leaving
+        reads = any(each.reads_sequences or each.reads_broadcasts for each in self.invariants)
+        self._asks_who_goes_on = told_of_leaving and reads
         self.broken: dict[str, int] = {}  # property -> number of the event
         self.count = 0
         self._calls = _Calls(self.invariants)
@@ -249,8 +261,19 @@ class Judge:
                 if on_move(event.process):
                     self.broken.setdefault(name, self.count)
 
+    def leave(self, process: int) -> None:
+        """`process` has left its iteration: forget what mattered only as long as it went on (`Invariant.leave`).
+
+        For a judge that is `told_of_leaving` each time. It raises `WentOn` if somebody goes on all the same.
+        """
+        self.record.leave(process)
+        for each in self.invariants:
+            each.leave(process)
+
     def _broadcast(self, event: Broadcast) -> None:
         record = self.record
+        if self._asks_who_goes_on and record.goes_on(event):
+            raise WentOn
         record.broadcast(event)
         for sent in record.new_sents:
             for name, on_sent in self._on_sent:
@@ -342,6 +365,7 @@ class Judge:
         copy.invariants = [invariant.fork(record) for invariant in self.invariants]
         copy.broken = self.broken.copy()
         copy.count = self.count
+        copy.told_of_leaving, copy._asks_who_goes_on = self.told_of_leaving, self._asks_who_goes_on
         copy._calls = self._calls
         copy._bind()
         return copy

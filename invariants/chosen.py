@@ -52,6 +52,7 @@ class Chosen(Invariant):
     source = "DSN 2011, VI-A (definition VI.1)"
     group = "protocol"
     reads_sequences = False
+    reads_broadcasts = True
     looks_at = (Adopt, Accept)
 
     def __init__(self, record: Record, order: str) -> None:

@@ -12,7 +12,8 @@ compared. And this is taken for granted:
 
 - the order is "global", and nothing is violated so far;
 - the incarnation of a process only grows: none of its events to come is of one below `incarnations[process]`;
-- what was broadcast is not broadcast again.
+- what was broadcast is not broadcast again;
+- where a process goes on with what it had left, a judge that is `told_of_leaving` raises `WentOn`, and says nothing.
 
 Incarnations are told as current or over, so that there are finitely many identities however often processes crash. Only
 where sequences have forked and in other rare cases (`_is_a_path`) all is told as it is.
@@ -69,7 +70,7 @@ def _record(judge: Judge, incarnations: Sequence[int]) -> Hashable:
     needs = [need for kind in reading for need in kind.needs or ()]
     if not _is_a_path(record) or any(kind.needs is None for kind in reading):
         return _everything(record, incarnations)
-    past = _Past(record, incarnations)
+    past = _Past(record, incarnations, judge.told_of_leaving)
     tells_of_forks = TotalOrder in reading and Agreement in reading
     if "the whole path" in needs or not tells_of_forks or not past.is_in_order():
         return past.whole()
@@ -91,9 +92,10 @@ def _everything(record: Record, incarnations: Sequence[int]) -> Hashable:
 class _Past:
     """A summary of a record of which `_is_a_path` is true: a position is a length of the only path."""
 
-    def __init__(self, record: Record, incarnations: Sequence[int]) -> None:
+    def __init__(self, record: Record, incarnations: Sequence[int], told_of_leaving: bool = False) -> None:
         self.record = record
         self.incarnations = incarnations
+        self.told_of_leaving = told_of_leaving
         self.path: Chain = next(reversed(record.links.values()), EMPTY)
         self.place = {link.txn: link.length for link in record.links.values() if link.length}
         self.at: list[int] = []  # by process: what its current incarnation has delivered
@@ -133,7 +135,8 @@ class _Past:
             )
             for sent in self.record.sent.values()
         )
-        return "whole", self.path.hash, tuple(self.at), tuple(self.most), frozenset(self.left), sents
+        last = frozenset(self._last(strict=False))
+        return "whole", self.path.hash, tuple(self.at), tuple(self.most), frozenset(self.left), sents, last
 
     def ahead(self, *, strict: bool, by_server: bool) -> Hashable:
         """Return what is yet to be delivered: enough if total order or agreement tells of a fork (see `named`).
@@ -168,7 +171,10 @@ class _Past:
         return max(before, sent.longest.length) == self.path.length
 
     def _last(self, strict: bool) -> set[Hashable]:
-        """Return what each primary that may go on broadcast last, if its next broadcast has to follow that."""
+        """Return what each primary that may go on broadcast last, if its next broadcast has to follow that.
+
+        A judge that is told of leaving expects no other primary to go on (`Record.goes_on`), so it names all of these.
+        """
         found: set[Hashable] = set()
         for (epoch, process, _), sent in self.record._last.items():
             if not self._is_current(sent):
@@ -178,6 +184,8 @@ class _Past:
                 found.add((epoch, process, sent.txn))
             elif strict and place == self.path.length > self.most[process - 1]:
                 found.add((epoch, process, None))
+            elif self.told_of_leaving:
+                found.add((epoch, process))
         return found
 
     def _by_server(self, coming: list[Sent], highest: int) -> Hashable:

@@ -62,6 +62,7 @@ class Invariant4(Invariant):
     source = "DSN 2011, VI-B"
     group = "protocol"
     reads_sequences = False
+    reads_broadcasts = True
     looks_at = (Adopt, Accept, AckEpoch)
 
     def __init__(self, record: Record, order: str) -> None:

@@ -60,6 +60,7 @@ class Invariant5(Invariant):
     source = "DSN 2011, VI-B"
     group = "protocol"
     reads_sequences = False
+    reads_broadcasts = True
     looks_at = (Adopt, CommitEpoch)
 
     def __init__(self, record: Record, order: str) -> None:

@@ -303,7 +303,19 @@ class Record:
             else:
                 self._end(actor, waiting.segment, at)
 
+    def leave(self, process: int) -> None:
+        """Forget what `process` broadcast last as a primary: it goes on as none of those that it was."""
+        for primary in [primary for primary in self._last if primary[1] == process]:
+            del self._last[primary]
+
     # Reading.
+
+    def goes_on(self, event: Broadcast) -> bool:
+        """Whether something was broadcast in the epoch of `event`, and its primary has left, or others did. O(sent)."""
+        primary = (event.epoch, event.process, event.incarnation)
+        return primary not in self._last and any(
+            sent.epoch == event.epoch for txn in self.sent for sent in self.broadcasts(txn)
+        )
 
     def links_of(self, txn: Txn) -> list[Chain]:
         """Every link that ends in `txn`: one, unless the tree forked."""
@@ -366,7 +378,7 @@ class Record:
     def proposals(self, incarnations: Sequence[int]) -> Hashable:
         """β, as far as it matters what is broadcast next: for each primary its epoch, its process, what it broadcast.
 
-        The process is 0 if that incarnation is over by `incarnations`: the primary broadcasts no more.
+        The process is 0 if that incarnation is over by `incarnations`, or has left: the primary broadcasts no more.
         """
         sequences: dict[Primary, list[Sent]] = {}
         for txn in self.sent:
@@ -374,11 +386,11 @@ class Record:
                 sequences.setdefault(sent.primary, []).append(sent)
         return frozenset(
             (
-                epoch,
-                process if incarnation == incarnations[process] else 0,
+                primary[0],
+                primary[1] if primary[2] == incarnations[primary[1]] and primary in self._last else 0,
                 tuple(sent.txn for sent in sorted(sents, key=lambda sent: sent.rank)),
             )
-            for (epoch, process, incarnation), sents in sequences.items()
+            for primary, sents in sequences.items()
         )
 
     def epochs(self, txn: Txn) -> tuple[int, int] | None:

@@ -23,7 +23,7 @@ O(broadcasts).
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from invariants.base import Invariant, Violation
+from invariants.base import Invariant, Violation, WentOn
 from invariants.events import Event, Ready, Zxid
 from invariants.record import Primary, Record, Sent
 
@@ -59,6 +59,8 @@ class ZxidAssignment(Invariant):
         ready = self.ready.get(sent.event.process)
         if ready is not None and ready.incarnation != sent.event.incarnation:
             ready = None
+        if self.told_of_leaving and ready is None:
+            raise WentOn
         highest = self.highest.get(primary, zxid)
         self.highest[primary] = max(highest, zxid)
         if zxid.epoch == sent.epoch and zxid >= highest and (ready is None or ready.epoch == sent.epoch):
@@ -66,6 +68,11 @@ class ZxidAssignment(Invariant):
         if self.least is None or (sent.txn, primary) < (self.least[0].txn, self.least[0].primary):
             self.least = sent, ready
         return True
+
+    def leave(self, process: int) -> None:
+        """Forget its last `Ready`, and what it broadcast: it broadcasts nothing before it is told another epoch."""
+        self.ready.pop(process, None)
+        self.highest = {primary: zxid for primary, zxid in self.highest.items() if primary[1] != process}
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
         """Return, of the incarnations that go on, the last `Ready`, and the highest zxid in each epoch."""

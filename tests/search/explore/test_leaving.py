@@ -71,9 +71,12 @@ ZAB = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab" an
     "mutant", sweep(ZAB, normal=["duplicate-proposal", "deliver-initial-history-last", "ignore-closed-connection"])
 )
 def test_a_mutant_is_caught_as_soon(mutant: str, bounds: Bounds) -> None:
-    (_, said), (_, also_said) = (
-        searched(bounds, ABRUPT, forgetful=forgetful, protocol=mutated("zab", mutant)) for forgetful in (False, True)
-    )
+    _, said = searched(bounds, ABRUPT, forgetful=False, protocol=mutated("zab", mutant))
+    try:
+        _, also_said = searched(bounds, ABRUPT, forgetful=True, protocol=mutated("zab", mutant))
+    except WentOn:
+        assert said.broken is not None
+        return
     assert (also_said.broken, len(also_said.choices)) == (said.broken, len(said.choices))
     assert also_said.states <= said.states
 
@@ -108,7 +111,8 @@ def test_who_is_a_quorum_alone_leaves_before_it_leads_again() -> None:
 
 
 def test_of_properties_that_forget_nothing_nobody_is_told() -> None:
-    space = Space(mutated("zab"), Quorums(2), ABRUPT, Bounds(2, 2, 1, 1, 1), select(["core"]), forgetful=True)
+    remembered = select(["invariant 1", "invariant 3"])
+    space = Space(mutated("zab"), Quorums(2), ABRUPT, Bounds(2, 2, 1, 1, 1), remembered, forgetful=True)
     space.explore()
     assert not any(isinstance(each, Left) for events in space.components.events for each in events)
 

@@ -64,6 +64,10 @@ class Move(NamedTuple):
     raised: bool
 
 
+Placed = tuple[int, int, Choice]
+"""The place of a choice among those of its process, its number, and the choice itself."""
+
+
 class Expansion(NamedTuple):
     """What a process can do within the bounds.
 
@@ -125,7 +129,7 @@ class LocalStates:
         assert not (reduced and self.by_messages), "the reduction knows nothing of elections by messages"
         self.choices: list[AnyChoice | None] = [None]
         self._choices = {p: list(self._choices_of(p, switches)) for p in components.ids}
-        self._choices_of_kinds: dict[tuple[int, tuple[type[Choice], ...]], list[tuple[int, int, Choice]]] = {}
+        self._choices_by_cost: dict[tuple[int, tuple[type[Choice], ...], bool], dict[int, list[Placed]]] = {}
         self.elections = elections_of(components.quorums) if switches.elections == "oracle" else ()
         """The elections by vote, which move several processes (`successors`)."""
         self.elected = {each: self._number(each) for each in self.elections}
@@ -159,6 +163,8 @@ class LocalStates:
         """By number: the bits of a mask that its moves depend on; only a leader takes requests."""
         self._ids: dict[tuple[int, ...], int] = {}
         self.expansions: dict[tuple[int, ...], Expansion] = {}
+        self._tried: dict[tuple[int, ...], dict[int, list[tuple[int, Move]]]] = {}
+        """By a local state and the links to it, and then by cost: the moves, each with the place of its choice."""
         self.singles: dict[tuple[int, ...], Move | None] = {}
         self.linked: dict[tuple[int, int, int], int] = {}
         self._renamed: dict[Names, dict[int, int]] = {}
@@ -354,23 +360,7 @@ class LocalStates:
         if not component.is_up and component.halted:
             return Expansion(False, False, ())
         chosen = self._stance(self.made_of[local_state])
-        moves = []
-        for choice_number, cost, choice in self._choices_in(process, chosen.kinds):
-            if isinstance(choice, choices.Elect) and component.following == NOBODY:
-                cost = FREE
-            if cost != FREE and not mask & cost:
-                continue
-            if not self._may_be_enabled(choice, component, opened, links_to):
-                continue
-            requests = mask >> _COUNT if cost == REQUEST else 0
-            outcome = self._outcome(choice_number, local_state, links_to, requests)
-            if outcome is None:
-                continue
-            if outcome.epoch > self.bounds.epochs:
-                self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
-                continue
-            move = self._move(choice_number, self.bounds.counted(cost), outcome, links_to)
-            moves.append(move)
+        moves = self._moves(mask, process, chosen.kinds, local_state, links_to)
         if chosen.may_stop_reading and not mask & HELD:
             link = opened[component.following - 1]
             unread = self.with_link(local_state, component.following, self.components.unread(link))
@@ -394,15 +384,55 @@ class LocalStates:
             raise MayLeave
         return may_read_at_once(component, [None, *map(links.__getitem__, opened)], after)
 
-    def _choices_in(self, process: int, kinds: tuple[type[Choice], ...]) -> list[tuple[int, int, Choice]]:
-        """Return number and cost of each choice of these kinds that moves `process`, and the choice itself."""
-        found = self._choices_of_kinds.get((process, kinds))
+    def _moves(
+        self, mask: int, process: int, kinds: tuple[type[Choice], ...], local_state: int, links_to: list[int]
+    ) -> list[Move]:
+        """Return the moves that `mask` can pay for, in the order of their choices.
+
+        A state with other faults left asks for the same moves again, so those of one cost are tried once for all.
+        """
+        following = self.components.processes[self.made_of[local_state][0]].following
+        tried = self._tried.setdefault((local_state, *links_to), {})
+        found: list[tuple[int, Move]] = []
+        for cost, some in self._choices_in(process, kinds, following != NOBODY).items():
+            if cost != FREE and not mask & cost:
+                continue
+            requests = mask >> _COUNT if cost == REQUEST else 0
+            key = cost | requests << _COUNT
+            if key not in tried:
+                tried[key] = self._try(some, cost, requests, local_state, links_to)
+            found += tried[key]
+        return [move for _, move in sorted(found)]
+
+    def _try(
+        self, some: Sequence[Placed], cost: int, requests: int, local_state: int, links_to: list[int]
+    ) -> list[tuple[int, Move]]:
+        """Return the moves by these choices, all of which cost the same, each with the place of its choice."""
+        number, *opened = self.made_of[local_state]
+        component, counted = self.components.processes[number], self.bounds.counted(cost)
+        found = []
+        for place, choice_number, choice in some:
+            if not self._may_be_enabled(choice, component, opened, links_to):
+                continue
+            outcome = self._outcome(choice_number, local_state, links_to, requests)
+            if outcome is not None and outcome.epoch > self.bounds.epochs:
+                self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
+            elif outcome is not None:
+                found.append((place, self._move(choice_number, counted, outcome, links_to)))
+        return found
+
+    def _choices_in(self, process: int, kinds: tuple[type[Choice], ...], is_in_one: bool) -> dict[int, list[Placed]]:
+        """Return, by cost, the choices of these kinds that move `process`, which is in an iteration or in none."""
+        found = self._choices_by_cost.get((process, kinds, is_in_one))
         if found is None:
-            each = [(number, cost, self.choices[number]) for number, cost in self._choices[process]]
-            found = [(number, cost, choice) for number, cost, choice in each if isinstance(choice, kinds)]
-            if self.elections or self.by_messages:  # nobody is told a leader without one
-                found = [one for one in found if not isinstance(one[2], choices.Elect)]
-            self._choices_of_kinds[process, kinds] = found
+            found = self._choices_by_cost[process, kinds, is_in_one] = {}
+            for place, (number, cost) in enumerate(self._choices[process]):
+                choice = self.choices[number]
+                is_told = isinstance(choice, choices.Elect)
+                if not isinstance(choice, kinds) or (is_told and (self.elections or self.by_messages)):
+                    continue  # nobody is told a leader without an election
+                cost = cost if is_in_one or not is_told else FREE
+                found.setdefault(cost, []).append((place, number, choice))
         return found
 
     def _stance(self, local_state: tuple[int, ...]) -> Stance:

@@ -37,8 +37,8 @@ def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
 
 
 def forgets_what_is_left(kind: type[Invariant]) -> bool:
-    """Whether a property needs to know less of a process that has left its iteration."""
-    return kind.leave is not Invariant.leave
+    """Whether a property, or the record that it reads, needs to know less of a process that has left its iteration."""
+    return kind.reads_sequences or kind.reads_broadcasts or kind.leave is not Invariant.leave
 
 
 class _Known(NamedTuple):
@@ -72,11 +72,9 @@ class _JudgeTable(_Table):
 
     def __init__(self, group: Group, quorums: Quorums, *, told_of_leaving: bool) -> None:
         super().__init__()
-        judge = Judge(group, quorums=quorums)
-        self._forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
-        for each in judge.invariants:
-            each.told_of_leaving = self._forgetful
-        self.looks_at = frozenset(judge.looks_at) | ({Crash, Left} if self._forgetful else {Crash})
+        forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
+        judge = Judge(group, quorums=quorums, told_of_leaving=forgetful)
+        self.looks_at = frozenset(judge.looks_at) | ({Crash, Left} if forgetful else {Crash})
         self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
         self.broken: list[str | None] = [None]
         self.exercised: dict[str, bool] = {kind.name: False for kind in group}
@@ -97,8 +95,7 @@ class _JudgeTable(_Table):
             if self.reads_sequences and isinstance(event, Broadcast) and event.txn in judge.record.sent:
                 raise CannotTellApart(f"{event.txn} is broadcast twice, and the properties tell no runs apart by that")
             if isinstance(event, Left):
-                for each in judge.invariants:
-                    each.leave(event.process)
+                judge.leave(event.process)
             elif isinstance(event, Local):
                 judge.observe(replace(event, incarnation=incarnations[event.process]))
                 incarnations[event.process] += isinstance(event, Crash)
