@@ -165,6 +165,7 @@ class LocalStates:
         self.expansions: dict[tuple[int, ...], Expansion] = {}
         self._tried: dict[tuple[int, ...], dict[int, list[tuple[int, Move]]]] = {}
         """By a local state and the links to it, and then by cost: the moves, each with the place of its choice."""
+        self._counts_faults = any(bound > 0 for bound in (bounds.timeouts, bounds.crashes, bounds.cuts))
         self.singles: dict[tuple[int, ...], Move | None] = {}
         self.linked: dict[tuple[int, int, int], int] = {}
         self._renamed: dict[Names, dict[int, int]] = {}
@@ -389,10 +390,11 @@ class LocalStates:
     ) -> list[Move]:
         """Return the moves that `mask` can pay for, in the order of their choices.
 
-        A state with other faults left asks for the same moves again, so those of one cost are tried once for all.
+        Where faults are counted, a state with others left asks for the same moves again, so those of one cost are tried
+        once for all.
         """
         following = self.components.processes[self.made_of[local_state][0]].following
-        tried = self._tried.setdefault((local_state, *links_to), {})
+        tried = self._tried.setdefault((local_state, *links_to), {}) if self._counts_faults else {}
         found: list[tuple[int, Move]] = []
         for cost, some in self._choices_in(process, kinds, following != NOBODY).items():
             if cost != FREE and not mask & cost:
