@@ -246,7 +246,7 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
         (
             "x=1",
             "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, "
-            "closing, version, defects, window, grain",
+            "closing, version, defects, window, grain, errors",
         ),
     ],
 )

@@ -385,7 +385,7 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
         story = explain_replay(replayed, decisive=found.broken is not None)
         with bad_path("--out", out):
             files = save(out, replayed, story)
-        if found.raised:
+        if story.raised is not None and not story.raised.is_modelled:
             raise ProtocolFailed(story, files[0], files)
         counterexample = {"violation": story.violation, "steps": replayed.steps, "schedule": replayed.schedule}
     code = code_of(found)
@@ -412,7 +412,7 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
 
 def code_of(found: Exploration) -> int:
     """Return the exit code of a search."""
-    if found.broken is not None:
+    if found.broken is not None or found.raised:
         return VIOLATED
     if found.interrupted:
         return INCONCLUSIVE

@@ -106,6 +106,14 @@ class Raised(Struct, frozen=True):
     stimulus: str
     error: str
     traceback: tuple[str, ...]
+    is_modelled: bool = False
+    """Whether it is an error of the code that the protocol models, as the model knows it."""
+
+    @property
+    def title(self) -> str:
+        """What has happened, in a few words."""
+        whose = "the code that is modelled" if self.is_modelled else "the protocol's own code"
+        return f"{whose} raised an exception"
 
 
 class Decisive(Struct, frozen=True):

@@ -399,6 +399,13 @@ class Outside(Exception):
         self.lines = tuple(lines)
 
 
+class ErrorPath(Exception):
+    """An error of the code that a protocol models, such as an exception that nothing catches there.
+
+    The model knows it: what the process does about it is a step, too. So a step raises this only where it is asked to.
+    """
+
+
 class CannotTellApart(ValueError):
     """Nobody knows whether two processes are in the same state: a protocol keeps a value that cannot be compared."""
 
@@ -452,6 +459,8 @@ class StepRaised(Exception):
     @property
     def said(self) -> str:
         """The exception in a line: "KeyError: 3"."""
+        if isinstance(self.error, ErrorPath):
+            return str(self.error)
         if isinstance(self.error, Outside):
             return f"{type(self.error).__name__}: {self.error}"
         return " ".join(format_exception_only(self.error)[-1].split())
@@ -461,6 +470,8 @@ class StepRaised(Exception):
         """The lines of the traceback in the protocol's code; files below the current directory by relative path."""
         if isinstance(self.error, Outside):
             return self.error.lines
+        if isinstance(self.error, ErrorPath):
+            return ()
         summary = StackSummary.extract(iter(self._frames()))
         for frame in summary:
             relative = os.path.relpath(frame.filename)

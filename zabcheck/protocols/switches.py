@@ -22,15 +22,17 @@ Release = Literal[
     "3.5.5",
     "3.6.3",
     "3.8.0",
+    "3.8.4",
     "3.9.2",
     "3.9.3",
     "3.9.5",
+    "master",
     "pr-1130",
     "pr-2172",
     "pr-2268",
     "pr-2459",
 ]
-"""The versions of ZooKeeper that the protocol `zookeeper` can be: releases, and the last one with a pull request."""
+"""What the protocol `zookeeper` can be: releases, master as of July 2026, and 3.9.5 with a pull request."""
 
 Defects = Literal[
     "all",
@@ -40,11 +42,13 @@ Defects = Literal[
     "1319",
     "1343",
     "1489",
+    "1653",
     "2355",
     "2832",
     "2845",
     "2846",
     "2872",
+    "3023",
     "3598",
     "3642",
     "3911",
@@ -52,6 +56,7 @@ Defects = Literal[
     "4409",
     "4643",
     "4646",
+    "4685",
     "4712",
     "4712c",
     "4837",
@@ -85,6 +90,7 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     defects: Defects = "all"
     window: Annotated[int, Meta(ge=1, le=COUNTER_LIMIT)] = 500
     grain: Grain = "G0"
+    errors: Literal["handled", "raised"] = "handled"
 
 
 MEANINGS = {
@@ -104,6 +110,8 @@ MEANINGS = {
     "grain": "only of the protocol zookeeper: which threads are choices of their own: none (G0), the main thread's "
     "writes (G1), also the logging (G2), the applying (G3), and those that outlive an iteration (G4); with what only "
     "recordings of real servers need (G5)",
+    "errors": "only of the protocol zookeeper: a server goes on with what its code has for an error, as it is written "
+    "(handled), or that ends the run, as a step that raises (raised)",
 }
 """What each switch decides."""
 

@@ -6,7 +6,7 @@ from typing import Any
 from invariants import NO_ZXID, Chain, Event, Txn, Zxid
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Buffer, Effect, Message, Send, Write
-from zabcheck.protocols.switches import Defects, Release, Switches
+from zabcheck.protocols.switches import Defects, Grain, Release, Switches
 from zabcheck.protocols.zookeeper.database import Database, Snapshot
 from zabcheck.protocols.zookeeper.server import Link, Mode, Phase, Server
 
@@ -25,6 +25,11 @@ def memory(*txns: Txn, lpz: Zxid | None = None, cache: Iterable[Txn] | None = No
 
 def switches(version: Release = "3.9.5", defects: Defects = "all", window: int = 500) -> Switches:
     return Switches(version=version, defects=defects, window=window)
+
+
+def raising(version: Release, grain: Grain = "G0") -> Switches:
+    """With errors of the server's code as the end of the run."""
+    return Switches(version=version, grain=grain, errors="raised")
 
 
 def server(process: int = 2, *log: Txn, **fields: Any) -> Server:

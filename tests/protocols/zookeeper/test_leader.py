@@ -1,5 +1,7 @@
 """`Leader` and `LearnerHandler`."""
 
+import pytest
+
 from invariants import Accept, Adopt, Broadcast, Chain, CommitEpoch, Deliver, Establish, Ready, Zxid
 from tests.protocols.zookeeper.builders import (
     A,
@@ -7,6 +9,7 @@ from tests.protocols.zookeeper.builders import (
     D,
     leading,
     memory,
+    raising,
     sent,
     server,
     shown,
@@ -25,7 +28,7 @@ from zabcheck.protocols.zookeeper.leader import (
     on_follower_info,
     on_lost,
 )
-from zabcheck.protocols.zookeeper.server import Link, Outstanding, Phase, Server
+from zabcheck.protocols.zookeeper.server import Link, Outstanding, Phase, Server, ServerError
 from zabcheck.protocols.zookeeper.threads import with_threads
 
 # With all that the threads of the server do because of it, at once.
@@ -105,6 +108,9 @@ def test_wait_for_new_leader_ack_does_not_count_another_zxid() -> None:
     leader = leading(A, phase=Phase.SYNCHRONIZATION, links={2: Link.SYNCING}, new_leader_acks=(1,))
     assert on_ack(leader, 2, messages.Ack(A.zxid)) == []
     assert not leader.running
+    leader = leading(A, phase=Phase.SYNCHRONIZATION, links={2: Link.SYNCING}, switches=raising("3.8.0"))
+    with pytest.raises(ServerError, match="p2 answers NEWLEADER with an ACK of ⟨1,1⟩"):
+        on_ack(leader, 2, messages.Ack(A.zxid))
 
 
 def test_a_late_joiner_is_sent_uptodate_at_once() -> None:

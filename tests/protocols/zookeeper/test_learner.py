@@ -12,6 +12,7 @@ from tests.protocols.zookeeper.builders import (
     D,
     following,
     memory,
+    raising,
     sent,
     server,
     shown,
@@ -33,7 +34,7 @@ from zabcheck.protocols.zookeeper.learner import (
     on_snap,
     on_trunc,
 )
-from zabcheck.protocols.zookeeper.server import Mode, Phase, append, load
+from zabcheck.protocols.zookeeper.server import Mode, Phase, ServerError, append, load
 from zabcheck.protocols.zookeeper.threads import separate, with_threads, write_back
 
 # With all that the threads of the server do because of it, at once.
@@ -321,9 +322,31 @@ def test_process_packet_commit_between_newleader_and_uptodate_is_a_null_pointer(
     """4394."""
     f = syncing(Mode.NONE, A, acknowledged=True, pending=(D,), switches=switches("3.8.0"))
     assert isinstance(on_commit(f, 1, messages.Commit(D.zxid))[0], GiveUp)
+    f = syncing(Mode.NONE, A, acknowledged=True, pending=(D,), switches=raising("3.8.0"))
+    with pytest.raises(ServerError, match="NullPointerException"):
+        on_commit(f, 1, messages.Commit(D.zxid))
     f = syncing(Mode.NONE, A, acknowledged=True, kept=(D,))
     assert on_commit(f, 1, messages.Commit(D.zxid)) == []
     assert f.committed == (D.zxid,)
+
+
+def test_what_is_committed_is_not_applied_when_uptodate_is_acknowledged() -> None:
+    """3023."""
+    fields: dict[str, Any] = {"acknowledged": True, "current_epoch": 2, "pending": (D,), "committed": (D.zxid,)}
+    f = syncing(Mode.NONE, A, **fields, switches=raising("3.8.0", "G3"))
+    with pytest.raises(ServerError, match="⟨2,1⟩ is committed, and another thread has yet to apply it"):
+        on_up_to_date(f, 1, messages.UpToDate())
+    for same in (raising("3.8.0", "G2"), raising("3.9.5", "G3")):
+        f = syncing(Mode.NONE, A, **fields, switches=same)
+        on_up_to_date(f, 1, messages.UpToDate())
+        assert f.running
+
+
+def test_a_hole_is_an_error() -> None:
+    """4925."""
+    f = syncing(Mode.DIFF, A, queued=D.zxid, switches=raising("3.9.5"))
+    with pytest.raises(ServerError, match="the synchronisation has a hole between ⟨2,1⟩ and ⟨2,3⟩"):
+        on_proposal(f, 1, messages.Proposal(txn(2, 3)))
 
 
 def test_follow_leader_ends_with_its_connection() -> None:

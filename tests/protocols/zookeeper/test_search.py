@@ -8,6 +8,7 @@ from msgspec import structs
 
 from invariants import Chain, Deliver, Send, select
 from tests.protocols.zookeeper.builders import D
+from tests.tiers import sweep
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.protocols import PROTOCOLS
@@ -15,7 +16,7 @@ from zabcheck.protocols.switches import Grain, Release, Switches
 from zabcheck.protocols.zookeeper import KINDS, messages, show
 from zabcheck.protocols.zookeeper.versions import ON_REQUEST, REPAIRS, VERSIONS
 from zabcheck.search import machine, swarm
-from zabcheck.search.run import Replay, Search, replay, schedule_of
+from zabcheck.search.run import ProtocolRaised, Replay, Search, replay, schedule_of
 from zabcheck.search.tally import Tally
 from zabcheck.simulation.choices import Elect, Heal, Lead, Request, Settle, Sever, Timeout
 from zabcheck.simulation.schedule import Schedule, load
@@ -64,6 +65,9 @@ KEPT: dict[str, tuple[str, ...]] = {
 A release can have several defects of which each shows in the same run, as 3911, 4712 and 4712c do. What synchronises
 otherwise may have the bug, and need another schedule, as releases up to 3.9.2 do for 5094 and N1.
 """
+AS_ANOTHER: dict[Release, Release] = {"3.8.4": "3.8.0", "master": "3.9.5"}
+"""Versions that do in everything what another one does."""
+DISTINCT = tuple(version for version in VERSIONS if version not in AS_ANOTHER)
 FOUND: dict[str, tuple[Release, Grain]] = {
     "1264": ("3.4.0-rc0", "G0"),
     "1282": ("3.4.0-rc0", "G0"),
@@ -91,6 +95,16 @@ FOUND: dict[str, tuple[Release, Grain]] = {
     "n4": ("3.9.5", "G0"),
 }
 """A release that has each bug, and the coarsest grain in which it shows."""
+ERRORS: dict[str, tuple[Release, Grain, tuple[str, ...]]] = {
+    "1653": ("3.9.5", "G1", SINCE_3_5),
+    "3023": ("3.8.0", "G3", ("3.4.10", *SINCE_3_5[:4])),
+    "4394": ("3.8.0", "G0", SINCE_3_5[1:4]),
+    "4685": ("3.8.0", "G2", SINCE_3_5[1:3]),
+}
+"""Bugs that break no property, but come upon an error (the switch `errors`): a release, and the coarsest grain.
+
+Then the releases in which the minimal schedule comes upon it, with all other defects repaired.
+"""
 RARE = ("4643", "4646", "5094", "n1")
 """Those that may take many CPU seconds to find."""
 REPAIRED: dict[str, Release] = {
@@ -138,15 +152,54 @@ def test_a_minimal_schedule_breaks_a_property_by_its_bug_alone(name: str) -> Non
 def test_a_minimal_schedule_breaks_exactly_the_versions_that_have_the_bug(name: str) -> None:
     violates = kept(name).violates
     defects = name if name in ON_REQUEST else "all"
-    runs = {version: with_switches(name, version=version, defects=defects) for version in VERSIONS}
+    runs = {version: with_switches(name, version=version, defects=defects) for version in DISTINCT}
     violated = [version for version, run in runs.items() if violates in broken(run)]
-    assert violated == [version for version in VERSIONS if version in KEPT[name]]
+    assert violated == [version for version in DISTINCT if version in KEPT[name]]
 
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_minimal_schedule_breaks_nothing_where_the_bug_is_repaired(name: str) -> None:
-    for version in VERSIONS:
+    for version in DISTINCT:
         assert broken(with_switches(name, version=version, defects="none")) == []
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_a_minimal_schedule_of_an_error_shows_it_where_the_bug_is(name: str) -> None:
+    release, grain, having = ERRORS[name]
+    switches = kept(name).switches
+    assert (switches.version, switches.defects, switches.grain, switches.errors) == (release, name, grain, "raised")
+    runs = {version: with_switches(name, version=version) for version in DISTINCT}
+    assert tuple(version for version, run in runs.items() if run.raised) == having
+    assert runs[release].skipped == 0
+    assert not any(with_switches(name, version=version, defects="none").raised for version in DISTINCT)
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_where_errors_are_handled_the_same_run_goes_on_and_breaks_nothing(name: str) -> None:
+    run = with_switches(name, errors="handled")
+    assert run.raised is None
+    assert broken(run) == []
+
+
+@pytest.mark.parametrize("name", sweep(ERRORS, normal=("1653", "3023", "4394")))
+def test_the_swarm_finds_an_error(name: str) -> None:
+    version, grain, _ = ERRORS[name]
+    with pytest.raises(ProtocolRaised):
+        search(version, name, 10_000, 1, grain=grain, errors="raised")
+
+
+@pytest.mark.slow
+def test_without_known_defects_no_error_is_found() -> None:
+    for version in DISTINCT:
+        assert search(version, "none", 1000, 1, errors="raised")[0] is None
+
+
+def test_an_error_is_told_as_one_of_the_code_that_is_modelled() -> None:
+    story = explain(kept("4394"))
+    assert story.raised is not None
+    assert story.raised.title == "the code that is modelled raised an exception"
+    assert story.raised.traceback == ()
+    assert to_text(story, 200).splitlines()[1].startswith("Learner.syncWithLeader: a NullPointerException, as COMMIT")
 
 
 BEHIND_A_SNAP = (
@@ -208,7 +261,7 @@ def test_without_known_defects_nothing_is_found() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", DISTINCT)
 def test_without_known_defects_nothing_is_found_in_thousands_of_runs(version: Release) -> None:
     assert search(version, "none", 3000, 1)[0] is None
 

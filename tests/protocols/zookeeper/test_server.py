@@ -3,10 +3,22 @@
 import pytest
 
 from invariants import Chain, Halt, Zxid
-from tests.protocols.zookeeper.builders import A, B, D, following, memory, server, snapshot, switches, syncing, written
-from zabcheck.protocols.base import Flush, GiveUp, Started, TakeSnapshot, TimedOut
+from tests.protocols.zookeeper.builders import (
+    A,
+    B,
+    D,
+    following,
+    memory,
+    raising,
+    server,
+    snapshot,
+    switches,
+    syncing,
+    written,
+)
+from zabcheck.protocols.base import Flush, GiveUp, Started, TakeSnapshot, TimedOut, Write
 from zabcheck.protocols.zookeeper import ZOOKEEPER
-from zabcheck.protocols.zookeeper.database import FIRST, Database
+from zabcheck.protocols.zookeeper.database import FIRST, Database, Exit
 from zabcheck.protocols.zookeeper.server import (
     Mode,
     Phase,
@@ -31,6 +43,19 @@ def test_load_data_base_refuses_files_that_contradict_each_other() -> None:
     [halt] = ZOOKEEPER.steps[Started](f, 2, Started())
     assert isinstance(halt, Halt)
     assert halt.reason == "currentEpoch 1 is older than the last record ⟨2,1⟩"
+
+
+def test_load_data_base_may_take_the_epoch_of_the_log() -> None:
+    """3.4.6 to 3.4.14: the server was ended between the log, or a snapshot, and currentEpoch."""
+    f = server(2, A, D, database=Database(), accepted_epoch=2, switches=switches("3.4.10"))
+    assert ZOOKEEPER.steps[Started](f, 2, Started()) == [Write(current_epoch=2)]
+    assert f.current_epoch == 2
+
+
+def test_an_error_may_end_the_run() -> None:
+    f = server(2, D, database=Database(), switches=raising("3.9.5"))
+    with pytest.raises(Exit, match="currentEpoch 1 is older than the last record ⟨2,1⟩"):
+        ZOOKEEPER.steps[Started](f, 2, Started())
 
 
 def test_total_order_predicate() -> None:

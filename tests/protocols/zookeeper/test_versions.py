@@ -2,15 +2,11 @@
 
 from pathlib import Path
 
-from tests.protocols.zookeeper.test_search import FOUND, KEPT
+from tests.protocols.zookeeper.test_search import AS_ANOTHER, DISTINCT, ERRORS, FOUND, KEPT
 from zabcheck.protocols.switches import Switches, switches_of
 from zabcheck.protocols.zookeeper.versions import REPAIRS, VERSIONS, Version, version_of
 
 PAGE = (Path(__file__).parents[3] / "docs/zookeeper-model.md").read_text(encoding="utf-8")
-COLUMNS = (
-    *("3.4.0-rc0", "3.4.2", "3.4.10", "3.5.5", "3.6.3", "3.8.0"),
-    *("3.9.2", "3.9.3", "3.9.5", "pr-1130", "pr-2172", "pr-2268", "pr-2459"),
-)
 
 
 def rows(first: str) -> list[list[str]]:
@@ -20,10 +16,12 @@ def rows(first: str) -> list[list[str]]:
 
 
 def test_the_page_has_the_table_of_versions() -> None:
-    told = {name.strip("`"): cells for name, *cells, _ in rows("| | 3.4.0-rc0 |")}
+    same = {other: version for version, other in AS_ANOTHER.items()}
+    header = " | ".join(f"{release}, {same[release]}" if release in same else release for release in DISTINCT)
+    told = {name.strip("`"): cells for name, *cells, _ in rows(f"| | {header} | issue |")}
     assert list(told) == list(Version.__struct_fields__)
     words = {True: "yes", False: "no"}
-    for column, release in enumerate(COLUMNS):
+    for column, release in enumerate(DISTINCT):
         version = VERSIONS[release]
         for name, cells in told.items():
             value = getattr(version, name)
@@ -34,6 +32,16 @@ def test_the_page_names_what_is_found_and_kept() -> None:
     found = rows("| bug | release |")
     assert {bug.lower(): (release, grain) for bug, release, grain, *_ in found} == FOUND
     assert all(f"`{name}`" in PAGE for name in KEPT)
+    errors = rows("| error | release |")
+    assert {bug: (release, grain) for bug, release, grain, *_ in errors} == {
+        name: (release, grain) for name, (release, grain, _) in ERRORS.items()
+    }
+
+
+def test_a_version_that_is_as_another_has_a_name_of_its_own_only() -> None:
+    for version, other in AS_ANOTHER.items():
+        assert VERSIONS[version] == VERSIONS[other]
+    assert len(set(map(VERSIONS.get, DISTINCT))) == len(DISTINCT)
 
 
 def test_defects_are_all_none_or_one_alone() -> None:

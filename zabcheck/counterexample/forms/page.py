@@ -63,7 +63,7 @@ def heading(story: Story) -> str:
     if story.mismatch is not None:
         return story.mismatch.title
     if story.raised is not None:
-        return "the protocol's own code raised an exception"
+        return story.raised.title
     if story.violation is not None:
         return f"{story.violation.property} is violated"
     return story.worst or "no property is violated"

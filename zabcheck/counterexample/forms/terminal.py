@@ -78,7 +78,7 @@ def to_text(story: Story, width: int = 100, color: bool = False, file: str = "FI
 
 def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) -> Iterator[RenderableType]:
     if story is not None and story.raised is not None:
-        yield pen.write("the protocol's own code raised an exception; no property was judged", RED)
+        yield pen.write(f"{story.raised.title}; no property was judged", RED)
         yield pen.write(story.raised.error, BOLD)
     elif violation is None and story is not None and story.worst:
         yield pen.write(story.worst, RED)

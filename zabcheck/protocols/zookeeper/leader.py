@@ -11,12 +11,14 @@ from zabcheck.protocols.zookeeper.server import (
     Link,
     Outstanding,
     Phase,
+    ServerError,
     Todo,
     adopt,
     deliver_tree,
     finish,
     give_up,
     leave,
+    raises,
     set_current_epoch,
     take_snapshot,
 )
@@ -142,6 +144,8 @@ def on_ack(l: Leader, sender: ProcessId, m: messages.Ack) -> list[Effect]:
             return [Send(sender, messages.UpToDate())]
         if m.zxid == Zxid(l.epoch, 0):
             l.new_leader_acks = (*(each for each in l.new_leader_acks if each != sender), sender)
+        elif raises(l):
+            raise ServerError(f"Leader.waitForNewLeaderAck: p{sender} answers NEWLEADER with an ACK of {m.zxid}")
         return form_quorum(l)
     return process_ack(l, sender, m.zxid) if link is Link.SYNCED else []
 

@@ -21,6 +21,7 @@ from zabcheck.protocols.zookeeper.server import (
     Follower,
     Mode,
     Phase,
+    ServerError,
     Todo,
     adopt,
     append,
@@ -31,6 +32,7 @@ from zabcheck.protocols.zookeeper.server import (
     leave,
     load,
     purge,
+    raises,
     set_current_epoch,
     take_snapshot,
     write_snapshots,
@@ -141,7 +143,10 @@ def on_proposal(f: Follower, sender: ProcessId, m: messages.Proposal) -> list[Ef
     zxid, last = m.txn.zxid, f.queued
     follows = last is None or zxid.epoch > last.epoch or zxid == Zxid(last.epoch, last.counter + 1)
     if f.version.refuses_holes and not follows:
-        return give_up(f, f"the synchronisation has a hole between {last} and {zxid}")
+        reason = f"the synchronisation has a hole between {last} and {zxid}"
+        if raises(f):
+            raise ServerError(reason)
+        return give_up(f, reason)
     f.queued = zxid
     f.kept = (*f.kept, m.txn)
     return []
@@ -161,6 +166,8 @@ def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect
     if f.phase is not Phase.SYNCHRONIZATION:
         return []
     if not f.kept and not f.version.keeps_commits:
+        if raises(f):
+            raise ServerError(f"Learner.syncWithLeader: a NullPointerException, as COMMIT of {m.zxid} finds no packet")
         return give_up(f, "COMMIT of a proposal that is not kept")
     in_memory = f.mode is not Mode.DIFF or (f.version.snapshots_always and f.version.logs == "nothing")
     if not in_memory or (f.acknowledged and f.version.logs_late_commits):
@@ -180,6 +187,8 @@ def apply_kept(f: Follower, txn: Txn) -> list[Effect]:
     try:
         return apply(f, txn, cached=f.version.caches_applied)
     except Exit as hole:
+        if raises(f):
+            raise
         return [*apply(f, txn, cached=False), *give_up(f, str(hole))]
 
 
@@ -275,10 +284,12 @@ def on_up_to_date(f: Follower, sender: ProcessId, m: messages.UpToDate) -> list[
 
     The second ACK of the epoch is ignored by the leader. 3.4.0-rc0 writes the epoch only now (1282). What was logged at
     NEWLEADER, and not acknowledged then, is acknowledged now; what is still kept is to be logged; what is committed is
-    to be applied.
+    to be applied. What a DIFF has is in memory only then, and perhaps after the second ACK (3023: a test asserts it).
     """
     if not _synchronises(f, sender) or not f.acknowledged:
         return []
+    if f.committed and f.version.logs != "committed" and f.switches.grain >= "G3" and raises(f):
+        raise ServerError(f"UPTODATE: {f.committed[0]} is committed, and another thread has yet to apply it")
     f.phase = Phase.BROADCAST
     effects: list[Effect] = [] if f.version.epoch_at_newleader else set_current_epoch(f, f.accepted_epoch)
     f.election = in_epoch(f.election, f.current_epoch)

@@ -15,6 +15,7 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import (
     Buffer,
     Effect,
+    ErrorPath,
     Flush,
     GiveUp,
     ProcessId,
@@ -210,15 +211,19 @@ def on_started(f: Server, sender: ProcessId, m: Started) -> list[Effect]:
     """`QuorumPeer.loadDataBase`: load, and refuse to start with files that contradict each other.
 
     Nothing of it is delivered: the log may hold what was never committed. No client is served before UPTODATE.
+    A crash between log, or snapshot, and currentEpoch is such a contradiction (1653).
     """
     if not m.intact:
         raise Exit("the checksum of a record does not match")
     f.database = load(f)
+    effects: list[Effect] = []
     if f.database.lpz.epoch > f.current_epoch:
-        raise Exit(f"currentEpoch {f.current_epoch} is older than the last record {f.database.lpz}")
+        if not f.version.takes_epoch_of_log:
+            raise Exit(f"currentEpoch {f.current_epoch} is older than the last record {f.database.lpz}")
+        effects += set_current_epoch(f, f.database.lpz.epoch)
     if f.accepted_epoch < f.current_epoch:
         raise Exit(f"acceptedEpoch {f.accepted_epoch} is older than currentEpoch {f.current_epoch}")
-    return []
+    return effects
 
 
 def load(f: Server) -> Database:
@@ -260,6 +265,15 @@ def on_timed_out(f: Server, sender: ProcessId, m: TimedOut) -> list[Effect]:
     """`Follower.followLeader`, `Leader.lead`: a read times out, or a tick finds no quorum of synced learners."""
     effects = finish(f)
     return effects if f.leader is None else effects + give_up(f, "time-out")
+
+
+class ServerError(ErrorPath):
+    """The code of a server comes upon an error and lives on: an exception ends a thread, or its log says ERROR."""
+
+
+def raises(f: Server) -> bool:
+    """Whether an error of the server's code ends the run (the switch `errors`); else the server goes on."""
+    return f.switches.errors == "raised"
 
 
 def give_up(f: Server, reason: str) -> list[Effect]:

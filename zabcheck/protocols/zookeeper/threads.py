@@ -15,12 +15,14 @@ from zabcheck.protocols.zookeeper import election, leader, messages
 from zabcheck.protocols.zookeeper.database import Exit
 from zabcheck.protocols.zookeeper.server import (
     Server,
+    ServerError,
     Todo,
     accept,
     apply,
     do_next,
     finish,
     give_up,
+    raises,
     write_snapshots,
 )
 from zabcheck.protocols.zookeeper.versions import version_of
@@ -74,6 +76,8 @@ def die_late(f: Server) -> list[Effect]:
     It was forcing the log. What waited behind that is logged by nobody, although memory may have it: what is committed
     is applied without waiting for one's own disk.
     """
+    if raises(f):
+        raise ServerError("SendAckRequestProcessor: a NullPointerException, as the socket is closed")
     last, f.left_to_log, f.dies_after = f.left_to_log[: f.dies_after], (), None
     return [*(effect for txn in last for effect in accept(f, txn)), Flush()]
 
@@ -254,6 +258,8 @@ def with_threads(step: Step) -> Step:
                 else:
                     break
         except Exit as reason:
+            if raises(f):
+                raise
             effects.append(Halt(f.id, f.incarnation, str(reason)))
         return effects
 

@@ -24,6 +24,9 @@ class Version(Struct, frozen=True):
     (1282).
     `logs_late_commits`: what is committed between NEWLEADER and UPTODATE is logged; else it is applied to memory only,
     behind the snapshot (1264).
+    `takes_epoch_of_log`: a server whose log is of a later epoch than the file currentEpoch starts with that epoch; else
+    it does not start (1653; open). What it has is the beginning of what a leader of that epoch had. 3.4.6 to 3.4.14
+    do that: a file, updatingEpoch, is there while snapshot and currentEpoch are written.
     `reopens_log`: a log that is written when TRUNC comes is closed before it is cut; else the next record is written
     where the old end was, and a load stops at the zeros before it (1489).
     `snapshots_always`: at NEWLEADER a follower writes a snapshot behind DIFF, too (until 2678: F1).
@@ -74,6 +77,7 @@ class Version(Struct, frozen=True):
     knows_last_proposed: bool = True
     epoch_at_newleader: bool = True
     logs_late_commits: bool = True
+    takes_epoch_of_log: bool = False
     reopens_log: bool = True
     snapshots_always: bool = False
     logs: Literal["nothing", "all", "committed"] = "committed"
@@ -121,11 +125,18 @@ _V355 = replace(
     forces_snapshot=False,
 )
 _V3410 = replace(
-    _V355, leave="kept", log_sync="3.4", snapshot_on_lead=False, diff_sets_lpz=True, commits_in_order=False
+    _V355,
+    takes_epoch_of_log=True,
+    leave="kept",
+    log_sync="3.4",
+    snapshot_on_lead=False,
+    diff_sets_lpz=True,
+    commits_in_order=False,
 )
 _V342 = replace(
     _V3410,
     counts_every_epoch=False,
+    takes_epoch_of_log=False,
     reopens_log=False,
     snapshots_always=True,
     leave="cleared",
@@ -141,15 +152,17 @@ VERSIONS: Mapping[Release, Version] = {
     "3.5.5": _V355,
     "3.6.3": replace(_V380, sync_dies=False),
     "3.8.0": _V380,
+    "3.8.4": _V380,
     "3.9.2": _V392,
     "3.9.3": _V393,
     "3.9.5": _V395,
+    "master": _V395,
     "pr-1130": replace(_V395, joins_commit=True),
     "pr-2172": replace(_V395, skips_newer_snapshots=True),
     "pr-2268": replace(_V395, reloads_if_behind=True),
     "pr-2459": replace(_V395, clears_trunc=True),
 }
-"""The releases that can be chosen, and 3.9.5 with a change that was proposed."""
+"""The releases that can be chosen, and 3.9.5 with a change that was proposed. master is that of July 2026."""
 
 REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "1264": {"logs_late_commits": True},
@@ -157,11 +170,13 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "1319": {"knows_last_proposed": True},
     "1343": {"counts_every_epoch": True},
     "1489": {"reopens_log": True},
+    "1653": {"takes_epoch_of_log": True},
     "2355": {"diff_sets_lpz": False},
     "2832": {"snapshot_replaces": True},
     "2845": {"leave": "drained"},
     "2846": {"log_sync": "never", "snapshot_replaces": True},
     "2872": {"forces_snapshot": True},
+    "3023": {"logs": "committed"},
     "3598": {"joins_commit": True, "refuses_holes": True},
     "3642": {"clears_snap": True},
     "3911": {"logs": "committed"},
@@ -169,6 +184,7 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "4409": {"sync_dies": False},
     "4643": {"epoch_first": False},
     "4646": {"logs": "committed", "awaits_log": True},
+    "4685": {"logs": "committed", "awaits_log": True},
     "4712": {"leave": "drained"},
     "4712c": {"logs": "committed", "leave": "drained"},
     "4837": {"drops_newer_snapshots": True},
@@ -180,12 +196,13 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "n3": {"forces_cut_snapshot": True},
     "n4": {"forces_cut": True, "snapshot_replaces": True},
 }
-"""What repairs each known defect; those of 2832, 2846, 3598, 4837, 4882, 5094 and N1 to N4 are not in any release.
+"""What repairs each known defect. Those of 1653, 2832, 2846, 3598, 4837, 4882, 5094 and N1 to N4 are in no release.
 
 A value may be of several: a defect alone keeps all values that its repair names. "4712" is what a server does that was
-running when it leaves, "4712c" what one forgets that was not running, but had acknowledged. "4646" stands for 4685 as
-well, and "2846" for 2418: the log is used no more. 3598 harms up to 3.9.3, where committedLog may end with what was
-applied again; so `refuses_holes` is a repair of what comes of it. So it is of what comes of 4882.
+running when it leaves, "4712c" what one forgets that was not running, but had acknowledged. 3023, 4394, 4646 and 4685
+are of what is logged when, so none of them is quite alone. "2846" stands for 2418: the log is used no more. 3598 harms
+up to 3.9.3, where committedLog may end with what was applied again; so `refuses_holes` is a repair of what comes of it.
+So it is of what comes of 4882.
 """
 ON_REQUEST: tuple[Defects, ...] = ("4882", "n3")
 """The defects that take a fault which is in no run unless they are named. "all" has it not.

@@ -89,6 +89,8 @@ def result(found: Exploration) -> str:
         return f"{found.broken} is violated: {_TRAPS[found.trap]}"
     if found.broken is not None:
         return f"{found.broken} is violated, and {_least(found)}"
+    if found.raised:
+        return f"{what} has an error, and {_least(found)}"
     if found.interrupted:
         return "interrupted: nothing was found in what was done so far, and nothing is proved of the rest"
     if not found.whole:
@@ -134,10 +136,11 @@ def _enough(bounds: Bounds) -> Sequence[tuple[str, int, int]]:
 
 
 def _least(found: Exploration) -> str:
+    has = "has an error, or violates" if found.raised else "violates"
     if found.tried == found.steps - 1:
-        return "no shorter run within the bounds violates any property that was judged"
+        return f"no shorter run within the bounds {has} any property that was judged"
     return (
-        f"whether a run of fewer than {found.steps} steps violates any is not known: "
+        f"whether a run of fewer than {found.steps} steps {has} any is not known: "
         f"every run of up to {counted(found.tried, 'step', 'steps')} was tried"
     )
 

@@ -57,7 +57,8 @@ class Space:
     one order of moves that commute is tried, if the protocol's do. What came of that is in the attributes `symmetry`
     (None: none) and `reduced`. With symmetry a run may be made up, so one that is found has to be replayed;
     `exploration` does that, and is what to call. `moments` False: nobody will ask what several processes have at one
-    moment, as `liveness` and `rests` do of the states; then reduction leaves out more of them, for some properties.
+    moment, as `liveness` and `rests` do of the states; then reduction leaves out more of them, for some properties (not
+    where errors of the code that is modelled end a run).
     `forgetful`: properties forget iterations that are left (`Invariant.leave`). StepRaised if a process cannot start.
     """
 
@@ -80,7 +81,7 @@ class Space:
         forgetful = forgetful and any(map(forgets_what_is_left, properties))
         self.components = Components(protocol, quorums, switches, tells_of_leaving=forgetful)
         self._journal: Journal = []
-        moments = moments or not are_lasting(properties)
+        moments = moments or not are_lasting(properties) or switches.errors == "raised"
         self.local_states = LocalStates(
             self.components, switches, bounds, self._journal, reduced=self.reduced, moments=moments
         )
