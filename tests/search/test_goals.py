@@ -1,6 +1,8 @@
 """Each goal is reached by what it describes, and not by what only resembles it."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from random import Random
 
 import pytest
 
@@ -14,13 +16,16 @@ from invariants import (
     Establish,
     Event,
     Halt,
+    Local,
     Promise,
     Recover,
     Truncate,
 )
 from invariants.quorums import Quorums
 from tests.invariants.builders import A, B, D, broadcasts, deliveries, restore
-from zabcheck.search.goals import GOALS, Goals
+from tests.invariants.continuations import MUTANTS, run_of, varied
+from tests.tiers import sweep
+from zabcheck.search.goals import _NEEDED_FOR, GOALS, Goals
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice
@@ -196,6 +201,40 @@ def test_what_decides_about_goals_is_told_apart() -> None:
         restore(1, A),
     ]
     assert len({watched([event]).identity() for event in events} | {watched([]).identity()}) == len(events) + 1
+
+
+@pytest.mark.parametrize("runs", sweep((40, 300), normal=(40,)))
+def test_who_asks_for_fewer_goals_need_know_less(runs: int) -> None:
+    """Of runs that are one but for some goals, each continuation reaches the same other ones."""
+    compared: Counter[str] = Counter()
+    for seed in range(runs):
+        rng = Random(seed)
+        events = [each for each in run_of(MUTANTS[seed % len(MUTANTS)], seed) if isinstance(each, Local)]
+        at = rng.randint(len(events) // 3, len(events))
+        befores = [events[:at], *(varied(tuple(events[:at]), rng) for _ in range(30))]
+        for _ in range(5):
+            but = rng.sample(list(GOALS), rng.randint(6, len(GOALS) - 1))
+            alike: dict[Hashable, set[tuple[str, ...]]] = {}
+            different: dict[Hashable, set[Hashable]] = {}
+            for before in befores:
+                goals = watched(before)
+                told = goals.identity(but)
+                different.setdefault(told, set()).add(goals.identity())
+                goals.reached.clear()
+                for event in events[at:]:
+                    goals.observe(event)
+                alike.setdefault(told, set()).add(tuple(goal for goal in goals.reached if goal not in but))
+            assert all(len(each) == 1 for each in alike.values()), (seed, but)
+            compared["apart but for these"] += sum(len(each) > 1 for each in different.values())
+            compared["reached"] += sum(each != {()} for each in alike.values())
+    assert min(compared.values()) > runs
+
+
+def test_every_goal_that_needs_the_past_is_named_with_what_it_needs() -> None:
+    kept = {name for name in vars(Goals(Quorums(3))) if name not in ("quorums", "reached")}
+    assert set(_NEEDED_FOR) == kept
+    assert {goal for goals in _NEEDED_FOR.values() for goal in goals} <= GOALS.keys()
+    assert Goals(Quorums(3)).identity(GOALS) == (None,) * len(kept)
 
 
 def watched(events: Sequence[Event]) -> Goals:

@@ -5,7 +5,7 @@ reached, from its events alone, and a search names the goals that no run reached
 Stateright, and Antithesis' "sometimes assertions".)
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from types import MethodType
 from typing import Any
 
@@ -173,20 +173,39 @@ class Goals:
         twin._holders = {txn: holders.copy() for txn, holders in self._holders.items()}
         return twin
 
-    def identity(self) -> Hashable:
-        """Return what decides which goals a continuation of the run reaches. O(processes + transactions).
+    def identity(self, but: Collection[str] = ()) -> Hashable:
+        """Return what decides which goals, `but` for these, a continuation reaches. O(processes + transactions).
 
         `invariants.content` would say the same, and take ten times as long; a search asks for each step that is new.
         """
-        holders = frozenset((txn, frozenset(some)) for txn, some in self._holders.items())
-        others = (value for name, value in vars(self).items() if name not in ("quorums", "reached", "_holders"))
-        return holders, *map(_hashable, others)
+        return tuple(
+            None if all(goal in but for goal in goals) else _hashable(getattr(self, name))
+            for name, goals in _NEEDED_FOR.items()
+        )
+
+
+_NEEDED_FOR = {
+    "_established": ("three epochs",),
+    "_down": ("power loss",),
+    "_fresh": ("restored snapshot", "received snapshot"),
+    "_all_down": ("power loss",),
+    "_promised": ("partial replication", "single survivor"),
+    "_last": ("partial replication", "single survivor"),
+    "_holders": ("partial replication",),
+    "_adopted": ("partial replication", "single survivor"),
+    "_newest_epoch": ("two leaders",),
+    "_partial": ("partial replication",),
+    "_last_broadcast": ("several outstanding", "loaded late joiner"),
+    "_delivered": ("single survivor", "loaded late joiner", "repeated delivery"),
+    "_position": ("several outstanding",),
+}
+"""By the name of what is kept of a run: the goals that it may decide about. The other goals are seen in one event."""
 
 
 def _hashable(value: Any) -> Hashable:
-    """Return a number, or a dict or set of what can be hashed, so that it can be hashed itself."""
+    """Return a number, or a dict or set, perhaps of sets, so that it can be hashed."""
     if type(value) is dict:
-        return frozenset(value.items())
+        return frozenset((key, frozenset(each)) if type(each) is set else (key, each) for key, each in value.items())
     return frozenset(value) if type(value) is set else value
 
 

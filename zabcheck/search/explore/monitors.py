@@ -11,7 +11,7 @@ In the components of a state every process is in its first incarnation; here inc
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -136,7 +136,7 @@ class _GoalsTable(_Table):
         first = (Goals(quorums), (0,) * (quorums.size + 1))
         self._known = [first]
         """The goals, and by process 1 if it has crashed: all that they ask of an incarnation is if it is the first."""
-        self._ids: dict[Hashable, int] = {(first[0].identity(), first[1]): 0}
+        self._ids: dict[Hashable, int] = {self._identity(*first): 0}
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
         seen = [event for event in events if type(event) in LOOK_AT]
@@ -148,12 +148,23 @@ class _GoalsTable(_Table):
             if isinstance(event, Local):
                 goals.observe(replace(event, incarnation=crashed[event.process]))
                 crashed[event.process] |= isinstance(event, Crash)
-        self.reached |= goals.reached
+        if not goals.reached.keys() <= self.reached.keys():
+            self._reach(goals.reached)
         after = goals, tuple(crashed)
-        found = self._ids.setdefault((goals.identity(), after[1]), len(self._known))
+        found = self._ids.setdefault(self._identity(*after), len(self._known))
         if found == len(self._known):
             self._known.append(after)
         return found
+
+    def _reach(self, reached: Mapping[str, None]) -> None:
+        """Note that these goals are reached, and take those for one that only differ in when they would be."""
+        self.reached |= reached
+        self._ids = {}
+        for number, known in enumerate(self._known):
+            self._ids.setdefault(self._identity(*known), number)
+
+    def _identity(self, goals: Goals, crashed: tuple[int, ...]) -> Hashable:
+        return goals.identity(self.reached), None if "repeated delivery" in self.reached else crashed
 
 
 class Monitors:
