@@ -53,7 +53,10 @@ class Verdict(Struct, frozen=True):
 
 
 class WentOn(Exception):
-    """A process has gone on with what it had left (`Invariant.leave`), so what was forgotten would have mattered."""
+    """What was forgotten when a process left its iteration (`Invariant.leave`) would have mattered.
+
+    The process has gone on with it all the same, or another one has acted as the primary of its epoch.
+    """
 
 
 class Invariant(ABC):

@@ -10,7 +10,8 @@ Detection: a look-up by epoch. Witness: what the two least (process, incarnation
 that has two: the `Establish` of each, or else its `Ready`, or else its least `Broadcast`.
 Exercised by: an epoch that has a primary, and was promised to another process, too (`Promise` tells to whom), so that
 this one had chosen it as well. Where nobody else has, there can be no second primary.
-Cost: O(1) an event; memory O(epochs), and O(processes) for each epoch that is promised to several.
+Cost: O(1) an event; memory O(epochs), and O(processes) for each epoch that is promised to several. Where it is told who
+leaves (`leave`), O(epochs) for that, and for a new primary.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -94,7 +95,7 @@ class EpochUniqueness(Invariant):
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
         """Return the primary of each epoch; 0 if its incarnation is over, as whoever comes then is another one.
 
-        Of epochs that are over that is all; of others who asks for them is what may end them.
+        For an epoch that is not over, also who was promised it and has not left: their leaving may end it.
         """
         primaries = frozenset(
             (epoch, claim.process if claim.incarnation == incarnations[claim.process] else 0)
@@ -105,7 +106,11 @@ class EpochUniqueness(Invariant):
         return primaries, frozenset(self.over), frozenset(each for each in self.asking if each[0] not in self.over)
 
     def awaits(self) -> Hashable:
-        """Return to whom each epoch without a primary was promised."""
+        """Return to whom each epoch without a primary was promised.
+
+        Who the primary of an epoch that is over was is left out: a promise to another one that comes only then may not
+        be counted.
+        """
         return frozenset((e, tuple(sorted(who))) for e, who in self.promised.items() if e not in self.primaries)
 
     def judged(self) -> int:

@@ -304,7 +304,7 @@ class Record:
                 self._end(actor, waiting.segment, at)
 
     def leave(self, process: int) -> None:
-        """Forget what `process` broadcast last as a primary: it goes on as none of those that it was."""
+        """Forget what `process` broadcast last as a primary: it never broadcasts again in those epochs."""
         for primary in [primary for primary in self._last if primary[1] == process]:
             del self._last[primary]
 

@@ -85,7 +85,7 @@ class NotDeterministic(Exception):
 
 
 class Broken(Found, AssertionError):
-    """A property is violated: a failure of the test."""
+    """A property is violated, or the code that is modelled has an error: a failure of the test."""
 
 
 class Raised(Found):
@@ -186,7 +186,7 @@ def machine_for(
                 again.append(f"again:  pytest --hypothesis-seed={number} {quote(self.zabcheck_node)}")
             if kept:
                 again.append(f"kept:   {kept}")
-            kind = Broken if replayed.raised is None else Raised
+            kind = Raised if story.raised is not None and not story.raised.is_modelled else Broken
             raise kind(story, files[0], files, again)
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply

@@ -54,6 +54,18 @@ def run_of(*done: AnyChoice, processes: int = 3, quorums: str = "majority", **sw
     )
 
 
+@pytest.mark.parametrize(("version", "servers"), [("3.8.4", "3.8.0"), ("master", "3.9.5")])
+def test_a_run_of_a_version_that_does_the_same_can_be_had(version: Release, servers: Release) -> None:
+    run = as_servers_are(run_of(*ESTABLISHED, version=version), servers)
+    assert run.switches.version == servers
+    with pytest.raises(CannotBeHad, match=f"its version is {version}, the servers are 3.9.3"):
+        as_servers_are(run_of(*ESTABLISHED, version=version), "3.9.3")
+
+
+def test_servers_go_on_after_an_error() -> None:
+    assert translate(kept("4394", "3.8.0")).schedule.choices
+
+
 def words(translation: Translation, of: int) -> list[str]:
     """What servers do instead of choice number `of`."""
     pairs = zip(translation.schedule.choices, translation.sources, strict=True)

@@ -152,11 +152,19 @@ def test_what_a_primary_broadcast_last_is_forgotten() -> None:
     for judge in judges:
         assert not judge.record._last
         with pytest.raises(WentOn):
-            judge.observe(broadcasts(1, 1, B)[0])
-    for judge in judges:
+            judge.fork().observe(broadcasts(1, 1, B)[0])
         judge.observe(Ready(1, 0, 2))
         judge.observe(broadcasts(1, 2, D)[0])
-    assert knows(ZxidAssignment, [*FIRST, 1]) == knows(ZxidAssignment, [*FIRST, *broadcasts(1, 1, A), 1])
+    again: list[Event | int] = [*broadcasts(1, 1, B), 1]
+    assert knows(ZxidAssignment, [*FIRST, *broadcasts(1, 1, A), 1]) == knows(ZxidAssignment, [*FIRST, *again])
+    assert knows(ZxidAssignment, [*FIRST, 1]) != knows(ZxidAssignment, [*FIRST, *again])
+
+
+def test_who_is_told_the_epoch_again_that_it_has_left_has_gone_on() -> None:
+    judge = observed(ZxidAssignment, [Ready(1, 0, 1), *broadcasts(1, 1, B), 1])
+    judge.observe(Ready(1, 0, 1))
+    with pytest.raises(WentOn):
+        judge.observe(broadcasts(1, 1, A)[0])
 
 
 def test_nobody_else_broadcasts_in_the_epoch_of_a_primary_that_has_left() -> None:

@@ -15,7 +15,7 @@ import typer
 import zabcheck.proof.monitors  # noqa: F401  # adds the properties `refinement` and `proof`
 from invariants import FURTHER, GROUPS, PROPERTIES, TraceError
 from invariants.diagnosis import like
-from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude_on_standard_error
+from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, conclude_on_standard_error
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.story import Story
@@ -115,8 +115,6 @@ class BadInput(Exception):
 
 class ProtocolFailed(Exception):
     """The protocol's own code raised: bad input, too, but the message is a report.
-
-    If it is the code that is modelled, and the model knows that, it is not bad input but what was looked for.
     `schedule` is the file that shows it again; None if there is none, which `unwritten` may explain.
     """
 
@@ -130,10 +128,6 @@ class ProtocolFailed(Exception):
         at = f"p{story.raised.process} handled {story.raised.stimulus}"
         self.why = f"the protocol's own code raised {story.raised.error} when {at}; no property was judged"
         self.then = "" if schedule is None else f"mend it, then zabcheck replay {saved}{option_of(story.protocol)}"
-        self.code = BAD_INPUT
-        if story.raised.is_modelled:
-            self.code, self.why = VIOLATED, f"{story.protocol} has an error when {at}: {story.raised.error}"
-            self.then = "" if schedule is None else f"zabcheck explain {saved} --step"
         self.unwritten = unwritten
 
 
@@ -271,7 +265,7 @@ def guarded(function: Callable[[], int]) -> int:
         print(error, file=sys.stderr)
         if error.unwritten is not None:
             complain(str(error.unwritten))
-        return conclude_on_standard_error(error.code, error.why, error.then)
+        return conclude_on_standard_error(BAD_INPUT, error.why, error.then)
     except (KeyboardInterrupt, typer.Abort) as interrupt:
         why = f"interrupted, before there was anything to tell{in_the_middle_of(interrupt)}"
         return conclude_on_standard_error(INCONCLUSIVE, why)

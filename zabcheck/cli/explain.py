@@ -21,7 +21,7 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.runs import is_parquet, open_parquet
 from zabcheck.cli.tables import render_verdicts
-from zabcheck.cli.verdict import conclude, on_verdicts
+from zabcheck.cli.verdict import conclude, on_story
 from zabcheck.cli.walk import walk
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import exports, terminal
@@ -83,9 +83,9 @@ def explain_(
     for path, content in contents.items():
         with bad_path("--write", path):
             write_file(path, content)
-    if story.raised is not None:
+    if story.raised is not None and not story.raised.is_modelled:
         raise ProtocolFailed(story, None if files[0] == STDIN else Path(files[0]), out)
-    code, why = on_verdicts(story.verdicts)
+    code, why = on_story(story)
     if format is Format.json:
         print_json(
             "explain",
@@ -99,7 +99,7 @@ def explain_(
         walk(story, console, sys.stdin.buffer)
     else:
         console.print(terminal.render(story, quote(schedule)), crop=False)
-        if story.violation is None:
+        if story.violation is None and story.raised is None:
             console.print()
             console.print(render_verdicts(story.verdicts))
         for path in out:

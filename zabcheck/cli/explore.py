@@ -387,7 +387,12 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
             files = save(out, replayed, story)
         if story.raised is not None and not story.raised.is_modelled:
             raise ProtocolFailed(story, files[0], files)
-        counterexample = {"violation": story.violation, "steps": replayed.steps, "schedule": replayed.schedule}
+        counterexample = {
+            "violation": story.violation,
+            "raised": story.raised,
+            "steps": replayed.steps,
+            "schedule": replayed.schedule,
+        }
     code = code_of(found)
     if format is Format.json:
         told = msgspec.to_builtins(structs.replace(found, counterexample=None))

@@ -13,7 +13,7 @@ from zabcheck.cli.commands import BadInput, Exec, Format, Formats, ProtocolFaile
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
-from zabcheck.cli.verdict import VIOLATED, conclude, on_verdicts
+from zabcheck.cli.verdict import VIOLATED, conclude, on_story, on_verdicts
 from zabcheck.cli.zookeeper.command import Classpath, Home, Java, found_distribution
 from zabcheck.cli.zookeeper.on_servers import replay_on_servers
 from zabcheck.cli.zookeeper.replay import replay_ensemble
@@ -94,12 +94,13 @@ def replay_(
     if trace is not None:
         check_trace(trace, file)
     replayed = replay_on(protocol, schedule)
-    if replayed.raised is not None:
-        raise ProtocolFailed(explained(replayed, file), file)
+    story = explained(replayed, file) if replayed.raised is not None else None
+    if story is not None and story.raised is not None and not story.raised.is_modelled:
+        raise ProtocolFailed(story, file)
     if trace is not None:
         with bad_path("--trace", trace):
             write(trace, replayed.trace)
-    code, why = on_verdicts(replayed.verdicts)
+    code, why = on_verdicts(replayed.verdicts) if story is None else on_story(story)
     if format is Format.json:
         print_json(
             "replay",
@@ -110,13 +111,15 @@ def replay_(
             trace=trace and as_text(trace),
             goals=replayed.goals,
             verdicts=replayed.verdicts,
+            raised=story and story.raised,
         )
         return code
     console = make_console()
     if code == VIOLATED:
-        console.print(terminal.render(explained(replayed, file), quote(str(file))), crop=False)
+        console.print(terminal.render(story or explained(replayed, file), quote(str(file))), crop=False)
         console.print()
-    console.print(render_verdicts(replayed.verdicts))
+    if story is None:
+        console.print(render_verdicts(replayed.verdicts))
     console.print(f"\n{counted(replayed.steps, 'step', 'steps')}, trace SHA-256 {replayed.sha256}")
     if replayed.skipped:
         console.print(f"choices that were not possible when their turn came: {replayed.skipped}")

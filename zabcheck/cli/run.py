@@ -39,7 +39,15 @@ from zabcheck.protocols.switches import switches_of
 from zabcheck.search.engines import DEFAULT, Engine, find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.report import summary as summaries
-from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
+from zabcheck.search.run import (
+    DEFAULT_PROCESSES,
+    MAX_PROCESSES,
+    MAX_STEPS,
+    PropertyBroken,
+    ProtocolRaised,
+    Replay,
+    Search,
+)
 from zabcheck.search.swarm import SIZES
 from zabcheck.search.tally import PropertySummary, Summary, Tally
 from zabcheck.simulation.processes import in_the_middle_of
@@ -109,7 +117,8 @@ def run(
     seed = randbelow(2**32) if seed is None else seed
     tally = Tally(kinds)
     start = process_time()
-    found, interrupted, failed = None, None, None
+    found: PropertyBroken | ProtocolRaised | None = None
+    interrupted = None
     with progress(runs, "searching") as advance, interrupts() as look_for_interrupt:
 
         def on_run(each: Any) -> None:
@@ -125,9 +134,9 @@ def run(
         except KeyboardInterrupt as interrupt:
             interrupted = interrupt
         except ProtocolRaised as error:
-            failed = error
-    if failed is not None:
-        raise protocol_failed(failed, out, keep)
+            found = error
+    if isinstance(found, ProtocolRaised) and not found.is_modelled:
+        raise protocol_failed(found, out, keep)
     seconds = process_time() - start
     summary = Summary(
         protocol=protocol,
@@ -201,6 +210,7 @@ class Counterexample(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         return {
             "violation": self.story.violation,
+            "raised": self.story.raised,
             "steps": self.replayed.steps,
             "sha256": self.replayed.sha256,
             "schedule": self.replayed.schedule,
@@ -242,6 +252,8 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
         broken = "a property" if found.story.violation is None else found.story.violation.property
         option = option_of(summary.protocol)
         then = f"zabcheck explain {quote(str(found.files[0]))} --step{option}" if found.files else ""
+        if found.story.raised is not None:
+            return f"{what} has an error, in run {summary.runs + 1:,}: {found.story.raised.error}", then
         return f"{broken} is violated by {what}, in run {summary.runs:,}", then
     if summary.interrupted:
         return f"interrupted after {runs}, in which {what} broke nothing{where}", f"the same with --seed {summary.seed}"

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from invariants import GROUPS, Verdict
 from zabcheck.counterexample.forms.terminal import LONGEST_PATH
+from zabcheck.counterexample.story import Story
 from zabcheck.text.words import clean, counted
 
 OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
@@ -66,6 +67,13 @@ def on_verdicts(verdicts: Sequence[Verdict]) -> tuple[int, str]:
         return INCONCLUSIVE, f"nothing in it exercised {named(idle)}"
     said = f"nothing is violated, {counted(len(of['holds']), 'property holds', 'properties hold')}"
     return OK, said + (f"; not exercised: {named(idle)}" if idle else "")
+
+
+def on_story(story: Story) -> tuple[int, str]:
+    """Return the exit code for one run, and why: an error in the code that is modelled comes before all properties."""
+    if story.raised is not None:
+        return VIOLATED, f"{story.protocol} has an error: {story.raised.error}"
+    return on_verdicts(story.verdicts)
 
 
 def to_exercise(names: Collection[str]) -> str:

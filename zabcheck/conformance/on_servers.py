@@ -26,7 +26,7 @@ from zabcheck.protocols.switches import COUNTER_LIMIT, Release
 from zabcheck.protocols.zookeeper import KINDS, ZOOKEEPER, messages
 from zabcheck.protocols.zookeeper.leader import start_server
 from zabcheck.protocols.zookeeper.server import Link, Server, finish, vote
-from zabcheck.protocols.zookeeper.versions import ON_REQUEST
+from zabcheck.protocols.zookeeper.versions import ON_REQUEST, VERSIONS
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.network import End
@@ -60,7 +60,7 @@ def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
 
     CannotBeHad if the schedule is of another release, or if there is no such run that breaks the same.
     """
-    if schedule.switches.version != release:
+    if VERSIONS[schedule.switches.version] != VERSIONS[release]:
         raise CannotBeHad(f"its version is {schedule.switches.version}, the servers are {release}, as the model has it")
     if schedule.processes not in SIZES:
         raise CannotBeHad(f"it has {schedule.processes} processes; an ensemble has 3 or 5 servers")
@@ -69,7 +69,9 @@ def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
     if schedule.switches.defects in ON_REQUEST:
         raise CannotBeHad("a disk fails in it, or loses a file; a schedule for servers says which file, and when")
     window = max(schedule.switches.window, _WINDOW)
-    switches = replace(schedule.switches, defects="all", window=window, counter_limit=COUNTER_LIMIT)
+    switches = replace(
+        schedule.switches, version=release, defects="all", window=window, counter_limit=COUNTER_LIMIT, errors="handled"
+    )
     run = replace(schedule, switches=switches)
     if run.switches.elections == "fle":
         raise CannotBeHad("it has each message of an election; search with --switch elections=oracle")

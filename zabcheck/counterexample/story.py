@@ -112,8 +112,8 @@ class Raised(Struct, frozen=True):
     @property
     def title(self) -> str:
         """What has happened, in a few words."""
-        whose = "the code that is modelled" if self.is_modelled else "the protocol's own code"
-        return f"{whose} raised an exception"
+        modelled = "the code that is modelled has an error"
+        return modelled if self.is_modelled else "the protocol's own code raised an exception"
 
 
 class Decisive(Struct, frozen=True):

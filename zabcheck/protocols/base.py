@@ -13,7 +13,8 @@ Effects are performed in order. What follows a `Persist` is withheld until the s
 answer never leaves before what it promises is durable.
 
 A step that raises is a bug of the protocol's code: the run ends there with `StepRaised`, and no property is judged. So
-is a step that never returns: `zabcheck.protocols.step_limit` stops it.
+is a step that never returns: `zabcheck.protocols.step_limit` stops it. A `ModelledError` is one of the code that the
+protocol models.
 
 Some names mean another thing elsewhere: here `Request` is what a process handles, `choices.Request` is the choice of a
 schedule that leads to it; `Send` is an effect, `invariants.Send` is the event that shows it. Modules that need both
@@ -399,7 +400,7 @@ class Outside(Exception):
         self.lines = tuple(lines)
 
 
-class ErrorPath(Exception):
+class ModelledError(Exception):
     """An error of the code that a protocol models, such as an exception that nothing catches there.
 
     The model knows it: what the process does about it is a step, too. So a step raises this only where it is asked to.
@@ -459,7 +460,7 @@ class StepRaised(Exception):
     @property
     def said(self) -> str:
         """The exception in a line: "KeyError: 3"."""
-        if isinstance(self.error, ErrorPath):
+        if isinstance(self.error, ModelledError):
             return str(self.error)
         if isinstance(self.error, Outside):
             return f"{type(self.error).__name__}: {self.error}"
@@ -470,7 +471,7 @@ class StepRaised(Exception):
         """The lines of the traceback in the protocol's code; files below the current directory by relative path."""
         if isinstance(self.error, Outside):
             return self.error.lines
-        if isinstance(self.error, ErrorPath):
+        if isinstance(self.error, ModelledError):
             return ()
         summary = StackSummary.extract(iter(self._frames()))
         for frame in summary:

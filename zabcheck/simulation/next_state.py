@@ -123,7 +123,7 @@ def next_state(
     try:
         enabled = bool(Simulator.of(processes, requests).execute(choice))
     except StepRaised:
-        enabled = raised = True
+        enabled = raised = processes.halted[me] = True  # so that it is another state, whatever the step has changed
     if not enabled:
         return None
     left = channels.connections

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from invariants import Accept, AckEpoch, Adopt, Chain, CommitEpoch, Deliver, Halt, Promise, Restore, Truncate, Zxid
 from tests.protocols.zookeeper.builders import (
@@ -333,10 +334,11 @@ def test_process_packet_commit_between_newleader_and_uptodate_is_a_null_pointer(
 def test_what_is_committed_is_not_applied_when_uptodate_is_acknowledged() -> None:
     """3023."""
     fields: dict[str, Any] = {"acknowledged": True, "current_epoch": 2, "pending": (D,), "committed": (D.zxid,)}
-    f = syncing(Mode.NONE, A, **fields, switches=raising("3.8.0", "G3"))
+    asserting = replace(raising("3.8.0", "G3"), defects="3023")
+    f = syncing(Mode.NONE, A, **fields, switches=asserting)
     with pytest.raises(ServerError, match="⟨2,1⟩ is committed, and another thread has yet to apply it"):
         on_up_to_date(f, 1, messages.UpToDate())
-    for same in (raising("3.8.0", "G2"), raising("3.9.5", "G3")):
+    for same in (raising("3.8.0", "G3"), replace(asserting, grain="G2"), replace(asserting, version="3.9.5")):
         f = syncing(Mode.NONE, A, **fields, switches=same)
         on_up_to_date(f, 1, messages.UpToDate())
         assert f.running

@@ -197,7 +197,7 @@ def test_without_known_defects_no_error_is_found() -> None:
 def test_an_error_is_told_as_one_of_the_code_that_is_modelled() -> None:
     story = explain(kept("4394"))
     assert story.raised is not None
-    assert story.raised.title == "the code that is modelled raised an exception"
+    assert story.raised.title == "the code that is modelled has an error"
     assert story.raised.traceback == ()
     assert to_text(story, 200).splitlines()[1].startswith("Learner.syncWithLeader: a NullPointerException, as COMMIT")
 

@@ -232,7 +232,7 @@ def test_other_settings(other: Space, named: str, made: Path) -> None:
 def test_other_code_of_the_same_version(made: Path) -> None:
     """The tables come out otherwise."""
     searched = space(None, A_TIMEOUT)
-    searched.local_states.switched_off["epochs"] = 1
+    searched.local_states.switched_off["snapshots"] = 1
     assert refusal(made, searched) == "checkpoint that this version of the code made"
 
 

@@ -9,6 +9,7 @@ from msgspec import structs
 import zabcheck
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import Bounds, Exploration, Refused, certify, exploration, explore
+from zabcheck.search.explore.bounds import UNLIMITED
 from zabcheck.search.explore.explored import Progress
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.run import replay, schedule_of
@@ -214,6 +215,18 @@ def test_code_that_raises_is_a_counterexample() -> None:
     assert (found.broken, found.raised, found.whole, found.steps) == (None, True, False, 1)
     assert found.counterexample is not None
     assert found.counterexample.schedule.choices == (choices.Elect(1, 1),)
+
+
+class Exploding(zabcheck.Process):
+    """Raises at a time-out, before it changes anything."""
+
+    def on_timed_out(self) -> None:
+        raise KeyError("nothing has changed")
+
+
+def test_a_step_that_raises_before_it_changes_anything_is_found_where_time_outs_are_not_counted() -> None:
+    found = explore(Exploding, bounds=Bounds(1, 1, 0, UNLIMITED, 0), properties=["integrity"])
+    assert (found.broken, found.raised, found.whole) == (None, True, False)
 
 
 # What is refused.

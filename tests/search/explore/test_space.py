@@ -323,6 +323,33 @@ def test_a_choice_is_executed_once_for_whom_it_names(monkeypatch: pytest.MonkeyP
     assert 0 < len(executed) < len(asked) * 0.6
 
 
+@pytest.mark.parametrize(
+    ("protocol", "bounds", "switches"),
+    [
+        ("zab", Bounds(2, 2, 2, 2, 1, 1), Switches(sync="atomic", closing="abrupt")),
+        ("zab", Bounds(2, 2, 1, 1, 1), SEPARATE),
+        ("zookeeper", Bounds(3, 2, 1, 0, 1, 0, 1), Switches(sync="atomic", closing="abrupt", elections="oracle")),
+    ],
+    ids=["zab", "a disk", "zookeeper"],
+)
+@pytest.mark.parametrize("reduction", [True, False], ids=["reduced", "unreduced"])
+def test_that_moves_are_tried_once_for_all_that_is_left_of_the_bounds_changes_nothing(
+    protocol: str, bounds: Bounds, switches: Switches, reduction: bool
+) -> None:
+    kinds, quorums = select(["core", "epoch uniqueness"]), Quorums(bounds.processes)
+    once, each_time = (
+        Space(mutated(protocol), quorums, switches, bounds, kinds, reduction=reduction, moments=False) for _ in range(2)
+    )
+    assert once.local_states._counts_faults
+    each_time.local_states._counts_faults = False
+    assert once.explore() == each_time.explore()
+    assert list(once.rows()) == list(each_time.rows())
+    assert once.local_states.expansions == each_time.local_states.expansions
+    assert once.local_states.switched_off == each_time.local_states.switched_off
+    assert not each_time.local_states._tried
+    assert len(once.local_states._tried) < len(once.local_states.expansions)
+
+
 def test_renamings_are_found_once_for_each_order_of_kinds() -> None:
     symmetry = space("three processes", symmetry=True)[0].symmetry
     assert symmetry is not None

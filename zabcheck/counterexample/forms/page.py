@@ -168,7 +168,8 @@ def _facts(story: Story) -> Iterator[str]:
         yield from _noticed(story)
     if story.raised is not None:
         yield _fact("handling", f"{name(story.raised.process)}, {story.raised.stimulus}")
-        yield _fact("the node" if story.protocol.startswith(PREFIX) else "traceback", *story.raised.traceback)
+        if story.raised.traceback:
+            yield _fact("the node" if story.protocol.startswith(PREFIX) else "traceback", *story.raised.traceback)
     size = [counted(story.processes, "process", "processes"), *story.settings]
     if story.unit == "step":  # a row of a trace may be several lines, and not all are shown
         size.append(counted(len(story.moments), "step", "steps"))

@@ -11,11 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
-from zabcheck.protocols.base import ErrorPath
+from zabcheck.protocols.base import ModelledError
 from zabcheck.protocols.zookeeper.versions import Version
 
 
-class Exit(ErrorPath):
+class Exit(ModelledError):
     """The process ends: an exception that nobody catches, or `System.exit`. The message says why."""
 
 

@@ -15,9 +15,9 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import (
     Buffer,
     Effect,
-    ErrorPath,
     Flush,
     GiveUp,
+    ModelledError,
     ProcessId,
     Started,
     TakeSnapshot,
@@ -267,8 +267,8 @@ def on_timed_out(f: Server, sender: ProcessId, m: TimedOut) -> list[Effect]:
     return effects if f.leader is None else effects + give_up(f, "time-out")
 
 
-class ServerError(ErrorPath):
-    """The code of a server comes upon an error and lives on: an exception ends a thread, or its log says ERROR."""
+class ServerError(ModelledError):
+    """A server runs into an error and lives on: an exception in a thread, ERROR in its log, or 3023's assertion."""
 
 
 def raises(f: Server) -> bool:

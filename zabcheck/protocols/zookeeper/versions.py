@@ -200,9 +200,9 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
 
 A value may be of several: a defect alone keeps all values that its repair names. "4712" is what a server does that was
 running when it leaves, "4712c" what one forgets that was not running, but had acknowledged. 3023, 4394, 4646 and 4685
-are of what is logged when, so none of them is quite alone. "2846" stands for 2418: the log is used no more. 3598 harms
-up to 3.9.3, where committedLog may end with what was applied again; so `refuses_holes` is a repair of what comes of it.
-So it is of what comes of 4882.
+all come of when a server logs what; with one of them, parts of the others are there. "2846" stands for 2418: the log is
+used no more. 3598 harms up to 3.9.3, where committedLog may end with what was applied again; so `refuses_holes` is a
+repair of what comes of it. So it is of what comes of 4882.
 """
 ON_REQUEST: tuple[Defects, ...] = ("4882", "n3")
 """The defects that take a fault which is in no run unless they are named. "all" has it not.

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
-from invariants import EpochProgress, Invariant, select
+from invariants import EpochProgress, Integrity, Invariant, select
 from invariants.base import WentOn
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.adapter import register
-from zabcheck.protocols.base import CannotTellApart, Protocol
+from zabcheck.protocols.base import CannotTellApart, ModelledError, Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
@@ -229,7 +229,8 @@ def certify(
     It is if `tried` is one less than `certified`, the steps of the run; a shorter run is the `counterexample`, and if
     neither is so, the search ended unfinished. `protocol` is what the schedule names, if that is looked up already.
     `limits` are bounds, by name, that are to be wider than what the run uses. A shorter run may violate any of the
-    `properties`; None: the one that `schedule.violates` names, or the run does. The rest is as in `explore`.
+    `properties`; None: the one that `schedule.violates` names, or the run does. Or the run ends with an error of the
+    code that is modelled; then a shorter one does so, too, or violates integrity. The rest is as in `explore`.
 
     Refused, a ValueError, for a name that there is not, if the run violates nothing, or if it has choices or a number
     of processes that an exhaustive search does not know.
@@ -257,15 +258,15 @@ def certify(
         raise Refused("schedule", "choices", f"expected {excess}, an exhaustive search does not count further")
     replayed = replay_on(checked, schedule, None if schedule.violates is None else [schedule.violates])
     broken = [verdict.property for verdict in replayed.verdicts if verdict.status == "violated"]
-    if not broken:
+    if not broken and not _has_error(replayed):
         reason = f"expected a run that violates {schedule.violates or 'a property'}; it does not"
         raise Refused("schedule", None, reason)
     question = _Question(
         checked,
-        structs.replace(schedule, violates=broken[0], choices=()),
+        structs.replace(schedule, violates=next(iter(broken), None), choices=()),
         _quorums(schedule),
         structs.replace(least, **(limits or {})),
-        _judged(select([broken[0]]) if properties is None else asked_for),
+        _judged(select([next(iter(broken), Integrity.name)]) if properties is None else asked_for),
         liveness=False,
         rests=False,
         symmetry=symmetry,
@@ -273,6 +274,11 @@ def certify(
         steps=steps,
     )
     return _answer(question, _Limits(memory, folder, None, workers, on_progress, None, look_for_interrupt), start)
+
+
+def _has_error(replayed: Replay) -> bool:
+    """Whether the run comes to an error of the code that is modelled."""
+    return replayed.raised is not None and isinstance(replayed.raised.error, ModelledError)
 
 
 # What is asked.

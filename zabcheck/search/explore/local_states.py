@@ -64,7 +64,7 @@ class Move(NamedTuple):
     raised: bool
 
 
-Placed = tuple[int, int, Choice]
+PlacedChoice = tuple[int, int, Choice]
 """The place of a choice among those of its process, its number, and the choice itself."""
 
 
@@ -129,7 +129,7 @@ class LocalStates:
         assert not (reduced and self.by_messages), "the reduction knows nothing of elections by messages"
         self.choices: list[AnyChoice | None] = [None]
         self._choices = {p: list(self._choices_of(p, switches)) for p in components.ids}
-        self._choices_by_cost: dict[tuple[int, tuple[type[Choice], ...], bool], dict[int, list[Placed]]] = {}
+        self._choices_by_cost: dict[tuple[int, tuple[type[Choice], ...], bool], dict[int, list[PlacedChoice]]] = {}
         self.elections = elections_of(components.quorums) if switches.elections == "oracle" else ()
         """The elections by vote, which move several processes (`successors`)."""
         self.elected = {each: self._number(each) for each in self.elections}
@@ -159,13 +159,15 @@ class LocalStates:
         """By number: whether it is settled, and would stop reading if it were not held."""
         self.switched_off: dict[str, int] = {}
         """By the name of a bound: how many different moves it forbade."""
+        self._forbidden: set[tuple[int, ...]] = set()
         self.matters: list[int] = []
         """By number: the bits of a mask that its moves depend on; only a leader takes requests."""
         self._ids: dict[tuple[int, ...], int] = {}
         self.expansions: dict[tuple[int, ...], Expansion] = {}
         self._tried: dict[tuple[int, ...], dict[int, list[tuple[int, Move]]]] = {}
         """By a local state and the links to it, and then by cost: the moves, each with the place of its choice."""
-        self._counts_faults = any(bound > 0 for bound in (bounds.timeouts, bounds.crashes, bounds.cuts))
+        counted = bounds.timeouts, bounds.crashes, bounds.cuts, bounds.snapshots
+        self._counts_faults = any(bound > 0 for bound in counted)
         self.singles: dict[tuple[int, ...], Move | None] = {}
         self.linked: dict[tuple[int, int, int], int] = {}
         self._renamed: dict[Names, dict[int, int]] = {}
@@ -307,7 +309,7 @@ class LocalStates:
         outcome = self._outcome(number, local_state, links_to, 0)
         found = None
         if outcome is not None and outcome.epoch > self.bounds.epochs:
-            self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
+            self._forbid(number, local_state, links_to)
         elif outcome is not None:
             waits = outcome.raised or self._only_waits(self.made_of[local_state][0], outcome)
             told = self.is_lazy and isinstance(self.choices[number], choices.Elect)
@@ -315,6 +317,11 @@ class LocalStates:
             found = self._move(number, FREE, outcome, links_to)
         self.singles[key] = found
         return found
+
+    def _forbid(self, choice: int, local_state: int, links_to: Sequence[int]) -> None:
+        """Note that the bound on epochs forbids this choice in this local state, with these links to the process."""
+        self._forbidden.add((choice, local_state, *links_to))
+        self.switched_off["epochs"] = len(self._forbidden)
 
     def with_link(self, local_state: int, leader: int, link: int) -> int:
         """Return the same local state with another link to `leader`. O(1) if it was asked before."""
@@ -407,7 +414,7 @@ class LocalStates:
         return [move for _, move in sorted(found)]
 
     def _try(
-        self, some: Sequence[Placed], cost: int, requests: int, local_state: int, links_to: list[int]
+        self, some: Sequence[PlacedChoice], cost: int, requests: int, local_state: int, links_to: list[int]
     ) -> list[tuple[int, Move]]:
         """Return the moves by these choices, all of which cost the same, each with the place of its choice."""
         number, *opened = self.made_of[local_state]
@@ -418,22 +425,24 @@ class LocalStates:
                 continue
             outcome = self._outcome(choice_number, local_state, links_to, requests)
             if outcome is not None and outcome.epoch > self.bounds.epochs:
-                self.switched_off["epochs"] = self.switched_off.get("epochs", 0) + 1
+                self._forbid(choice_number, local_state, links_to)
             elif outcome is not None:
                 found.append((place, self._move(choice_number, counted, outcome, links_to)))
         return found
 
-    def _choices_in(self, process: int, kinds: tuple[type[Choice], ...], is_in_one: bool) -> dict[int, list[Placed]]:
+    def _choices_in(
+        self, process: int, kinds: tuple[type[Choice], ...], in_iteration: bool
+    ) -> dict[int, list[PlacedChoice]]:
         """Return, by cost, the choices of these kinds that move `process`, which is in an iteration or in none."""
-        found = self._choices_by_cost.get((process, kinds, is_in_one))
+        found = self._choices_by_cost.get((process, kinds, in_iteration))
         if found is None:
-            found = self._choices_by_cost[process, kinds, is_in_one] = {}
+            found = self._choices_by_cost[process, kinds, in_iteration] = {}
             for place, (number, cost) in enumerate(self._choices[process]):
                 choice = self.choices[number]
                 is_told = isinstance(choice, choices.Elect)
                 if not isinstance(choice, kinds) or (is_told and (self.elections or self.by_messages)):
                     continue  # nobody is told a leader without an election
-                cost = cost if is_in_one or not is_told else FREE
+                cost = cost if in_iteration or not is_told else FREE
                 found.setdefault(cost, []).append((place, number, choice))
         return found
 

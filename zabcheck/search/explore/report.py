@@ -24,6 +24,10 @@ _TRAPS = {
 """By the kind of trap (`zabcheck.search.explore.liveness`)."""
 
 
+_ERRORS = "errors raised"
+"""The setting in which an error of the code that is modelled ends a run."""
+
+
 def render(found: Exploration) -> RenderableType:
     """Return a few sentences that say what was shown, the first one in bold."""
     return Drawing(lambda pen: _lines(pen, found), None)
@@ -79,12 +83,15 @@ def result(found: Exploration) -> str:
     """Return the result in one sentence."""
     what = _what(found)
     fewer = f"every run of up to {counted(found.tried, 'step', 'steps')} was tried"
+    if found.certified and found.raised:
+        return f"{what} has an error in {found.steps} steps instead of {found.certified}, and {_least(found)}"
     if found.certified and found.broken is not None:
         return f"{found.broken} is violated in {found.steps} steps instead of {found.certified}, and {_least(found)}"
     if found.certified:
+        does = "has an error" if _ERRORS in found.settings else "violates it"
         if found.tried == found.certified - 1:
-            return f"certified: no run of fewer than {found.certified} steps violates it; {fewer}"
-        return f"not finished: whether a run of fewer than {found.certified} steps violates it is not known; {fewer}"
+            return f"certified: no run of fewer than {found.certified} steps {does}; {fewer}"
+        return f"not finished: whether a run of fewer than {found.certified} steps {does} is not known; {fewer}"
     if found.trap is not None:
         return f"{found.broken} is violated: {_TRAPS[found.trap]}"
     if found.broken is not None:

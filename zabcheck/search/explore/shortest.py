@@ -7,13 +7,14 @@ follows. It need not go further than the run that is known, and tries each run o
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
 from invariants import Event
-from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import EVERY
 from zabcheck.search.explore.components import highest_epoch
@@ -143,10 +144,12 @@ def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ..
     """Return the steps of a run of `protocol`, and the least bounds it is within. NotTried if it is within none.
 
     The steps are those that a search would make: an election by vote that only ends iterations is a time-out for each.
+    Where a step raises, the run ends.
     """
     whole = simulate(protocol, schedule, lambda _: None)
-    for each in schedule.choices:
-        whole.execute(each)
+    with suppress(StepRaised):
+        for each in schedule.choices:
+            whole.execute(each)
     epoch, steps, used, shown = 0, list[Choice](), Counter[type[Choice]](), list[Event]()
     again = simulate(protocol, schedule, shown.append)
     for choice in whole.executed:
@@ -156,7 +159,8 @@ def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ..
         if isinstance(choice, choices.Elect):
             told = (choice.process,)
         leaves = [process for process in again.ids if process in told and again.following[process] != NOBODY]
-        again.execute(choice)
+        with suppress(StepRaised):  # the last one
+            again.execute(choice)
         if isinstance(choice, choices.Lead) and again.following[choice.leader] != choice.leader:
             steps += map(choices.Timeout, leaves)
         else:
