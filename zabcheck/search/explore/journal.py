@@ -20,13 +20,6 @@ class NotInTable(Exception):
     """An entry was looked up that is not in a table, and the table must not be filled."""
 
 
-class Unkept(Journal):
-    """The journal of a search that writes no checkpoint: it stays empty."""
-
-    def append(self, entry: object) -> None:
-        """Do nothing."""
-
-
 class Closed(Journal):
     """The journal of tables that must not be filled."""
 

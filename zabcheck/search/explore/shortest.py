@@ -103,6 +103,7 @@ def search(
         found = explored(first, None, resume=False)
     if not found.choices or not first.reduced:
         return Shortest(found, found.tried, first)
+    del first  # what it has in memory is of no use any more, and the next one needs more
     second = shorter(
         space,
         found.choices,
@@ -114,7 +115,7 @@ def search(
     )
     if second.found.choices:
         return second
-    return Shortest(structs.replace(found, interrupted=second.found.interrupted), second.tried, first)
+    return Shortest(structs.replace(found, interrupted=second.found.interrupted), second.tried, space(reduction))
 
 
 def shorter(

@@ -27,7 +27,7 @@ from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import EVERY, CheckpointError, Checkpoints, Position, Reached, steps_of
 from zabcheck.search.explore.components import Components, Names, renamed_choice
 from zabcheck.search.explore.explored import Explored, Progress
-from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table, Unkept
+from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
 from zabcheck.search.explore.local_states import STOPS_READING, LocalStates
 from zabcheck.search.explore.memory import rare_collections, used
 from zabcheck.search.explore.monitors import Monitors, forgets_what_is_left
@@ -157,8 +157,6 @@ class Space:
         """
         checkpoints = Checkpoints(checkpoint, self._settings, every) if checkpoint is not None else None
         on_progress = on_progress or (lambda _: None)
-        if checkpoint is None and spark is None:
-            self.local_states.journal = self.monitors.journal = self._journal = Unkept()
         if resume:
             assert checkpoints is not None, "to go on there has to be a checkpoint"
             reached = checkpoints.read()
