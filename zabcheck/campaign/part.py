@@ -142,7 +142,7 @@ def _raised(error: ProtocolRaised) -> dict[str, Any]:
     return {
         "broken": None,
         "violated": [],
-        "raised": error.raised.said if error.is_modelled else " ".join(str(error).split()),
+        "raised": error.raised.said if error.raised.is_modelled else " ".join(str(error).split()),
         "judged": {},
         "goals": [],
         "steps": len(error.choices),

@@ -135,7 +135,7 @@ def run(
             interrupted = interrupt
         except ProtocolRaised as error:
             found = error
-    if isinstance(found, ProtocolRaised) and not found.is_modelled:
+    if isinstance(found, ProtocolRaised) and not found.raised.is_modelled:
         raise protocol_failed(found, out, keep)
     seconds = process_time() - start
     summary = Summary(

@@ -11,7 +11,7 @@ from zabcheck.counterexample.explanation.sentences import explanation
 from zabcheck.counterexample.story import Change, Decisive, Flight, Moment, Raised, Story, Variables
 from zabcheck.counterexample.traced import first_deliveries
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.protocols.base import Members, ModelledError, Protocol, StepRaised
+from zabcheck.protocols.base import Members, Protocol, StepRaised
 from zabcheck.protocols.base import Message as ProtocolMessage
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.recording import Recording, record
@@ -119,7 +119,7 @@ def _raised(protocol: Protocol, raised: StepRaised) -> Raised:
     if isinstance(raised.stimulus, ProtocolMessage):
         kind, text = protocol.show(raised.stimulus)
         stimulus = f"{kind}({text}) from p{raised.sender}"
-    return Raised(raised.process, stimulus, raised.said, raised.traceback, isinstance(raised.error, ModelledError))
+    return Raised(raised.process, stimulus, raised.said, raised.traceback, raised.is_modelled)
 
 
 def _settings(schedule: Schedule) -> tuple[str, ...]:

@@ -418,7 +418,7 @@ class OutsideSilent(Outside):
 class StepRaised(Exception):
     """A step of the protocol raised `error` while `process` handled `stimulus`, a message of `sender` or local.
 
-    With `stopped` the step has not returned in time, and `error` says so.
+    With `stopped` the step has not returned in time, and `error` says so. `is_modelled`: it is a `ModelledError`.
     """
 
     def __init__(
@@ -432,6 +432,7 @@ class StepRaised(Exception):
     ) -> None:
         super().__init__(f"p{process}, {stimulus!r}: {type(error).__name__}")
         self.stopped = stopped
+        self.is_modelled = isinstance(error, ModelledError)
         self.process = process
         self.sender = sender
         self.stimulus = stimulus
@@ -460,7 +461,7 @@ class StepRaised(Exception):
     @property
     def said(self) -> str:
         """The exception in a line: "KeyError: 3"."""
-        if isinstance(self.error, ModelledError):
+        if self.is_modelled:
             return str(self.error)
         if isinstance(self.error, Outside):
             return f"{type(self.error).__name__}: {self.error}"
@@ -471,7 +472,7 @@ class StepRaised(Exception):
         """The lines of the traceback in the protocol's code; files below the current directory by relative path."""
         if isinstance(self.error, Outside):
             return self.error.lines
-        if isinstance(self.error, ModelledError):
+        if self.is_modelled:
             return ()
         summary = StackSummary.extract(iter(self._frames()))
         for frame in summary:

@@ -13,7 +13,7 @@ from invariants import End, Event, Header, Invariant, Judge, Verdict, select
 from invariants import trace as trace_format
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.protocols.base import ModelledError, Protocol, StepRaised
+from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.goals import Goals
 from zabcheck.simulation.choices import Choice
@@ -148,11 +148,6 @@ class ProtocolRaised(Failed):
     ) -> None:
         super().__init__(str(raised), protocol, choices, switches, quorums, seed)
         self.raised = raised
-
-    @property
-    def is_modelled(self) -> bool:
-        """Whether it is an error of the code that the protocol models."""
-        return isinstance(self.raised.error, ModelledError)
 
 
 class Search(Struct, frozen=True):

@@ -160,6 +160,7 @@ class LocalStates:
         self.switched_off: dict[str, int] = {}
         """By the name of a bound: how many different moves it forbade."""
         self._forbidden: set[tuple[int, ...]] = set()
+        """The choices that the bound on epochs forbids, each with a local state and the links to it."""
         self.matters: list[int] = []
         """By number: the bits of a mask that its moves depend on; only a leader takes requests."""
         self._ids: dict[tuple[int, ...], int] = {}
