@@ -186,8 +186,7 @@ def machine_for(
                 again.append(f"again:  pytest --hypothesis-seed={number} {quote(self.zabcheck_node)}")
             if kept:
                 again.append(f"kept:   {kept}")
-            kind = Raised if story.raised is not None and not story.raised.is_modelled else Broken
-            raise kind(story, files[0], files, again)
+            raise _kind(replayed)(story, files[0], files, again)
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
 
@@ -239,7 +238,8 @@ def assert_schedule(
     much that the schedule leads it nowhere near the old bug. It says that this run is all right, and no more; whether
     the bug is gone is for a search to say.
 
-    Broken (an AssertionError) with zabcheck's report if a property is violated; Raised if the protocol's code raises.
+    Broken (an AssertionError) with zabcheck's report if a property is violated, or the code that is modelled has an
+    error; Raised if the protocol's code raises.
     No file is written. ValueError, in one line, for what is no schedule, and for a protocol, mutant, property or kind
     of message that there is not; OSError if the file cannot be read. As long as the run takes, in O(events).
     """
@@ -256,10 +256,13 @@ def assert_schedule(
         properties = judged.properties if loaded.violates is None else loaded.violates
     chosen = (properties,) if isinstance(properties, str) else properties
     replayed = replay_on(judged, loaded, chosen)
-    if replayed.raised is not None:
-        raise Raised(explain_replay(replayed), file)
-    if any(verdict.violation is not None for verdict in replayed.verdicts):
-        raise Broken(explain_replay(replayed), file)
+    if replayed.raised is not None or any(verdict.violation is not None for verdict in replayed.verdicts):
+        raise _kind(replayed)(explain_replay(replayed), file)
+
+
+def _kind(replayed: Replay) -> type[Found]:
+    """Return what a run that fails is to a test: an error if it shows a mistake in the protocol's own code."""
+    return Raised if replayed.raised is not None and not replayed.raised.is_modelled else Broken
 
 
 def _named(protocol: str | type[Process] | Protocol | None, command: str | None) -> Protocol:
