@@ -196,6 +196,7 @@ def test_the_proof_needs_msgspec_and_its_solvers() -> None:
                 "zabcheck.search.explore.many",
                 "zabcheck.search.explore.on_spark",
                 "zabcheck.search.explore.portions",
+                "zabcheck.search.explore.representatives",
                 "zabcheck.search.explore.spilled",
             ],
         ),

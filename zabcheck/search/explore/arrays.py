@@ -48,7 +48,7 @@ class Index:
         if not len(new):
             return
         numbers = np.arange(len(self), len(self) + len(new))
-        self._columns = [np.concatenate(each) for each in zip(self._columns, new.T, strict=True)]
+        self._columns = [_extended(*each) for each in zip(self._columns, new.T, strict=True)]
         if 4 * len(self) > len(self._slots):
             self._slots = np.full(1 << (8 * len(self)).bit_length(), MISSING)
             numbers = np.arange(len(self))
@@ -95,16 +95,16 @@ class Table:
     def __init__(self, width: int) -> None:
         self._index = Index(width)
         self._values = np.array([MISSING])
-        """By number in the index; the last one is for what is not in it, as MISSING is the index of the last one."""
+        """By number in the index, from 1 on; the first one is for what is not in it."""
 
     def extend(self, keys: Sequence[Sequence[int]], values: Sequence[int]) -> None:
         """Add entries, which are new and differ."""
         self._index.extend(keys)
-        self._values = np.concatenate((self._values[:-1], np.array([*values, MISSING])))
+        self._values = _extended(self._values, np.array(values, np.int64))
 
     def find(self, *columns: Ints) -> Ints:
         """Return the values of keys, given as one array for each of their integers; MISSING for an unknown one."""
-        return self._values[self._index.find(*columns)]
+        return self._values[self._index.find(*columns) - MISSING]
 
 
 class Arrays:
@@ -131,8 +131,8 @@ class Arrays:
         self.eager = self.at_once = _NOT_ANY
         self.start = self.count = _NONE
         self._singles = Index(2 + self.size)
-        self._single = _NONE
-        """By number in `_singles`: the move, or MISSING if the bounds forbid it."""
+        self._single = np.array([MISSING])
+        """By number in `_singles`, from 1 on: the move, or MISSING if the bounds forbid it."""
         self._linked, self._masks, self._after = Table(3), Table(1), Table(2)
         self._broken = _NOT_ANY
         """By monitor: whether a property is violated."""
@@ -154,22 +154,22 @@ class Arrays:
             return
         states, monitors, symmetry = self._tables
         links = np.array([each[1:] for each in states.made_of[len(self._links) :]], np.int64)
-        self._links = np.concatenate((self._links, links.reshape(-1, self.size)))
-        self.leads, self.may_join = _extended(self.leads, states.leads), _extended(self.may_join, states.may_join)
-        self._may_be_held = _extended(self._may_be_held, states.may_be_held)
-        self._settled_with = _extended(self._settled_with, states.settled_with)
-        self._following = _extended(self._following, states.following)
-        self._flags, self._matters = _extended(self._flags, states.flags), _extended(self._matters, states.matters)
+        self._links = _extended(self._links, links.reshape(-1, self.size))
+        self.leads, self.may_join = _up_to(self.leads, states.leads), _up_to(self.may_join, states.may_join)
+        self._may_be_held = _up_to(self._may_be_held, states.may_be_held)
+        self._settled_with = _up_to(self._settled_with, states.settled_with)
+        self._following = _up_to(self._following, states.following)
+        self._flags, self._matters = _up_to(self._flags, states.flags), _up_to(self._matters, states.matters)
         self._take_expansions(self._new("expansions", states.expansions))
         self._take_singles(self._new("singles", states.singles))
         linked, after = self._new("linked", states.linked), self._new("after", monitors.known_after)
         self._linked.extend([key for key, _ in linked], [value for _, value in linked])
         self._after.extend([key for key, _ in after], [value for _, value in after])
         broken = [each is not None for each in monitors.broken[len(self._broken) :]]
-        self._broken = np.append(self._broken, np.array(broken, np.bool_))
+        self._broken = _extended(self._broken, np.array(broken, np.bool_))
         if symmetry is None:
             return
-        self.kinds = _extended(self.kinds, symmetry.kinds)
+        self.kinds = _up_to(self.kinds, symmetry.kinds)
         for number, names in enumerate(self.renamings):
             new = self._new(names, states.renamings(names))
             self._renamed.extend([(number, key) for key, _ in new], [value for _, value in new])
@@ -192,30 +192,31 @@ class Arrays:
     def _take_expansions(self, new: list[tuple[tuple[int, ...], Expansion]]) -> None:
         self._expansions.extend([key for key, _ in new])
         count = np.array([len(each.moves) for _, each in new], np.int64)
-        self.start = np.append(self.start, len(self.choice) + np.cumsum(count) - count)
-        self.count = np.append(self.count, count)
-        self.eager = np.append(self.eager, np.array([each.eager for _, each in new], np.bool_))
-        self.at_once = np.append(self.at_once, np.array([each.at_once for _, each in new], np.bool_))
+        self.start = _extended(self.start, len(self.choice) + np.cumsum(count) - count)
+        self.count = _extended(self.count, count)
+        self.eager = _extended(self.eager, np.array([each.eager for _, each in new], np.bool_))
+        self.at_once = _extended(self.at_once, np.array([each.at_once for _, each in new], np.bool_))
         self._take_moves([move for _, each in new for move in each.moves])
 
     def _take_singles(self, new: list[tuple[tuple[int, ...], Move | None]]) -> None:
         self._singles.extend([key for key, _ in new])
         possible = np.array([move is not None for _, move in new], np.bool_)
         numbers = len(self.choice) + np.cumsum(possible) - 1
-        self._single = np.append(self._single, np.where(possible, numbers, MISSING))
+        self._single = _extended(self._single, np.where(possible, numbers, MISSING))
         self._take_moves([move for _, move in new if move is not None])
 
     def _take_moves(self, new: list[Move]) -> None:
-        self.choice = np.append(self.choice, np.array([move.choice for move in new], np.int64))
-        self._cost = np.append(self._cost, np.array([move.cost for move in new], np.int64))
-        self._local_state = np.append(self._local_state, np.array([move.local_state for move in new], np.int64))
-        self._events = np.append(self._events, np.array([move.events for move in new], np.int64))
-        self._raised = np.append(self._raised, np.array([move.raised for move in new], np.bool_))
+        choices, costs, local_states, _, events, raised = zip(*new, strict=True) if new else ((),) * 6
+        self.choice = _extended(self.choice, np.array(choices, np.int64))
+        self._cost = _extended(self._cost, np.array(costs, np.int64))
+        self._local_state = _extended(self._local_state, np.array(local_states, np.int64))
+        self._events = _extended(self._events, np.array(events, np.int64))
+        self._raised = _extended(self._raised, np.array(raised, np.bool_))
+        links = [(place, other, link) for place, move in enumerate(new) for other, link in move.links]
+        places, others, numbers = np.array(links, np.int64).reshape(-1, 3).T
         changed = np.full((len(new), self.size), MISSING)
-        for place, move in enumerate(new):
-            for other, link in move.links:
-                changed[place, other] = link
-        self._changed = np.concatenate((self._changed, changed))
+        changed[places, others] = numbers
+        self._changed = _extended(self._changed, changed)
 
     # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0.
 
@@ -262,7 +263,7 @@ class Arrays:
         """Return the move that a choice is of a process, MISSING if there is none; and where that is not known."""
         local_states = rows[np.arange(len(rows)), processes]
         found = self._singles.find(choices, local_states, *self._links_to(rows, processes))
-        return np.append(self._single, MISSING)[found], found == MISSING
+        return self._single[found - MISSING], found == MISSING
 
     def _links_to(self, rows: Ints, processes: Ints) -> list[Ints]:
         return [self._links[rows[:, other], processes] for other in range(self.size)]
@@ -311,6 +312,16 @@ def _members(table: Bools) -> Ints:
     return table @ (1 << np.arange(table.shape[1]))
 
 
-def _extended(known: Any, all_: Sequence[Any]) -> Any:
+def _extended(known: Any, new: Any) -> Any:
+    """Return an array with others behind it. It has room for more, so what is known is seldom copied."""
+    room, size = known.base, len(known) + len(new)
+    if room is None or len(room) < size:
+        room = np.empty((2 * size, *known.shape[1:]), known.dtype)
+        room[: len(known)] = known
+    room[len(known) : size] = new
+    return room[:size]
+
+
+def _up_to(known: Any, all_: Sequence[Any]) -> Any:
     """Return the array with what the list has beyond it."""
-    return np.append(known, np.array(all_[len(known) :], known.dtype))
+    return _extended(known, np.array(all_[len(known) :], known.dtype))

@@ -7,7 +7,6 @@ fills the tables in the same order as without arrays.
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from zabcheck.search.explore.arrays import MISSING, Arrays, Bools, Ints
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
+from zabcheck.search.explore.representatives import Representatives
 from zabcheck.search.explore.successors import (
     AT_ONCE,
     DEEPEST,
@@ -34,7 +34,7 @@ from zabcheck.simulation.channels import NOBODY
 
 _FEWEST, _MOST = 512, 1 << 13
 """The limits of how many states are expanded at once."""
-_MUCH = 0.1
+_MUCH = 0.2
 """If of more than this share of the states at hand something is left to the search, fewer are expanded at once."""
 _PLACES = 1 << 10
 """More than the joins, moves and elections of a state.
@@ -118,6 +118,7 @@ class Many:
         self, local_states: LocalStates, monitors: Monitors, symmetry: Symmetry | None, successors: Successors
     ) -> None:
         self._arrays = arrays = Arrays(local_states, monitors, symmetry)
+        self._representatives = Representatives(arrays) if arrays.renamings else None
         self._size = size = arrays.size
         self._told = np.zeros(size, np.int64)
         """By leader: the choice by which it begins to lead. Processes are counted from 0."""
@@ -151,6 +152,7 @@ class Many:
         frozen = copy(self)
         frozen._leaves_whole_states = True
         frozen._arrays = self._arrays.frozen()
+        frozen._representatives = Representatives(frozen._arrays) if frozen._arrays.renamings else None
         return frozen
 
     def of(self, rows: Ints) -> Found:
@@ -162,7 +164,11 @@ class Many:
         part = self._settled(part) if arrays.is_reduced else part._replace(keys=_deepened(part.keys, 0))
         part = part.at(~self._again[part.source])
         part = part.at(np.argsort(part.keys))
-        after, naming, found = self._canonical(part)
+        if self._representatives is None:
+            after, naming, found = part.rows, np.zeros(len(part.rows), np.int64), np.ones(len(part.rows), np.bool_)
+        else:
+            after, naming, found = self._representatives.of(part.rows)
+            self._leave(part.at(~found), NAMING)
         if self._leaves_whole_states:
             for each in self._rests:
                 self._again[each.part.source] = True
@@ -319,38 +325,6 @@ class Many:
         expansions[unknown] = MISSING
         return expansions, first, unknown
 
-    # Representatives.
-
-    def _canonical(self, part: _Part) -> tuple[Ints, Ints, Bools]:
-        """Return the representatives, the renamings that lead there, and where these are known.
-
-        That is what `Symmetry.canonical` gives. The others are left to the search.
-        """
-        arrays, size, rows = self._arrays, self._size, part.rows
-        naming = np.zeros(len(rows), np.int64)
-        if not arrays.renamings:
-            return rows, naming, np.ones(len(rows), np.bool_)
-        unknown: Bools = np.any(rows[:, :size] >= len(arrays.kinds), axis=1)
-        left = unknown.copy()
-        kinds = np.append(arrays.kinds, MISSING)[np.where(unknown[:, None], MISSING, rows[:, :size])]
-        best, chosen = rows.copy(), np.zeros(len(rows), np.bool_)
-        ordered = np.sort(kinds, axis=1)
-        alike = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-        for number, names in enumerate(arrays.renamings):
-            fits = ~unknown
-            order = [names.index(name) - 1 for name in range(1, size + 1)]
-            for one, next_ in pairwise(order):
-                fits &= kinds[:, one] <= kinds[:, next_]
-            if not number:
-                chosen |= fits & ~alike  # it is its own representative
-            at = np.flatnonzero(fits & ~(chosen & ~alike))
-            renamed, missing = arrays.renamed(rows[at], np.full(len(at), number))
-            left[at[missing]] = True
-            less = ~chosen[at] | _are_less(renamed, best[at])
-            best[at[less]], naming[at[less]], chosen[at] = renamed[less], number, True
-        self._leave(part.at(left), NAMING)
-        return best, naming, ~left
-
 
 def _deepened(keys: Ints, depth: int) -> Ints:
     """Return the keys of what has made `depth` moves at once, to be compared with those of what has made more."""
@@ -372,12 +346,3 @@ def _any(table: Bools, columns: Ints) -> Bools:
 def _together(parts: Sequence[_Part]) -> _Part:
     """Return all parts as one."""
     return _Part(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-
-
-def _are_less(rows: Ints, others: Ints) -> Bools:
-    """Return which rows come before the other one, as lists of numbers are compared."""
-    less, equal = np.zeros(len(rows), np.bool_), np.ones(len(rows), np.bool_)
-    for one, other in zip(rows.T, others.T, strict=True):
-        less |= equal & (one < other)
-        equal &= one == other
-    return less

@@ -64,6 +64,9 @@ class Symmetry:
         self._ordered: dict[tuple[int, ...], list[Names]] = {}
         """By how the kinds of the processes of a row compare: the renamings that put these in order."""
         self._kind_ids: dict[Hashable, int] = {}
+        self._process_kind_ids: dict[Hashable, int] = {}
+        self._process_kinds: dict[int, int] = {}
+        """By the number of a process in `Components`."""
 
     def canonical(self, row: Row) -> tuple[Row, Names]:
         """Return the representative of a row, and the renaming that makes it of this row."""
@@ -123,34 +126,45 @@ class Symmetry:
         return 1 if process.is_up else 0
 
     def _nameless(self, local_state: int) -> Hashable:
-        """Return what is the same of a local state under all names.
+        """Return what is the same of a local state under all names."""
+        number, *links = self.local_states.made_of[local_state]
+        components = self.local_states.components
+        kind = self._process_kinds.get(number)
+        if kind is None:
+            nameless = self._nameless_process(number)
+            kind = self._process_kinds[number] = self._process_kind_ids.setdefault(
+                nameless, len(self._process_kind_ids)
+            )
+        following = components.processes[number].following
+        opened = ((leader, components.links[link]) for leader, link in enumerate(links, 1))
+        return kind, frozenset(
+            Counter(
+                (leader == following, link.is_unread, *of_connection(link.connection)[2:])
+                for leader, link in opened
+                if link is not None
+            ).items()
+        )
+
+    def _nameless_process(self, number: int) -> Hashable:
+        """Return what is the same of a process under all names.
 
         Variables count that stay as they are when every process has another name. Of the others, which are about
         processes, it counts only of how many they say what.
         """
         components = self.local_states.components
-        number, *links = self.local_states.made_of[local_state]
         component = components.processes[number]
         turned = components.processes[components.renamed_process(number, self._turned)]
         variables, others = (
             each if isinstance(each, tuple) else (each,) for each in map(components.variables, (component, turned))
         )
-        opened = [components.links[link] for link in links]
         return (
             component.is_up,
             component.halted,
             component.leads,
-            component.following != 0,
+            component.following != NOBODY,
             len(component.disk.unsynced),
             tuple(one if one == two else _counted(one) for one, two in zip(variables, others, strict=True)),
             of_disk(component.disk) if not component.disk.unsynced else None,
-            frozenset(
-                Counter(
-                    (leader == component.following, link.is_unread, *of_connection(link.connection)[2:])
-                    for leader, link in enumerate(opened, 1)
-                    if link is not None
-                ).items()
-            ),
         )
 
     def renamed(self, row: Row, names: Names) -> Row:

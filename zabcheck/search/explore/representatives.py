@@ -1,0 +1,68 @@
+"""The representatives of many states at once: what `Symmetry.canonical` gives one by one, looked up in arrays."""
+
+import numpy as np
+
+from zabcheck.search.explore.arrays import MISSING, Arrays, Bools, Ints
+
+
+class Representatives:
+    """Finds representatives under all renamings of `arrays`, which are all that there are of the processes."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._by_name = np.argsort(np.array(arrays.renamings)[:, 1:], axis=1)
+        """By renaming: the processes, counted from 0, in the order of their new names."""
+        digits = arrays.size ** np.arange(arrays.size)
+        self._digits: Ints = digits
+        self._namings = [np.empty(0, np.int64)]
+        """The renamings that put processes in order, of those that compare as the entry of `_known` has it."""
+        self._known = np.full(arrays.size**arrays.size, MISSING)
+        """By how the kinds of the processes compare, as a number: the place in `_namings`."""
+
+    def of(self, rows: Ints) -> tuple[Ints, Ints, Bools]:
+        """Return the representatives, the renamings that lead there, by number, and where these are known."""
+        arrays, size = self._arrays, self._arrays.size
+        unknown: Bools = np.any(rows[:, :size] >= len(arrays.kinds), axis=1)
+        known = np.flatnonzero(~unknown)
+        each, naming, turn, is_only = self._candidates(arrays.kinds[rows[known, :size]])
+        each = known[each]
+        renamed = rows[each]
+        at = np.flatnonzero((naming != 0) | ~is_only)  # else the row is its own representative
+        renamed[at], missing = arrays.renamed(renamed[at], naming[at])
+        unknown[each[at[missing]]] = True
+        best, chosen = rows.copy(), np.zeros(len(rows), np.int64)
+        for number in range(turn.max(initial=-1) + 1):
+            at = np.flatnonzero(turn == number)
+            if number:
+                at = at[_are_less(renamed[at], best[each[at]])]
+            best[each[at]], chosen[each[at]] = renamed[at], naming[at]
+        return best, chosen, ~unknown
+
+    def _candidates(self, kinds: Ints) -> tuple[Ints, Ints, Ints, Bools]:
+        """Return the renamings that put processes of these kinds in order; several if two are of one kind.
+
+        By renaming: of which row, its number, how many of the same row come before it, and whether it is the only one.
+        """
+        places = (kinds[:, :, None] > kinds[:, None, :]).sum(axis=2)  # how many processes come before each one
+        codes = places @ self._digits
+        new, first = np.unique(codes, return_index=True)
+        for code, row in zip(new.tolist(), first.tolist(), strict=True):
+            if self._known[code] == MISSING:
+                in_order = (np.diff(places[row][self._by_name], axis=1) >= 0).all(axis=1)
+                self._known[code] = len(self._namings)
+                self._namings.append(np.flatnonzero(in_order))
+        entries = self._known[codes]
+        count = np.array([len(namings) for namings in self._namings])[entries]
+        start = np.cumsum([0, *map(len, self._namings[:-1])])[entries]
+        each = np.repeat(np.arange(len(kinds)), count)
+        turn = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
+        return each, np.concatenate(self._namings)[start[each] + turn], turn, (count == 1)[each]
+
+
+def _are_less(rows: Ints, others: Ints) -> Bools:
+    """Return which rows come before the other one, as lists of numbers are compared."""
+    less, equal = np.zeros(len(rows), np.bool_), np.ones(len(rows), np.bool_)
+    for one, other in zip(rows.T, others.T, strict=True):
+        less |= equal & (one < other)
+        equal &= one == other
+    return less
