@@ -186,6 +186,25 @@ def test_code_that_raises_is_an_error_and_the_last_line_says_so(
     assert last.startswith("ERROR: the protocol's own code raised in 20 of 20 runs; nothing is judged there; next: ")
 
 
+def test_an_error_of_the_code_that_is_modelled_is_a_failure_and_the_last_line_says_so(
+    zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ran(spark: object, store: Store, plan: Plan, show: object) -> None:
+        for part in range(plan.parts):
+            Maker(plan, store).make(part)
+
+    monkeypatch.setattr(sessions, "session", lambda *_, **__: None)
+    monkeypatch.setattr(driver, "run", ran)
+    switches = ("--switch", "version=3.8.0", "--switch", "defects=4394", "--switch", "errors=raised")
+    result = zabcheck(
+        "campaign", "--runs", "40", "--seed", "1", "--protocol", "zookeeper", *switches, "--out", "errors"
+    )
+    last = result.out.splitlines()[-1]
+    assert (result.code, result.err) == (1, "")
+    assert re.match(r"FAIL: \d+ of 40 runs end with an error of the code that is modelled; next: ", last)
+    assert re.search(r"as it is: 40 runs, \d+ of them end with an error of the code that is modelled", result.out)
+
+
 def test_resume_where_nothing_was_written_yet_begins(
     zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

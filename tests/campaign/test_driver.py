@@ -15,10 +15,9 @@ import pytest
 
 from tests.campaign.plans import begun, made, plan_of, rows
 from tests.search.builders import failure_of
-from zabcheck.campaign import driver
+from zabcheck.campaign import driver, tables
 from zabcheck.campaign.driver import Progress
-from zabcheck.campaign.findings import INDEX, Finding
-from zabcheck.campaign.minimised import RAISED
+from zabcheck.campaign.findings import ERROR, INDEX, RAISED, Finding
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.campaign.tasks import TaskFailed, run_tasks
 from zabcheck.simulation import schedule as schedules
@@ -235,6 +234,21 @@ def test_a_protocol_that_raises_is_a_finding(spark: "SparkSession", tmp_path: Pa
     for each in raised:
         assert "KeyError" in each.summary
         assert b"look_up" in (store.read(f"findings/{each.report}") or b"")
+
+
+@pytest.mark.slow
+def test_an_error_of_the_code_that_is_modelled_is_a_finding(spark: "SparkSession", tmp_path: Path) -> None:
+    switches = {"version": "3.8.0", "defects": "4394", "errors": "raised"}
+    plan = plan_of(30, protocol="zookeeper", switches=switches, processes=None)
+    store = begun(tmp_path, plan)
+    progress, findings = driver.run(spark, store, plan)
+    assert progress.failing > 0
+    assert {each.property for each in findings} == {ERROR}
+    assert "NullPointerException" in findings[0].summary
+    assert sum(each.runs for each in findings) == progress.failing
+    told = tables.make(None, store, plan)
+    assert {(row.property, row.first) for row in told.broken} == {(ERROR, progress.failing)}
+    assert told.overview[0].raised == 0
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ import pytest
 from invariants.quorums import MAJORITY
 from tests.campaign.plans import made, plan_of, rows
 from tests.search.builders import failure_of
+from zabcheck.campaign.findings import RAISED
 from zabcheck.campaign.minimised import (
-    RAISED,
     RUNS_A_PIECE,
     FailingRun,
     Minimised,

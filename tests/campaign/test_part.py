@@ -10,6 +10,7 @@ from invariants import Broadcast, Crash, Deliver, End, Establish, Event, Header,
 from invariants.columns import events_of
 from tests.campaign.plans import EVERY, begun, made, plan_of, rows
 from zabcheck.campaign import part as parts
+from zabcheck.campaign.findings import ERROR
 from zabcheck.campaign.part import Maker, Recorded
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.store import EVENTS_FOLDER, Store, name_of
@@ -125,6 +126,18 @@ def test_a_run_in_which_the_protocol_raises_is_told_and_not_judged(tmp_path: Pat
         assert (row["broken"], row["violated"], row["judged"], row["goals"]) == (None, [], [], [])
     for lines in stored(store, 0).values():
         assert lines[-1] == End(len(lines) - 2, complete=False)
+
+
+def test_a_run_that_an_error_of_the_modelled_code_ends_is_a_failing_one(tmp_path: Path) -> None:
+    switches = {"version": "3.8.0", "defects": "4394", "errors": "raised"}
+    plan = plan_of(60, protocol="zookeeper", switches=switches, properties=("integrity",), steps=200, processes=None)
+    store = made(tmp_path, plan)
+    ended = [row for row in rows(store) if row["broken"] is not None]
+    assert ended
+    for row in ended:
+        assert (row["broken"], row["violated"], row["raised"], row["judged"]) == (ERROR, [ERROR], None, [])
+    complete = {run: lines[-1].complete for part in range(plan.parts) for run, lines in stored(store, part).items()}
+    assert {run for run, was in complete.items() if not was} == {row["run"] for row in ended}
 
 
 def test_a_campaign_with_few_steps_and_other_switches(tmp_path: Path) -> None:

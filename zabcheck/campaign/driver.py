@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from zabcheck.campaign import minimised
-from zabcheck.campaign.findings import Finding
-from zabcheck.campaign.minimised import RAISED, FailingRun, Minimiser
+from zabcheck.campaign.findings import RAISED, Finding
+from zabcheck.campaign.minimised import FailingRun, Minimiser
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS

@@ -5,15 +5,19 @@ from msgspec import Struct
 FINDINGS = "findings"
 """The folder of the findings, in the campaign's folder."""
 INDEX = f"{FINDINGS}/findings.json"
+RAISED = "raised"
+"""Stands in place of a property if the protocol's own code raised."""
+ERROR = "error"
+"""Stands in place of a property if the code that is modelled has an error, which ends the run."""
 
 
 class Finding(Struct, frozen=True):
     """What one or more violating runs came down to when they were minimised.
 
-    `property` is "raised" if the protocol's own code raised. `runs` is the number of runs that came down to this
-    finding, `run` the number of the first of them and `seed` that run's seed; `steps` is the length of the minimised
-    schedule. `schedule` and `report` are names of files in `findings/`. `how` names the kinds of choices in the
-    schedule, apart from those that are mere progress.
+    `property` is RAISED or ERROR if none is violated. `runs` is the number of runs that came down to this finding,
+    `run` the number of the first of them and `seed` its seed; `steps` is the length of the minimised schedule.
+    `schedule` and `report` are names of files in `findings/`. `how` names the kinds of choices in the schedule, apart
+    from those that are mere progress.
     """
 
     mutant: str | None

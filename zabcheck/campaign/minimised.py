@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from zabcheck.campaign.findings import FINDINGS, INDEX, Finding
+from zabcheck.campaign.findings import ERROR, FINDINGS, INDEX, RAISED, Finding
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.store import Store, StoreError
@@ -28,15 +28,13 @@ from zabcheck.search.swarm import drive
 from zabcheck.simulation import choices
 from zabcheck.simulation.schedule import Schedule
 
-RAISED = "raised"
-"""Stands in place of a property if the protocol's own code raised."""
 FOLDER = "minimised"
 RUNS_A_PIECE = 4
 """How many runs one task minimises: most runs take a tenth of a second, some take ten seconds."""
 
 
 class FailingRun(Struct, frozen=True, order=True):
-    """A run that broke a property, or in which the protocol's code raised."""
+    """A run that broke a property, or in which the protocol's code raised, or that which is modelled has an error."""
 
     mutant: str | None
     property: str
@@ -100,8 +98,13 @@ class Minimiser:
         else:
             broken = PropertyBroken(failing.property, run, seed)
             schedule = minimise(protocol, broken.schedule, failing.property, keep=self.keep)
-        replayed = replay_on(protocol, schedule, None if failing.property == RAISED else [failing.property])
+        replayed = replay_on(protocol, schedule, _judged(failing))
         return Minimised(failing, replayed.steps, (*_moves(schedule), *_shape(replayed)), schedule)
+
+
+def _judged(failing: FailingRun) -> list[str] | None:
+    """Return what to judge when the run is replayed: what it broke, or all properties if its end is no violation."""
+    return None if failing.property in (RAISED, ERROR) else [failing.property]
 
 
 def read(store: Store, pieces: Iterable[Sequence[FailingRun]]) -> list[Minimised]:
@@ -155,7 +158,7 @@ def write_findings(plan: Plan, store: Store, groups: Iterable[list[Minimised]]) 
         for group in groups:
             best, first = group[0], min(each.failing.run for each in group)
             failing = best.failing
-            replayed = replay(best.schedule, None if failing.property == RAISED else [failing.property])
+            replayed = replay(best.schedule, _judged(failing))
             story = explain_replay(replayed)
             summary = story.violation.summary if story.violation is not None else ""
             if story.raised is not None:

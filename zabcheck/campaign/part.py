@@ -17,6 +17,7 @@ from invariants import Broadcast, Crash, Deliver, End, Establish, Event, Header,
 from invariants.columns import PARQUET, Rows
 from invariants.columns import SCHEMA as EVENTS
 from invariants.events import EVENTS as KINDS
+from zabcheck.campaign.findings import ERROR
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS, RUNS_PARQUET
 from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, name_of
@@ -88,9 +89,9 @@ class Maker:
 
         start = process_time()
         try:
-            outcome = _judged(drive(self.searches[mutant], self.kinds, seed, watchers))
+            outcome, complete = _judged(drive(self.searches[mutant], self.kinds, seed, watchers)), True
         except ProtocolRaised as error:
-            outcome = _raised(error)
+            outcome, complete = _raised(error), False
         [(drawn, coverage)] = watching
         new = [state for state in coverage.states if state not in known]
         known |= {state: fingerprint(state) for state in new}
@@ -106,7 +107,7 @@ class Maker:
             "seconds": round(process_time() - start, 6),  # so no sum lies between two microseconds: see `questions`
         }
         header = Header(1, drawn.quorums.size, self.plan.protocol, drawn.quorums.name)
-        return Recorded(row, [header, *lines, End(len(lines), complete=outcome["raised"] is None)])
+        return Recorded(row, [header, *lines, End(len(lines), complete=complete)])
 
 
 def _drawn(drawn: Configuration) -> dict[str, Any]:
@@ -139,10 +140,11 @@ def _judged(run: Run) -> dict[str, Any]:
 
 def _raised(error: ProtocolRaised) -> dict[str, Any]:
     """Return the same columns of a run in which the protocol's code raised; no property judges such a run."""
+    is_modelled = error.raised.is_modelled
     return {
-        "broken": None,
-        "violated": [],
-        "raised": error.raised.said if error.raised.is_modelled else " ".join(str(error).split()),
+        "broken": ERROR if is_modelled else None,
+        "violated": [ERROR] if is_modelled else [],
+        "raised": None if is_modelled else " ".join(str(error).split()),
         "judged": {},
         "goals": [],
         "steps": len(error.choices),

@@ -16,8 +16,8 @@ class Overview(Struct, frozen=True):
 
     `planned_runs` and `planned_parts` are what the plan says; `parts` is the number of finished parts. `longest` is the
     longest delivered sequence of any run, in transactions. `as_it_is` counts the runs without a mutant, and
-    `broken_as_it_is` how many of them violate a property: none, if the protocol is sound. `states` counts the abstract
-    states, each once.
+    `broken_as_it_is` how many of them violate a property: none, if the protocol is sound. An error of the code that is
+    modelled counts as a violation. `states` counts the abstract states, each once.
     """
 
     planned_runs: int
@@ -116,7 +116,10 @@ class MutantRow(Struct, frozen=True):
 
 
 class BrokenRow(Struct, frozen=True):
-    """In how many runs of a mutant a property was the first to break, and in how many it was violated in the end."""
+    """In how many runs of a mutant a property was the first to break, and in how many it was violated in the end.
+
+    `property` is "error" for the runs that an error of the code that is modelled has ended.
+    """
 
     mutant: str | None
     property: str

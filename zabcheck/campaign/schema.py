@@ -13,8 +13,9 @@ A row of `runs`:
     order       string    what decided the order of messages: "moves", "priorities" or "rejoining"
     demoted     double    how often, under priorities, what just happened fell behind all others
     cycle       double    how often the next move was the one of the cycle
-    broken      string    the property that broke first; null if none did
-    violated    list      all that were violated when the run ended
+    broken      string    the property that broke first; "error" if an error of the code that is modelled ended the run
+                          (`--switch errors=raised`); null if nothing is wrong
+    violated    list      all properties that were violated when the run ended; or only "error"
     raised      string    the exception, if the protocol's own code raised one; nothing is judged then
     steps       int32     fine steps
     events      int32     events, header and end not counted

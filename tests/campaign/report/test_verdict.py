@@ -4,7 +4,9 @@ import pytest
 from msgspec import structs
 
 from tests.campaign.report.campaigns import REPORT
+from zabcheck.campaign.findings import ERROR
 from zabcheck.campaign.report import plots, sheets
+from zabcheck.campaign.results import BrokenRow
 from zabcheck.cli.campaign.report import outcome
 
 [TOTAL] = REPORT.tables.overview
@@ -35,6 +37,18 @@ def test_it_is_that_of_a_search(changes: dict[str, int], code: int, said: str) -
     found = outcome_with(**changes)
     assert found[0] == code
     assert said in found[1]
+
+
+def test_it_tells_violations_from_errors_of_the_code_that_is_modelled() -> None:
+    def with_broken(*properties: str) -> str:
+        rows = [BrokenRow(None, name, 1, 1) for name in properties]
+        tables = structs.replace(REPORT.tables, broken=rows)
+        return outcome(structs.replace(REPORT, tables=tables))[1]
+
+    error = "end with an error of the code that is modelled"
+    assert f" {error}," in with_broken(ERROR)
+    assert f" violate a property or {error}," in with_broken("prefix", ERROR)
+    assert error not in with_broken("prefix")
 
 
 def test_one_of_a_thing_is_said_in_the_singular() -> None:

@@ -13,6 +13,7 @@ from zabcheck.campaign.report.wording import (
     AS_IT_IS,
     by_influence,
     drawn,
+    fail,
     figures_name,
     named,
     percent,
@@ -79,7 +80,7 @@ def headlines(report: CampaignReport) -> Iterator[Phrase]:
     if total.as_it_is:
         runs_as_it_is = f"the protocol {AS_IT_IS}: {counted(total.as_it_is, 'run', 'runs')}"
         if total.broken_as_it_is:
-            yield Phrase(f"{runs_as_it_is}, {total.broken_as_it_is:,} of them violate a property", "bad")
+            yield Phrase(f"{runs_as_it_is}, {total.broken_as_it_is:,} of them {fail(tables.broken)}", "bad")
         else:
             yield Phrase(f"{runs_as_it_is}, none violates a property", "good")
     if total.raised:
@@ -134,7 +135,7 @@ def overview(report: CampaignReport) -> Sheet:
         ("epochs that were established", f"{total.epochs:,}"),
         ("longest delivered sequence", counted(total.longest, "transaction", "transactions")),
         ("abstract states", f"{total.states:,}"),
-        ("runs that violate a property", f"{total.violating:,}"),
+        (f"runs that {fail(report.tables.broken)}", f"{total.violating:,}"),
         ("of these, without a mutant", f"{total.broken_as_it_is:,}"),
         ("runs in which the code raised", f"{total.raised:,}"),
         ("CPU seconds", f"{total.seconds:,.1f}"),

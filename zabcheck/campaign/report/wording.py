@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from math import log
 
-from zabcheck.campaign.results import ConfigurationRow
+from zabcheck.campaign.findings import ERROR
+from zabcheck.campaign.results import BrokenRow, ConfigurationRow
 from zabcheck.text.words import counted
 
 AS_IT_IS = "as it is"
@@ -13,6 +14,13 @@ AS_IT_IS = "as it is"
 def named(mutant: str | None) -> str:
     """Return a mutant's name, or "as it is" for None."""
     return AS_IT_IS if mutant is None else mutant
+
+
+def fail(broken: Iterable[BrokenRow]) -> str:
+    """Return what the runs of these rows do, as in "violate a property"."""
+    are_errors = {row.property == ERROR for row in broken if row.first}
+    ways = {False: "violate a property", True: "end with an error of the code that is modelled"}
+    return " or ".join(ways[each] for each in sorted(are_errors or {False}))
 
 
 def drawn(row: ConfigurationRow) -> str:

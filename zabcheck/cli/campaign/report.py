@@ -14,6 +14,7 @@ import typer
 
 from zabcheck.campaign.findings import FINDINGS
 from zabcheck.campaign.report import terminal as campaign
+from zabcheck.campaign.report.wording import fail
 from zabcheck.cli.commands import BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path, check_file
 from zabcheck.cli.output import doing, make_console, print_json, print_path
@@ -79,7 +80,8 @@ def outcome(made: "CampaignReport") -> tuple[int, str]:
     if total.violating:
         first = named([row.property for row in sorted(made.tables.properties, key=lambda row: -row.first) if row.first])
         planted = "" if total.broken_as_it_is else ", each of them with a planted bug"
-        return VIOLATED, f"{total.violating:,} of {runs} violate a property{planted}; first {first}"
+        of_these = f"{planted}; first {first}" if first else planted
+        return VIOLATED, f"{total.violating:,} of {runs} {fail(made.tables.broken)}{of_these}"
     if total.raised:
         return BAD_INPUT, f"the protocol's own code raised in {total.raised:,} of {runs}; nothing is judged there"
     if total.parts < total.planned_parts:
