@@ -7,12 +7,11 @@ every choice is executed (`components`), with the protocol's own step functions;
 no second model of the protocol.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore.alternatives import Alternatives, PlacedChoice
 from zabcheck.search.explore.bounds import (
     CRASH,
     CUT,
@@ -29,7 +28,7 @@ from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.reduction import ALL, MayLeave, Stance, may_read_at_once, stance, stance_of_voter
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
-from zabcheck.simulation.choices import AnyChoice, Choice
+from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
 
@@ -44,9 +43,6 @@ HELD = 1 << _COUNT - 1
 
 DOWN = -1
 """Whom a process follows that is not up."""
-
-_MOST_WRITES = 8
-"""A crash keeps at most this many of the writes that are not synced."""
 
 
 class Move(NamedTuple):
@@ -64,10 +60,6 @@ class Move(NamedTuple):
     raised: bool
 
 
-PlacedChoice = tuple[int, int, Choice]
-"""The place of a choice among those of its process, its number, and the choice itself."""
-
-
 class Expansion(NamedTuple):
     """What a process can do within the bounds.
 
@@ -78,18 +70,6 @@ class Expansion(NamedTuple):
     eager: bool
     at_once: bool
     moves: tuple[Move, ...]
-
-
-def elections_of(quorums: Quorums) -> tuple[choices.Lead, ...]:
-    """Return each election that there can be: a leader, and who makes a quorum with it."""
-    ids = range(1, quorums.size + 1)
-    found = []
-    for leader in ids:
-        others = [process for process in ids if process != leader]
-        for size in range(quorums.size):
-            some = combinations(others, size)
-            found += [choices.Lead(leader, each) for each in some if quorums.contains((leader, *each))]
-    return tuple(found)
 
 
 def mask_of(used: int, bounds: Bounds) -> int:
@@ -127,12 +107,8 @@ class LocalStates:
         self.by_messages = switches.elections == "fle"
         """Whether processes elect by messages, and nobody names a leader."""
         assert not (reduced and self.by_messages), "the reduction knows nothing of elections by messages"
-        self.choices: list[AnyChoice | None] = [None]
-        self._choices = {p: list(self._choices_of(p, switches)) for p in components.ids}
-        self._choices_by_cost: dict[tuple[int, tuple[type[Choice], ...], bool], dict[int, list[PlacedChoice]]] = {}
-        self.elections = elections_of(components.quorums) if switches.elections == "oracle" else ()
-        """The elections by vote, which move several processes (`successors`)."""
-        self.elected = {each: self._number(each) for each in self.elections}
+        self.alternatives = Alternatives(components, switches, bounds)
+        self.choices = self.alternatives.choices
         overflows = REQUEST if bounds.txns > switches.counter_limit else FREE
         self.holds = reduced and not moments and not self._votes
         self.faults = TIMEOUT | CRASH | CUT | overflows
@@ -186,31 +162,6 @@ class LocalStates:
         """Whether the process with this number showed nothing and wrote nothing."""
         before, after = (of_disk(self.components.processes[number].disk) for number in (process, outcome.process))
         return outcome.events == NOTHING and before == after
-
-    def _choices_of(self, process: int, switches: Switches) -> Iterator[tuple[int, int]]:
-        """Yield the number and the cost of each choice that moves `process`."""
-        others = [p for p in self.components.ids if p != process]
-        yield from ((self._number(choices.Receive(process, other)), FREE) for other in others)
-        yield from ((self._number(choices.Notice(process, other)), FREE) for other in others)
-        if self.by_messages:
-            yield from ((self._number(choices.Hear(process, other)), FREE) for other in others)
-        if switches.sync == "separate":
-            yield self._number(choices.Sync(process)), FREE
-        for thread in self.components.threads:
-            yield self._number(choices.Run(process, thread)), FREE
-        yield self._number(choices.Recover(process)), FREE
-        yield self._number(choices.Request(process)), REQUEST
-        yield from ((self._number(choices.Elect(process, leader)), TIMEOUT) for leader in self.components.ids)
-        yield self._number(choices.Timeout(process)), TIMEOUT
-        keeps = range(_MOST_WRITES + 1) if switches.sync == "separate" else range(1)
-        yield from ((self._number(choices.Crash(process, keep)), CRASH) for keep in keeps)
-        yield from ((self._number(choices.Reset(process, leader)), CUT) for leader in others)
-        if self.bounds.snapshots:
-            yield from ((self._number(choices.Snapshot(process, cut)), SNAPSHOT) for cut in (False, True))
-
-    def _number(self, choice: AnyChoice) -> int:
-        self.choices.append(choice)
-        return len(self.choices) - 1
 
     def _intern(self, local_state: tuple[int, ...]) -> int:
         number = self._ids.get(local_state)
@@ -404,7 +355,7 @@ class LocalStates:
         following = self.components.processes[self.made_of[local_state][0]].following
         tried = self._tried.setdefault((local_state, *links_to), {}) if self._counts_faults else {}
         found: list[tuple[int, Move]] = []
-        for cost, some in self._choices_in(process, kinds, following != NOBODY).items():
+        for cost, some in self.alternatives.of(process, kinds, following != NOBODY).items():
             if cost != FREE and not mask & cost:
                 continue
             requests = mask >> _COUNT if cost == REQUEST else 0
@@ -422,29 +373,13 @@ class LocalStates:
         component, counted = self.components.processes[number], self.bounds.counted(cost)
         found = []
         for place, choice_number, choice in some:
-            if not self._may_be_enabled(choice, component, opened, links_to):
+            if not self.alternatives.may_be_enabled(choice, component, opened, links_to):
                 continue
             outcome = self._outcome(choice_number, local_state, links_to, requests)
             if outcome is not None and outcome.epoch > self.bounds.epochs:
                 self._forbid(choice_number, local_state, links_to)
             elif outcome is not None:
                 found.append((place, self._move(choice_number, counted, outcome, links_to)))
-        return found
-
-    def _choices_in(
-        self, process: int, kinds: tuple[type[Choice], ...], in_iteration: bool
-    ) -> dict[int, list[PlacedChoice]]:
-        """Return, by cost, the choices of these kinds that move `process`, which is in an iteration or in none."""
-        found = self._choices_by_cost.get((process, kinds, in_iteration))
-        if found is None:
-            found = self._choices_by_cost[process, kinds, in_iteration] = {}
-            for place, (number, cost) in enumerate(self._choices[process]):
-                choice = self.choices[number]
-                is_told = isinstance(choice, choices.Elect)
-                if not isinstance(choice, kinds) or (is_told and (self.elections or self.by_messages)):
-                    continue  # nobody is told a leader without an election
-                cost = cost if in_iteration or not is_told else FREE
-                found.setdefault(cost, []).append((place, number, choice))
         return found
 
     def _stance(self, local_state: tuple[int, ...]) -> Stance:
@@ -456,37 +391,6 @@ class LocalStates:
         if self._votes:
             return stance_of_voter(self.components.processes[process])
         return stance(self.components.processes[process], links, unlimited, self._is_abrupt, self.is_lazy)
-
-    def _may_be_enabled(self, choice: Any, component: LocalProcess, opened: list[int], links_to: list[int]) -> bool:
-        """Return False only if the choice does nothing, or what another one does; that is cheaper than to try it."""
-        kind = type(choice)
-        if kind is choices.Receive or kind is choices.Notice:
-            other = choice.sender if kind is choices.Receive else choice.peer
-            to, from_ = self.components.links[opened[other - 1]], self.components.links[links_to[other - 1]]
-            if kind is choices.Notice:
-                return (to is not None and to.is_closed) or (from_ is not None and from_.is_closed)
-            return (to is not None and bool(to.connection.to_follower)) or (
-                from_ is not None and bool(from_.connection.to_leader)
-            )
-        if kind is choices.Recover:
-            return not component.is_up
-        if not component.is_up:
-            return False
-        if kind is choices.Hear:
-            from_ = self.components.links[links_to[choice.sender - 1]]
-            return from_ is not None and bool(from_.cast)
-        if kind is choices.Request:
-            return bool(self.components.protocol.can_broadcast(component.state))
-        if kind is choices.Sync:
-            return bool(component.disk.unsynced)
-        if kind is choices.Run:
-            return self.components.threads[choice.thread](component.state)
-        if kind is choices.Crash:
-            return bool(choice.keep <= len(component.disk.unsynced))
-        if kind is choices.Reset:
-            link = self.components.links[opened[choice.peer - 1]]
-            return link is not None and link.is_there and not link.connection.broken
-        return True
 
     def _outcome(self, number: int, local_state: int, links_to: Sequence[int], requests: int) -> Outcome | None:
         component, *opened = self.made_of[local_state]

@@ -132,8 +132,9 @@ class Many:
                 self._join_of[int(led.told is not None), led.leader - 1, follower - 1] = len(joins)
                 joins.append((number, led.leader - 1, elect, hear))
         assert len(joins) <= _MOVES, "there are fewer joins"
-        self._elects = bool(local_states.elections)
-        assert (size + 1) * _MOVES + len(local_states.elections) + size * size <= _PLACES, "there are fewer processes"
+        elections = len(local_states.alternatives.elections)
+        self._elects = elections > 0
+        assert (size + 1) * _MOVES + elections + size * size <= _PLACES, "there are fewer processes"
         self._joins = np.array(joins, np.int64).reshape(-1, 4)
         """The number, the leader, and the two choices of each join, in the order in which they are tried."""
         self._again: Bools = np.empty(0, np.bool_)

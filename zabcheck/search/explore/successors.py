@@ -150,7 +150,7 @@ class Successors:
                 if events:
                     changed[-1] = after_events(changed[-1], events)
                 successors.append(Successor(choice, changed, raised, (None, choice)))
-        if local_states.elections and len(possible) == len(self._ids):
+        if local_states.alternatives.elections and len(possible) == len(self._ids):
             successors.extend(self._elected(row))
         if not local_states.reduced:
             return successors
@@ -301,7 +301,7 @@ class Successors:
         """Return the elections in which only those take part that are `able`. O(1) if it was asked before."""
         found = self._among.get(able)
         if found is None:
-            elections = self._local_states.elections
+            elections = self._local_states.alternatives.elections
             found = [each for each in elections if all(able[process - 1] for process in (each.leader, *each.followers))]
             self._among[able] = found
         return found
@@ -312,7 +312,7 @@ class Successors:
         None if the leader's vote is not the greatest, or if the bounds forbid it. Who leaves an iteration uses a
         time-out of the bounds.
         """
-        states, number = self._local_states, self._local_states.elected[election]
+        states, number = self._local_states, self._local_states.alternatives.elected[election]
         everybody = (election.leader, *election.followers)
         after = Successor(number, list(row), False, None)
         for process in everybody:
