@@ -48,7 +48,8 @@ class Alternatives:
         self._by_cost: dict[tuple[int, tuple[type[Choice], ...], bool], dict[int, list[PlacedChoice]]] = {}
         self.elections = elections_of(components.quorums) if switches.elections == "oracle" else ()
         """The elections by vote (`successors`)."""
-        self.elected = {each: self._number(each) for each in self.elections}
+        for each in self.elections:
+            self._number(each)
 
     def _moving(self, process: int, switches: Switches) -> Iterator[tuple[int, int]]:
         """Yield the number and the cost of each choice that moves `process`."""

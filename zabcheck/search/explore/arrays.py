@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zabcheck.search.explore.bounds import TIMEOUT
-from zabcheck.search.explore.local_states import DOWN, HELD, Expansion, LocalStates, Move, mask_of
+from zabcheck.search.explore.local_states import HELD, Expansion, LocalStates, Move, mask_of
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.symmetry import Symmetry
-from zabcheck.simulation.channels import NOBODY
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -48,7 +46,7 @@ class Index:
         if not len(new):
             return
         numbers = np.arange(len(self), len(self) + len(new))
-        self._columns = [_extended(*each) for each in zip(self._columns, new.T, strict=True)]
+        self._columns = [extended(*each) for each in zip(self._columns, new.T, strict=True)]
         if 4 * len(self) > len(self._slots):
             self._slots = np.full(1 << (8 * len(self)).bit_length(), MISSING)
             numbers = np.arange(len(self))
@@ -100,7 +98,7 @@ class Table:
     def extend(self, keys: Sequence[Sequence[int]], values: Sequence[int]) -> None:
         """Add entries, which are new and differ."""
         self._index.extend(keys)
-        self._values = _extended(self._values, np.array(values, np.int64))
+        self._values = extended(self._values, np.array(values, np.int64))
 
     def find(self, *columns: Ints) -> Ints:
         """Return the values of keys, given as one array for each of their integers; MISSING for an unknown one."""
@@ -120,7 +118,7 @@ class Arrays:
         self._links: Ints = np.empty((0, self.size), np.int64)
         """The link that it has opened to each process."""
         self.leads = self.may_join = self._may_be_held = _NOT_ANY
-        self._flags = self._settled_with = self._matters = self._following = self.kinds = _NONE
+        self._flags = self._settled_with = self._matters = self.following = self.kinds = _NONE
         # By move.
         self.choice = self._cost = self._local_state = self._events = _NONE
         self._raised = _NOT_ANY
@@ -154,11 +152,11 @@ class Arrays:
             return
         states, monitors, symmetry = self._tables
         links = np.array([each[1:] for each in states.made_of[len(self._links) :]], np.int64)
-        self._links = _extended(self._links, links.reshape(-1, self.size))
+        self._links = extended(self._links, links.reshape(-1, self.size))
         self.leads, self.may_join = _up_to(self.leads, states.leads), _up_to(self.may_join, states.may_join)
         self._may_be_held = _up_to(self._may_be_held, states.may_be_held)
         self._settled_with = _up_to(self._settled_with, states.settled_with)
-        self._following = _up_to(self._following, states.following)
+        self.following = _up_to(self.following, states.following)
         self._flags, self._matters = _up_to(self._flags, states.flags), _up_to(self._matters, states.matters)
         self._take_expansions(self._new("expansions", states.expansions))
         self._take_singles(self._new("singles", states.singles))
@@ -166,7 +164,7 @@ class Arrays:
         self._linked.extend([key for key, _ in linked], [value for _, value in linked])
         self._after.extend([key for key, _ in after], [value for _, value in after])
         broken = [each is not None for each in monitors.broken[len(self._broken) :]]
-        self._broken = _extended(self._broken, np.array(broken, np.bool_))
+        self._broken = extended(self._broken, np.array(broken, np.bool_))
         if symmetry is None:
             return
         self.kinds = _up_to(self.kinds, symmetry.kinds)
@@ -192,31 +190,31 @@ class Arrays:
     def _take_expansions(self, new: list[tuple[tuple[int, ...], Expansion]]) -> None:
         self._expansions.extend([key for key, _ in new])
         count = np.array([len(each.moves) for _, each in new], np.int64)
-        self.start = _extended(self.start, len(self.choice) + np.cumsum(count) - count)
-        self.count = _extended(self.count, count)
-        self.eager = _extended(self.eager, np.array([each.eager for _, each in new], np.bool_))
-        self.at_once = _extended(self.at_once, np.array([each.at_once for _, each in new], np.bool_))
+        self.start = extended(self.start, len(self.choice) + np.cumsum(count) - count)
+        self.count = extended(self.count, count)
+        self.eager = extended(self.eager, np.array([each.eager for _, each in new], np.bool_))
+        self.at_once = extended(self.at_once, np.array([each.at_once for _, each in new], np.bool_))
         self._take_moves([move for _, each in new for move in each.moves])
 
     def _take_singles(self, new: list[tuple[tuple[int, ...], Move | None]]) -> None:
         self._singles.extend([key for key, _ in new])
         possible = np.array([move is not None for _, move in new], np.bool_)
         numbers = len(self.choice) + np.cumsum(possible) - 1
-        self._single = _extended(self._single, np.where(possible, numbers, MISSING))
+        self._single = extended(self._single, np.where(possible, numbers, MISSING))
         self._take_moves([move for _, move in new if move is not None])
 
     def _take_moves(self, new: list[Move]) -> None:
         choices, costs, local_states, _, events, raised = zip(*new, strict=True) if new else ((),) * 6
-        self.choice = _extended(self.choice, np.array(choices, np.int64))
-        self._cost = _extended(self._cost, np.array(costs, np.int64))
-        self._local_state = _extended(self._local_state, np.array(local_states, np.int64))
-        self._events = _extended(self._events, np.array(events, np.int64))
-        self._raised = _extended(self._raised, np.array(raised, np.bool_))
+        self.choice = extended(self.choice, np.array(choices, np.int64))
+        self._cost = extended(self._cost, np.array(costs, np.int64))
+        self._local_state = extended(self._local_state, np.array(local_states, np.int64))
+        self._events = extended(self._events, np.array(events, np.int64))
+        self._raised = extended(self._raised, np.array(raised, np.bool_))
         links = [(place, other, link) for place, move in enumerate(new) for other, link in move.links]
         places, others, numbers = np.array(links, np.int64).reshape(-1, 3).T
         changed = np.full((len(new), self.size), MISSING)
         changed[places, others] = numbers
-        self._changed = _extended(self._changed, changed)
+        self._changed = extended(self._changed, changed)
 
     # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0.
 
@@ -243,20 +241,13 @@ class Arrays:
         """Return `LocalStates.is_held` of processes in these local states, which are settled."""
         leaders = self._settled_with[local_states]
         own = self._settled_with[rows[np.arange(len(rows)), leaders - 1]]
-        members = _members(self._settled_with[rows[:, : self.size]] == leaders[:, None])
-        held: Bools = (own == leaders) & self._is_quorum[members]
+        members = self._settled_with[rows[:, : self.size]] == leaders[:, None]
+        held: Bools = (own == leaders) & self.are_quorums(members)
         return held
 
-    def may_elect(self, rows: Ints, masks: Ints) -> Bools:
-        """Return where there may be an election by vote, or a process that joins the leader of a quorum."""
-        following = self._following[rows[:, : self.size]]
-        free = following == NOBODY
-        with_timeouts = (masks & TIMEOUT != 0)[:, None] & (following != DOWN)
-        found = self._is_quorum[_members(free | with_timeouts)]
-        joining = free.any(axis=1)
-        for leader in range(1, self.size + 1):
-            led = following == leader
-            found |= joining & led[:, leader - 1] & self._is_quorum[_members(led)]
+    def are_quorums(self, members: Bools) -> Bools:
+        """Return which sets of processes are quorums; the last axis has the processes."""
+        found: Bools = self._is_quorum[_members(members)]
         return found
 
     def singles(self, choices: Ints, rows: Ints, processes: Ints) -> tuple[Ints, Bools]:
@@ -308,11 +299,11 @@ class Arrays:
 
 
 def _members(table: Bools) -> Ints:
-    """Return, for each row, a number with a bit for each column that is true."""
-    return table @ (1 << np.arange(table.shape[1]))
+    """Return, for each set of processes, a number with a bit for each that is in it."""
+    return table @ (1 << np.arange(table.shape[-1]))
 
 
-def _extended(known: Any, new: Any) -> Any:
+def extended(known: Any, new: Any) -> Any:
     """Return an array with others behind it. It has room for more, so what is known is seldom copied."""
     room, size = known.base, len(known) + len(new)
     if room is None or len(room) < size:
@@ -324,4 +315,4 @@ def _extended(known: Any, new: Any) -> Any:
 
 def _up_to(known: Any, all_: Sequence[Any]) -> Any:
     """Return the array with what the list has beyond it."""
-    return _extended(known, np.array(all_[len(known) :], known.dtype))
+    return extended(known, np.array(all_[len(known) :], known.dtype))

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from zabcheck.search.explore.arrays import MISSING, Arrays, Bools, Ints
+from zabcheck.search.explore.ballots import NO_MEMBER, Ballots
+from zabcheck.search.explore.bounds import TIMEOUT
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.representatives import Representatives
@@ -120,6 +122,7 @@ class Many:
         self._arrays = arrays = Arrays(local_states, monitors, symmetry)
         self._representatives = Representatives(arrays) if arrays.renamings else None
         self._size = size = arrays.size
+        self._time_out = local_states.bounds.counted(TIMEOUT)
         self._told = np.zeros(size, np.int64)
         """By leader: the choice by which it begins to lead. Processes are counted from 0."""
         self._join_of = np.full((2, size, size), MISSING)
@@ -132,15 +135,13 @@ class Many:
                 self._join_of[int(led.told is not None), led.leader - 1, follower - 1] = len(joins)
                 joins.append((number, led.leader - 1, elect, hear))
         assert len(joins) <= _MOVES, "there are fewer joins"
-        elections = len(local_states.alternatives.elections)
-        self._elects = elections > 0
-        assert (size + 1) * _MOVES + elections + size * size <= _PLACES, "there are fewer processes"
+        self._ballots = Ballots(arrays, successors) if successors.elections else None
+        last = (size + 1) * _MOVES + len(successors.elections) + size * size
+        assert last <= _PLACES, "there are fewer processes"
         self._joins = np.array(joins, np.int64).reshape(-1, 4)
         """The number, the leader, and the two choices of each join, in the order in which they are tried."""
         self._again: Bools = np.empty(0, np.bool_)
         """Which of the states at hand the search has to expand itself."""
-        self._unjoined: Bools = np.empty(0, np.bool_)
-        """For which of them it has to find the joins."""
         self._rests: list[_Left] = []
         """What else is left to the search, of states that it need not expand itself."""
         self._leaves_whole_states = False
@@ -154,13 +155,16 @@ class Many:
         frozen._leaves_whole_states = True
         frozen._arrays = self._arrays.frozen()
         frozen._representatives = Representatives(frozen._arrays) if frozen._arrays.renamings else None
+        frozen._ballots = None if self._ballots is None else self._ballots.frozen(frozen._arrays)
         return frozen
 
     def of(self, rows: Ints) -> Found:
         """Return the successors of these states, each up to names. Some microseconds for each successor."""
         arrays = self._arrays
         arrays.refresh()
-        self._again, self._unjoined, self._rests = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_), []
+        if self._ballots is not None:
+            self._ballots.refresh()
+        self._again, self._rests = np.zeros(len(rows), np.bool_), []
         part = self._begun(rows)
         part = self._settled(part) if arrays.is_reduced else part._replace(keys=_deepened(part.keys, 0))
         part = part.at(~self._again[part.source])
@@ -178,8 +182,7 @@ class Many:
         found &= ~self._again[part.source]
         left = self._again.copy()
         for each in self._rests:
-            if each.is_left != ELECTIONS:  # these come up however full the tables are
-                left[each.part.source] = True
+            left[each.part.source] = True
         share = np.count_nonzero(left) / len(rows)
         self.portion = max(_FEWEST, self.portion // 2) if share > _MUCH else min(_MOST, 2 * self.portion)
         part = part.at(found)
@@ -203,8 +206,7 @@ class Many:
         """The first process whose moves are eager: nobody else is looked at after it."""
         self._leave_expansions(before, found == MISSING, first)
         joined = self._joined(before, np.flatnonzero((first == size) & ~self._again))
-        if self._elects:
-            self._leave_elections(before, (first == size) & ~self._again & arrays.may_elect(before, masks))
+        elected = self._elected(before, masks, np.flatnonzero((first == size) & ~self._again))
         tried = ((first == size)[:, None] | (np.arange(size) == first[:, None])) & ~self._again[:, None]
         tried &= found != MISSING
         states, processes = np.nonzero(tried)
@@ -217,7 +219,7 @@ class Many:
         left = part.at(missing)
         left = left._replace(keys=_deepened(left.keys, 0))
         self._leave(left, FIRST_MOVE, processes[missing], place[missing])
-        return _together([joined, after])
+        return _together([joined, after, elected])
 
     def _leave_expansions(self, before: Ints, unknown: Bools, first: Ints) -> None:
         """Leave it to the search to find out what processes can do, and whether that is eager."""
@@ -227,12 +229,6 @@ class Many:
         part = _Part(states, np.zeros(len(states), np.int64), before[states], keys)
         for kind, which in ((EXPANSION, first[states] == size), (EAGERNESS, first[states] < size)):
             self._leave(part.at(which), kind, processes[which])
-
-    def _leave_elections(self, before: Ints, which: Bools) -> None:
-        """Leave the elections by vote of these states to the search: they are rare, and of several processes each."""
-        states = np.flatnonzero(which)
-        keys = _deepened(states * _PLACES + (self._size + 1) * _MOVES, 0)
-        self._leave(_Part(states, np.zeros(len(states), np.int64), before[states], keys), ELECTIONS)
 
     def _moves(self, expansions: Ints) -> tuple[Ints, Ints, Ints]:
         """Return all moves of these expansions: of which expansion each is, its number, and its place there."""
@@ -255,34 +251,77 @@ class Many:
     def _joined(self, before: Ints, where: Ints) -> _Part:
         """Return the states after a leader has heard of a follower."""
         arrays, size = self._arrays, self._size
+        lacking = np.zeros(len(before), np.bool_)
         where = where[arrays.may_join[before[where, :size]].any(axis=1)] if len(self._joins) else where[:0]
         ready = []
         for is_told, may_lead in enumerate((arrays.leads, arrays.may_join)):
             each, leaders = np.nonzero(may_lead[before[where, :size]])
             part = _Part(where[each], leaders, before[where[each]], np.full(len(each), is_told))
-            ready.append(self._single(part, self._told[leaders], leaders) if is_told else part)
+            ready.append(self._single(part, self._told[leaders], leaders, lacking) if is_told else part)
         part = _together(ready)
         possible = self._join_of[part.keys, part.first]
         each, followers = np.nonzero((possible != MISSING) & arrays.may_join[before[part.source, :size]])
         place = possible[each, followers]
         number, _, elect, _ = self._joins[place].T
         part = part.at(each)._replace(first=number, keys=part.source[each] * _PLACES + place)
-        part = self._single(part, elect, followers)
+        part = self._single(part, elect, followers, lacking)
         _, leaders, _, hear = self._joins[part.keys % _PLACES].T
-        part = self._single(part, hear, leaders)
-        left = np.flatnonzero(self._unjoined)
-        self._leave(_Part(left, np.zeros(len(left), np.int64), before[left], _deepened(left * _PLACES, 0)), JOINS)
-        return part.at(~self._unjoined[part.source])
+        part = self._single(part, hear, leaders, lacking)
+        return self._but_lacking(part, before, lacking, JOINS, 0)
 
-    def _single(self, part: _Part, choices: Ints, processes: Ints) -> _Part:
-        """Make a choice in each state, where the bounds allow it."""
+    def _single(self, part: _Part, choices: Ints, processes: Ints, lacking: Bools) -> _Part:
+        """Make a choice in each state, where the bounds allow it; add the sources that are `lacking` something."""
         moves, unknown = self._arrays.singles(choices, part.rows, processes)
-        self._unjoined[part.source[unknown]] = True
+        lacking[part.source[unknown]] = True
         possible = moves != MISSING
         part = part.at(possible)
         after, missing = self._moved(part, moves[possible], processes[possible])
-        self._unjoined[part.source[missing]] = True
+        lacking[part.source[missing]] = True
         return after
+
+    def _but_lacking(self, part: _Part, before: Ints, lacking: Bools, is_left: int, place: int) -> _Part:
+        """Return what does not come from states that lack something; for these, leave all of the kind to the search."""
+        left = np.flatnonzero(lacking)
+        keys = _deepened(left * _PLACES + place, 0)
+        self._leave(_Part(left, np.zeros(len(left), np.int64), before[left], keys), is_left)
+        return part.at(~lacking[part.source])
+
+    # Elections by vote.
+
+    def _elected(self, before: Ints, masks: Ints, where: Ints) -> _Part:
+        """Return the states after an election by vote, and after a process has joined the leader of a quorum."""
+        if self._ballots is None:
+            return _Part(where[:0], where[:0], before[:0], where[:0])
+        ballots, size, rows = self._ballots, self._size, before[where]
+        lacking, place = np.zeros(len(before), np.bool_), (size + 1) * _MOVES
+        states, elections = ballots.elections(rows, masks[where])
+        keys = where[states] * _PLACES + place + elections
+        part = _Part(where[states], ballots.numbers[elections], rows[states], keys)
+        for turn in range(size):
+            part = self._after_leaving(part, ballots, turn, lacking)
+        part = part.at(ballots.are_won(part.rows, part.keys % _PLACES - place))
+        for turn in range(size):
+            members = ballots.members[part.keys % _PLACES - place]
+            takes_part = members[:, turn] != NO_MEMBER
+            leaders, others, rest = members[takes_part, 0], members[takes_part, turn], part.at(~takes_part)
+            part = _together([rest, self._single(part.at(takes_part), ballots.elect[others, leaders], others, lacking)])
+        states, processes, leaders = ballots.joins(rows)
+        keys = where[states] * _PLACES + place + len(ballots.numbers) + processes * size + leaders
+        told = ballots.elect[processes, leaders]
+        joined = self._single(_Part(where[states], told, rows[states], keys), told, processes, lacking)
+        return self._but_lacking(_together([part, joined]), before, lacking, ELECTIONS, place)
+
+    def _after_leaving(self, part: _Part, ballots: Ballots, turn: int, lacking: Bools) -> _Part:
+        """Return the states after one of those that take part has left its iteration, if any, by a time-out."""
+        arrays, size = self._arrays, self._size
+        members = ballots.members[part.keys % _PLACES - (size + 1) * _MOVES, turn]
+        following = arrays.following[part.rows[np.arange(len(members)), members]]
+        is_in_one = (members != NO_MEMBER) & (following != NOBODY)
+        may_leave = is_in_one & (arrays.masks(part.rows[:, size]) & TIMEOUT != 0)
+        members = members[may_leave]
+        left = self._single(part.at(may_leave), ballots.timeout[members], members, lacking)
+        left.rows[:, size] += self._time_out
+        return _together([part.at(~is_in_one), left])
 
     # What is done at once.
 

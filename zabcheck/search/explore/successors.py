@@ -106,7 +106,9 @@ class Successors:
         self._monitors = monitors
         self._ids = local_states.components.ids
         numbers = {choice: number for number, choice in enumerate(local_states.choices) if choice is not None}
-        self._numbers = numbers
+        self.numbers = numbers
+        """By choice: its number."""
+        self.elections = local_states.alternatives.elections
         self.joins = list(self._all_joins(numbers)) if local_states.is_lazy else []
         self._among: dict[tuple[bool, ...], list[choices.Lead]] = {}
         """By whether each process may take part: the elections by vote that there may be."""
@@ -150,7 +152,7 @@ class Successors:
                 if events:
                     changed[-1] = after_events(changed[-1], events)
                 successors.append(Successor(choice, changed, raised, (None, choice)))
-        if local_states.alternatives.elections and len(possible) == len(self._ids):
+        if self.elections and len(possible) == len(self._ids):
             successors.extend(self._elected(row))
         if not local_states.reduced:
             return successors
@@ -292,7 +294,7 @@ class Successors:
         for process in self._ids:
             for leader in self._ids:
                 if following[process - 1] == NOBODY and self._leads_a_quorum(following, leader):
-                    number = self._numbers[choices.Elect(process, leader)]
+                    number = self.numbers[choices.Elect(process, leader)]
                     after = self._by(Successor(number, list(row), False, None), process, number)
                     if after is not None:
                         yield after._replace(first=number)
@@ -301,8 +303,8 @@ class Successors:
         """Return the elections in which only those take part that are `able`. O(1) if it was asked before."""
         found = self._among.get(able)
         if found is None:
-            elections = self._local_states.alternatives.elections
-            found = [each for each in elections if all(able[process - 1] for process in (each.leader, *each.followers))]
+            everybody = ((each, (each.leader, *each.followers)) for each in self.elections)
+            found = [each for each, members in everybody if all(able[process - 1] for process in members)]
             self._among[able] = found
         return found
 
@@ -312,7 +314,7 @@ class Successors:
         None if the leader's vote is not the greatest, or if the bounds forbid it. Who leaves an iteration uses a
         time-out of the bounds.
         """
-        states, number = self._local_states, self._local_states.alternatives.elected[election]
+        states, number = self._local_states, self.numbers[election]
         everybody = (election.leader, *election.followers)
         after = Successor(number, list(row), False, None)
         for process in everybody:
@@ -320,24 +322,24 @@ class Successors:
                 continue
             if not states.mask(after.row[-2]) & TIMEOUT:
                 return None
-            left = self._by(after, process, self._numbers[choices.Timeout(process)])
+            left = self._by(after, process, self.numbers[choices.Timeout(process)])
             if left is None:
                 return None
             left.row[-2] += states.bounds.counted(TIMEOUT)
             after = left
         if after.raised or any(states.following[after.row[process - 1]] == DOWN for process in everybody):
             return None
-        votes = [self._vote(after.row[process - 1]) for process in everybody]
+        votes = [self.vote(after.row[process - 1]) for process in everybody]
         if votes[0] != max(votes):
             return None
         for process in everybody:
-            told = self._by(after, process, self._numbers[choices.Elect(process, election.leader)])
+            told = self._by(after, process, self.numbers[choices.Elect(process, election.leader)])
             if told is None:
                 return None
             after = told
         return after._replace(first=number, path=(None, number))
 
-    def _vote(self, local_state: int) -> Any:
+    def vote(self, local_state: int) -> Any:
         """Return the vote of a process that is up, without its id if none decides. O(1) if it was asked before."""
         number = self._local_states.made_of[local_state][0]
         if number not in self._votes:

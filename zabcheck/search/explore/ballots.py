@@ -1,0 +1,94 @@
+"""Who may take part in elections by vote, and who wins, for many states at once: what `Successors` tells one by one.
+
+Processes are counted from 0.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from zabcheck.search.explore.arrays import Arrays, Bools, Ints, extended
+from zabcheck.search.explore.bounds import TIMEOUT
+from zabcheck.search.explore.local_states import DOWN
+from zabcheck.search.explore.successors import Successors
+from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.choices import Elect, Timeout
+
+NO_MEMBER = -1
+
+
+class Ballots:
+    """The elections of one search."""
+
+    def __init__(self, arrays: Arrays, successors: Successors) -> None:
+        self._arrays = arrays
+        self._size = size = arrays.size
+        self._vote: Callable[[int], Any] | None = successors.vote
+        """Where votes are taken over from; None if no more are."""
+        elections, numbers = successors.elections, successors.numbers
+        self.numbers: Ints = np.array([numbers[each] for each in elections], np.int64)
+        self.members = np.full((len(elections), size), NO_MEMBER)
+        """By election: who takes part, first the leader, with NO_MEMBER behind them."""
+        for place, each in enumerate(elections):
+            self.members[place, : 1 + len(each.followers)] = [each.leader - 1, *(p - 1 for p in each.followers)]
+        self._takes_part = (self.members[:, :, None] == np.arange(size)).any(axis=1)
+        ids = range(1, size + 1)
+        self.timeout: Ints = np.array([numbers[Timeout(process)] for process in ids], np.int64)
+        self.elect: Ints = np.array([[numbers[Elect(process, leader)] for leader in ids] for process in ids], np.int64)
+        """By process, then by the leader that it is told: the choice."""
+        self._vote_of: Ints = np.empty(0, np.int64)
+        """By local state: the number of its vote."""
+        self._numbers: dict[Any, int] = {}
+        """By vote: its number."""
+        self._rank: Ints = np.empty(0, np.int64)
+        """By the number of a vote: how many votes are less."""
+
+    def refresh(self) -> None:
+        """Take over the votes of new local states. O(what is new), and a sort of all votes if one is new."""
+        if self._vote is None:
+            return
+        known, following = len(self._vote_of), self._arrays.following
+        votes = [
+            None if whom == DOWN else self._vote(known + place) for place, whom in enumerate(following[known:].tolist())
+        ]
+        before = len(self._numbers)
+        new = [DOWN if vote is None else self._numbers.setdefault(vote, len(self._numbers)) for vote in votes]
+        self._vote_of = extended(self._vote_of, np.array(new, np.int64))
+        if len(self._numbers) > before:
+            self._rank = np.empty(len(self._numbers), np.int64)
+            self._rank[[self._numbers[vote] for vote in sorted(self._numbers)]] = np.arange(len(self._numbers))
+
+    def frozen(self, arrays: Arrays) -> "Ballots":
+        """Return the same, of arrays that stay as they are."""
+        frozen = copy(self)
+        frozen._arrays, frozen._vote, frozen._numbers = arrays, None, {}
+        return frozen
+
+    def elections(self, rows: Ints, masks: Ints) -> tuple[Ints, Ints]:
+        """Return the elections in which all that take part may do so: the state, and the place of the election."""
+        following = self._arrays.following[rows[:, : self._size]]
+        may_leave = (masks & TIMEOUT != 0)[:, None] & (following != DOWN)
+        able = (following == NOBODY) | may_leave
+        states, elections = np.nonzero(~(self._takes_part & ~able[:, None, :]).any(axis=2))
+        return states, elections
+
+    def joins(self, rows: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return who may join the leader that a quorum has: the state, the process, and the leader."""
+        following = self._arrays.following[rows[:, : self._size]]
+        led = following[:, :, None] == np.arange(1, self._size + 1)  # by state, process, and leader
+        leads = self._arrays.are_quorums(led.transpose(0, 2, 1)) & led[:, range(self._size), range(self._size)]
+        states, processes, leaders = np.nonzero((following == NOBODY)[:, :, None] & leads[:, None, :])
+        return states, processes, leaders
+
+    def are_won(self, rows: Ints, elections: Ints) -> Bools:
+        """Return which elections the leader wins, whose vote has to be one of the greatest; nobody may be down."""
+        members = self.members[elections]
+        local_states = rows[np.arange(len(rows))[:, None], members]  # NO_MEMBER has that of another column
+        takes_part = members != NO_MEMBER
+        is_down = takes_part & (self._arrays.following[np.where(takes_part, local_states, 0)] == DOWN)
+        votes = self._vote_of[np.where(takes_part & ~is_down, local_states, local_states[:, :1])]
+        ranks = self._rank[votes]
+        won: Bools = ~is_down.any(axis=1) & (ranks[:, 0] == ranks.max(axis=1))
+        return won
