@@ -192,7 +192,7 @@ def test_the_proof_needs_msgspec_and_its_solvers() -> None:
                 "zabcheck.campaign",
                 "invariants.columns",
                 "zabcheck.search.explore.arrays",
-                "zabcheck.search.explore.ballots",
+                "zabcheck.search.explore.elections",
                 "zabcheck.search.explore.compact",
                 "zabcheck.search.explore.many",
                 "zabcheck.search.explore.on_spark",

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from zabcheck.search.explore.arrays import MISSING, Arrays, Bools, Ints
-from zabcheck.search.explore.ballots import NO_MEMBER, Ballots
 from zabcheck.search.explore.bounds import TIMEOUT
+from zabcheck.search.explore.elections import NO_MEMBER, Elections
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.representatives import Representatives
@@ -135,7 +135,7 @@ class Many:
                 self._join_of[int(led.told is not None), led.leader - 1, follower - 1] = len(joins)
                 joins.append((number, led.leader - 1, elect, hear))
         assert len(joins) <= _MOVES, "there are fewer joins"
-        self._ballots = Ballots(arrays, successors) if successors.elections else None
+        self._elections = Elections(arrays, successors) if successors.elections else None
         last = (size + 1) * _MOVES + len(successors.elections) + size * size
         assert last <= _PLACES, "there are fewer processes"
         self._joins = np.array(joins, np.int64).reshape(-1, 4)
@@ -155,15 +155,15 @@ class Many:
         frozen._leaves_whole_states = True
         frozen._arrays = self._arrays.frozen()
         frozen._representatives = Representatives(frozen._arrays) if frozen._arrays.renamings else None
-        frozen._ballots = None if self._ballots is None else self._ballots.frozen(frozen._arrays)
+        frozen._elections = None if self._elections is None else self._elections.frozen(frozen._arrays)
         return frozen
 
     def of(self, rows: Ints) -> Found:
         """Return the successors of these states, each up to names. Some microseconds for each successor."""
         arrays = self._arrays
         arrays.refresh()
-        if self._ballots is not None:
-            self._ballots.refresh()
+        if self._elections is not None:
+            self._elections.refresh()
         self._again, self._rests = np.zeros(len(rows), np.bool_), []
         part = self._begun(rows)
         part = self._settled(part) if arrays.is_reduced else part._replace(keys=_deepened(part.keys, 0))
@@ -290,36 +290,36 @@ class Many:
 
     def _elected(self, before: Ints, masks: Ints, where: Ints) -> _Part:
         """Return the states after an election by vote, and after a process has joined the leader of a quorum."""
-        if self._ballots is None:
+        if self._elections is None:
             return _Part(where[:0], where[:0], before[:0], where[:0])
-        ballots, size, rows = self._ballots, self._size, before[where]
+        voting, size, rows = self._elections, self._size, before[where]
         lacking, place = np.zeros(len(before), np.bool_), (size + 1) * _MOVES
-        states, elections = ballots.elections(rows, masks[where])
+        states, elections = voting.possible(rows, masks[where])
         keys = where[states] * _PLACES + place + elections
-        part = _Part(where[states], ballots.numbers[elections], rows[states], keys)
+        part = _Part(where[states], voting.numbers[elections], rows[states], keys)
         for turn in range(size):
-            part = self._after_leaving(part, ballots, turn, lacking)
-        part = part.at(ballots.are_won(part.rows, part.keys % _PLACES - place))
+            part = self._after_leaving(part, voting, turn, lacking)
+        part = part.at(voting.are_won(part.rows, part.keys % _PLACES - place))
         for turn in range(size):
-            members = ballots.members[part.keys % _PLACES - place]
+            members = voting.members[part.keys % _PLACES - place]
             takes_part = members[:, turn] != NO_MEMBER
             leaders, others, rest = members[takes_part, 0], members[takes_part, turn], part.at(~takes_part)
-            part = _together([rest, self._single(part.at(takes_part), ballots.elect[others, leaders], others, lacking)])
-        states, processes, leaders = ballots.joins(rows)
-        keys = where[states] * _PLACES + place + len(ballots.numbers) + processes * size + leaders
-        told = ballots.elect[processes, leaders]
+            part = _together([rest, self._single(part.at(takes_part), voting.elect[others, leaders], others, lacking)])
+        states, processes, leaders = voting.joins(rows)
+        keys = where[states] * _PLACES + place + len(voting.numbers) + processes * size + leaders
+        told = voting.elect[processes, leaders]
         joined = self._single(_Part(where[states], told, rows[states], keys), told, processes, lacking)
         return self._but_lacking(_together([part, joined]), before, lacking, ELECTIONS, place)
 
-    def _after_leaving(self, part: _Part, ballots: Ballots, turn: int, lacking: Bools) -> _Part:
+    def _after_leaving(self, part: _Part, voting: Elections, turn: int, lacking: Bools) -> _Part:
         """Return the states after one of those that take part has left its iteration, if any, by a time-out."""
         arrays, size = self._arrays, self._size
-        members = ballots.members[part.keys % _PLACES - (size + 1) * _MOVES, turn]
+        members = voting.members[part.keys % _PLACES - (size + 1) * _MOVES, turn]
         following = arrays.following[part.rows[np.arange(len(members)), members]]
         is_in_one = (members != NO_MEMBER) & (following != NOBODY)
         may_leave = is_in_one & (arrays.masks(part.rows[:, size]) & TIMEOUT != 0)
         members = members[may_leave]
-        left = self._single(part.at(may_leave), ballots.timeout[members], members, lacking)
+        left = self._single(part.at(may_leave), voting.timeout[members], members, lacking)
         left.rows[:, size] += self._time_out
         return _together([part.at(~is_in_one), left])
 

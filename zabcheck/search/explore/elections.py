@@ -19,7 +19,7 @@ from zabcheck.simulation.choices import Elect, Timeout
 NO_MEMBER = -1
 
 
-class Ballots:
+class Elections:
     """The elections of one search."""
 
     def __init__(self, arrays: Arrays, successors: Successors) -> None:
@@ -60,13 +60,13 @@ class Ballots:
             self._rank = np.empty(len(self._numbers), np.int64)
             self._rank[[self._numbers[vote] for vote in sorted(self._numbers)]] = np.arange(len(self._numbers))
 
-    def frozen(self, arrays: Arrays) -> "Ballots":
+    def frozen(self, arrays: Arrays) -> "Elections":
         """Return the same, of arrays that stay as they are."""
         frozen = copy(self)
         frozen._arrays, frozen._vote, frozen._numbers = arrays, None, {}
         return frozen
 
-    def elections(self, rows: Ints, masks: Ints) -> tuple[Ints, Ints]:
+    def possible(self, rows: Ints, masks: Ints) -> tuple[Ints, Ints]:
         """Return the elections in which all that take part may do so: the state, and the place of the election."""
         following = self._arrays.following[rows[:, : self._size]]
         may_leave = (masks & TIMEOUT != 0)[:, None] & (following != DOWN)
