@@ -249,6 +249,8 @@ def test_an_error_of_the_code_that_is_modelled_is_a_finding(spark: "SparkSession
     told = tables.make(None, store, plan)
     assert {(row.property, row.first) for row in told.broken} == {(ERROR, progress.failing)}
     assert told.overview[0].raised == 0
+    assert sum(row.runs for row in told.raised) == progress.failing
+    assert tables.make(spark, store, plan) == told
 
 
 @pytest.mark.slow

@@ -135,7 +135,8 @@ def test_a_run_that_an_error_of_the_modelled_code_ends_is_a_failing_one(tmp_path
     ended = [row for row in rows(store) if row["broken"] is not None]
     assert ended
     for row in ended:
-        assert (row["broken"], row["violated"], row["raised"], row["judged"]) == (ERROR, [ERROR], None, [])
+        assert (row["broken"], row["violated"], row["judged"]) == (ERROR, [ERROR], [])
+        assert "NullPointerException" in row["raised"]
     complete = {run: lines[-1].complete for part in range(plan.parts) for run, lines in stored(store, part).items()}
     assert {run for run, was in complete.items() if not was} == {row["run"] for row in ended}
 

@@ -98,11 +98,11 @@ class Minimiser:
         else:
             broken = PropertyBroken(failing.property, run, seed)
             schedule = minimise(protocol, broken.schedule, failing.property, keep=self.keep)
-        replayed = replay_on(protocol, schedule, _judged(failing))
+        replayed = replay_on(protocol, schedule, _to_judge(failing))
         return Minimised(failing, replayed.steps, (*_moves(schedule), *_shape(replayed)), schedule)
 
 
-def _judged(failing: FailingRun) -> list[str] | None:
+def _to_judge(failing: FailingRun) -> list[str] | None:
     """Return what to judge when the run is replayed: what it broke, or all properties if its end is no violation."""
     return None if failing.property in (RAISED, ERROR) else [failing.property]
 
@@ -158,7 +158,7 @@ def write_findings(plan: Plan, store: Store, groups: Iterable[list[Minimised]]) 
         for group in groups:
             best, first = group[0], min(each.failing.run for each in group)
             failing = best.failing
-            replayed = replay(best.schedule, _judged(failing))
+            replayed = replay(best.schedule, _to_judge(failing))
             story = explain_replay(replayed)
             summary = story.violation.summary if story.violation is not None else ""
             if story.raised is not None:

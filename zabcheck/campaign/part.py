@@ -144,7 +144,7 @@ def _raised(error: ProtocolRaised) -> dict[str, Any]:
     return {
         "broken": ERROR if is_modelled else None,
         "violated": [ERROR] if is_modelled else [],
-        "raised": None if is_modelled else " ".join(str(error).split()),
+        "raised": error.raised.said if is_modelled else " ".join(str(error).split()),
         "judged": {},
         "goals": [],
         "steps": len(error.choices),

@@ -128,7 +128,10 @@ class BrokenRow(Struct, frozen=True):
 
 
 class RaisedRow(Struct, frozen=True):
-    """An exception that the protocol's own code raised: in how many runs, and the number of the first run."""
+    """An exception that the protocol's own code raised, or an error of the code that is modelled.
+
+    In how many runs it came, and the number of the first run.
+    """
 
     mutant: str | None
     raised: str

@@ -16,7 +16,7 @@ A row of `runs`:
     broken      string    the property that broke first; "error" if an error of the code that is modelled ended the run
                           (`--switch errors=raised`); null if nothing is wrong
     violated    list      all properties that were violated when the run ended; or only "error"
-    raised      string    the exception, if the protocol's own code raised one; nothing is judged then
+    raised      string    the exception of the protocol's own code, or the error, if one came; nothing is judged then
     steps       int32     fine steps
     events      int32     events, header and end not counted
     broadcasts  int32     of these, broadcasts

@@ -23,6 +23,7 @@ from zabcheck.search.explore import many as many_module
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.arrays import MISSING, Index
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.many import Many
 from zabcheck.search.explore.on_spark import _expansion, _looked_up, _packed
 from zabcheck.search.explore.portions import Portions
 from zabcheck.search.explore.space import Space
@@ -207,6 +208,24 @@ def test_an_index_knows_what_was_put_into_it() -> None:
     asked = [*known, *((one, two, three + 1) for one, two, three in known)]
     found = index.find(*np.array(asked, np.int64).T)
     assert found.tolist() == [known.get(key, MISSING) for key in asked]
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("levels", [1, 5, 9])
+def test_a_task_knows_the_votes_of_all_local_states(levels: int) -> None:
+    """Also of those that are new since the last portion, and where none was expanded many at a time before."""
+    searched = by_vote(Bounds(2, 2, 1, 1, 1), ORACLE)
+    searched.explore(levels=levels)
+    assert isinstance(searched._portions, Portions)
+    tables = searched.local_states, searched.monitors, searched.symmetry, searched.successors
+    rows = searched._portions.states.array(0, len(searched.states))
+    kernels = [pickle.loads(pickle.dumps(each.frozen())) for each in (Many(*tables), searched._portions.many) if each]
+    assert len(kernels) == 2
+    for kernel in kernels:
+        found = kernel.of(rows)
+        for state in set(range(len(rows))) - set(found.again):
+            expected = searched.successors.of(tuple(rows[state].tolist()))
+            assert found.first[found.source == state].tolist() == [each.first for each in expected]
 
 
 @pytest.mark.usefixtures("everywhere")

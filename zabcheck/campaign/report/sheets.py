@@ -13,12 +13,12 @@ from zabcheck.campaign.report.wording import (
     AS_IT_IS,
     by_influence,
     drawn,
-    fail,
     figures_name,
     named,
     percent,
     ratio,
     stands_out,
+    what_failing_runs_do,
 )
 from zabcheck.campaign.results import CampaignReport, ConfigurationRow, Saturation
 from zabcheck.search.report.matrix import code
@@ -80,7 +80,8 @@ def headlines(report: CampaignReport) -> Iterator[Phrase]:
     if total.as_it_is:
         runs_as_it_is = f"the protocol {AS_IT_IS}: {counted(total.as_it_is, 'run', 'runs')}"
         if total.broken_as_it_is:
-            yield Phrase(f"{runs_as_it_is}, {total.broken_as_it_is:,} of them {fail(tables.broken)}", "bad")
+            what = what_failing_runs_do(row for row in tables.broken if row.mutant is None)
+            yield Phrase(f"{runs_as_it_is}, {total.broken_as_it_is:,} of them {what}", "bad")
         else:
             yield Phrase(f"{runs_as_it_is}, none violates a property", "good")
     if total.raised:
@@ -135,7 +136,7 @@ def overview(report: CampaignReport) -> Sheet:
         ("epochs that were established", f"{total.epochs:,}"),
         ("longest delivered sequence", counted(total.longest, "transaction", "transactions")),
         ("abstract states", f"{total.states:,}"),
-        (f"runs that {fail(report.tables.broken)}", f"{total.violating:,}"),
+        (f"runs that {what_failing_runs_do(report.tables.broken)}", f"{total.violating:,}"),
         ("of these, without a mutant", f"{total.broken_as_it_is:,}"),
         ("runs in which the code raised", f"{total.raised:,}"),
         ("CPU seconds", f"{total.seconds:,.1f}"),
@@ -268,11 +269,11 @@ def mutants(report: CampaignReport, in_short: bool = False) -> Sheet:
 
 
 def raised(report: CampaignReport) -> Sheet | None:
-    """Make the sheet of exceptions that the protocol's code raised; None if it raised none."""
+    """Make the sheet of what the protocol's own code, or the code that is modelled, has raised; None if nothing."""
     if not report.tables.raised:
         return None
     rows = [(named(row.mutant), row.raised, f"{row.runs:,}", f"{row.first:,}") for row in report.tables.raised]
-    note = "What the protocol's own code raised; the most frequent ones."
+    note = "What the protocol's own code raised, or an error of the code that is modelled; the most frequent ones."
     return _sheet("raised", "Exceptions", note, ("mutant", "exception", "runs", "first run"), 2, rows)
 
 

@@ -16,8 +16,8 @@ def named(mutant: str | None) -> str:
     return AS_IT_IS if mutant is None else mutant
 
 
-def fail(broken: Iterable[BrokenRow]) -> str:
-    """Return what the runs of these rows do, as in "violate a property"."""
+def what_failing_runs_do(broken: Iterable[BrokenRow]) -> str:
+    """Return what the runs of these rows do, as in "violate a property", also where there are none."""
     are_errors = {row.property == ERROR for row in broken if row.first}
     ways = {False: "violate a property", True: "end with an error of the code that is modelled"}
     return " or ".join(ways[each] for each in sorted(are_errors or {False}))

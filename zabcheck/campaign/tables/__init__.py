@@ -81,7 +81,7 @@ def _made(runs: Questions, plan: Plan) -> Tables:
         saturation=(end,),
         mutants=mutants_table(runs, plan.mutants),
         broken=broken,
-        raised=raised_table(runs) if total.raised else (),
+        raised=raised_table(runs),
         configurations=configurations_table(runs, plan.mutants),
         distributions=(distributions := distributions_table(runs)),
         histograms=histograms_table(runs, distributions),

@@ -45,7 +45,7 @@ class InProcess:
             **{name: pc.sum(self.runs[name]).as_py() for name in SUMS},
             "longest": pc.max(self.runs["longest"]).as_py(),
             "violating": _known(self.runs["broken"]),
-            "raised": _known(self.runs["raised"]),
+            "raised": _known(self.runs.filter(pc.is_null(self.runs["broken"]))["raised"]),
             "as_it_is": as_it_is.num_rows,
             "broken_as_it_is": _known(as_it_is["broken"]),
             "seconds": _rounded(pc.sum(self.runs["seconds"]).as_py()),

@@ -40,7 +40,7 @@ class OnSpark:
             *(f.sum(name).alias(name) for name in SUMS),
             f.max("longest").alias("longest"),
             f.count("broken").alias("violating"),
-            f.count("raised").alias("raised"),
+            f.count_if(f.col("raised").isNotNull() & f.col("broken").isNull()).alias("raised"),
             f.count_if(as_it_is).alias("as_it_is"),
             f.count_if(as_it_is & f.col("broken").isNotNull()).alias("broken_as_it_is"),
             _seconds("seconds"),

@@ -3,6 +3,7 @@
 What needs the extra `spark` is imported only when it is used.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from zabcheck.campaign.findings import FINDINGS
+from zabcheck.campaign.findings import ERROR, FINDINGS
 from zabcheck.campaign.report import terminal as campaign
-from zabcheck.campaign.report.wording import fail
+from zabcheck.campaign.report.wording import what_failing_runs_do
 from zabcheck.cli.commands import BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path, check_file
 from zabcheck.cli.output import doing, make_console, print_json, print_path
@@ -78,10 +79,13 @@ def outcome(made: "CampaignReport") -> tuple[int, str]:
     [total] = made.tables.overview
     runs = counted(total.runs, "run", "runs")
     if total.violating:
-        first = named([row.property for row in sorted(made.tables.properties, key=lambda row: -row.first) if row.first])
+        first_to_break = Counter[str]()
+        for row in made.tables.broken:
+            first_to_break[row.property] += row.first
+        first = named([name for name, runs_of_it in first_to_break.most_common() if runs_of_it])
         planted = "" if total.broken_as_it_is else ", each of them with a planted bug"
-        of_these = f"{planted}; first {first}" if first else planted
-        return VIOLATED, f"{total.violating:,} of {runs} {fail(made.tables.broken)}{of_these}"
+        of_these = planted if set(+first_to_break) == {ERROR} else f"{planted}; first {first}"
+        return VIOLATED, f"{total.violating:,} of {runs} {what_failing_runs_do(made.tables.broken)}{of_these}"
     if total.raised:
         return BAD_INPUT, f"the protocol's own code raised in {total.raised:,} of {runs}; nothing is judged there"
     if total.parts < total.planned_parts:

@@ -304,9 +304,12 @@ def _members(table: Bools) -> Ints:
 
 
 def extended(known: Any, new: Any) -> Any:
-    """Return an array with others behind it. It has room for more, so what is known is seldom copied."""
+    """Return an array with others behind it. It has room for more, so what is known is seldom copied.
+
+    What is known must not be extended a second time: the room behind it is taken.
+    """
     room, size = known.base, len(known) + len(new)
-    if room is None or len(room) < size:
+    if room is None or room.shape[1:] != known.shape[1:] or len(room) < size:
         room = np.empty((2 * size, *known.shape[1:]), known.dtype)
         room[: len(known)] = known
     room[len(known) : size] = new

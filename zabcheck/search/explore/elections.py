@@ -16,7 +16,7 @@ from zabcheck.search.explore.successors import Successors
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import Elect, Timeout
 
-NO_MEMBER = -1
+NO_MEMBER = NO_VOTE = -1
 
 
 class Elections:
@@ -29,6 +29,7 @@ class Elections:
         """Where votes are taken over from; None if no more are."""
         elections, numbers = successors.elections, successors.numbers
         self.numbers: Ints = np.array([numbers[each] for each in elections], np.int64)
+        """By election: its number as a choice."""
         self.members = np.full((len(elections), size), NO_MEMBER)
         """By election: who takes part, first the leader, with NO_MEMBER behind them."""
         for place, each in enumerate(elections):
@@ -36,34 +37,40 @@ class Elections:
         self._takes_part = (self.members[:, :, None] == np.arange(size)).any(axis=1)
         ids = range(1, size + 1)
         self.timeout: Ints = np.array([numbers[Timeout(process)] for process in ids], np.int64)
+        """By process: the choice of a time-out."""
         self.elect: Ints = np.array([[numbers[Elect(process, leader)] for leader in ids] for process in ids], np.int64)
         """By process, then by the leader that it is told: the choice."""
         self._vote_of: Ints = np.empty(0, np.int64)
-        """By local state: the number of its vote."""
-        self._numbers: dict[Any, int] = {}
+        """By local state: the number of its vote; NO_VOTE if the process is down."""
+        self._vote_numbers: dict[Any, int] = {}
         """By vote: its number."""
         self._rank: Ints = np.empty(0, np.int64)
         """By the number of a vote: how many votes are less."""
 
     def refresh(self) -> None:
-        """Take over the votes of new local states. O(what is new), and a sort of all votes if one is new."""
+        """Take over the votes of new local states that are up, whether they take part in an election or not.
+
+        O(what is new), and a sort of all votes if one is new.
+        """
         if self._vote is None:
             return
         known, following = len(self._vote_of), self._arrays.following
         votes = [
             None if whom == DOWN else self._vote(known + place) for place, whom in enumerate(following[known:].tolist())
         ]
-        before = len(self._numbers)
-        new = [DOWN if vote is None else self._numbers.setdefault(vote, len(self._numbers)) for vote in votes]
+        numbers = self._vote_numbers
+        before = len(numbers)
+        new = [NO_VOTE if vote is None else numbers.setdefault(vote, len(numbers)) for vote in votes]
         self._vote_of = extended(self._vote_of, np.array(new, np.int64))
-        if len(self._numbers) > before:
-            self._rank = np.empty(len(self._numbers), np.int64)
-            self._rank[[self._numbers[vote] for vote in sorted(self._numbers)]] = np.arange(len(self._numbers))
+        if len(numbers) > before:
+            self._rank = np.empty(len(numbers), np.int64)
+            self._rank[[numbers[vote] for vote in sorted(numbers)]] = np.arange(len(numbers))
 
     def frozen(self, arrays: Arrays) -> "Elections":
-        """Return the same, of arrays that stay as they are."""
+        """Return the same, with the votes as they are now, of arrays that stay as they are."""
+        self.refresh()
         frozen = copy(self)
-        frozen._arrays, frozen._vote, frozen._numbers = arrays, None, {}
+        frozen._arrays, frozen._vote, frozen._vote_numbers = arrays, None, {}
         return frozen
 
     def possible(self, rows: Ints, masks: Ints) -> tuple[Ints, Ints]:
@@ -83,7 +90,7 @@ class Elections:
         return states, processes, leaders
 
     def are_won(self, rows: Ints, elections: Ints) -> Bools:
-        """Return which elections the leader wins, whose vote has to be one of the greatest; nobody may be down."""
+        """Return which elections the leader wins: nobody that takes part is down, or has a greater vote."""
         members = self.members[elections]
         local_states = rows[np.arange(len(rows))[:, None], members]  # NO_MEMBER has that of another column
         takes_part = members != NO_MEMBER

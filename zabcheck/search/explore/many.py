@@ -153,6 +153,7 @@ class Many:
         """Return the same with the tables as they are now, which can be sent elsewhere. It leaves only whole states."""
         frozen = copy(self)
         frozen._leaves_whole_states = True
+        frozen._again, frozen._rests = np.empty(0, np.bool_), []
         frozen._arrays = self._arrays.frozen()
         frozen._representatives = Representatives(frozen._arrays) if frozen._arrays.renamings else None
         frozen._elections = None if self._elections is None else self._elections.frozen(frozen._arrays)
@@ -183,7 +184,7 @@ class Many:
         left = self._again.copy()
         for each in self._rests:
             left[each.part.source] = True
-        share = np.count_nonzero(left) / len(rows)
+        share = np.count_nonzero(left) / max(1, len(rows))
         self.portion = max(_FEWEST, self.portion // 2) if share > _MUCH else min(_MOST, 2 * self.portion)
         part = part.at(found)
         return Found(self._again, part.source, part.first, after[found], naming[found], part.keys, rests)

@@ -6,7 +6,10 @@ from zabcheck.search.explore.arrays import MISSING, Arrays, Bools, Ints
 
 
 class Representatives:
-    """Finds representatives under all renamings of `arrays`, which are all that there are of the processes."""
+    """Finds representatives. The renamings of `arrays` have to be all permutations (`Symmetry.is_full`).
+
+    Keeps n^n numbers for n processes.
+    """
 
     def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
