@@ -32,6 +32,17 @@ SMALL = ("campaign", "--runs", "20", "--seed", "1", "--steps", "50", "--processe
 JAVA = {"ZABCHECK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
+def make_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the parts of a campaign made in this process, without Spark, and nothing minimised."""
+
+    def ran(spark: object, store: Store, plan: Plan, show: object) -> None:
+        for part in range(plan.parts):
+            Maker(plan, store).make(part)
+
+    monkeypatch.setattr(sessions, "session", lambda *_, **__: None)
+    monkeypatch.setattr(driver, "run", ran)
+
+
 @pytest.fixture
 def campaign(tmp_path: Path) -> Path:
     """The folder of one whose parts are finished, as SMALL makes it, in the current folder; made without Spark."""
@@ -174,12 +185,7 @@ def test_ctrl_c_while_spark_starts_keeps_the_plan(
 def test_code_that_raises_is_an_error_and_the_last_line_says_so(
     zabcheck: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ran(spark: object, store: Store, plan: Plan, show: object) -> None:
-        for part in range(plan.parts):
-            Maker(plan, store).make(part)
-
-    monkeypatch.setattr(sessions, "session", lambda *_, **__: None)
-    monkeypatch.setattr(driver, "run", ran)
+    make_here(monkeypatch)
     result = zabcheck(*SMALL, "--protocol", "tests.protocols.own.raising:RaisingAtOnce", "--out", "raised")
     last = result.out.splitlines()[-1]
     assert (result.code, result.err) == (2, "")
@@ -189,12 +195,7 @@ def test_code_that_raises_is_an_error_and_the_last_line_says_so(
 def test_an_error_of_the_code_that_is_modelled_is_a_failure_and_the_last_line_says_so(
     zabcheck: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ran(spark: object, store: Store, plan: Plan, show: object) -> None:
-        for part in range(plan.parts):
-            Maker(plan, store).make(part)
-
-    monkeypatch.setattr(sessions, "session", lambda *_, **__: None)
-    monkeypatch.setattr(driver, "run", ran)
+    make_here(monkeypatch)
     switches = ("--switch", "version=3.8.0", "--switch", "defects=4394", "--switch", "errors=raised")
     result = zabcheck(
         "campaign", "--runs", "40", "--seed", "1", "--protocol", "zookeeper", *switches, "--out", "errors"
@@ -208,12 +209,7 @@ def test_an_error_of_the_code_that_is_modelled_is_a_failure_and_the_last_line_sa
 def test_resume_where_nothing_was_written_yet_begins(
     zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def ran(spark: object, store: Store, plan: Plan, show: object) -> None:
-        for part in range(plan.parts):
-            Maker(plan, store).make(part)
-
-    monkeypatch.setattr(sessions, "session", lambda *_, **__: None)
-    monkeypatch.setattr(driver, "run", ran)
+    make_here(monkeypatch)
     (tmp_path / "empty").mkdir()
     for place in ("empty", "not/there"):
         result = zabcheck(*SMALL, "--resume", "--out", place)

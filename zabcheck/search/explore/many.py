@@ -136,7 +136,9 @@ class Many:
                 joins.append((number, led.leader - 1, elect, hear))
         assert len(joins) <= _MOVES, "there are fewer joins"
         self._elections = Elections(arrays, successors) if successors.elections else None
-        last = (size + 1) * _MOVES + len(successors.elections) + size * size
+        self._first_election = (size + 1) * _MOVES
+        """The place of the first election by vote; behind them come the processes that join the leader of a quorum."""
+        last = self._first_election + len(successors.elections) + size * size
         assert last <= _PLACES, "there are fewer processes"
         self._joins = np.array(joins, np.int64).reshape(-1, 4)
         """The number, the leader, and the two choices of each join, in the order in which they are tried."""
@@ -294,7 +296,7 @@ class Many:
         if self._elections is None:
             return _Part(where[:0], where[:0], before[:0], where[:0])
         voting, size, rows = self._elections, self._size, before[where]
-        lacking, place = np.zeros(len(before), np.bool_), (size + 1) * _MOVES
+        lacking, place = np.zeros(len(before), np.bool_), self._first_election
         states, elections = voting.possible(rows, masks[where])
         keys = where[states] * _PLACES + place + elections
         part = _Part(where[states], voting.numbers[elections], rows[states], keys)
@@ -315,7 +317,7 @@ class Many:
     def _after_leaving(self, part: _Part, voting: Elections, turn: int, lacking: Bools) -> _Part:
         """Return the states after one of those that take part has left its iteration, if any, by a time-out."""
         arrays, size = self._arrays, self._size
-        members = voting.members[part.keys % _PLACES - (size + 1) * _MOVES, turn]
+        members = voting.members[part.keys % _PLACES - self._first_election, turn]
         following = arrays.following[part.rows[np.arange(len(members)), members]]
         is_in_one = (members != NO_MEMBER) & (following != NOBODY)
         may_leave = is_in_one & (arrays.masks(part.rows[:, size]) & TIMEOUT != 0)
