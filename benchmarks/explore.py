@@ -23,8 +23,9 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.explored import Explored
 from zabcheck.search.explore.liveness import find_trap
+from zabcheck.search.explore.monitors import judged_in_every_state
 from zabcheck.search.explore.shortest import search
-from zabcheck.search.explore.space import Space, judged_in_every_state
+from zabcheck.search.explore.space import Space
 
 COARSE = Switches(sync="atomic", closing="abrupt")
 ALL = tuple(kind for kind in select(None) if judged_in_every_state(kind))

@@ -173,7 +173,7 @@ class Goals:
         twin._holders = {txn: holders.copy() for txn, holders in self._holders.items()}
         return twin
 
-    def identity(self, but: Collection[str] = ()) -> Hashable:
+    def identity(self, but: Collection[str] = ()) -> tuple[Hashable, ...]:
         """Return what decides which goals, `but` for these, a continuation reaches. O(processes + transactions).
 
         `invariants.content` would say the same, and take ten times as long; a search asks for each step that is new.

@@ -10,14 +10,16 @@ import pytest
 
 from invariants import Invariant, select
 from invariants.quorums import Quorums
+from tests.search.explore.told import all_of
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError, steps_of
-from zabcheck.search.explore.explored import Explored, Progress
-from zabcheck.search.explore.space import Space, judged_in_every_state
+from zabcheck.search.explore.explored import Progress
+from zabcheck.search.explore.monitors import judged_in_every_state
+from zabcheck.search.explore.space import Space
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC = Switches(sync="atomic")
@@ -38,11 +40,6 @@ def space(mutant: str | None, bounds: Bounds, properties: Properties = PROPERTIE
     return Space(mutated("zab", mutant), Quorums(bounds.processes), ATOMIC, bounds, properties, **reduced)
 
 
-def everything(searched: Space, explored: Explored) -> tuple[object, ...]:
-    """What was found, and every state in the order of discovery."""
-    return explored, list(searched.rows())
-
-
 @pytest.mark.parametrize(
     "name",
     sweep(SPACES, normal=()),
@@ -53,7 +50,7 @@ def test_a_search_in_portions_finds_what_one_without_a_break_finds(
     monkeypatch.setattr(module, "_LOOK", 1000)
     mutant, bounds, reduced = SPACES[name]
     whole = space(mutant, bounds, **reduced)
-    expected = everything(whole, whole.explore())
+    expected = all_of(whole, whole.explore())
     file = tmp_path / "checkpoint"
     searched = space(mutant, bounds, **reduced)
     explored, portions = searched.explore(memory=1, checkpoint=file), 1
@@ -61,8 +58,7 @@ def test_a_search_in_portions_finds_what_one_without_a_break_finds(
         searched = space(mutant, bounds, **reduced)
         explored, portions = searched.explore(memory=1, checkpoint=file, resume=True), portions + 1
     assert portions > 2
-    assert everything(searched, explored) == expected
-    assert searched.local_states.journal == whole.local_states.journal
+    assert all_of(searched, explored) == expected
 
 
 def killed(search: Callable[[], object]) -> None:
@@ -107,8 +103,8 @@ def test_a_search_that_is_killed_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     killed(search)
     assert file.read_bytes() != first
     whole, resumed = space(None, A_TIMEOUT, ORDER), space(None, A_TIMEOUT, ORDER)
-    expected = everything(whole, whole.explore())
-    assert everything(resumed, resumed.explore(checkpoint=file, resume=True)) == expected
+    expected = all_of(whole, whole.explore())
+    assert all_of(resumed, resumed.explore(checkpoint=file, resume=True)) == expected
     assert len(resumed.components.processes) == len(whole.components.processes)
 
 
@@ -133,10 +129,10 @@ def test_ctrl_c_writes_a_checkpoint_and_leaves_the_figures_so_far(tmp_path: Path
     assert (ended.states, ended.transitions) == told[-1][:3:2]
     assert 0 < told[-1].expanded < module._LOOK
     whole, resumed, shown = space(None, A_TIMEOUT, ORDER), space(None, A_TIMEOUT, ORDER), list[Progress]()
-    expected = everything(whole, whole.explore())
+    expected = all_of(whole, whole.explore())
     found = resumed.explore(on_progress=shown.append, checkpoint=file, resume=True)
     assert shown[0] == told[-1]
-    assert everything(resumed, found) == expected
+    assert all_of(resumed, found) == expected
 
 
 def test_ctrl_c_without_a_checkpoint_leaves_the_figures_so_far() -> None:

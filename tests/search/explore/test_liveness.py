@@ -19,9 +19,10 @@ from zabcheck.protocols.zab.leader import on_cepoch, on_request
 from zabcheck.protocols.zab.messages import CEpoch, NewEpoch
 from zabcheck.protocols.zab.process import Follower, Leader, on_started
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.components import of_disk
+from zabcheck.search.explore.content import of_disk
 from zabcheck.search.explore.liveness import LIVENESS, Continuations, Ending, StableQuorum, Trap, find_trap
-from zabcheck.search.explore.space import Space, judged_in_every_state
+from zabcheck.search.explore.monitors import judged_in_every_state
+from zabcheck.search.explore.space import Space
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.choices import AnyChoice, Stabilise
 from zabcheck.simulation.disk import Disk

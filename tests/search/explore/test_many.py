@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from invariants import select
 from invariants.quorums import Quorums, quorums_of
 from tests.search.explore.test_reduction import ABRUPT, DISK, GRACEFUL, PROPERTIES, ZAB
+from tests.search.explore.told import everything
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols import PROTOCOLS
@@ -27,17 +28,6 @@ from zabcheck.search.explore.many import Many
 from zabcheck.search.explore.on_spark import _expansion, _looked_up, _packed
 from zabcheck.search.explore.portions import Portions
 from zabcheck.search.explore.space import Space
-from zabcheck.search.explore.successors import (
-    AT_ONCE,
-    EAGERNESS,
-    ELECTIONS,
-    EXPANSION,
-    FIRST_MOVE,
-    JOINS,
-    NAMING,
-    Successors,
-    Unfinished,
-)
 
 ANY = UNLIMITED
 NEVER = 1 << 40
@@ -66,19 +56,12 @@ def space(bounds: Bounds, switches: Switches, mutant: str | None = None, **how: 
     return Space(protocol, quorums, switches, bounds, PROPERTIES, **{"reduction": True, **how})
 
 
-def everything(searched: Space, **options: Any) -> tuple[object, ...]:
-    """What is found, every state in the order of discovery, how it was found, and what the tables have, in order."""
-    explored = searched.explore(**options)
-    how = [searched.states.how(state) for state in range(explored.states)]
-    return explored, list(searched.rows()), how, searched.local_states.journal
-
-
 @pytest.fixture
 def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also levels of few states are expanded at once, a few states at a time."""
     monkeypatch.setattr(module, "LARGE", 1)
-    monkeypatch.setattr(many_module, "_FEWEST", 20)
-    monkeypatch.setattr(many_module, "_MOST", 80)
+    monkeypatch.setattr(many_module, "FEWEST", 20)
+    monkeypatch.setattr(many_module, "MOST", 80)
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -130,31 +113,21 @@ def test_known_bugs_are_found_by_the_same_runs(mutant: str, monkeypatch: pytest.
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("everywhere")
-def test_of_few_states_everything_is_left_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else all the tests above would be of states that are expanded one by one. And all that can be left is left."""
+def test_only_states_in_which_something_breaks_are_expanded_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else all the tests above would be of states that are expanded one by one."""
     whole: list[int] = []
-    finished: list[list[Unfinished]] = []
-    expand, finish = Portions._expand, Successors.finished
+    expand = Portions._expand
 
     def expanding(self: Portions, place: int, *others: Any) -> Any:
         whole.append(place)
         return expand(self, place, *others)
 
-    def finishing(self: Successors, rests: Any) -> Any:
-        finished.append(rests)
-        return finish(self, rests)
-
     monkeypatch.setattr(Portions, "_expand", expanding)
-    monkeypatch.setattr(Successors, "finished", finishing)
     for name in ("no elections put off", "any faults"):
         bounds, switches, how = SPACES[name]
-        explored = space(bounds, switches, **how).explore()
-        assert len(whole) < explored.states / 50
-        whole.clear()
-    explored = by_vote(Bounds(3, 2, 1, 0, 1), ORACLE).explore()
-    assert len(whole) < explored.states / 20
-    left = {rest.is_left for rests in finished for rest in rests}
-    assert left == {EXPANSION, EAGERNESS, JOINS, FIRST_MOVE, AT_ONCE, NAMING, ELECTIONS}
+        assert space(bounds, switches, **how).explore().whole
+    assert by_vote(Bounds(3, 2, 1, 0, 1), ORACLE).explore().whole
+    assert not whole
 
 
 @pytest.mark.parametrize("order", [(1, NEVER), (NEVER, 1)], ids=["at once first", "one by one first"])
@@ -168,9 +141,7 @@ def test_either_goes_on_from_a_checkpoint_of_the_other(
     assert not space(bounds, ABRUPT).explore(memory=1, checkpoint=file).whole
     monkeypatch.setattr(module, "LARGE", second)
     resumed = space(bounds, ABRUPT)
-    explored = resumed.explore(checkpoint=file, resume=True)
-    one_by_one = everything(space(bounds, ABRUPT))
-    assert (explored, list(resumed.rows())) == one_by_one[:2]
+    assert everything(resumed, checkpoint=file, resume=True) == everything(space(bounds, ABRUPT))
 
 
 def test_without_numpy_states_are_expanded_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,11 +200,8 @@ def test_a_task_knows_the_votes_of_all_local_states(levels: int) -> None:
 
 
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize(("levels", "begins_with"), [(4, 80), (None, 20)])
-def test_a_task_expands_each_state_once_when_it_expands_fewer_at_a_time_or_more(
-    levels: int | None, begins_with: int
-) -> None:
-    """Fewer as long as the tables lack much, and more later."""
+@pytest.mark.parametrize("levels", [4, None])
+def test_a_task_expands_each_state_once_also_when_it_expands_more_at_a_time(levels: int | None) -> None:
     searched = space(Bounds(2, 1, 1, ANY, ANY), ABRUPT)
     searched.explore(levels=levels)
     assert isinstance(searched._portions, Portions)
@@ -242,8 +210,8 @@ def test_a_task_expands_each_state_once_when_it_expands_fewer_at_a_time_or_more(
     states = searched._portions.states
     rows = np.tile(states.array(0, len(states)), (8, 1))
     numbers = np.arange(len(rows))
-    kernel.portion = begins_with
+    kernel.portion = 20
     batch = pa.record_batch({"number": numbers, "row": _packed(rows)})
     expanded = pa.Table.from_batches(_expansion(pickle.dumps(kernel))(iter([batch])))
     assert expanded.sort_by("at") == _looked_up(kernel, numbers, rows).sort_by("at")
-    assert kernel.portion != begins_with
+    assert kernel.portion > 20

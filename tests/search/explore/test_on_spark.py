@@ -7,7 +7,8 @@ import pytest
 
 from tests.campaign.conftest import spark, zabcheck  # noqa: F401  # one Spark for all tests
 from tests.cli.conftest import Command
-from tests.search.explore.test_many import ABRUPT, ANY, ORACLE, by_vote, everything, space
+from tests.search.explore.test_many import ABRUPT, ANY, ORACLE, by_vote, space
+from tests.search.explore.told import everything
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError

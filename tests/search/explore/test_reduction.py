@@ -14,9 +14,10 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import CRASH, CUT, TIMEOUT, UNLIMITED, Bounds
 from zabcheck.search.explore.explored import Explored
+from zabcheck.search.explore.monitors import judged_in_every_state
 from zabcheck.search.explore.reduction import are_lasting
 from zabcheck.search.explore.shortest import search, shorter
-from zabcheck.search.explore.space import Space, judged_in_every_state
+from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.successors import Row
 from zabcheck.simulation.channels import NOBODY
 

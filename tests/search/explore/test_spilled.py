@@ -10,7 +10,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from tests.search.explore.test_many import ABRUPT, ANY, SPACES, everything, space
+from tests.search.explore.test_many import ABRUPT, ANY, SPACES, space
+from tests.search.explore.told import everything, states_of
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore import spilled as spilled_module
 from zabcheck.search.explore.bounds import Bounds
@@ -91,7 +92,7 @@ def test_states_in_files_are_in_the_checkpoint(tmp_path: Path, monkeypatch: pyte
     resumed, whole = space(SMALL, ABRUPT), space(SMALL, ABRUPT)
     assert resumed.explore(MEMORY, folder=tmp_path, checkpoint=file, resume=True) == whole.explore()
     assert isinstance(resumed.states, Spilled)
-    assert list(resumed.rows()) == list(whole.rows())
+    assert states_of(resumed) == states_of(whole)
 
 
 @pytest.mark.usefixtures("soon")

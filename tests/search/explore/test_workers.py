@@ -13,14 +13,16 @@ import pytest
 
 from invariants import select
 from invariants.quorums import quorums_of
+from tests.search.explore.told import all_of
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore import workers as workers_module
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.explored import Explored, Progress
-from zabcheck.search.explore.space import Space, judged_in_every_state
+from zabcheck.search.explore.explored import Progress
+from zabcheck.search.explore.monitors import judged_in_every_state
+from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.workers import Answer, Sharing, WorkerDied, forked
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
@@ -47,11 +49,6 @@ def space(name: str, quorums: str = "majority") -> Space:
     return Space(mutated("zab", mutant), family, switches, bounds, PROPERTIES, **reduced)
 
 
-def everything(searched: Space, explored: Explored) -> tuple[object, ...]:
-    """What was found, every state in the order of discovery, and what was put into the tables, in order."""
-    return explored, list(searched.rows()), searched.local_states.journal
-
-
 @pytest.fixture
 def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Levels are shared that are not worth it, in portions of a few states."""
@@ -63,10 +60,10 @@ def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", sweep(SPACES, normal=("a mutant, with symmetry",)))
 def test_any_number_of_workers_finds_what_one_finds(name: str) -> None:
     one = space(name)
-    expected = everything(one, one.explore())
+    expected = all_of(one, one.explore())
     for workers in (2, 3):
         several = space(name)
-        assert everything(several, several.explore(workers=workers)) == expected
+        assert all_of(several, several.explore(workers=workers)) == expected
 
 
 @pytest.mark.usefixtures("small_levels")
@@ -74,21 +71,21 @@ def test_any_number_of_workers_finds_what_one_finds(name: str) -> None:
 @pytest.mark.slow
 def test_how_a_level_is_cut_makes_no_difference(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     one = space("unlimited faults")
-    expected = everything(one, one.explore())
+    expected = all_of(one, one.explore())
 
     def learn(self: Sharing, own: float, worker: float, taking: float) -> None:
         self.share = share
 
     monkeypatch.setattr(Sharing, "learn", learn)
     several = space("unlimited faults")
-    assert everything(several, several.explore(workers=2)) == expected
+    assert all_of(several, several.explore(workers=2)) == expected
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_levels")
 def test_quorums_that_treat_processes_differently() -> None:
     one, several = space("symmetry", "weights 2,1,1"), space("symmetry", "weights 2,1,1")
-    assert everything(several, several.explore(levels=14, workers=2)) == everything(one, one.explore(levels=14))
+    assert all_of(several, several.explore(levels=14, workers=2)) == all_of(one, one.explore(levels=14))
 
 
 @pytest.mark.slow
@@ -98,12 +95,12 @@ def test_workers_go_on_from_a_checkpoint_of_one_process_and_the_other_way_round(
 ) -> None:
     monkeypatch.setattr(module, "_LOOK", 500)
     one = space("unlimited faults")
-    expected = everything(one, one.explore())
+    expected = all_of(one, one.explore())
     for first, second in ((1, 2), (2, 1)):
         file = tmp_path / f"checkpoint of {first}"
         assert not space("unlimited faults").explore(memory=1, checkpoint=file, workers=first).whole
         resumed = space("unlimited faults")
-        assert everything(resumed, resumed.explore(checkpoint=file, resume=True, workers=second)) == expected
+        assert all_of(resumed, resumed.explore(checkpoint=file, resume=True, workers=second)) == expected
 
 
 def test_the_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, SNAPSHOT, TIMEOUT, Bounds
-from zabcheck.search.explore.components import Components
+from zabcheck.search.explore.components import CLOSED, TO_FOLLOWER, TO_LEADER, Components
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.simulation.next_state import LocalProcess
@@ -94,13 +94,9 @@ class Alternatives:
         """Return False only if the choice does nothing, or what another one does; that is cheaper than to try it."""
         kind = type(choice)
         if kind is choices.Receive or kind is choices.Notice:
-            other = choice.sender if kind is choices.Receive else choice.peer
-            to, from_ = self._components.links[opened[other - 1]], self._components.links[links_to[other - 1]]
-            if kind is choices.Notice:
-                return (to is not None and to.is_closed) or (from_ is not None and from_.is_closed)
-            return (to is not None and bool(to.connection.to_follower)) or (
-                from_ is not None and bool(from_.connection.to_leader)
-            )
+            other, bits = choice.sender if kind is choices.Receive else choice.peer, self._components.link_bits
+            to, from_ = bits[opened[other - 1]], bits[links_to[other - 1]]
+            return bool((to | from_) & CLOSED if kind is choices.Notice else to & TO_FOLLOWER or from_ & TO_LEADER)
         if kind is choices.Recover:
             return not component.is_up
         if not component.is_up:

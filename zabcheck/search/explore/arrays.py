@@ -1,10 +1,10 @@
 """The tables of a search as arrays of numpy, in which many entries are looked up at once.
 
-They have what the tables of `local_states`, `monitors` and `symmetry` have, under the same numbers, and are never
-filled in by themselves: `refresh` takes over what those have got since. So there is no second way to make a component.
+They have what the tables of `local_states`, `monitors` and `symmetry` have, under the same numbers. What is missing is
+filled in there, entry by entry, and then taken over: there is no second way to make a component.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from itertools import islice
 from typing import Any
@@ -110,7 +110,7 @@ class Arrays:
 
     def __init__(self, local_states: LocalStates, monitors: Monitors, symmetry: Symmetry | None) -> None:
         self._tables: tuple[LocalStates, Monitors, Symmetry | None] | None = (local_states, monitors, symmetry)
-        """Where entries are taken over from; None if these arrays stay as they are."""
+        """What fills in entries, and where they are taken over from; None if these arrays stay as they are."""
         self._bounds, self._faults = local_states.bounds, local_states.faults
         self.size = len(local_states.components.ids)
         self.is_reduced = local_states.reduced
@@ -118,7 +118,8 @@ class Arrays:
         self._links: Ints = np.empty((0, self.size), np.int64)
         """The link that it has opened to each process."""
         self.leads = self.may_join = self._may_be_held = _NOT_ANY
-        self._flags = self._settled_with = self._matters = self.following = self.kinds = _NONE
+        self._flags = self._settled_with = self._matters = self.following = self.kinds = self._digests = _NONE
+        """Of digests those that were asked for, else MISSING."""
         # By move.
         self.choice = self._cost = self._local_state = self._events = _NONE
         self._raised = _NOT_ANY
@@ -134,10 +135,14 @@ class Arrays:
         self._linked, self._masks, self._after = Table(3), Table(1), Table(2)
         self._broken = _NOT_ANY
         """By monitor: whether a property is violated."""
+        self._monitor_digests = _NONE
+        """By monitor: its digest if that was asked for, else MISSING."""
         self.renamings = [] if symmetry is None else symmetry.renamings
         self._numbers_of = {names: number for number, names in enumerate(self.renamings)}
         self._names = np.array(self.renamings)
         self._renamed, self._monitors_renamed = Table(2), Table(2)
+        self._changes = 0
+        """How often entries of monitors had changed."""
         self._taken: dict[Hashable, int] = {}
         """By table: how many of its entries were taken over."""
         components = local_states.components
@@ -147,10 +152,31 @@ class Arrays:
     # Taking over.
 
     def refresh(self) -> None:
-        """Take over what the tables have got since the last time. O(what is new), and a copy of what there was."""
+        """Take over what the tables have got since the last time. O(what is new), but for a copy now and then."""
         if self._tables is None:
             return
         states, monitors, symmetry = self._tables
+        if len(self._links) < len(states.made_of):
+            self._take_local_states(states)
+        if new := self._new("expansions", states.expansions):
+            self._take_expansions(new)
+        if new := self._new("singles", states.singles):
+            self._take_singles(new)
+        if new := self._new("linked", states.linked):
+            self._linked.extend([key for key, _ in new], [value for _, value in new])
+        if self._changes < monitors.changes:
+            self._after, self._monitors_renamed, self._changes = Table(2), Table(2), monitors.changes
+            self._taken |= {"after": 0, "renamed": 0}
+        if new := self._new("after", monitors.known_after):
+            self._after.extend([key for key, _ in new], [value for _, value in new])
+        if len(self._broken) < len(monitors.broken):
+            broken = [each is not None for each in monitors.broken[len(self._broken) :]]
+            self._broken = extended(self._broken, np.array(broken, np.bool_))
+            self._monitor_digests = extended(self._monitor_digests, np.full(len(broken), MISSING))
+        if symmetry is not None:
+            self._take_renamed(states, monitors, symmetry)
+
+    def _take_local_states(self, states: LocalStates) -> None:
         links = np.array([each[1:] for each in states.made_of[len(self._links) :]], np.int64)
         self._links = extended(self._links, links.reshape(-1, self.size))
         self.leads, self.may_join = _up_to(self.leads, states.leads), _up_to(self.may_join, states.may_join)
@@ -158,26 +184,27 @@ class Arrays:
         self._settled_with = _up_to(self._settled_with, states.settled_with)
         self.following = _up_to(self.following, states.following)
         self._flags, self._matters = _up_to(self._flags, states.flags), _up_to(self._matters, states.matters)
-        self._take_expansions(self._new("expansions", states.expansions))
-        self._take_singles(self._new("singles", states.singles))
-        linked, after = self._new("linked", states.linked), self._new("after", monitors.known_after)
-        self._linked.extend([key for key, _ in linked], [value for _, value in linked])
-        self._after.extend([key for key, _ in after], [value for _, value in after])
-        broken = [each is not None for each in monitors.broken[len(self._broken) :]]
-        self._broken = extended(self._broken, np.array(broken, np.bool_))
-        if symmetry is None:
-            return
-        self.kinds = _up_to(self.kinds, symmetry.kinds)
+        self._digests = extended(self._digests, np.full(len(links), MISSING))
+
+    def _take_renamed(self, states: LocalStates, monitors: Monitors, symmetry: Symmetry) -> None:
+        if len(self.kinds) < len(symmetry.kinds):
+            self.kinds = _up_to(self.kinds, symmetry.kinds)
         for number, names in enumerate(self.renamings):
-            new = self._new(names, states.renamings(names))
-            self._renamed.extend([(number, key) for key, _ in new], [value for _, value in new])
-        renamed = self._new("renamed", monitors.known_renamed)
-        keys = [(self._numbers_of[names], monitor) for (monitor, names), _ in renamed]
-        self._monitors_renamed.extend(keys, [value for _, value in renamed])
+            if new := self._new(names, states.renamings(names)):
+                self._renamed.extend([(number, key) for key, _ in new], [value for _, value in new])
+        if new := self._new("renamed", monitors.known_renamed):
+            keys = [(self._numbers_of[names], monitor) for (monitor, names), _ in new]
+            self._monitors_renamed.extend(keys, [value for _, value in new])
 
     def frozen(self) -> "Arrays":
-        """Return these arrays as they are now, without the tables, so that they can be sent elsewhere."""
+        """Return these arrays as they are now, without the tables, so that they can be sent elsewhere.
+
+        O(all local states and monitors), of which digests may be needed there.
+        """
         self.refresh()
+        if self.renamings:
+            self.digests(np.arange(len(self._digests)))
+            self.monitor_digests(np.arange(len(self._monitor_digests)))
         frozen = copy(self)
         frozen._tables = None
         return frozen
@@ -185,7 +212,7 @@ class Arrays:
     def _new(self, name: Hashable, table: dict[Any, Any]) -> list[tuple[Any, Any]]:
         """Return the last entries of a table, those that were not taken over yet."""
         taken, self._taken[name] = self._taken.get(name, 0), len(table)
-        return list(islice(reversed(table.items()), len(table) - taken))[::-1]
+        return list(islice(reversed(table.items()), len(table) - taken))[::-1] if len(table) > taken else []
 
     def _take_expansions(self, new: list[tuple[tuple[int, ...], Expansion]]) -> None:
         self._expansions.extend([key for key, _ in new])
@@ -217,6 +244,20 @@ class Arrays:
         self._changed = extended(self._changed, changed)
 
     # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0.
+    # Nothing is missing but in arrays that are frozen.
+
+    def _find(self, table: Index | Table, columns: Sequence[Ints], fill: Callable[..., object] | None) -> Ints:
+        """Return what the table has for these keys. `fill` fills in what it lacks, each key once; None: it stays so."""
+        found = table.find(*columns)
+        if fill is not None:
+            missing = np.flatnonzero(found == MISSING)
+            if missing.size:
+                some = [column[missing] for column in columns]
+                for key in dict.fromkeys(zip(*(column.tolist() for column in some), strict=True)):
+                    fill(*key)
+                self.refresh()
+                found[missing] = table.find(*some)
+        return found
 
     def masks(self, used: Ints) -> Ints:
         """Return `LocalStates.mask` of each."""
@@ -235,7 +276,8 @@ class Arrays:
             masks = masks.copy()
             masks[at[self._are_held(rows[at], local_states[at])]] |= HELD
         masks = masks & self._matters[local_states]
-        return self._expansions.find(masks, local_states, *self._links_to(rows, processes))
+        fill = None if self._tables is None else self._tables[0].expand
+        return self._find(self._expansions, (masks, local_states, *self._links_to(rows, processes)), fill)
 
     def _are_held(self, rows: Ints, local_states: Ints) -> Bools:
         """Return `LocalStates.is_held` of processes in these local states, which are settled."""
@@ -253,7 +295,8 @@ class Arrays:
     def singles(self, choices: Ints, rows: Ints, processes: Ints) -> tuple[Ints, Bools]:
         """Return the move that a choice is of a process, MISSING if there is none; and where that is not known."""
         local_states = rows[np.arange(len(rows)), processes]
-        found = self._singles.find(choices, local_states, *self._links_to(rows, processes))
+        fill = None if self._tables is None else self._tables[0].try_single
+        found = self._find(self._singles, (choices, local_states, *self._links_to(rows, processes)), fill)
         return self._single[found - MISSING], found == MISSING
 
     def _links_to(self, rows: Ints, processes: Ints) -> list[Ints]:
@@ -262,18 +305,19 @@ class Arrays:
     def move(self, rows: Ints, moves: Ints, processes: Ints) -> tuple[Ints, Bools, Bools]:
         """Return the states after a move of a process, where something was missing, and where something breaks."""
         size, after = self.size, rows.copy()
+        link, observe = (None, None) if self._tables is None else (self._tables[0].with_link, self._tables[1].after)
         missing = np.zeros(len(rows), np.bool_)
         after[np.arange(len(rows)), processes] = self._local_state[moves]
         changed = self._changed[moves]
         for other in range(size):
             at = np.flatnonzero(changed[:, other] != MISSING)
-            found = self._linked.find(after[at, other], processes[at] + 1, changed[at, other])
+            found = self._find(self._linked, (after[at, other], processes[at] + 1, changed[at, other]), link)
             after[at, other] = found
             missing[at] |= found == MISSING
         after[:, size] += self._cost[moves]
         events = self._events[moves]
         at = np.flatnonzero(events)
-        after[at, size + 1] = found = self._after.find(after[at, size + 1], events[at])
+        after[at, size + 1] = found = self._find(self._after, (after[at, size + 1], events[at]), observe)
         missing[at] |= found == MISSING
         return after, missing, ~missing & (self._raised[moves] | self._broken[after[:, size + 1]])
 
@@ -284,18 +328,54 @@ class Arrays:
             flags = flags | self._flags[rows[:, process]]
         return (flags & flags >> 8 & 0xFF) | flags >> 16
 
+    def learn_kinds(self, rows: Ints) -> Bools:
+        """Return of which states the kinds of the processes are known."""
+        if self._tables is not None and rows[:, : self.size].max(initial=-1) >= len(self.kinds):
+            symmetry = self._tables[2]
+            assert symmetry is not None, "only with symmetry there are kinds"
+            symmetry.learn()
+            self.refresh()
+        known: Bools = np.all(rows[:, : self.size] < len(self.kinds), axis=1)
+        return known
+
     def renamed(self, rows: Ints, naming: Ints) -> tuple[Ints, Bools]:
         """Return the states when each process has its new name, and where something was missing."""
         renamed, missing = rows.copy(), np.zeros(len(rows), np.bool_)
         names, each = self._names[naming], np.arange(len(rows))
+        rename, monitor = (None, None) if self._tables is None else (self._rename, self._rename_monitor)
         for process in range(self.size):
-            twins = self._renamed.find(naming, rows[:, process])
+            twins = self._find(self._renamed, (naming, rows[:, process]), rename)
             renamed[each, names[:, process + 1] - 1] = twins
             missing |= twins == MISSING
         at = np.flatnonzero(rows[:, -1])  # the first monitor stays as it is
-        renamed[at, -1] = twins = self._monitors_renamed.find(naming[at], rows[at, -1])
+        renamed[at, -1] = twins = self._find(self._monitors_renamed, (naming[at], rows[at, -1]), monitor)
         missing[at] |= twins == MISSING
         return renamed, missing
+
+    def _rename(self, naming: int, local_state: int) -> None:
+        assert self._tables is not None, "these arrays are filled"
+        self._tables[0].renamed(local_state, self.renamings[naming])
+
+    def _rename_monitor(self, naming: int, monitor: int) -> None:
+        assert self._tables is not None, "these arrays are filled"
+        self._tables[1].renamed(monitor, self.renamings[naming])
+
+    def digests(self, local_states: Ints) -> Ints:
+        """Return `Symmetry.digest` of each."""
+        lacking = np.unique(local_states[self._digests[local_states] == MISSING])
+        if lacking.size:
+            symmetry = None if self._tables is None else self._tables[2]
+            assert symmetry is not None, "frozen arrays have all digests"
+            self._digests[lacking] = [symmetry.digest(each) for each in lacking.tolist()]
+        return self._digests[local_states]
+
+    def monitor_digests(self, monitors: Ints) -> Ints:
+        """Return `Monitors.digest` of each."""
+        lacking = np.unique(monitors[self._monitor_digests[monitors] == MISSING])
+        if lacking.size:
+            assert self._tables is not None, "frozen arrays have all digests"
+            self._monitor_digests[lacking] = [self._tables[1].digest(each) for each in lacking.tolist()]
+        return self._monitor_digests[monitors]
 
 
 def _members(table: Bools) -> Ints:

@@ -13,21 +13,19 @@ A follower may have decided to read nothing more from a connection (`Link.is_unr
 there is gone. That is no choice of the simulator, which would just never choose that `Receive` again; see `reduction`.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from enum import Enum
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import Accept, AckEpoch, Adopt, Broadcast, Chain, CommitEpoch, Establish, Event, Local, Promise, Ready
+from invariants import Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establish, Event, Local, Promise, Ready
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import CannotTellApart, Connect, Effect, Message, Protocol, Send
+from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore.content import content, is_hashable, of_connection, of_disk
 from zabcheck.simulation.channels import NOBODY
-from zabcheck.simulation.choices import AnyChoice, Elect, Lead
-from zabcheck.simulation.disk import Disk, Write
-from zabcheck.simulation.network import Connection, End, Parcel
+from zabcheck.simulation.choices import AnyChoice, Elect, Hear, Lead, Notice, Receive, Reset
+from zabcheck.simulation.network import Connection, End
 from zabcheck.simulation.next_state import (
     EVERYBODY,
     Act,
@@ -43,6 +41,9 @@ from zabcheck.simulation.next_state import (
 NO_CONNECTION = 0
 NOTHING = 0
 """The number of what no events show."""
+
+TO_FOLLOWER, TO_LEADER, CLOSED = 1, 2, 4
+"""Bits: something is under way to the follower of a link, or to its leader; an end has to notice that it is closed."""
 
 _NAMING = ("process", "sender", "receiver", "to", "leader")
 """The fields of events, and of choices, that name a process."""
@@ -91,14 +92,14 @@ class Left(Local, frozen=True):
 class Outcome(NamedTuple):
     """What a choice made of a process and its connections, and the events that it showed: all by number.
 
-    `opened` has the link that the process has opened to each process, `links_to` the link that each process has opened
-    to it; a process has none to itself. `epoch` is the highest that the process knows of. If the protocol's code
-    `raised`, the run ends there.
+    `opened` has the link that the process has opened to each process, none to itself. `links_to` has those that others
+    have opened to it, as far as they change: by the place of who opened it, counted from 0, the new link. `epoch` is
+    the highest that the process knows of. If the protocol's code `raised`, the run ends there.
     """
 
     process: int
     opened: tuple[int, ...]
-    links_to: tuple[int, ...]
+    links_to: tuple[tuple[int, int], ...]
     events: int
     epoch: int
     raised: bool
@@ -107,12 +108,12 @@ class Outcome(NamedTuple):
 class _Executed(NamedTuple):
     """What a choice made of a process and its links to the one that the choice names, all by number as in `Outcome`.
 
-    `acts` has, for each process, the number of what was done with the links to that one; NO_ACTS: nothing.
+    `acts` has other processes, each with the number of what was done with the links to that one.
     """
 
     process: int
-    links: tuple[int, int]
-    acts: tuple[int, ...]
+    links: Pair
+    acts: tuple[tuple[int, int], ...]
     events: int
     epoch: int
     raised: bool
@@ -141,6 +142,8 @@ class Components:
         self.threads = protocol.threads(switches)
         self.processes: list[LocalProcess] = []
         self.links: list[Link | None] = [None]
+        self.link_bits = [0]
+        """By link: what of `TO_FOLLOWER`, `TO_LEADER` and `CLOSED` applies."""
         self.events: list[tuple[Event, ...]] = [()]
         self._process_ids: dict[Hashable, int] = {}
         self._link_ids: dict[Hashable, int] = {None: NO_CONNECTION}
@@ -168,45 +171,48 @@ class Components:
         None if the choice is not enabled. `requests` were made so far. O(processes), and O(1) simulated steps the first
         time that a process makes the choice with these links to whom that names.
         """
-        named: int = getattr(choice, "sender", 0) or getattr(choice, "peer", 0)
+        kind, named = type(choice), NOBODY
+        if kind is Receive or kind is Hear:
+            named = choice.sender  # type: ignore[union-attr]
+        elif kind is Notice or kind is Reset:
+            named = choice.peer  # type: ignore[union-attr]
         before = (opened[named - 1], links_to[named - 1]) if named else _NO_PAIR
         key = (number, choice, requests, before)
-        found = None
-        links: tuple[int | Link, int | Link]
-        if key in self._executed:
+        try:
             executed = self._executed[key]
-            if executed is None:
-                return None
-            after, epoch, acts, links = executed.process, executed.epoch, executed.acts, executed.links
-        else:
-            process = self.processes[number]
-            connections, cast = self._connections(process.id, named, before)
-            found = next_state(self._model, process, connections, choice, requests, cast)
-            if found is None:
-                self._executed[key] = None
-                return None
-            epoch = highest_epoch(self.protocol, found.process.state, found.events)
-            after = self._intern_process(found.process)
-            acts = tuple(_NO_ACTS if p == named else self._acts_on(process, p, found.acts) for p in self.ids)
-            links = self._links(process.id, named, before, found.connections, found.cast, found.replaced)
-        new: dict[int, tuple[int | Link, int | Link]] = {named: links} if named else {}
-        for other, some in enumerate(acts, 1):
-            if some:
-                pair = opened[other - 1], links_to[other - 1]
-                new[other] = self._after_acts.get((some, pair)) or self._after(some, pair)
-        opened_after = tuple(self._numbered(new[p][0]) if p in new else opened[p - 1] for p in self.ids)
-        links_after = tuple(self._numbered(new[p][1]) if p in new else links_to[p - 1] for p in self.ids)
-        for other, some in enumerate(acts, 1):
-            if some:
-                pair = opened[other - 1], links_to[other - 1]
-                self._after_acts[some, pair] = opened_after[other - 1], links_after[other - 1]
+        except KeyError:
+            executed = self._executed[key] = self._execute(number, choice, requests, named, before)
+        if executed is None:
+            return None
+        after, changed = list(opened), []
+        if named:
+            after[named - 1], link = executed.links
+            if link != before[1]:
+                changed.append((named - 1, link))
+        for other, acts in executed.acts:
+            pair = after[other - 1], links_to[other - 1]
+            new = self._after_acts.get((acts, pair))
+            if new is None:
+                new = self._after_acts[acts, pair] = self._after(acts, pair)
+            after[other - 1], link = new
+            if link != pair[1]:
+                changed.append((other - 1, link))
+        return Outcome(executed.process, tuple(after), tuple(changed), executed.events, executed.epoch, executed.raised)
+
+    def _execute(self, number: int, choice: Any, requests: int, named: int, before: Pair) -> _Executed | None:
+        """Return what `choice` makes of a process and its links to whom it names; None if it is not enabled."""
+        process = self.processes[number]
+        connections, cast = self._connections(process.id, named, before)
+        found = next_state(self._model, process, connections, choice, requests, cast)
         if found is None:
-            assert executed is not None
-        else:
-            own = (opened_after[named - 1], links_after[named - 1]) if named else _NO_PAIR
-            events = self._intern_events(self._with_leaving(process, choice, found))
-            executed = self._executed[key] = _Executed(after, own, acts, events, epoch, found.raised)
-        return Outcome(after, opened_after, links_after, executed.events, epoch, executed.raised)
+            return None
+        epoch = highest_epoch(self.protocol, found.process.state, found.events)
+        after = self._intern_process(found.process)
+        links = self._links(process.id, named, before, found.connections, found.cast, found.replaced)
+        others = ((p, self._acts_on(process, p, found.acts)) for p in self.ids if p != named)
+        acts = tuple((p, some) for p, some in others if some != _NO_ACTS)
+        events = self._intern_events(self._with_leaving(process, choice, found))
+        return _Executed(after, links, acts, events, epoch, found.raised)
 
     def _with_leaving(self, process: LocalProcess, choice: AnyChoice, found: NextState) -> tuple[Event, ...]:
         """Return the events of a choice; if it is to be told, also that the process has left its iteration.
@@ -225,7 +231,7 @@ class Components:
         if not some or other == process.id:
             return _NO_ACTS
         key = (process.id, process.following, other, some)
-        known = _is_hashable(key)
+        known = is_hashable(key)
         number = self._act_ids.get(key) if known else None
         if number is None:
             self._acts.append((process, other, some))
@@ -234,7 +240,7 @@ class Components:
                 self._act_ids[key] = number
         return number
 
-    def _after(self, acts: int, before: Pair) -> tuple[int | Link, int | Link]:
+    def _after(self, acts: int, before: Pair) -> Pair:
         """Return what acts make of two links."""
         process, other, some = self._acts[acts - 1]
         connections, cast = self._connections(process.id, other, before)
@@ -260,24 +266,18 @@ class Components:
         connections: Connections,
         cast: Cast,
         replaced: Collection[tuple[int, int]],
-    ) -> tuple[int | Link, int | Link]:
-        """Return what two links have become, which have these connections and messages now; NO_CONNECTION: nothing.
-
-        They have no numbers yet: `execute` gives them these in an order of its own.
-        """
-        after: list[int | Link] = []
+    ) -> Pair:
+        """Return what two links have become, which have these connections and messages now."""
+        after: list[int] = []
         for ends, number in zip(((process, other), (other, process)), before, strict=True):
             connection, under_way, was = connections.get(ends), cast.get(ends, ()), self.links[number]
             if connection is None and not under_way:
                 after.append(NO_CONNECTION)
             else:
                 is_unread = was is not None and was.is_unread and ends not in replaced
-                after.append(Link(connection or _closed(*ends), is_unread, under_way))
+                after.append(self._intern_link(Link(connection or _closed(*ends), is_unread, under_way)))
         opened, link_to = after
         return opened, link_to
-
-    def _numbered(self, link: int | Link) -> int:
-        return link if isinstance(link, int) else self._intern_link(link)
 
     def unread(self, number: int) -> int:
         """Return the same link when its follower has stopped reading from it."""
@@ -345,7 +345,7 @@ class Components:
     # Numbers. What is handed over is kept, so it has to be new: nothing else may refer to it.
 
     def _intern_process(self, process: LocalProcess) -> int:
-        key = (process.id, self.variables(process), of_disk(process.disk), process.halted, process.following)
+        key = self.key_of(process)
         number = self._process_ids.get(key)
         if number is None:
             number = self._process_ids[key] = len(self.processes)
@@ -353,6 +353,10 @@ class Components:
                 process.state.incarnation = 0  # the monitors count them
             self.processes.append(process)
         return number
+
+    def key_of(self, process: LocalProcess) -> Hashable:
+        """Return what tells a process from others."""
+        return process.id, self.variables(process), of_disk(process.disk), process.halted, process.following
 
     def variables(self, process: LocalProcess) -> Hashable:
         """Return all variables of a process that its steps may depend on; None if it is down."""
@@ -363,11 +367,14 @@ class Components:
         is_unread = link.is_unread and connection.follower_end is End.OPEN
         if is_unread:
             connection.to_follower.clear()
-        key = (is_unread, *of_connection(connection), *link.cast)
+        link = Link(connection, is_unread, link.cast)
+        key = key_of_link(link)
         number = self._link_ids.get(key)
         if number is None:
             number = self._link_ids[key] = len(self.links)
-            self.links.append(Link(connection, is_unread, link.cast))
+            self.links.append(link)
+            bits = TO_FOLLOWER * bool(connection.to_follower) | TO_LEADER * bool(connection.to_leader)
+            self.link_bits.append(bits | CLOSED * link.is_closed)
         return number
 
     def _intern_events(self, shown: tuple[Event, ...]) -> int:
@@ -419,80 +426,6 @@ def highest_epoch(protocol: Protocol, state: Any, shown: Iterable[Event]) -> int
     return highest
 
 
-def of_connection(connection: Connection) -> tuple[Hashable, ...]:
-    """Return all of a connection that what comes may depend on, first the two processes that it is between."""
-    return (
-        connection.follower,
-        connection.leader,
-        connection.follower_end,
-        connection.leader_end,
-        connection.broken,
-        connection.supersedes,
-        connection.stalled_to_leader,
-        connection.stalled_to_follower,
-        _messages(connection.to_leader),
-        _messages(connection.to_follower),
-    )
-
-
-def _messages(queue: Collection[Parcel]) -> Hashable:
-    """Return the messages in a queue. They are data, so most of them can be compared as they are."""
-    if not queue:
-        return ()
-    messages = tuple(message for message, _ in queue)
-    return messages if _is_hashable(messages) else content(messages)
-
-
-def of_disk(disk: Disk) -> Hashable:
-    """Return all of a disk that what comes may depend on."""
-    durable = tuple((name, disk.durable[name]) for name in sorted(disk.durable))
-    return (
-        durable if _is_hashable(durable) else content(durable),
-        tuple(_write(write) for write in disk.unsynced),
-        disk.altered,
-        content(disk.altered_variables) if disk.altered_variables else (),
-    )
-
-
-def _is_hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-def _write(write: Write) -> Hashable:
-    return content(write.fields), content(write.withheld)
-
-
-def content(value: Any) -> Hashable:
-    """Return a value of a protocol in a form that has a hash, equal for equal values; the order of a dict counts.
-
-    CannotTellApart if a value in it has no equality that is known. O(size of the value).
-    """
-    match value:
-        case Quorums() | Switches():
-            return None  # the same for all
-        case Enum():
-            return value  # a member refers to its class, and that to the member
-        case Chain():
-            return value
-        case Mapping():
-            return tuple((content(key), content(item)) for key, item in value.items())
-        case list() | tuple():
-            return tuple(map(content, value))
-        case set() | frozenset():
-            return frozenset(map(content, value))
-        case Struct():
-            fields = (name for name in value.__struct_fields__ if name != "incarnation")
-            return type(value).__name__, tuple(content(getattr(value, name)) for name in fields)
-        case _ if hasattr(value, "__dict__"):
-            kept = {name: item for name, item in vars(value).items() if name != "incarnation"}
-            return type(value).__name__, content(kept)
-        case Hashable():
-            return value
-        case Iterable():
-            return type(value).__name__, tuple(map(content, value))
-        case _:
-            raise CannotTellApart(f"a {type(value).__name__} among the variables of a process cannot be compared")
+def key_of_link(link: Link) -> Hashable:
+    """Return what tells a link from others."""
+    return link.is_unread, *of_connection(link.connection), *link.cast

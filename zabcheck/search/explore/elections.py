@@ -91,6 +91,7 @@ class Elections:
 
     def are_won(self, rows: Ints, elections: Ints) -> Bools:
         """Return which elections the leader wins: nobody that takes part is down, or has a greater vote."""
+        self.refresh()
         members = self.members[elections]
         local_states = rows[np.arange(len(rows))[:, None], members]  # NO_MEMBER has that of another column
         takes_part = members != NO_MEMBER

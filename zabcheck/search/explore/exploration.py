@@ -34,9 +34,10 @@ from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.components import EpochUnknown
 from zabcheck.search.explore.explored import Exploration, Progress
 from zabcheck.search.explore.liveness import LIVENESS, Followed, find_trap
+from zabcheck.search.explore.monitors import judged_in_every_state
 from zabcheck.search.explore.rests import LeftAlone, find_undone
 from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
-from zabcheck.search.explore.space import Space, judged_in_every_state
+from zabcheck.search.explore.space import Space
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice

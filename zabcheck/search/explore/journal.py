@@ -6,8 +6,10 @@ same journal have the same numbers. A journal is enough to make the tables again
 
 from typing import Literal, NoReturn
 
-Table = Literal["expansions", "singles", "links", "local states renamed", "monitors", "monitors renamed", "kinds"]
-"""A table, by what it gives."""
+Table = Literal[
+    "expansions", "singles", "links", "local states renamed", "monitors", "monitors renamed", "kinds", "levels"
+]
+"""A table, by what it gives; and what is done at the end of each level."""
 
 Key = tuple[int | tuple[int, ...], ...]
 """What was looked up: the arguments of the function that fills in the entry."""

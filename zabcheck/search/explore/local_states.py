@@ -23,7 +23,8 @@ from zabcheck.search.explore.bounds import (
     Bounds,
     requests_in,
 )
-from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Components, Names, Outcome, of_disk
+from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Components, Names, Outcome
+from zabcheck.search.explore.content import of_disk
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.reduction import ALL, MayLeave, Stance, may_read_at_once, stance, stance_of_voter
 from zabcheck.simulation import choices
@@ -266,7 +267,7 @@ class LocalStates:
             waits = outcome.raised or self._only_waits(self.made_of[local_state][0], outcome)
             told = self.is_lazy and isinstance(self.choices[number], choices.Elect)
             assert waits or not told, "who is told a leader only waits"
-            found = self._move(number, FREE, outcome, links_to)
+            found = self._move(number, FREE, outcome)
         self.singles[key] = found
         return found
 
@@ -371,15 +372,16 @@ class LocalStates:
         """Return the moves by these choices, all of which cost the same, each with the place of its choice."""
         number, *opened = self.made_of[local_state]
         component, counted = self.components.processes[number], self.bounds.counted(cost)
+        may_be_enabled, execute, epochs = self.alternatives.may_be_enabled, self.components.execute, self.bounds.epochs
         found = []
         for place, choice_number, choice in some:
-            if not self.alternatives.may_be_enabled(choice, component, opened, links_to):
+            if not may_be_enabled(choice, component, opened, links_to):
                 continue
-            outcome = self._outcome(choice_number, local_state, links_to, requests)
-            if outcome is not None and outcome.epoch > self.bounds.epochs:
+            outcome = execute(number, opened, links_to, choice, requests)  # type: ignore[arg-type]
+            if outcome is not None and outcome.epoch > epochs:
                 self._forbid(choice_number, local_state, links_to)
             elif outcome is not None:
-                found.append((place, self._move(choice_number, counted, outcome, links_to)))
+                found.append((place, self._move(choice_number, counted, outcome)))
         return found
 
     def _stance(self, local_state: tuple[int, ...]) -> Stance:
@@ -398,12 +400,12 @@ class LocalStates:
         assert choice is not None
         return self.components.execute(component, opened, links_to, choice, requests)
 
-    def _move(self, choice: int, cost: int, outcome: Outcome, links_to: Sequence[int]) -> Move:
+    def _move(self, choice: int, cost: int, outcome: Outcome) -> Move:
         return Move(
             choice,
             cost,
             self._intern((outcome.process, *outcome.opened)),
-            tuple((index, link) for index, link in enumerate(outcome.links_to) if link != links_to[index]),
+            outcome.links_to,
             outcome.events,
             outcome.raised,
         )

@@ -1,11 +1,11 @@
 """The successors of many states at once, looked up in arrays: what `successors` and `symmetry` give one by one.
 
-All is looked up in the tables (`arrays`). Where these lack something, a successor is left unfinished; where something
-breaks, the whole state is left to the search. The search does what is left when the turn of that state comes, and so
-fills the tables in the same order as without arrays.
+All is looked up in the tables (`arrays`), which fill in what they lack. Where something breaks, the whole state is left
+to the search, which expands it when its turn comes. What is asked for is the same as one by one, in another order, on
+which nothing depends.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -17,27 +17,14 @@ from zabcheck.search.explore.elections import NO_MEMBER, Elections
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.representatives import Representatives
-from zabcheck.search.explore.successors import (
-    AT_ONCE,
-    DEEPEST,
-    DIGIT,
-    EAGERNESS,
-    ELECTIONS,
-    EXPANSION,
-    FIRST_MOVE,
-    JOINS,
-    NAMING,
-    STEP,
-    Successors,
-    Unfinished,
-)
+from zabcheck.search.explore.successors import Successors
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.simulation.channels import NOBODY
 
-_FEWEST, _MOST = 512, 1 << 13
-"""The limits of how many states are expanded at once."""
-_MUCH = 0.2
-"""If of more than this share of the states at hand something is left to the search, fewer are expanded at once."""
+FEWEST, MOST = 512, 1 << 14
+"""How many states are expanded at once at first, and later on."""
+_DIGIT, _DEEPEST = 3, 12
+"""The bits of a key for each move that is made at once, and how many of these a key has room for."""
 _PLACES = 1 << 10
 """More than the joins, moves and elections of a state.
 
@@ -46,43 +33,27 @@ The joins have the first `_MOVES` places, each process the next ones, and electi
 _MOVES = 1 << 7
 
 
-def key_of(state: int) -> int:
-    """Return the least key that a successor of this state can have."""
-    return state * _PLACES * STEP
-
-
 class Found:
     """The successors of some states. `again`: which of these the search has to expand itself.
 
     By successor, in the order in which the search finds them: the `source` that it comes after, `first` (see
-    `Successor`), its representative in `rows`, the `naming` that leads there, by number, and its place among all, as a
-    key. `rests` is what is left to the search of the other states, in order.
+    `Successor`), its representative in `rows`, and the `naming` that leads there, by number.
     """
 
-    def __init__(
-        self, again: Bools, source: Ints, first: Ints, rows: Ints, naming: Ints, keys: Ints, rests: Sequence[Unfinished]
-    ) -> None:
+    def __init__(self, again: Bools, source: Ints, first: Ints, rows: Ints, naming: Ints) -> None:
         self.again: list[int] = np.flatnonzero(again).tolist()
-        self._ends: list[int] = np.cumsum(np.bincount(source, minlength=len(again))).tolist()
-        self.source, self.first, self.rows, self.naming, self.keys = source, first, rows, naming, keys
-        self._rests = rests
+        self._ends: Ints = np.cumsum(np.bincount(source, minlength=len(again)))
+        self.source, self.first, self.rows, self.naming = source, first, rows, naming
 
     @staticmethod
     def nothing(rows: Ints) -> "Found":
         """Return that the search has to expand all these states itself."""
         none = np.empty(0, np.int64)
-        return Found(np.ones(len(rows), np.bool_), none, none, rows[:0], none, none, ())
+        return Found(np.ones(len(rows), np.bool_), none, none, rows[:0], none)
 
     def ends(self, state: int) -> int:
         """Return how many successors the states have that come before this one."""
-        return self._ends[state - 1] if state else 0
-
-    def left(self) -> Iterator[tuple[int, list[Unfinished]]]:
-        """Yield each state for which something is left to the search, with the rests of it; none: all of it."""
-        left: dict[int, list[Unfinished]] = {state: [] for state in self.again}
-        for rest in self._rests:
-            left.setdefault(rest.key // key_of(1), []).append(rest)
-        yield from sorted(left.items())
+        return int(self._ends[state - 1]) if state else 0
 
 
 class _Part(NamedTuple):
@@ -95,22 +66,6 @@ class _Part(NamedTuple):
 
     def at(self, which: Ints | Bools) -> "_Part":
         return _Part(*(each[which] for each in self))
-
-
-class _Left(NamedTuple):
-    """Successors that the search has to finish (`Unfinished`). Processes are counted from 0, NOBODY - 1 is none."""
-
-    part: _Part
-    is_left: int
-    processes: Ints
-    places: Ints
-
-    def at(self, which: Bools) -> Iterator[Unfinished]:
-        """Return some of them as the search takes them."""
-        part = self.part.at(which)
-        processes, places = (self.processes[which] + 1).tolist(), self.places[which].tolist()
-        some = zip(part.keys.tolist(), part.first.tolist(), part.rows.tolist(), processes, places, strict=True)
-        return (Unfinished(key, self.is_left, first, row, process, place) for key, first, row, process, place in some)
 
 
 class Many:
@@ -144,18 +99,16 @@ class Many:
         """The number, the leader, and the two choices of each join, in the order in which they are tried."""
         self._again: Bools = np.empty(0, np.bool_)
         """Which of the states at hand the search has to expand itself."""
-        self._rests: list[_Left] = []
-        """What else is left to the search, of states that it need not expand itself."""
-        self._leaves_whole_states = False
-        """Whether the search has to expand each state itself for which anything is left."""
-        self.portion = _FEWEST
-        """How many states to expand at once: few as long as much is not in the tables yet."""
+        self.portion = FEWEST
+        """How many states to expand at once."""
 
     def frozen(self) -> "Many":
-        """Return the same with the tables as they are now, which can be sent elsewhere. It leaves only whole states."""
+        """Return the same with the tables as they are now, which can be sent elsewhere.
+
+        It leaves states to the search for which the tables lack something.
+        """
         frozen = copy(self)
-        frozen._leaves_whole_states = True
-        frozen._again, frozen._rests = np.empty(0, np.bool_), []
+        frozen._again = np.empty(0, np.bool_)
         frozen._arrays = self._arrays.frozen()
         frozen._representatives = Representatives(frozen._arrays) if frozen._arrays.renamings else None
         frozen._elections = None if self._elections is None else self._elections.frozen(frozen._arrays)
@@ -163,75 +116,44 @@ class Many:
 
     def of(self, rows: Ints) -> Found:
         """Return the successors of these states, each up to names. Some microseconds for each successor."""
-        arrays = self._arrays
-        arrays.refresh()
-        if self._elections is not None:
-            self._elections.refresh()
-        self._again, self._rests = np.zeros(len(rows), np.bool_), []
+        self._arrays.refresh()
+        self.portion = min(MOST, 2 * self.portion)
+        self._again = np.zeros(len(rows), np.bool_)
         part = self._begun(rows)
-        part = self._settled(part) if arrays.is_reduced else part._replace(keys=_deepened(part.keys, 0))
+        part = self._settled(part) if self._arrays.is_reduced else part
         part = part.at(~self._again[part.source])
         part = part.at(np.argsort(part.keys))
         if self._representatives is None:
-            after, naming, found = part.rows, np.zeros(len(part.rows), np.int64), np.ones(len(part.rows), np.bool_)
+            after, naming = part.rows, np.zeros(len(part.rows), np.int64)
         else:
-            after, naming, found = self._representatives.of(part.rows)
-            self._leave(part.at(~found), NAMING)
-        if self._leaves_whole_states:
-            for each in self._rests:
-                self._again[each.part.source] = True
-        rests = [rest for each in self._rests for rest in each.at(~self._again[each.part.source])]
-        rests.sort()
-        found &= ~self._again[part.source]
-        left = self._again.copy()
-        for each in self._rests:
-            left[each.part.source] = True
-        share = np.count_nonzero(left) / max(1, len(rows))
-        self.portion = max(_FEWEST, self.portion // 2) if share > _MUCH else min(_MOST, 2 * self.portion)
-        part = part.at(found)
-        return Found(self._again, part.source, part.first, after[found], naming[found], part.keys, rests)
-
-    def _leave(self, part: _Part, is_left: int, processes: Ints | None = None, places: Ints | None = None) -> None:
-        """Leave it to the search to finish these successors, with a move that each process has in that place."""
-        if len(part.source):
-            none = np.full(len(part.source), NOBODY - 1)
-            self._rests.append(
-                _Left(part, is_left, none if processes is None else processes, none if places is None else places)
-            )
+            after, naming, known = self._representatives.of(part.rows)
+            self._again[part.source[~known]] = True
+        found = ~self._again[part.source]
+        return Found(self._again, part.source[found], part.first[found], after[found], naming[found])
 
     def _begun(self, before: Ints) -> _Part:
         """Return the states after a join, and after a move that has to be tried: what `Successors.of` begins with."""
         arrays, size = self._arrays, self._size
-        each, processes = np.repeat(np.arange(len(before)), size), np.tile(np.arange(size), len(before))
         masks = arrays.masks(before[:, size])
-        found = arrays.expansions(before[each], masks[each], processes).reshape(-1, size)
-        first = _first(np.append(arrays.eager, False)[found])
-        """The first process whose moves are eager: nobody else is looked at after it."""
-        self._leave_expansions(before, found == MISSING, first)
-        joined = self._joined(before, np.flatnonzero((first == size) & ~self._again))
-        elected = self._elected(before, masks, np.flatnonzero((first == size) & ~self._again))
+        expansions = np.full((len(before), size), MISSING)
+        at = np.arange(len(before))
+        for process in range(size):
+            found = arrays.expansions(before[at], masks[at], np.full(len(at), process))
+            expansions[at, process] = found
+            self._again[at[found == MISSING]] = True
+            at = at[~np.append(arrays.eager, True)[found]]  # else nobody behind it is looked at
+        where = at[~self._again[at]]
+        joined = self._joined(before, where)
+        elected = self._elected(before, masks, where)
+        first = _first(np.append(arrays.eager, False)[expansions])
         tried = ((first == size)[:, None] | (np.arange(size) == first[:, None])) & ~self._again[:, None]
-        tried &= found != MISSING
         states, processes = np.nonzero(tried)
-        each, moves, place = self._moves(found[tried])
+        each, moves, place = self._moves(expansions[tried])
         source, processes = states[each], processes[each]
         assert place.max(initial=0) < _MOVES, "a process has fewer moves"
         keys = source * _PLACES + (processes + 1) * _MOVES + place
-        part = _Part(source, arrays.choice[moves], before[source], keys)
-        after, missing = self._moved(part, moves, processes)
-        left = part.at(missing)
-        left = left._replace(keys=_deepened(left.keys, 0))
-        self._leave(left, FIRST_MOVE, processes[missing], place[missing])
+        after = self._moved(_Part(source, arrays.choice[moves], before[source], keys), moves, processes)
         return _together([joined, after, elected])
-
-    def _leave_expansions(self, before: Ints, unknown: Bools, first: Ints) -> None:
-        """Leave it to the search to find out what processes can do, and whether that is eager."""
-        size = self._size
-        states, processes = np.nonzero(unknown & (np.arange(size) < first[:, None]))
-        keys = _deepened(states * _PLACES + (processes + 1) * _MOVES, 0)
-        part = _Part(states, np.zeros(len(states), np.int64), before[states], keys)
-        for kind, which in ((EXPANSION, first[states] == size), (EAGERNESS, first[states] < size)):
-            self._leave(part.at(which), kind, processes[which])
 
     def _moves(self, expansions: Ints) -> tuple[Ints, Ints, Ints]:
         """Return all moves of these expansions: of which expansion each is, its number, and its place there."""
@@ -240,54 +162,40 @@ class Many:
         place = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
         return each, start[each] + place, place
 
-    def _moved(self, part: _Part, moves: Ints, processes: Ints) -> tuple[_Part, Bools]:
-        """Make the moves. Return what comes of those that can be made here, and which lack something.
-
-        Where something breaks, the source is left to the search.
-        """
+    def _moved(self, part: _Part, moves: Ints, processes: Ints) -> _Part:
+        """Make the moves. Where something breaks, or the tables lack something, the source is left to the search."""
         rows, missing, breaks = self._arrays.move(part.rows, moves, processes)
-        self._again[part.source[breaks]] = True
-        return part._replace(rows=rows).at(~(missing | breaks)), missing
+        left = missing | breaks
+        self._again[part.source[left]] = True
+        return part._replace(rows=rows).at(~left)
 
     # Joins.
 
     def _joined(self, before: Ints, where: Ints) -> _Part:
         """Return the states after a leader has heard of a follower."""
         arrays, size = self._arrays, self._size
-        lacking = np.zeros(len(before), np.bool_)
         where = where[arrays.may_join[before[where, :size]].any(axis=1)] if len(self._joins) else where[:0]
         ready = []
         for is_told, may_lead in enumerate((arrays.leads, arrays.may_join)):
             each, leaders = np.nonzero(may_lead[before[where, :size]])
             part = _Part(where[each], leaders, before[where[each]], np.full(len(each), is_told))
-            ready.append(self._single(part, self._told[leaders], leaders, lacking) if is_told else part)
+            ready.append(self._single(part, self._told[leaders], leaders) if is_told else part)
         part = _together(ready)
         possible = self._join_of[part.keys, part.first]
         each, followers = np.nonzero((possible != MISSING) & arrays.may_join[before[part.source, :size]])
         place = possible[each, followers]
         number, _, elect, _ = self._joins[place].T
         part = part.at(each)._replace(first=number, keys=part.source[each] * _PLACES + place)
-        part = self._single(part, elect, followers, lacking)
+        part = self._single(part, elect, followers)
         _, leaders, _, hear = self._joins[part.keys % _PLACES].T
-        part = self._single(part, hear, leaders, lacking)
-        return self._but_lacking(part, before, lacking, JOINS, 0)
+        return self._single(part, hear, leaders)
 
-    def _single(self, part: _Part, choices: Ints, processes: Ints, lacking: Bools) -> _Part:
-        """Make a choice in each state, where the bounds allow it; add the sources that are `lacking` something."""
+    def _single(self, part: _Part, choices: Ints, processes: Ints) -> _Part:
+        """Make a choice in each state, where the bounds allow it."""
         moves, unknown = self._arrays.singles(choices, part.rows, processes)
-        lacking[part.source[unknown]] = True
+        self._again[part.source[unknown]] = True
         possible = moves != MISSING
-        part = part.at(possible)
-        after, missing = self._moved(part, moves[possible], processes[possible])
-        lacking[part.source[missing]] = True
-        return after
-
-    def _but_lacking(self, part: _Part, before: Ints, lacking: Bools, is_left: int, place: int) -> _Part:
-        """Return what does not come from states that lack something; for these, leave all of the kind to the search."""
-        left = np.flatnonzero(lacking)
-        keys = _deepened(left * _PLACES + place, 0)
-        self._leave(_Part(left, np.zeros(len(left), np.int64), before[left], keys), is_left)
-        return part.at(~lacking[part.source])
+        return self._moved(part.at(possible), moves[possible], processes[possible])
 
     # Elections by vote.
 
@@ -295,26 +203,25 @@ class Many:
         """Return the states after an election by vote, and after a process has joined the leader of a quorum."""
         if self._elections is None:
             return _Part(where[:0], where[:0], before[:0], where[:0])
-        voting, size, rows = self._elections, self._size, before[where]
-        lacking, place = np.zeros(len(before), np.bool_), self._first_election
+        voting, size, rows, place = self._elections, self._size, before[where], self._first_election
         states, elections = voting.possible(rows, masks[where])
         keys = where[states] * _PLACES + place + elections
         part = _Part(where[states], voting.numbers[elections], rows[states], keys)
         for turn in range(size):
-            part = self._after_leaving(part, voting, turn, lacking)
+            part = self._after_leaving(part, voting, turn)
         part = part.at(voting.are_won(part.rows, part.keys % _PLACES - place))
         for turn in range(size):
             members = voting.members[part.keys % _PLACES - place]
             takes_part = members[:, turn] != NO_MEMBER
             leaders, others, rest = members[takes_part, 0], members[takes_part, turn], part.at(~takes_part)
-            part = _together([rest, self._single(part.at(takes_part), voting.elect[others, leaders], others, lacking)])
+            part = _together([rest, self._single(part.at(takes_part), voting.elect[others, leaders], others)])
         states, processes, leaders = voting.joins(rows)
         keys = where[states] * _PLACES + place + len(voting.numbers) + processes * size + leaders
         told = voting.elect[processes, leaders]
-        joined = self._single(_Part(where[states], told, rows[states], keys), told, processes, lacking)
-        return self._but_lacking(_together([part, joined]), before, lacking, ELECTIONS, place)
+        joined = self._single(_Part(where[states], told, rows[states], keys), told, processes)
+        return _together([part, joined])
 
-    def _after_leaving(self, part: _Part, voting: Elections, turn: int, lacking: Bools) -> _Part:
+    def _after_leaving(self, part: _Part, voting: Elections, turn: int) -> _Part:
         """Return the states after one of those that take part has left its iteration, if any, by a time-out."""
         arrays, size = self._arrays, self._size
         members = voting.members[part.keys % _PLACES - self._first_election, turn]
@@ -322,7 +229,7 @@ class Many:
         is_in_one = (members != NO_MEMBER) & (following != NOBODY)
         may_leave = is_in_one & (arrays.masks(part.rows[:, size]) & TIMEOUT != 0)
         members = members[may_leave]
-        left = self._single(part.at(may_leave), voting.timeout[members], members, lacking)
+        left = self._single(part.at(may_leave), voting.timeout[members], members)
         left.rows[:, size] += self._time_out
         return _together([part.at(~is_in_one), left])
 
@@ -331,58 +238,41 @@ class Many:
     def _settled(self, part: _Part) -> _Part:
         """Return the states in which no more move is to be made at once: what `Successors` settles."""
         arrays, done = self._arrays, []
-        for depth in range(DEEPEST + 1):
+        for depth in range(_DEEPEST + 1):
             part = part.at(~self._again[part.source])
-            expansions, processes, unknown = self._at_once(part)
-            deepened = part._replace(keys=_deepened(part.keys, depth))
-            self._leave(deepened.at(unknown), AT_ONCE)
+            expansions, processes = self._at_once(part)
             go_on = expansions != MISSING
-            done.append(deepened.at(~go_on & ~unknown))
-            if depth == DEEPEST:
+            done.append(part._replace(keys=part.keys << _DIGIT * (_DEEPEST - depth)).at(~go_on))
+            if not go_on.any():
+                break
+            if depth == _DEEPEST:
                 self._again[part.source[go_on]] = True
-            if depth == DEEPEST or not go_on.any():
                 break
             expansions = expansions[go_on]
             each, moves, place = self._moves(expansions)
             part, processes, count = part.at(go_on).at(each), processes[go_on][each], arrays.count[expansions][each]
             turn = (place - 1) % count  # the first move comes last
-            self._again[part.source[turn >> DIGIT > 0]] = True
-            part = part._replace(keys=part.keys << DIGIT | turn)
-            after, missing = self._moved(part, moves, processes)
-            left = part.at(missing)
-            left = left._replace(keys=_deepened(left.keys, depth + 1))
-            self._leave(left, AT_ONCE, processes[missing], place[missing])
-            part = after
+            self._again[part.source[turn >> _DIGIT > 0]] = True
+            part = self._moved(part._replace(keys=part.keys << _DIGIT | turn), moves, processes)
         return _together(done)
 
-    def _at_once(self, part: _Part) -> tuple[Ints, Ints, Bools]:
-        """Return the expansion that is made at once in each state, or MISSING; whose it is; and where it is unknown."""
+    def _at_once(self, part: _Part) -> tuple[Ints, Ints]:
+        """Return the expansion that is made at once in each state, or MISSING, and whose it is."""
         arrays, rows, size = self._arrays, part.rows, self._size
-        asked = arrays.may_be_eager(rows)[:, None] >> np.arange(1, size + 1) & 1 > 0
-        states, processes = np.nonzero(asked)
-        found = np.full(asked.shape, MISSING)
-        found[asked] = arrays.expansions(rows[states], arrays.masks(rows[:, size])[states], processes)
-        first = _first(np.append(arrays.at_once, False)[found])
-        unknown = _any(asked & (found == MISSING), first)
-        expansions = np.column_stack((found, np.full(len(rows), MISSING)))[np.arange(len(rows)), first]
-        expansions[unknown] = MISSING
-        return expansions, first, unknown
-
-
-def _deepened(keys: Ints, depth: int) -> Ints:
-    """Return the keys of what has made `depth` moves at once, to be compared with those of what has made more."""
-    return keys << DIGIT * (DEEPEST - depth)
+        asked, masks = arrays.may_be_eager(rows), arrays.masks(rows[:, size])
+        expansions, processes = np.full(len(rows), MISSING), np.zeros(len(rows), np.int64)
+        for process in range(size):
+            at = np.flatnonzero((asked >> process + 1 & 1 > 0) & (expansions == MISSING))
+            found = arrays.expansions(rows[at], masks[at], np.full(len(at), process))
+            self._again[part.source[at[found == MISSING]]] = True
+            is_made = np.append(arrays.at_once, False)[found]
+            expansions[at[is_made]], processes[at[is_made]] = found[is_made], process
+        return expansions, processes
 
 
 def _first(table: Bools) -> Ints:
     """Return the first column of each row that is true; the number of columns where none is."""
     found: Ints = np.where(table.any(axis=1), table.argmax(axis=1), table.shape[1])
-    return found
-
-
-def _any(table: Bools, columns: Ints) -> Bools:
-    """Return whether anything in each row is true before the given column."""
-    found: Bools = np.any(table & (np.arange(table.shape[1]) < columns[:, None]), axis=1)
     return found
 
 

@@ -8,10 +8,13 @@ that are told a property as a never claim (SPIN). Every state is judged as if th
 violated in the first state in which it is.
 
 In the components of a state every process is in its first incarnation; here incarnations are counted as in the trace.
+
+What has to be known depends on which properties were exercised, and goals reached, so far. That is taken in at the end
+of each level: so it is the same in whichever order the states of the level are expanded.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -21,8 +24,9 @@ from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart
 from zabcheck.search.explore.components import NOTHING, Components, Left, Names
+from zabcheck.search.explore.digests import digest
 from zabcheck.search.explore.journal import Journal
-from zabcheck.search.goals import LOOK_AT, Goals
+from zabcheck.search.goals import GOALS, LOOK_AT, Goals
 
 Group = tuple[type[Invariant], ...]
 """Properties that one judge judges."""
@@ -34,6 +38,13 @@ def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
     together = tuple(kind for kind in properties if kind.group in _ONE_RECORD)
     alone = [(kind,) for kind in properties if kind.group not in _ONE_RECORD]
     return [*([together] if together else []), *alone]
+
+
+def judged_in_every_state(kind: type[Invariant]) -> bool:
+    """Whether a search can judge a property in every state: not if it waits for a promise of the environment, or for
+    an application, as no state of a search has these.
+    """
+    return kind.group not in ("liveness", "application")
 
 
 def forgets_what_is_left(kind: type[Invariant]) -> bool:
@@ -51,15 +62,34 @@ class _Known(NamedTuple):
 class _Table(ABC):
     """What somebody who watches runs knows of them, by number; number 0 is what is known at the start."""
 
-    def __init__(self) -> None:
+    def __init__(self, components: Components) -> None:
+        self._components = components
+        self._ids: dict[Hashable, int] = {}
         self._next: dict[tuple[int, int], int] = {}
+        self._came_from = [(0, NOTHING)]
+        """By number: what was known before, and the events that led from there, both by number."""
+        self._renamed: dict[tuple[int, Names], int] = {}
 
-    def after(self, number: int, events: int, shown: Sequence[Event]) -> int:
+    def after(self, number: int, events: int) -> int:
         """Return what is known after these events, both by number. O(1) if that was asked before."""
         key = (number, events)
         found = self._next.get(key)
         if found is None:
-            found = self._next[key] = self._observe(number, shown)
+            found = self._next[key] = self._observe(number, self._components.events[events])
+            if found == len(self._came_from):
+                self._came_from.append(key)
+        return found
+
+    def renamed(self, number: int, names: Names) -> int:
+        """Return what is known if every process had its new name from the start. O(1) if that was asked before."""
+        waiting: list[int] = []
+        while number and (number, names) not in self._renamed:
+            waiting.append(number)
+            number = self._came_from[number][0]
+        found = self._renamed[number, names] if number else 0
+        for each in reversed(waiting):
+            events = self._components.renamed_events(self._came_from[each][1], names)
+            found = self._renamed[each, names] = self.after(found, events)
         return found
 
     @abstractmethod
@@ -70,16 +100,22 @@ class _Table(ABC):
 class _JudgeTable(_Table):
     """What the judge of one group of properties knows."""
 
-    def __init__(self, group: Group, quorums: Quorums, *, told_of_leaving: bool) -> None:
-        super().__init__()
+    def __init__(self, group: Group, quorums: Quorums, components: Components, *, told_of_leaving: bool) -> None:
+        super().__init__(components)
         forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
         judge = Judge(group, quorums=quorums, told_of_leaving=forgetful)
         self.looks_at = frozenset(judge.looks_at) | ({Crash, Left} if forgetful else {Crash})
         self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
         self.broken: list[str | None] = [None]
         self.exercised: dict[str, bool] = {kind.name: False for kind in group}
+        """By property: whether it had something to judge in a level before this one."""
+        self.exercised_now: set[str] = set()
+        """The properties that have it in this level."""
+        self.taken_for: list[int] = []
+        """By number, as far as known: the number that is given instead since the end of the last such level."""
         self._known = [_Known(judge, (0,) * (quorums.size + 1))]
-        self._ids: dict[Hashable, int] = {(None, self._identity(self._known[0])): 0}
+        self._ids[self._key(0)] = 0
+        self._digests: dict[int, int] = {}
 
     def known(self, number: int) -> _Known:
         """Return the judge that this number stands for, and the incarnations of the processes."""
@@ -100,9 +136,9 @@ class _JudgeTable(_Table):
                 judge.observe(replace(event, incarnation=incarnations[event.process]))
                 incarnations[event.process] += isinstance(event, Crash)
         verdicts = judge.finish()
-        new = [each.property for each in verdicts if each.judged and not self.exercised[each.property]]
-        if new:
-            self._exercise(new)
+        self.exercised_now.update(
+            each.property for each in verdicts if each.judged and not self.exercised[each.property]
+        )
         broken = named(judge, [verdict.property for verdict in verdicts if verdict.status == "violated"])
         after = _Known(judge, tuple(incarnations))
         identity_ = (broken, None if broken else self._identity(after))
@@ -113,30 +149,48 @@ class _JudgeTable(_Table):
             self.broken.append(broken)
         return known
 
-    def _exercise(self, properties: Sequence[str]) -> None:
-        """Note that these properties are exercised, and take those for one that only differ in when they will be."""
-        self.exercised |= dict.fromkeys(properties, True)
-        self._ids = {}
-        for number, (broken, known) in enumerate(zip(self.broken, self._known, strict=True)):
-            self._ids.setdefault((broken, None if broken else self._identity(known)), number)
+    def end_level(self, visited: Iterable[int]) -> None:
+        """Note which properties were exercised, and take those for one that only differ in when they will be.
+
+        That is the one that was `visited` first.
+        """
+        self.exercised |= dict.fromkeys(self.exercised_now, True)
+        self.exercised_now = set()
+        numbers, self._ids = (*visited, *range(len(self._known))), {}
+        self.taken_for = [0] * len(self._known)
+        for number in numbers:
+            self.taken_for[number] = self._ids.setdefault(self._key(number), number)
+        self._next = {key: self.taken_for[number] for key, number in self._next.items()}
+        self._renamed = {key: self.taken_for[number] for key, number in self._renamed.items()}
+
+    def digest(self, number: int) -> int:
+        """Return a digest of what is known, but for whether properties are exercised. O(1) if it was asked before."""
+        found = self._digests.get(number)
+        if found is None:
+            broken, (judge, incarnations) = self.broken[number], self._known[number]
+            found = digest(broken or identity(judge, incarnations, self.exercised.keys()))
+            self._digests[number] = found
+        return found
+
+    def _key(self, number: int) -> Hashable:
+        return self.broken[number], None if self.broken[number] else self._identity(self._known[number])
 
     def _identity(self, known: _Known) -> Hashable:
         return identity(known.judge, known.incarnations, [name for name, was in self.exercised.items() if was])
 
 
 class _GoalsTable(_Table):
-    """What the goals know.
+    """What the goals know. `reached`: the goals that some run has reached in a level before this one."""
 
-    `reached` names the goals that some run has reached, in the order in which that was found.
-    """
-
-    def __init__(self, quorums: Quorums) -> None:
-        super().__init__()
-        self.reached: dict[str, None] = {}
+    def __init__(self, quorums: Quorums, components: Components) -> None:
+        super().__init__(components)
+        self.reached: set[str] = set()
+        self._reached_now: set[str] = set()
+        """The goals that a run reaches now."""
         first = (Goals(quorums), (0,) * (quorums.size + 1))
         self._known = [first]
         """The goals, and by process 1 if it has crashed: all that they ask of an incarnation is if it is the first."""
-        self._ids: dict[Hashable, int] = {self._identity(*first): 0}
+        self._ids[self._identity(*first)] = 0
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
         seen = [event for event in events if type(event) in LOOK_AT]
@@ -148,22 +202,30 @@ class _GoalsTable(_Table):
             if isinstance(event, Local):
                 goals.observe(replace(event, incarnation=crashed[event.process]))
                 crashed[event.process] |= isinstance(event, Crash)
-        if not goals.reached.keys() <= self.reached.keys():
-            self._reach(goals.reached)
+        self._reached_now |= goals.reached.keys() - self.reached
         after = goals, tuple(crashed)
         found = self._ids.setdefault(self._identity(*after), len(self._known))
         if found == len(self._known):
             self._known.append(after)
         return found
 
-    def _reach(self, reached: Mapping[str, None]) -> None:
-        """Note that these goals are reached, and take those for one that only differ in when they would be."""
-        self.reached |= reached
-        self._ids = {}
-        for number, known in enumerate(self._known):
-            self._ids.setdefault(self._identity(*known), number)
+    def end_level(self) -> None:
+        """Note which goals were reached, and take those for one that only differ in when they would be."""
+        if self._reached_now:
+            self.reached |= self._reached_now
+            self._reached_now = set()
+            numbers, self._ids = self._ids.values(), {}
+            for number in numbers:
+                self._ids.setdefault(self._identity(*self._known[number]), number)
 
-    def _identity(self, goals: Goals, crashed: tuple[int, ...]) -> Hashable:
+    def to_watch(self, numbers: Collection[int]) -> int:
+        """Return the one of these in which the least has happened; of several the one with the least digest."""
+        if len(numbers) == 1:
+            return next(iter(numbers))
+        identities = ((self._identity(*self._known[number]), number) for number in numbers)
+        return min((sum(map(bool, each[0])), digest(each), number) for each, number in identities)[-1]
+
+    def _identity(self, goals: Goals, crashed: tuple[int, ...]) -> tuple[tuple[Hashable, ...], Hashable]:
         return goals.identity(self.reached), None if "repeated delivery" in self.reached else crashed
 
 
@@ -186,7 +248,7 @@ class Monitors:
         self.journal = journal
         self._components = components
         groups = groups_of(properties)
-        self._groups = [_JudgeTable(group, quorums, told_of_leaving=told_of_leaving) for group in groups]
+        self._groups = [_JudgeTable(group, quorums, components, told_of_leaving=told_of_leaving) for group in groups]
         reading = (i for i, group in enumerate(groups) if any(kind.reads_sequences for kind in group))
         self._reading = next(reading, None)
         self.broken: list[str | None] = [None]
@@ -194,27 +256,87 @@ class Monitors:
         self._monitors: list[tuple[int, ...]] = [(0,) * len(self._groups)]
         self._ids: dict[tuple[int, ...], int] = {self._monitors[0]: 0}
         self.known_after: dict[tuple[int, int], int] = {}
-        self._came_from: list[tuple[int, int]] = [(0, NOTHING)]
-        """By number: the monitor before, and the events that led from there, both by number."""
         self.known_renamed: dict[tuple[int, Names], int] = {}
         self._looking: dict[int, tuple[int, ...]] = {}
         """By the number of events: the places of the groups that look at some of them."""
-        self._goals = _GoalsTable(quorums)
-        self._goals_of = [0]
-        """By number: what the goals know of the first run that led there, which is the one that is watched."""
+        self.changes = 0
+        """How often entries that there were have changed."""
+        self._goals = _GoalsTable(quorums, components)
+        self._goals_of = {0: 0}
+        """By number: what the goals know of a run that led there in the first level in which any did."""
+        self._unwatched: list[tuple[int, int | Names, int]] = []
+        """What the goals have not seen yet: what led in this level from a monitor to another, events or other names."""
 
     def __len__(self) -> int:
         return len(self._monitors)
 
     @property
-    def goals(self) -> Collection[str]:
-        """The goals that some run reached, of those that are watched."""
-        return self._goals.reached.keys()
+    def goals(self) -> tuple[str, ...]:
+        """The goals that some run reached, of those that are watched, in a level that is over."""
+        return tuple(goal for goal in GOALS if goal in self._goals.reached)
 
     @property
     def exercised(self) -> dict[str, bool]:
-        """By the name of a property: whether there was anything to judge in some state."""
+        """By the name of a property: whether there was anything to judge in some state of a level that is over."""
         return {name: was for group in self._groups for name, was in group.exercised.items()}
+
+    @property
+    def exercise_more(self) -> bool:
+        """Whether there was anything to judge in this level for a property that had nothing to judge before."""
+        return any(group.exercised_now for group in self._groups)
+
+    def end_level(self, visited: Sequence[int]) -> None:
+        """Take in what was exercised and reached in this level. O(what is known) if properties `exercise_more`.
+
+        `visited` has, if they do, the monitors of all states, in the order in which these were found.
+        """
+        self.journal.append(("levels", (tuple(visited),)))
+        self._watch()
+        self._goals.end_level()
+        if not self.exercise_more:
+            return
+        for place, group in enumerate(self._groups):
+            if group.exercised_now:
+                group.end_level(self._monitors[monitor][place] for monitor in visited)
+        taken_for = [self._taken_for(monitor) for monitor in range(len(self._monitors))]
+        self.known_after = {key: taken_for[monitor] for key, monitor in self.known_after.items()}
+        self.known_renamed = {key: taken_for[monitor] for key, monitor in self.known_renamed.items()}
+        self.changes += 1
+
+    def are_one(self, monitor: int, other: int) -> bool:
+        """Whether one of these was taken for the other, or is by now."""
+        return monitor == other or self._known_now(monitor) == self._known_now(other)
+
+    def _known_now(self, monitor: int) -> tuple[int, ...]:
+        numbers = zip(self._groups, self._monitors[monitor], strict=True)
+        return tuple(group.taken_for[number] if number < len(group.taken_for) else number for group, number in numbers)
+
+    def _taken_for(self, monitor: int) -> int:
+        """Return the monitor that this one is taken for from now on."""
+        key = self._known_now(monitor)
+        if key not in self._ids:
+            self._goals_of[len(self._monitors)] = self._goals_of[monitor]
+        return self._number(key)
+
+    def _watch(self) -> None:
+        """Show the goals what was seen in this level. Of each monitor one run is watched, with fewest steps in it."""
+        left, self._unwatched = self._unwatched, []
+        while left:
+            later: list[tuple[int, int | Names, int]] = []
+            known: dict[int, set[int]] = {}
+            for step in left:
+                monitor, by, after = step
+                if monitor in self._goals_of:
+                    before = self._goals_of[monitor]
+                    goals = self._goals.after(before, by) if isinstance(by, int) else self._goals.renamed(before, by)
+                    known.setdefault(after, set()).add(goals)
+                else:
+                    later.append(step)
+            assert len(later) < len(left), "each run begins with a monitor that is watched"
+            self._goals_of |= {
+                after: self._goals.to_watch(goals) for after, goals in known.items() if after not in self._goals_of
+            }
+            left = later
 
     def after(self, monitor: int, events: int) -> int:
         """Return what is known after these events, both by number. O(1) if that was asked before."""
@@ -223,24 +345,28 @@ class Monitors:
         if found is None:
             self.journal.append(("monitors", key))
             found = self.known_after[key] = self._after(monitor, events)
+            self._unwatched.append((monitor, events, found))
         return found
 
     def _after(self, monitor: int, events: int) -> int:
-        shown = self._components.events[events]
         after = list(self._monitors[monitor])
         for index in self._looking_at(events):
-            after[index] = self._groups[index].after(after[index], events, shown)
-        goals = self._goals.after(self._goals_of[monitor], events, shown)
-        key = tuple(after)
-        found = self._ids.get(key)
-        if found is None:
-            found = self._ids[key] = len(self._monitors)
-            self._monitors.append(key)
-            self._goals_of.append(goals)
-            self._came_from.append((monitor, events))
-            each = (group.broken[number] for number, group in zip(after, self._groups, strict=True))
+            after[index] = self._groups[index].after(after[index], events)
+        return self._number(tuple(after))
+
+    def _number(self, known: tuple[int, ...]) -> int:
+        """Return the monitor that these numbers of what judges know are."""
+        number = self._ids.get(known)
+        if number is None:
+            number = self._ids[known] = len(self._monitors)
+            self._monitors.append(known)
+            each = (group.broken[place] for place, group in zip(known, self._groups, strict=True))
             self.broken.append(next((broken for broken in each if broken is not None), None))
-        return found
+        return number
+
+    def digest(self, monitor: int) -> int:
+        """Return a digest of what the properties know, but for whether they are exercised. O(1) if asked before."""
+        return digest(tuple(g.digest(number) for g, number in zip(self._groups, self._monitors[monitor], strict=True)))
 
     def _looking_at(self, events: int) -> tuple[int, ...]:
         """Return the places of the groups that look at some of these events."""
@@ -269,12 +395,8 @@ class Monitors:
         if found is not None:
             return found
         self.journal.append(("monitors renamed", (monitor, names)))
-        waiting: list[int] = []
-        while monitor and (monitor, names) not in self.known_renamed:
-            waiting.append(monitor)
-            monitor = self._came_from[monitor][0]
-        found = self.known_renamed[monitor, names] if monitor else 0
-        for each in reversed(waiting):
-            events = self._components.renamed_events(self._came_from[each][1], names)
-            found = self.known_renamed[each, names] = self.after(found, events)
+        numbers = zip(self._groups, self._monitors[monitor], strict=True)
+        found = self._number(tuple(group.renamed(number, names) for group, number in numbers))
+        self.known_renamed[monitor, names] = found
+        self._unwatched.append((monitor, names, found))
         return found

@@ -241,6 +241,9 @@ class OnSpark:
         shutil.rmtree(work)
         return Expanded(stop - start, count, None)
 
+    def make_room(self, over: float, folder: Path | None) -> None:
+        """Do nothing: the states are in files."""
+
     def _read(self, folder: Path) -> "DataFrame":
         return self._spark.read.parquet(str(folder))
 

@@ -71,7 +71,7 @@ class QuorumRun:
         if outcome is None:
             return
         places = list(self.places)
-        for index, link in enumerate(outcome.links_to):
+        for index, link in outcome.links_to:
             component, *links = places[index]
             links[process - 1] = link
             places[index] = (component, *links)

@@ -24,22 +24,23 @@ class Representatives:
 
     def of(self, rows: Ints) -> tuple[Ints, Ints, Bools]:
         """Return the representatives, the renamings that lead there, by number, and where these are known."""
-        arrays, size = self._arrays, self._arrays.size
-        unknown: Bools = np.any(rows[:, :size] >= len(arrays.kinds), axis=1)
-        known = np.flatnonzero(~unknown)
-        each, naming, turn, is_only = self._candidates(arrays.kinds[rows[known, :size]])
+        arrays = self._arrays
+        are_known = arrays.learn_kinds(rows)
+        known = np.flatnonzero(are_known)
+        each, naming, turn, is_only = self._candidates(arrays.kinds[rows[known, : arrays.size]])
         each = known[each]
         renamed = rows[each]
         at = np.flatnonzero((naming != 0) | ~is_only)  # else the row is its own representative
         renamed[at], missing = arrays.renamed(renamed[at], naming[at])
-        unknown[each[at[missing]]] = True
+        are_known[each[at[missing]]] = False
         best, chosen = rows.copy(), np.zeros(len(rows), np.int64)
         for number in range(turn.max(initial=-1) + 1):
             at = np.flatnonzero(turn == number)
             if number:
-                at = at[_are_less(renamed[at], best[each[at]])]
+                at = at[are_known[each[at]]]
+                at = at[self._are_less(renamed[at], best[each[at]])]
             best[each[at]], chosen[each[at]] = renamed[at], naming[at]
-        return best, chosen, ~unknown
+        return best, chosen, are_known
 
     def _candidates(self, kinds: Ints) -> tuple[Ints, Ints, Ints, Bools]:
         """Return the renamings that put processes of these kinds in order; several if two are of one kind.
@@ -61,11 +62,13 @@ class Representatives:
         turn = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
         return each, np.concatenate(self._namings)[start[each] + turn], turn, (count == 1)[each]
 
-
-def _are_less(rows: Ints, others: Ints) -> Bools:
-    """Return which rows come before the other one, as lists of numbers are compared."""
-    less, equal = np.zeros(len(rows), np.bool_), np.ones(len(rows), np.bool_)
-    for one, other in zip(rows.T, others.T, strict=True):
-        less |= equal & (one < other)
-        equal &= one == other
-    return less
+    def _are_less(self, rows: Ints, others: Ints) -> Bools:
+        """Return which rows come before the other one: as lists of digests are compared."""
+        arrays, less = self._arrays, np.zeros(len(rows), np.bool_)
+        at = np.flatnonzero((rows != others).any(axis=1))  # those that are not decided
+        for column in (*range(arrays.size), -1):
+            digests = arrays.monitor_digests if column < 0 else arrays.digests
+            one, other = digests(rows[at, column]), digests(others[at, column])
+            less[at] = one < other
+            at = at[one == other]
+        return less

@@ -13,7 +13,6 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import islice, pairwise
 from pathlib import Path
-from tempfile import gettempdir
 from time import process_time
 from typing import TYPE_CHECKING
 
@@ -99,6 +98,8 @@ class Space:
         renamings = [self._unnamed] if self.symmetry is None else self.symmetry.renamings
         self._namings: dict[Names, int] = {names: number for number, names in enumerate(renamings)}
         self._expanded = self._depth = self._transitions = 0
+        self._made = self._makes
+        """`_makes` at the end of the last level: what comes of a part of a level depends on how it is expanded."""
         self._end = 1
         """The number of the first state that is not of the current level, nor of one before."""
         self._settings = {
@@ -114,6 +115,12 @@ class Space:
             "moments": str(moments).lower(),
             "forgetful": str(forgetful).lower(),
         }
+
+    @property
+    def _makes(self) -> tuple[int, dict[str, int]]:
+        """How many components there are, and how many moves each bound forbade."""
+        components = len(self.components.processes) + len(self.components.links) - 1 + len(self.monitors)
+        return components, dict(self.local_states.switched_off)
 
     @property
     def states(self) -> States:
@@ -172,7 +179,7 @@ class Space:
             with closing(self._steps(sharing)) as steps:
                 for end in steps:
                     if end is not None:
-                        return self._found(self._depth + 1, *end, self._run(len(self.states) - 1))
+                        return self._found(self._depth + 1, *end, self.run_to(len(self.states) - 1)[0])
                     interrupted = _came(look_for_interrupt)
                     if self._expanded - looked < _LOOK and not interrupted:
                         continue
@@ -197,19 +204,9 @@ class Space:
 
     def _make_room(self, memory: float, folder: Path | None) -> bool:
         """Have the states in files, and return whether less than `memory` bytes are used then."""
-        if self._portions is None:
-            return False
-        from zabcheck.search.explore.compact import Compact
-        from zabcheck.search.explore.portions import Portions
-        from zabcheck.search.explore.spilled import Spilled
-
-        portions, states, over = self._portions, self.states, used() - memory
-        if isinstance(states, Spilled):
-            states.shrink()
-        elif isinstance(portions, Portions) and isinstance(states, Compact) and over < states.bytes_used:
-            room = (states.bytes_used - over) / 2  # the other half is for the tables
-            portions.states = Spilled(states, folder or Path(gettempdir()), room)
-        return used() <= memory
+        if self._portions is not None:
+            self._portions.make_room(used() - memory, folder)
+        return self._portions is not None and used() <= memory
 
     def _settle(self) -> None:
         """Have all states that were found among the states."""
@@ -226,6 +223,15 @@ class Space:
             self._visited.level, self._visited.next_level = self._visited.next_level, []
         self._settle()
         self._end = len(self.states)
+        visited = dict.fromkeys(row[-1] for row in self.rows()) if self.monitors.exercise_more else ()
+        self._end_level(tuple(visited))
+
+    def _end_level(self, visited: tuple[int, ...]) -> None:
+        """Take in what the properties saw in a level; `visited` are the monitors of all states, if that matters."""
+        self.monitors.end_level(visited)
+        if self.symmetry is not None:
+            self.symmetry.learn()
+        self._made = self._makes
 
     def _steps(self, sharing: Sharing) -> Generator[End | None]:
         """Expand the states of the level, a portion at each step. If something breaks, the last step says what."""
@@ -383,6 +389,7 @@ class Space:
             "local states renamed": self.local_states.renamed,
             "monitors": self.monitors.after,
             "monitors renamed": self.monitors.renamed,
+            "levels": self._end_level,
         }
         if self.symmetry is not None:
             fill["kinds"] = self.symmetry.learn
@@ -420,9 +427,6 @@ class Space:
             **{f"exercised: {name}": int(was) for name, was in self.monitors.exercised.items()},
         }
 
-    def _run(self, state: int) -> tuple[AnyChoice, ...]:
-        return self.run_to(state)[0]
-
     def run_to(self, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
         """Return the choices that lead to a state, and how these call each process, by its name in the state's row.
 
@@ -450,8 +454,10 @@ class Space:
     def _path(self, row: Row, first: int, after: Row) -> list[int]:
         """Return the numbers of all choices that lead from this state, in one transition of the search, to another."""
         for found in self.successors.of(row):
-            if found.first == first and after == self._canonical(tuple(found.row)):
-                return found.choices()
+            if found.first == first:
+                *others, monitor = self._canonical(tuple(found.row))
+                if others == list(after[:-1]) and self.monitors.are_one(monitor, after[-1]):
+                    return found.choices()
         raise AssertionError("a state was reached from the one before it")
 
     def _canonical(self, row: Row) -> Row:
@@ -467,6 +473,7 @@ class Space:
         tried: int | None = None,
         interrupted: bool = False,
     ) -> Explored:
+        components, switched_off = self._made if broken is not None or raised else self._makes
         return Explored(
             states=len(self.states),
             transitions=self._transitions,
@@ -476,10 +483,10 @@ class Space:
             broken=broken,
             raised=raised,
             choices=choices,
-            switched_off=dict(self.local_states.switched_off),
-            exercised=self.monitors.exercised,
-            goals=tuple(self.monitors.goals),
-            components=len(self.components.processes) + len(self.components.links) - 1 + len(self.monitors),
+            switched_off=switched_off,
+            exercised={name: was or name == broken for name, was in self.monitors.exercised.items()},
+            goals=self.monitors.goals,
+            components=components,
             interrupted=interrupted,
         )
 
@@ -491,10 +498,3 @@ def _came(look_for_interrupt: Callable[[], None]) -> bool:
     except KeyboardInterrupt:
         return True
     return False
-
-
-def judged_in_every_state(kind: type[Invariant]) -> bool:
-    """Whether a search can judge a property in every state: not if it waits for a promise of the environment, or for
-    an application, as no state of a search has these.
-    """
-    return kind.group not in ("liveness", "application")

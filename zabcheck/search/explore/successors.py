@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from zabcheck.search.explore.bounds import TIMEOUT
-from zabcheck.search.explore.local_states import DOWN, Expansion, LocalStates, Move
+from zabcheck.search.explore.local_states import DOWN, LocalStates, Move
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
@@ -48,33 +48,6 @@ class Successor(NamedTuple):
             path, choice = path
             found.append(choice)
         return found[::-1]
-
-
-EXPANSION, EAGERNESS, JOINS, FIRST_MOVE, AT_ONCE, NAMING, ELECTIONS = range(7)
-"""What `Unfinished.is_left` says."""
-
-DIGIT, DEEPEST = 3, 12
-"""The bits of a key for each move that is made at once, and how many of these a key has room for."""
-STEP = 1 << DIGIT * DEEPEST
-"""How far the keys of successors by two successive moves of a process are apart."""
-
-
-class Unfinished(NamedTuple):
-    """What is left to be done for successors of a state: for one, for all by a `process`, or for all joins.
-
-    `is_left`: to find out what the process can do in the state with this `row`; only whether that is eager; all joins
-    there, or all elections by vote; the first move to a successor, from `row`; what is made at once, from `row` on; or
-    only the representative of `row`. FIRST_MOVE and AT_ONCE begin with the move in this `place` of the expansion of
-    `process`; NOBODY: with none.
-    `key` is the place of the successor among others, and `first` is as in `Successor`.
-    """
-
-    key: int
-    is_left: int
-    first: int
-    row: list[int]
-    process: int
-    place: int
 
 
 class Join(NamedTuple):
@@ -164,54 +137,6 @@ class Successors:
             else:
                 settled.append(each)
         return settled
-
-    def finished(self, rests: Sequence[Unfinished]) -> list[tuple[int, Successor]] | None:
-        """Do what is left for successors of one state: all for which the tables lack something.
-
-        Return what they are, with their keys, in order; None if the state has other successors than was thought, as a
-        process has eager moves. Fills the tables in the order in which `of` does.
-        """
-        moving: list[Unfinished] = []
-        for rest in rests:
-            if rest.is_left not in (EXPANSION, EAGERNESS):
-                moving.append(rest)
-                continue
-            expansion = self._expansion(rest)
-            if expansion.eager:
-                return None
-            if rest.is_left == EXPANSION:
-                moves = enumerate(expansion.moves)
-                moving += [
-                    Unfinished(rest.key + place * STEP, FIRST_MOVE, move.choice, rest.row, rest.process, place)
-                    for place, move in moves
-                ]
-        begun: list[tuple[Unfinished, Successor | None]] = []
-        for rest in moving:
-            if rest.is_left in (JOINS, ELECTIONS):
-                all_ = self._joined(rest.row) if rest.is_left == JOINS else self._elected(rest.row)
-                begun += [(rest._replace(key=rest.key + place * STEP), each) for place, each in enumerate(all_)]
-            else:
-                begun.append((rest, self._begun(rest) if rest.is_left == FIRST_MOVE else None))
-        found: list[tuple[int, Successor]] = []
-        for rest, made in begun:
-            if rest.is_left == NAMING:
-                found.append((rest.key, Successor(rest.first, rest.row, False, None)))
-                continue
-            after = made or self._begun(rest)
-            settled: list[Successor] = []
-            self._settle(after, self._local_states.may_be_eager(after.row), settled)
-            found += [(rest.key, each) for each in settled]
-        return found
-
-    def _expansion(self, rest: Unfinished) -> Expansion:
-        return self._local_states.expansion(self._local_states.mask(rest.row[-2]), rest.row, rest.process)
-
-    def _begun(self, rest: Unfinished) -> Successor:
-        """Return the state after the move with which the rest begins."""
-        if rest.process == NOBODY:
-            return Successor(rest.first, rest.row, False, None)
-        move = self._expansion(rest).moves[rest.place]
-        return Successor(rest.first, self._after(rest.row, rest.process, move), move.raised, (None, move.choice))
 
     def _settle(self, found: Successor, eager: int, settled: list[Successor]) -> None:
         """Add the states in which no more move is to be made at once. `eager`: who may have such a move.

@@ -3,7 +3,8 @@
 From a state and from the same state under other names the same can happen, under other names, and no property asks
 which process it was. So it is enough to visit one representative of each such class (Ip, Dill: "Better Verification
 Through Symmetry", 1996). To find it, processes are first put in order by what they are apart from names, their *kind*;
-only where two have the same kind both orders are tried, and the row with the least numbers is taken.
+only where two have the same kind both orders are tried, and the row with the least `digests` is taken. So what the
+representative is does not depend on the order in which tables were filled.
 
 That holds as far as a protocol treats its processes alike. Zab does so but for one place, the choice between two
 equally good histories (l.1.2: the lowest id). As (f.a, f.zxid) tells a history, it does not matter which is taken. A
@@ -19,21 +20,23 @@ Quorums have to be symmetric too: a renaming that would make another family of q
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, permutations, product
 from math import factorial
 
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.components import Names, of_connection, of_disk, renamed_choice
+from zabcheck.search.explore.components import Names, renamed_choice
+from zabcheck.search.explore.content import of_connection, of_disk
+from zabcheck.search.explore.digests import BITS, Digests, digest
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.successors import Row
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
 
-_ROLE = 48
+_ROLE = BITS
 """The bit of a kind from which on it has the role of the process."""
 
 
@@ -60,18 +63,21 @@ class Symmetry:
         turned = (0, *ids[1:], 1)
         self._turned: Names = turned
         self.kinds: list[int] = []
+        """By local state: the role of the process, and a digest of what is the same of it under all names."""
         self._kind_of = self.kinds.__getitem__
         self._ordered: dict[tuple[int, ...], list[Names]] = {}
         """By how the kinds of the processes of a row compare: the renamings that put these in order."""
-        self._kind_ids: dict[Hashable, int] = {}
-        self._process_kind_ids: dict[Hashable, int] = {}
         self._process_kinds: dict[int, int] = {}
-        """By the number of a process in `Components`."""
+        """By the number of a process in `Components`: the digest of what is the same of it under all names."""
+        self._link_kinds: dict[tuple[int, bool], int] = {}
+        """By the number of a link, and whether it leads to the one that is followed: the same for the link."""
+        self._digests = Digests(local_states.components)
+        self._known_digests: dict[int, int] = {}
 
     def canonical(self, row: Row) -> tuple[Row, Names]:
         """Return the representative of a row, and the renaming that makes it of this row."""
         if not self.is_full:
-            return min((self.renamed(row, names), names) for names in self.renamings)
+            return self._least(row, self.renamings)
         try:
             kinds = tuple(map(self._kind_of, row[: self.size]))
         except IndexError:
@@ -82,9 +88,30 @@ class Symmetry:
         if candidates is None:
             candidates = self._ordered[places] = self._candidates(places)
         if len(candidates) > 1:
-            return min((self.renamed(row, names), names) for names in candidates)
+            return self._least(row, candidates)
         [names] = candidates
         return (row, names) if names == self._unnamed else (self.renamed(row, names), names)
+
+    def _least(self, row: Row, candidates: Iterable[Names]) -> tuple[Row, Names]:
+        """Return the row under those names under which its digests are least, the first of these, and the names."""
+        each = ((self.renamed(row, names), names) for names in candidates)
+        least, by = next(each)
+        for renamed, names in each:
+            if renamed != least and self._is_less(renamed, least):
+                least, by = renamed, names
+        return least, by
+
+    def _is_less(self, row: Row, other: Row) -> bool:
+        size = self.size
+        one, two = (list(map(self.digest, each[:size])) for each in (row, other))
+        return one < two or (one == two and self.monitors.digest(row[-1]) < self.monitors.digest(other[-1]))
+
+    def digest(self, local_state: int) -> int:
+        """Return the digest of a local state. O(1) if it was asked before."""
+        found = self._known_digests.get(local_state)
+        if found is None:
+            found = self._known_digests[local_state] = self._digests.of(self.local_states.made_of[local_state])
+        return found
 
     def under_all_names(self, choices: Sequence[AnyChoice]) -> Iterator[tuple[AnyChoice, ...]]:
         """Yield the same run under each renaming, first as it is: who wins a tie may be right in one only."""
@@ -92,7 +119,7 @@ class Symmetry:
             yield tuple(renamed_choice(choice, names) for choice in choices)
 
     def _candidates(self, kinds: Sequence[int]) -> list[Names]:
-        """Return the renamings that put processes of these kinds in order. There are several if two are of one kind."""
+        """Return the renamings that put processes of these kinds in order, several if two are of one kind, sorted."""
         groups: dict[int, list[int]] = {}
         for process, kind in enumerate(kinds, 1):
             groups.setdefault(kind, []).append(process)
@@ -103,15 +130,15 @@ class Symmetry:
             for name, process in enumerate(chain.from_iterable(order), 1):
                 names[process] = name
             found.append(tuple(names))
-        return found
+        return sorted(found)
 
     def learn(self) -> None:
         """Give every new local state its kind: two that differ in names alone have the same. O(1) for each."""
-        self.local_states.journal.append(("kinds", ()))
-        for local_state in range(len(self.kinds), len(self.local_states.made_of)):
-            kind = self._nameless(local_state)
-            number = self._kind_ids.setdefault(kind, len(self._kind_ids))
-            self.kinds.append(self._role(local_state) << _ROLE | number)
+        new = range(len(self.kinds), len(self.local_states.made_of))
+        if new:
+            self.local_states.journal.append(("kinds", ()))
+        for local_state in new:
+            self.kinds.append(self._role(local_state) << _ROLE | self._nameless(local_state))
 
     def _role(self, local_state: int) -> int:
         """Return what a process is to others. As that decides first who comes last, most leaders have the same name.
@@ -125,25 +152,25 @@ class Symmetry:
             return 2
         return 1 if process.is_up else 0
 
-    def _nameless(self, local_state: int) -> Hashable:
-        """Return what is the same of a local state under all names."""
+    def _nameless(self, local_state: int) -> int:
+        """Return a digest of what is the same of a local state under all names."""
         number, *links = self.local_states.made_of[local_state]
-        components = self.local_states.components
         kind = self._process_kinds.get(number)
         if kind is None:
-            nameless = self._nameless_process(number)
-            kind = self._process_kinds[number] = self._process_kind_ids.setdefault(
-                nameless, len(self._process_kind_ids)
-            )
-        following = components.processes[number].following
-        opened = ((leader, components.links[link]) for leader, link in enumerate(links, 1))
-        return kind, frozenset(
-            Counter(
-                (leader == following, link.is_unread, *of_connection(link.connection)[2:])
-                for leader, link in opened
-                if link is not None
-            ).items()
-        )
+            kind = self._process_kinds[number] = digest(self._nameless_process(number))
+        following = self.local_states.components.processes[number].following
+        opened = (self._nameless_link(link, leader == following) for leader, link in enumerate(links, 1) if link)
+        return digest((kind, *sorted(opened)))
+
+    def _nameless_link(self, number: int, to_own_leader: bool) -> int:
+        known = self._link_kinds
+        kind = known.get((number, to_own_leader))
+        if kind is None:
+            link = self.local_states.components.links[number]
+            assert link is not None
+            nameless = (to_own_leader, link.is_unread, *of_connection(link.connection)[2:])
+            kind = known[number, to_own_leader] = digest(nameless)
+        return kind
 
     def _nameless_process(self, number: int) -> Hashable:
         """Return what is the same of a process under all names.

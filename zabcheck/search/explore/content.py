@@ -1,0 +1,94 @@
+"""What tells the components of states apart: all of a process, a disk or a connection that what comes may depend on."""
+
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct
+
+from invariants import Chain
+from invariants.quorums import Quorums
+from zabcheck.protocols.base import CannotTellApart
+from zabcheck.protocols.switches import Switches
+from zabcheck.simulation.disk import Disk, Write
+from zabcheck.simulation.network import Connection, Parcel
+
+
+def of_connection(connection: Connection) -> tuple[Hashable, ...]:
+    """Return all of a connection that what comes may depend on, first the two processes that it is between."""
+    return (
+        connection.follower,
+        connection.leader,
+        connection.follower_end,
+        connection.leader_end,
+        connection.broken,
+        connection.supersedes,
+        connection.stalled_to_leader,
+        connection.stalled_to_follower,
+        _messages(connection.to_leader),
+        _messages(connection.to_follower),
+    )
+
+
+def _messages(queue: Collection[Parcel]) -> Hashable:
+    """Return the messages in a queue. They are data, so most of them can be compared as they are."""
+    if not queue:
+        return ()
+    messages = tuple(message for message, _ in queue)
+    return messages if is_hashable(messages) else content(messages)
+
+
+def of_disk(disk: Disk) -> Hashable:
+    """Return all of a disk that what comes may depend on."""
+    durable = tuple((name, disk.durable[name]) for name in sorted(disk.durable))
+    return (
+        durable if is_hashable(durable) else content(durable),
+        tuple(_write(write) for write in disk.unsynced),
+        disk.altered,
+        content(disk.altered_variables) if disk.altered_variables else (),
+    )
+
+
+def is_hashable(value: object) -> bool:
+    """Whether a value has a hash."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _write(write: Write) -> Hashable:
+    return content(write.fields), content(write.withheld)
+
+
+def content(value: Any) -> Hashable:
+    """Return a value of a protocol in a form that has a hash, equal for equal values; the order of a dict counts.
+
+    CannotTellApart if a value in it has no equality that is known. O(size of the value).
+    """
+    match value:
+        case Quorums() | Switches():
+            return None  # the same for all
+        case Enum():
+            return value  # a member refers to its class, and that to the member
+        case Chain():
+            return value
+        case Mapping():
+            return tuple((content(key), content(item)) for key, item in value.items())
+        case list() | tuple():
+            return tuple(map(content, value))
+        case set() | frozenset():
+            return frozenset(map(content, value))
+        case Struct():
+            fields = (name for name in value.__struct_fields__ if name != "incarnation")
+            return type(value).__name__, tuple(content(getattr(value, name)) for name in fields)
+        case _ if hasattr(value, "__dict__"):
+            kept = {name: item for name, item in vars(value).items() if name != "incarnation"}
+            return type(value).__name__, content(kept)
+        case Hashable():
+            return value
+        case Iterable():
+            return type(value).__name__, tuple(map(content, value))
+        case _:
+            raise CannotTellApart(f"a {type(value).__name__} among the variables of a process cannot be compared")
