@@ -22,7 +22,7 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import many as many_module
 from zabcheck.search.explore import space as module
-from zabcheck.search.explore.arrays import MISSING, Index
+from zabcheck.search.explore.arrays import MISSING, Index, extended
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.many import Many
 from zabcheck.search.explore.on_spark import _expansion, _looked_up, _packed
@@ -58,8 +58,9 @@ def space(bounds: Bounds, switches: Switches, mutant: str | None = None, **how: 
 
 @pytest.fixture
 def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also levels of few states are expanded at once, a few states at a time."""
+    """Also levels of few states are expanded at once, a few states at a time, and keys are soon made short again."""
     monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(many_module, "_DEEPEST", 2)
     monkeypatch.setattr(many_module, "FEWEST", 20)
     monkeypatch.setattr(many_module, "MOST", 80)
 
@@ -179,6 +180,21 @@ def test_an_index_knows_what_was_put_into_it() -> None:
     asked = [*known, *((one, two, three + 1) for one, two, three in known)]
     found = index.find(*np.array(asked, np.int64).T)
     assert found.tolist() == [known.get(key, MISSING) for key in asked]
+
+
+@pytest.mark.parametrize("width", [None, 2], ids=["numbers", "rows"])
+def test_an_array_that_is_extended_has_all_and_leaves_what_there_was(width: int | None) -> None:
+    shape = () if width is None else (width,)
+    known = np.empty((0, *shape), np.int64)
+    parts = [np.full((length, *shape), length) for length in (0, 1, 3, 0, 40)]
+    for part in parts:
+        before = known.copy()
+        known = pickle.loads(pickle.dumps(extended(known, part)))  # it has no room any more then
+        longer = extended(known, part)
+        assert np.array_equal(known, np.concatenate((before, part)))
+        assert np.array_equal(longer, np.concatenate((known, part)))
+        known = longer
+    assert len(known) == 2 * 44
 
 
 @pytest.mark.usefixtures("everywhere")

@@ -18,7 +18,7 @@ from zabcheck.search.explore.components import NO_CONNECTION, Components, key_of
 
 BITS = 60
 _MASK = (1 << BITS) - 1
-_NONE, _EMPTY, _NUMBER, _FLOAT, _STRING = range(5)
+_NONE, _EMPTY, _NUMBER, _FLOAT, _STRING, _BYTES = range(6)
 """What tells apart values that might have one hash."""
 
 
@@ -49,9 +49,10 @@ def _hash_of_object(value: Any) -> int:
             return _NONE
         case Enum():
             return hash((_hash(type(value).__name__), _hash(value.name)))
-        case str() | bytes():
-            encoded = value.encode(errors="surrogatepass") if isinstance(value, str) else value
-            return hash((_STRING, int.from_bytes(blake2b(encoded, digest_size=7).digest())))
+        case str():
+            return hash((_STRING, _hash_of_bytes(value.encode(errors="surrogatepass"))))
+        case bytes():
+            return hash((_BYTES, _hash_of_bytes(value)))
         case float():
             return hash((_FLOAT, value))
         case Chain():
@@ -62,6 +63,10 @@ def _hash_of_object(value: Any) -> int:
             return _hash_of_fields(value, (getattr(value, name) for name in value.__struct_fields__))
         case _:
             return _hash_of_fields(value, getattr(value, "__dict__", {}).values())
+
+
+def _hash_of_bytes(value: bytes) -> int:
+    return int.from_bytes(blake2b(value, digest_size=7).digest())
 
 
 def _hash_of_fields(value: Any, fields: Iterable[Any]) -> int:

@@ -64,7 +64,7 @@ class _Part(NamedTuple):
     rows: Ints
     keys: Ints
 
-    def at(self, which: Ints | Bools) -> "_Part":
+    def at(self, which: Ints | Bools | slice) -> "_Part":
         return _Part(*(each[which] for each in self))
 
 
@@ -120,6 +120,7 @@ class Many:
         self.portion = min(MOST, 2 * self.portion)
         self._again = np.zeros(len(rows), np.bool_)
         part = self._begun(rows)
+        part = part.at(~self._again[part.source])
         part = self._settled(part) if self._arrays.is_reduced else part
         part = part.at(~self._again[part.source])
         part = part.at(np.argsort(part.keys))
@@ -237,23 +238,21 @@ class Many:
 
     def _settled(self, part: _Part) -> _Part:
         """Return the states in which no more move is to be made at once: what `Successors` settles."""
-        arrays, done = self._arrays, []
-        for depth in range(_DEEPEST + 1):
-            part = part.at(~self._again[part.source])
+        arrays, depth, done = self._arrays, 0, [part.at(slice(0, 0))]
+        while len(part.source):
+            if depth == _DEEPEST:
+                part, done, depth = *_with_short_keys(part, done), 0
             expansions, processes = self._at_once(part)
             go_on = expansions != MISSING
             done.append(part._replace(keys=part.keys << _DIGIT * (_DEEPEST - depth)).at(~go_on))
-            if not go_on.any():
-                break
-            if depth == _DEEPEST:
-                self._again[part.source[go_on]] = True
-                break
             expansions = expansions[go_on]
             each, moves, place = self._moves(expansions)
             part, processes, count = part.at(go_on).at(each), processes[go_on][each], arrays.count[expansions][each]
             turn = (place - 1) % count  # the first move comes last
             self._again[part.source[turn >> _DIGIT > 0]] = True
             part = self._moved(part._replace(keys=part.keys << _DIGIT | turn), moves, processes)
+            part = part.at(~self._again[part.source])
+            depth += 1
         return _together(done)
 
     def _at_once(self, part: _Part) -> tuple[Ints, Ints]:
@@ -268,6 +267,15 @@ class Many:
             is_made = np.append(arrays.at_once, False)[found]
             expansions[at[is_made]], processes[at[is_made]] = found[is_made], process
         return expansions, processes
+
+
+def _with_short_keys(part: _Part, done: Sequence[_Part]) -> tuple[_Part, list[_Part]]:
+    """Return the same, in the same order, with keys that have room for more moves that are made at once."""
+    together = _together([*done, part])
+    rank = np.argsort(np.argsort(together.keys))
+    of_part = slice(len(rank) - len(part.source), None)
+    others = _together(done)._replace(keys=rank[: of_part.start] << _DIGIT * _DEEPEST)
+    return part._replace(keys=rank[of_part]), [others]
 
 
 def _first(table: Bools) -> Ints:

@@ -1,0 +1,137 @@
+"""Digests depend on what is digested alone, and so what a search finds does not depend on how it came to its tables."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from enum import Enum
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from msgspec import Struct
+
+from invariants import Chain, Txn, Zxid
+from tests.search.explore.test_many import ABRUPT, ANY, ORACLE, by_vote, space
+from tests.search.explore.told import all_of, everything
+from tests.tiers import sweep
+from zabcheck.search.explore.arrays import Arrays
+from zabcheck.search.explore.bounds import Bounds
+from zabcheck.search.explore.digests import BITS, digest
+from zabcheck.search.explore.representatives import Representatives
+from zabcheck.search.explore.space import Space
+from zabcheck.search.explore.workers import Sharing
+
+
+class Color(Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+class Note(Struct, frozen=True):
+    text: str
+    at: int | None = None
+
+
+class Opaque:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+DIFFERENT = [
+    *(0, 1, -3, 1 << 70, 0.5, None, "", "a", "b", b"a", (), (0,), (0, 0), ((0,), 0), frozenset(), frozenset({0, 1})),
+    *(
+        Color.RED,
+        Color.BLUE,
+        Point(0, 0),
+        Note("a"),
+        Note("a", 1),
+        Opaque(1),
+        Opaque(2),
+        Zxid(1, 1),
+        Txn(Zxid(1, 1), "a"),
+    ),
+    *(Chain.of([]), Chain.of([Txn(Zxid(1, 1), "a")]), Chain.of([Txn(Zxid(1, 1), "a"), Txn(Zxid(1, 2), "b")])),
+]
+
+
+def test_different_values_have_different_digests() -> None:
+    found = [digest(value) for value in DIFFERENT]
+    assert len(set(found)) == len(DIFFERENT)
+    assert all(0 <= each < 1 << BITS for each in found)
+
+
+def test_equal_values_have_equal_digests() -> None:
+    assert digest((frozenset({"a", "b"}), Note("c"))) == digest((frozenset({"b", "a"}), Note("c")))
+    assert digest(True) == digest(1)
+    assert digest(Chain.of([Txn(Zxid(1, 1), "a")])) == digest(Chain.of([Txn(Zxid(1, 1), "a")]))
+
+
+def test_a_digest_is_the_same_in_every_process() -> None:
+    """Python's own hashes of strings, and of None, are not."""
+    code = "from tests.search.explore.test_digests import *; print([digest(value) for value in DIFFERENT])"
+    for seed in ("1", "2"):
+        run = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+        )
+        assert run.stdout == f"{[digest(value) for value in DIFFERENT]}\n"
+
+
+ORDERS: dict[str, Any] = {
+    "any faults": lambda: space(Bounds(2, 2, 1, ANY, ANY), ABRUPT),
+    "three processes": lambda: space(Bounds(3, 1, 1, 1, 1), ABRUPT),
+    "no names": lambda: space(Bounds(2, 2, 1, 1, 1), ABRUPT, symmetry=False),
+    "a known bug": lambda: space(Bounds(3, 1, 1, 1, 0), ABRUPT, "commit-on-own-ack"),
+    "by vote": lambda: by_vote(Bounds(3, 2, 1, 0, 1), ORACLE),
+}
+
+
+@pytest.mark.parametrize("name", sweep(ORDERS, normal=("three processes", "a known bug")))
+def test_what_is_found_does_not_depend_on_the_order_in_which_tables_are_filled(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, rng = everything(ORDERS[name]()), Random(1)
+    searched = ORDERS[name]()
+    slices = Sharing.slices
+
+    def looking_ahead(self: Sharing, level: Any) -> Any:
+        """Look up what comes after the states of a level, in any order, before that is asked for."""
+        for row in rng.sample(level, len(level)):
+            for successor in searched.successors.of(row):
+                searched._canonical(tuple(successor.row))
+        return slices(self, level)
+
+    monkeypatch.setattr(Sharing, "slices", looking_ahead)
+    assert all_of(searched, searched.explore()) == expected
+
+
+def rows_under_all_names(searched: Space, most: int) -> Iterator[tuple[int, ...]]:
+    assert searched.symmetry is not None
+    rows = list(searched.rows())
+    for row in Random(1).sample(rows, min(most, len(rows))):
+        yield from (searched.symmetry.renamed(row, names) for names in searched.symmetry.renamings)
+
+
+@pytest.mark.parametrize("bounds", [Bounds(3, 1, 1, 1, 0), Bounds(5, 1, 0, 0, 0)], ids=["three", "five"])
+def test_a_state_has_one_representative_under_all_names_found_one_by_one_or_many_at_once(bounds: Bounds) -> None:
+    searched = space(bounds, ABRUPT)
+    searched.explore(levels=8)
+    symmetry = searched.symmetry
+    assert symmetry is not None
+    rows = list(rows_under_all_names(searched, 60))
+    expected = [symmetry.canonical(row) for row in rows]
+    per_state = len(symmetry.renamings)
+    for start in range(0, len(rows), per_state):
+        assert len({representative for representative, _ in expected[start : start + per_state]}) == 1
+    arrays = Arrays(searched.local_states, searched.monitors, symmetry)
+    arrays.refresh()
+    found, namings, known = Representatives(arrays).of(np.array(rows))
+    assert known.all()
+    assert [
+        (tuple(row), symmetry.renamings[naming]) for row, naming in zip(found.tolist(), namings, strict=True)
+    ] == expected
