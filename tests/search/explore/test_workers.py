@@ -5,25 +5,31 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from invariants import select
 from invariants.quorums import quorums_of
+from tests.search.explore.test_spilled import MEMORY, memory_is
 from tests.search.explore.told import all_of
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore import many as many_module
+from zabcheck.search.explore import portions as portions_module
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore import workers as workers_module
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.explored import Progress
 from zabcheck.search.explore.monitors import judged_in_every_state
+from zabcheck.search.explore.portions import Portions
 from zabcheck.search.explore.space import Space
-from zabcheck.search.explore.workers import Answer, Sharing, WorkerDied, forked
+from zabcheck.search.explore.spilled import Spilled
+from zabcheck.search.explore.workers import Answer, NewStates, Sharing, WorkerDied, forked
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC, ABRUPT = Switches(sync="atomic"), Switches(sync="atomic", closing="abrupt")
@@ -51,9 +57,59 @@ def space(name: str, quorums: str = "majority") -> Space:
 
 @pytest.fixture
 def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Levels are shared that are not worth it, in portions of a few states."""
+    """Levels are shared that are not worth it, in portions of a few states; numpy is not used."""
     monkeypatch.setattr(workers_module, "LARGE", 40)
     monkeypatch.setattr(module, "PORTION", 50)
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+
+
+@pytest.fixture
+def small_levels_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same, and numpy is used."""
+    monkeypatch.setattr(workers_module, "LARGE", 40)
+    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(portions_module, "LARGE", 40)
+    monkeypatch.setattr(portions_module, "_AT_ONCE", 50)
+    monkeypatch.setattr(many_module, "FEWEST", 20)
+    monkeypatch.setattr(many_module, "MOST", 80)
+
+
+@pytest.mark.usefixtures("small_levels_in_arrays")
+@pytest.mark.parametrize("name", sweep(SPACES, normal=("a mutant, with symmetry",)))
+def test_any_number_of_workers_finds_in_arrays_what_one_finds(name: str) -> None:
+    one = space(name)
+    expected = all_of(one, one.explore())
+    for workers in (2, 3):
+        several = space(name)
+        assert all_of(several, several.explore(workers=workers)) == expected
+
+
+@pytest.mark.usefixtures("small_levels_in_arrays")
+def test_states_go_to_files_while_workers_expand_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From then on no level is shared."""
+    one, several = space("neither"), space("neither")
+    expected = all_of(one, one.explore())
+    monkeypatch.setattr(module, "_LOOK", 60)
+    monkeypatch.setattr(module, "used", memory_is(*[0] * 40, MEMORY + 1, MEMORY + 1, 0))
+    assert all_of(several, several.explore(workers=2, memory=MEMORY, folder=tmp_path)) == expected
+    assert isinstance(several.states, Spilled)
+
+
+@pytest.mark.usefixtures("small_levels_in_arrays")
+def test_workers_look_most_states_up_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = left = 0
+    take = Portions._taken_over
+
+    def noted(self: Portions, states: Sequence[int], answer: NewStates) -> Any:
+        nonlocal answered, left
+        answered += len(states)
+        left += len(answer.again) // 4
+        return take(self, states, answer)
+
+    monkeypatch.setattr(Portions, "_taken_over", noted)
+    explored = space("neither").explore(workers=2)
+    assert answered > explored.states / 3
+    assert left < answered / 2
 
 
 @pytest.mark.usefixtures("small_levels")
@@ -114,6 +170,7 @@ def test_the_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Space, "_take", noted)
     monkeypatch.setattr(workers_module, "LARGE", 40)
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
     explored = space("symmetry").explore(workers=2)
     counts = [transitions for answer in taken for transitions, _ in answer.counts()]
     taken_over = [each for each in counts if each != workers_module.AGAIN]
@@ -161,7 +218,7 @@ def test_a_worker_that_is_killed_ends_the_search(started: list[int]) -> None:
         yield from ()
 
     with forked([killed]) as [worker], pytest.raises(WorkerDied, match=r"^a worker process was ended by SIGKILL, so"):
-        worker.answer()
+        worker.answer(Answer)
     assert len(started) == 1
     assert_ended(started)
 
@@ -175,7 +232,7 @@ def test_a_worker_that_fails_ends_the_search(started: list[int]) -> None:
         forked([failing]) as [worker],
         pytest.raises(WorkerDied, match=r"^a worker process failed with exit code 1, so"),
     ):
-        worker.answer()
+        worker.answer(Answer)
     assert len(started) == 1
     assert_ended(started)
 

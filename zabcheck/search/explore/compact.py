@@ -162,7 +162,7 @@ class Tree:
     def __init__(self, width: int) -> None:
         self._nodes: list[tuple[int, int, Numbering]] = []
         """What a node is made of, by place: numbers of the row have the first ones, the nodes the next ones."""
-        self._width = width
+        self.width = width
         middle = width // 2
         self._ends = self._node(0, middle), self._node(middle, width)
 
@@ -172,7 +172,7 @@ class Tree:
             return start
         middle = (start + stop) // 2
         self._nodes.append((self._node(start, middle), self._node(middle, stop), Numbering()))
-        return self._width + len(self._nodes) - 1
+        return self.width + len(self._nodes) - 1
 
     @property
     def bytes_used(self) -> int:
@@ -190,13 +190,20 @@ class Tree:
 
     def unfolded(self, keys: Keys) -> Ints:
         """Return the rows that have these keys."""
-        columns: list[Keys] = [keys] * (self._width + len(self._nodes))
+        columns: list[Keys] = [keys] * (self.width + len(self._nodes))
         left, right = self._ends
         columns[left], columns[right] = keys >> _HALF, keys & _LOW
-        for place, (left, right, numbering) in reversed(list(enumerate(self._nodes, self._width))):
+        for place, (left, right, numbering) in reversed(list(enumerate(self._nodes, self.width))):
             pairs = numbering.keys(columns[place].view(np.int64))
             columns[left], columns[right] = pairs >> _HALF, pairs & _LOW
-        return np.column_stack(columns[: self._width]).view(np.int64)
+        return np.column_stack(columns[: self.width]).view(np.int64)
+
+
+def arrays_of(portion: Portion, width: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return how each of these states was found, in three arrays, and their rows, which have `width` numbers."""
+    kinds = zip(portion, (np.uint32, np.uint16, np.uint8, np.uint32), strict=True)
+    before, by, names, rows = (np.frombuffer(content, kind).astype(np.int64) for content, kind in kinds)
+    return before, by, names, rows.reshape(-1, width)
 
 
 class InArrays(ABC):
@@ -234,9 +241,8 @@ class InArrays(ABC):
 
     def take(self, portion: Portion) -> None:
         """Add states that are new."""
-        rows = np.frombuffer(portion.rows, np.uint32).astype(np.int64)
-        before, by = np.frombuffer(portion.before, np.uint32), np.frombuffer(portion.by, np.uint16)
-        self.add(rows.reshape(len(before), -1), before, by, np.frombuffer(portion.names, np.uint8))
+        before, by, names, rows = arrays_of(portion, self.tree.width)
+        self.add(rows, before, by, names)
 
     def array(self, start: int, stop: int) -> Ints:
         """Return the rows of these states. O(stop - start)."""
@@ -256,9 +262,13 @@ class InArrays(ABC):
     def portions(self) -> Iterator[Portion]:
         """Return all states, PORTION of them at a time."""
         for start in range(0, len(self), PORTION):
-            keys, before, by, names = self.columns(start, min(start + PORTION, len(self)))
-            rows = self.tree.unfolded(keys).astype(np.uint32)
-            yield Portion(before.tobytes(), by.tobytes(), names.tobytes(), rows.tobytes())
+            yield self.portion(start, min(start + PORTION, len(self)))
+
+    def portion(self, start: int, stop: int) -> Portion:
+        """Return these states. O(stop - start)."""
+        keys, before, by, names = self.columns(start, stop)
+        rows = self.tree.unfolded(keys).astype(np.uint32)
+        return Portion(before.tobytes(), by.tobytes(), names.tobytes(), rows.tobytes())
 
 
 class Compact(InArrays):

@@ -169,8 +169,8 @@ def explore(
 
     `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. `workers` processes
     search; what is found does not depend on their number. When this process uses `memory` bytes, the states go to files
-    in the `folder` (None: the system's for such files), which are gone when the search ends; without numpy or with
-    several workers, or if the tables alone take that much, the search ends unfinished. With `spark` large levels are
+    in the `folder` (None: the system's for such files), which are gone when the search ends; without numpy, or if the
+    tables alone take that much, the search ends unfinished. With `spark` large levels are
     expanded there, with the states in its folder. `checkpoint` is a file that is written now and then; with `resume`
     the search goes on from there. `look_for_interrupt` is called every now and then; a KeyboardInterrupt that it raises
     ends the search, whose figures so far are returned, and writes the checkpoint. `on_progress` is told how far the

@@ -51,6 +51,22 @@ class Found:
         none = np.empty(0, np.int64)
         return Found(np.ones(len(rows), np.bool_), none, none, rows[:0], none)
 
+    def of_some(self, places: Ints, count: int) -> "Found":
+        """Return the same of these states if they are in these places among `count` states."""
+        again = np.zeros(count, np.bool_)
+        again[places[self.again]] = True
+        return Found(again, places[self.source], self.first, self.rows, self.naming)
+
+    def beside(self, source: Ints, first: Ints, rows: Ints, naming: Ints) -> "Found":
+        """Return these successors together with others, which come after other states."""
+        sources = np.concatenate((self.source, source))
+        order = np.argsort(sources, kind="stable")
+        again = np.zeros(len(self._ends), np.bool_)
+        again[self.again] = True
+        pairs = (self.first, first), (self.rows, rows), (self.naming, naming)
+        firsts, all_rows, namings = (np.concatenate(pair)[order] for pair in pairs)
+        return Found(again, sources[order], firsts, all_rows, namings)
+
     def ends(self, state: int) -> int:
         """Return how many successors the states have that come before this one."""
         return int(self._ends[state - 1]) if state else 0

@@ -34,6 +34,7 @@ from zabcheck.search.explore.portions import Expanded
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.explore.visited import How, Portion, States
+from zabcheck.search.explore.workers import Sharing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -209,8 +210,11 @@ class OnSpark:
         self._symmetry = symmetry
         self._namings = namings
 
-    def expand(self, start: int, stop: int) -> Expanded:
-        """Expand the last level, or what there is of it from `start` on, until something breaks."""
+    def level(self, start: int, stop: int, sharing: Sharing) -> Iterator[Expanded]:
+        """Expand the last level, or what there is of it from `start` on, at one step, until something breaks."""
+        yield self._expanded(start, stop)
+
+    def _expanded(self, start: int, stop: int) -> Expanded:
         level = self.states.levels[-1]
         work = self.states.folder / "found"
         states = self._read(level.folder)

@@ -2,11 +2,18 @@
 
 Many of them are expanded at once if that can be (`many`). Those that this leaves are expanded one by one, each in its
 turn. Which of the successors are new, the states tell in the end.
+
+Several processes share a level that is large enough. The search expands its first states, and fills tables as it goes.
+Each worker is a copy of the search as it is when the level begins (`workers`), expands a slice of the others by looking
+up, and answers which states it found that were not known then. What it cannot look up the search expands itself, when
+the turn of those states comes. So the outcome is the same, whatever the number of workers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
+from time import process_time
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +21,7 @@ import numpy as np
 from invariants.base import WentOn
 from zabcheck.protocols.base import CannotTellApart
 from zabcheck.search.explore.arrays import Ints
-from zabcheck.search.explore.compact import Compact, InArrays
+from zabcheck.search.explore.compact import Compact, InArrays, arrays_of
 from zabcheck.search.explore.components import EpochUnknown, Names
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.many import Found, Many
@@ -23,7 +30,12 @@ from zabcheck.search.explore.reduction import MayLeave
 from zabcheck.search.explore.spilled import Spilled
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
-from zabcheck.search.explore.workers import PORTION
+from zabcheck.search.explore.workers import PORTION, NewStates, Sharing, forked
+
+LARGE = 20_000
+"""A level of fewer states is not shared: a fork would cost more than it saves."""
+_AT_ONCE = 1 << 13
+"""The number of states in an answer of a worker."""
 
 
 class Expanded(NamedTuple):
@@ -58,11 +70,24 @@ class Portions:
         self.many = Many(local_states, monitors, symmetry, successors) if can_do_many else None
         """What expands many at once; None if that cannot do this search."""
 
-    def expand(self, start: int, stop: int) -> Expanded:
-        """Expand some of the states from `start` on, and none from `stop` on, until something breaks."""
-        stop = min(stop, start + (PORTION if self.many is None else self.many.portion))
-        rows = self.states.array(start, stop)
-        found = self._found(rows)
+    def level(self, start: int, stop: int, sharing: Sharing) -> Iterator[Expanded]:
+        """Expand the states from `start` on, none from `stop` on, a portion at each step, until something breaks."""
+        can_share = self.many is not None and isinstance(self.states, Compact)
+        own, *others = sharing.slices(range(start, stop), LARGE) if can_share else [range(start, stop)]
+        if others:
+            yield from self._shared(sharing, own, others)
+        else:
+            yield from self._expanded(own)
+
+    def _expanded(self, states: Sequence[int]) -> Iterator[Expanded]:
+        while states:
+            size = PORTION if self.many is None else self.many.portion
+            start, rows = states[0], self.states.array(states[0], states[:size][-1] + 1)
+            yield self._end_of(start, rows, self._found(rows))
+            states = states[size:]
+
+    def _end_of(self, start: int, rows: Ints, found: Found) -> Expanded:
+        """Let the states have what was found from these, the first of which is `start`, until something breaks."""
         transitions = _Transitions(self.states, start, found)
         for place in found.again:
             end = self._expand(place, tuple(rows[place].tolist()), transitions)
@@ -71,6 +96,58 @@ class Portions:
         transitions.take(len(rows))
         transitions.hand_over()
         return Expanded(len(rows), transitions.count, None)
+
+    # Several processes.
+
+    def _shared(self, sharing: Sharing, own: Sequence[int], others: Sequence[Sequence[int]]) -> Iterator[Expanded]:
+        """Expand the `own` states, while workers expand `others`; then take over what they answer."""
+        assert self.many is not None, "only looking up is shared"
+        kernel = self.many.frozen()
+        with forked([partial(self._answers, kernel, part) for part in others]) as workers:
+            begun, exploring = process_time(), 0.0
+            for expanded in self._expanded(own):
+                exploring += process_time() - begun
+                yield expanded
+                for worker in workers:
+                    worker.drain()
+                begun = process_time()
+            taking = needed = 0.0
+            for part, worker in zip(others, workers, strict=True):
+                for place in range(0, len(part), _AT_ONCE):
+                    answer = worker.answer(NewStates)
+                    begun = process_time()
+                    expanded = self._taken_over(part[place : place + _AT_ONCE], answer)
+                    taking += process_time() - begun
+                    yield expanded
+                    for other in workers:
+                        other.drain()
+                needed += answer.seconds
+        answered = sum(map(len, others))
+        sharing.learn(exploring / len(own), needed / answered, taking / answered)
+
+    def _answers(self, kernel: Many, part: Sequence[int]) -> Iterator[NewStates]:
+        """Yield what is found from these states by look-ups alone; in a worker."""
+        begun = process_time()
+        for place in range(0, len(part), _AT_ONCE):
+            states, known = part[place : place + _AT_ONCE], len(self.states)
+            rows = self.states.array(states[0], states[-1] + 1)
+            found = kernel.of(rows)
+            transitions = _Transitions(self.states, states[0], found)
+            transitions.take(len(rows))
+            new = self.states.portion(known, len(self.states))
+            again = np.array(found.again, np.uint32).tobytes()
+            yield NewStates(transitions.count, again, new, process_time() - begun)
+
+    def _taken_over(self, states: Sequence[int], answer: NewStates) -> Expanded:
+        """Take over what a worker found from these states, and expand those that it left, until something breaks."""
+        again = np.frombuffer(answer.again, np.uint32).astype(np.int64)
+        start, rows = states[0], self.states.array(states[0], states[-1] + 1)
+        found = self._found(rows[again]).of_some(again, len(rows))
+        if found.again:  # something may break, and then only what comes before it counts
+            return self._end_of(start, rows, self._found(rows))
+        before, by, names, new = arrays_of(answer.states, rows.shape[1])
+        expanded = self._end_of(start, rows, found.beside(before - start, by, new, names))
+        return expanded._replace(transitions=expanded.transitions - len(before) + answer.transitions)
 
     def make_room(self, over: float, folder: Path | None) -> None:
         """Have states in files, in this folder (None: the system's for such), so that about `over` bytes are free."""

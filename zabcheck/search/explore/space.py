@@ -149,12 +149,12 @@ class Space:
         """Search until every state is expanded, something breaks, or `levels` are expanded.
 
         Costs some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, or 150 to 350.
-        One process alone expands many states of a large level at once, if numpy is installed, and finds the same.
+        With numpy many states of a large level are expanded at once, and the same is found.
         With several `workers`, as many processes expand the states of large levels, and find what one would find;
         WorkerDied if one is killed. Each but this one takes memory of its own, of which `memory` knows nothing.
         When `memory` bytes are used the states go to files in the `folder`, or in the system's folder for such, which
         are removed when the search ends; CannotSpill if they cannot be written. The search ends unfinished if memory is
-        used up by what stays there: the tables, and all of it without numpy or with several workers.
+        used up by what stays there: the tables, and all of it without numpy.
         With `spark` the levels that are large even for one machine are expanded there, and the states are in its folder
         from then on; then a checkpoint is only of use beside these. Errors of Spark come through.
         `look_for_interrupt` is called between portions of states; a KeyboardInterrupt that it raises ends the search.
@@ -235,11 +235,10 @@ class Space:
 
     def _steps(self, sharing: Sharing) -> Generator[End | None]:
         """Expand the states of the level, a portion at each step. If something breaks, the last step says what."""
-        if self._portions is None and sharing.workers == 1 and self._end - self._expanded >= LARGE:
-            self._keep_in_arrays()
+        if self._end - self._expanded >= LARGE:
+            self._keep_in_arrays(sharing.workers)
         if self._portions is not None:
-            while self._expanded < self._end:
-                expanded, transitions, end = self._portions.expand(self._expanded, self._end)
+            for expanded, transitions, end in self._portions.level(self._expanded, self._end, sharing):
                 self._expanded += expanded
                 self._transitions += transitions
                 yield end
@@ -251,9 +250,10 @@ class Space:
             for start in range(0, len(own), PORTION):
                 yield self._expand(own[start : start + PORTION])
 
-    def _keep_in_arrays(self) -> None:
-        """Keep the states in arrays from now on, if numpy is installed."""
-        if find_spec("numpy") is None or self._portions is not None:
+    def _keep_in_arrays(self, workers: int = 1) -> None:
+        """Keep the states in arrays from now on, if numpy is installed and several workers do no better without."""
+        one_by_one = self.symmetry is not None and not self.symmetry.is_full
+        if self._portions is not None or find_spec("numpy") is None or (workers > 1 and one_by_one):
             return
         from zabcheck.search.explore.compact import Compact, Tree  # only a large search waits for numpy
         from zabcheck.search.explore.portions import Portions
@@ -287,7 +287,7 @@ class Space:
                     worker.drain()
             for rows, worker in zip(others, workers, strict=True):
                 for start in range(0, len(rows), PORTION):
-                    answer = worker.answer()
+                    answer = worker.answer(Answer)
                     begun = process_time()
                     end = self._take(rows[start : start + PORTION], answer)
                     taking += process_time() - begun
@@ -403,8 +403,8 @@ class Space:
         self._expanded, self._end, self._depth, self._transitions = msgspec.structs.astuple(reached.position)
         if reached.beside and spark is None:
             raise CheckpointError(f"{checkpoints.path}: expected a search on Spark, which this is the checkpoint of")
-        if workers == 1 and reached.states >= LARGE:
-            self._keep_in_arrays()
+        if reached.states >= LARGE:
+            self._keep_in_arrays(workers)
         if reached.beside and spark is not None:
             self._expand_on(spark, reached.states)
         for portion in reached.portions:

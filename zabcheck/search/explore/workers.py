@@ -5,9 +5,9 @@ is forked, so it has the tables and the visited states as they are then, and sha
 to it. It expands its states as the search does, and answers which states it found, a portion at a time.
 
 A worker only looks up. Where something is not in a table, it says so, and the search expands that state itself. The
-search takes the answers in order, while the workers go on. So all components are made by the search, in the order in
-which one process alone would make them; states, their order, counts and runs are the same, whatever the number of
-workers. It also means that only looking up is shared: the more of its time a search fills tables, the less it gains.
+search takes the answers in order, while the workers go on. So all components are made by the search; states, their
+order, counts and runs are the same, whatever the number of workers. It also means that only looking up is shared: the
+more of its time a search fills tables, the less it gains.
 
 Costs a fork for each worker and level: milliseconds for each GiB in use, and copies of the pages that either writes to.
 """
@@ -18,12 +18,13 @@ import signal
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from zabcheck.search.explore.successors import Row
+from zabcheck.search.explore.visited import Portion
 
 LARGE = 2000
 """A level of fewer states is not shared: a fork would cost more than it saves."""
@@ -69,6 +70,22 @@ class Answer(Struct):
         return zip(array("H", self.by), array("B", self.names), rows, strict=True)
 
 
+class NewStates(Struct):
+    """What a worker found that keeps states in arrays.
+
+    How many `transitions` there are, which states of its portion the search itself has to expand (`again`: their
+    places, 4 bytes each), and the `states` that were not known. `seconds` of CPU time were needed so far.
+    """
+
+    transitions: int
+    again: bytes
+    states: Portion
+    seconds: float
+
+
+A = TypeVar("A")
+
+
 class Answering:
     """An answer that a worker gathers, state by state."""
 
@@ -100,7 +117,7 @@ class Answering:
 class Worker:
     """A process that was forked to answer; `others` were forked before it."""
 
-    def __init__(self, work: Callable[[], Iterator[Answer]], others: Sequence["Worker"]) -> None:
+    def __init__(self, work: Callable[[], Iterator[Struct]], others: Sequence["Worker"]) -> None:
         self._reading, writing = os.pipe()
         self._read = bytearray()
         self._ended = False
@@ -121,8 +138,8 @@ class Worker:
         except BlockingIOError:
             pass
 
-    def answer(self) -> Answer:
-        """Wait for the next answer and return it. WorkerDied if the worker ends before."""
+    def answer(self, kind: type[A]) -> A:
+        """Wait for the next answer, which is of this kind, and return it. WorkerDied if the worker ends before."""
         self.drain()
         while (size := self._size()) is None or len(self._read) < _LENGTH + size:
             if self._ended:
@@ -133,7 +150,7 @@ class Worker:
             self.drain()
         content = bytes(self._read[_LENGTH : _LENGTH + size])
         del self._read[: _LENGTH + size]
-        return msgspec.msgpack.decode(content, type=Answer)
+        return msgspec.msgpack.decode(content, type=kind)
 
     def _size(self) -> int | None:
         return int.from_bytes(self._read[:_LENGTH]) if len(self._read) >= _LENGTH else None
@@ -154,7 +171,7 @@ class Worker:
 
 
 @contextmanager
-def forked(works: Sequence[Callable[[], Iterator[Answer]]]) -> Generator[list[Worker]]:
+def forked(works: Sequence[Callable[[], Iterator[Struct]]]) -> Generator[list[Worker]]:
     """Fork a worker for each of `works`. None of them outlives the block, also not after Ctrl-C."""
     workers: list[Worker] = []
     if works:
@@ -175,7 +192,7 @@ def forked(works: Sequence[Callable[[], Iterator[Answer]]]) -> Generator[list[Wo
             gc.unfreeze()
 
 
-def _work(work: Callable[[], Iterator[Answer]], writing: int) -> NoReturn:
+def _work(work: Callable[[], Iterator[Struct]], writing: int) -> NoReturn:
     """Answer, then end this process at once, without what a search does when it ends."""
     code = 1
     try:
@@ -203,9 +220,12 @@ class Sharing:
         self.share = 1 / workers
         """The share of a level that the search itself takes, from 0 to 1."""
 
-    def slices(self, level: Sequence[Row]) -> list[Sequence[Row]]:
-        """Return the level in slices, that of the search itself first. A small level is one slice."""
-        if self.workers == 1 or len(level) < LARGE:
+    def slices(self, level: Sequence[A], large: int = 0) -> list[Sequence[A]]:
+        """Return the level in slices, that of the search itself first; one slice if it has fewer than `large` states.
+
+        A small level is one slice, too.
+        """
+        if self.workers == 1 or len(level) < max(large, LARGE):
             return [level]
         first = max(1, int(self.share * len(level)))
         size = -(-(len(level) - first) // (self.workers - 1))
