@@ -12,9 +12,10 @@ import pytest
 from msgspec import Struct
 
 from invariants import Chain, Txn, Zxid
-from tests.search.explore.test_many import ABRUPT, ANY, ORACLE, by_vote, space
+from tests.search.explore.test_many import ABRUPT, ANY, NEVER, ORACLE, by_vote, space
 from tests.search.explore.told import all_of, everything
 from tests.tiers import sweep
+from zabcheck.search.explore import space as module
 from zabcheck.search.explore.arrays import Arrays
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.digests import BITS, digest
@@ -95,6 +96,7 @@ ORDERS: dict[str, Any] = {
 def test_what_is_found_does_not_depend_on_the_order_in_which_tables_are_filled(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "LARGE", NEVER)
     expected, rng = everything(ORDERS[name]()), Random(1)
     searched = ORDERS[name]()
     slices = Sharing.slices

@@ -80,7 +80,10 @@ class _Part(NamedTuple):
     rows: Ints
     keys: Ints
 
-    def at(self, which: Ints | Bools | slice) -> "_Part":
+    def at(self, which: Ints | Bools) -> "_Part":
+        """Return some of these successors; where a mask leaves out none of them, the same object."""
+        if which.dtype == np.bool_ and which.all():
+            return self
         return _Part(*(each[which] for each in self))
 
 
@@ -145,8 +148,8 @@ class Many:
         else:
             after, naming, known = self._representatives.of(part.rows)
             self._again[part.source[~known]] = True
-        found = ~self._again[part.source]
-        return Found(self._again, part.source[found], part.first[found], after[found], naming[found])
+        kept = ~self._again[part.source] if self._again.any() else slice(None)
+        return Found(self._again, part.source[kept], part.first[kept], after[kept], naming[kept])
 
     def _begun(self, before: Ints) -> _Part:
         """Return the states after a join, and after a move that has to be tried: what `Successors.of` begins with."""
@@ -254,7 +257,7 @@ class Many:
 
     def _settled(self, part: _Part) -> _Part:
         """Return the states in which no more move is to be made at once: what `Successors` settles."""
-        arrays, depth, done = self._arrays, 0, [part.at(slice(0, 0))]
+        arrays, depth, done = self._arrays, 0, [part.at(np.empty(0, np.int64))]
         while len(part.source):
             if depth == _DEEPEST:
                 part, done, depth = *_with_short_keys(part, done), 0

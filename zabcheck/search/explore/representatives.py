@@ -49,11 +49,10 @@ class Representatives:
         """
         places = (kinds[:, :, None] > kinds[:, None, :]).sum(axis=2)  # how many processes come before each one
         codes = places @ self._digits
-        new, first = np.unique(codes, return_index=True)
-        for code, row in zip(new.tolist(), first.tolist(), strict=True):
-            if self._known[code] == MISSING:
+        for row in np.flatnonzero(self._known[codes] == MISSING).tolist():
+            if self._known[codes[row]] == MISSING:
                 in_order = (np.diff(places[row][self._by_name], axis=1) >= 0).all(axis=1)
-                self._known[code] = len(self._namings)
+                self._known[codes[row]] = len(self._namings)
                 self._namings.append(np.flatnonzero(in_order))
         entries = self._known[codes]
         count = np.array([len(namings) for namings in self._namings])[entries]
