@@ -89,10 +89,12 @@ ORDERS: dict[str, Any] = {
     "no names": lambda: space(Bounds(2, 2, 1, 1, 1), ABRUPT, symmetry=False),
     "a known bug": lambda: space(Bounds(3, 1, 1, 1, 0), ABRUPT, "commit-on-own-ack"),
     "by vote": lambda: by_vote(Bounds(3, 2, 1, 0, 1), ORACLE),
+    "forgetful": lambda: space(Bounds(3, 2, 1, 0, 1), ABRUPT, moments=False, forgetful=True),
+    "forgetful, three epochs": lambda: space(Bounds(3, 3, 0, 1, 0), ABRUPT, moments=False, forgetful=True),
 }
 
 
-@pytest.mark.parametrize("name", sweep(ORDERS, normal=("three processes", "a known bug")))
+@pytest.mark.parametrize("name", sweep(ORDERS, normal=("three processes", "a known bug", "forgetful")))
 def test_what_is_found_does_not_depend_on_the_order_in_which_tables_are_filled(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,7 +107,7 @@ def test_what_is_found_does_not_depend_on_the_order_in_which_tables_are_filled(
         """Look up what comes after the states of a level, in any order, before that is asked for."""
         for row in rng.sample(level, len(level)):
             for successor in searched.successors.of(row):
-                searched._canonical(tuple(successor.row))
+                searched.canonical(tuple(successor.row))
         return slices(self, level)
 
     monkeypatch.setattr(Sharing, "slices", looking_ahead)

@@ -22,6 +22,7 @@ from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.content import of_disk
 from zabcheck.search.explore.liveness import LIVENESS, Continuations, Ending, StableQuorum, Trap, find_trap
 from zabcheck.search.explore.monitors import judged_in_every_state
+from zabcheck.search.explore.runs import run_to
 from zabcheck.search.explore.space import Space
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.choices import AnyChoice, Stabilise
@@ -180,7 +181,7 @@ def compared(case: Case) -> Counter[Ending | None]:
     continuations = Continuations(space)
     given: Counter[Ending | None] = Counter()
     for state, row in enumerate(space.rows()):
-        choices, names = space.run_to(state)
+        choices, names = run_to(space, state)
         for stable in continuations.stable_quorums:
             ending = continuations.ending(row, stable)
             assert ending == case.simulated(choices, named(stable, names)), (choices, stable.stabilise)

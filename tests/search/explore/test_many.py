@@ -48,6 +48,7 @@ SPACES: dict[str, tuple[Bounds, Switches, dict[str, bool]]] = {
     "a disk": (Bounds(2, 1, 1, 1, 1), DISK, {}),
     "five processes": (Bounds(5, 1, 0, 0, 0), ABRUPT, {}),
     "two epochs": (Bounds(3, 2, 1, 1, 0), ABRUPT, {"moments": False}),
+    "forgetful": (Bounds(3, 2, 1, 0, 1), ABRUPT, {"moments": False, "forgetful": True}),
 }
 
 

@@ -18,6 +18,7 @@ from zabcheck.search.explore import Bounds, explore
 from zabcheck.search.explore.components import renamed_choice
 from zabcheck.search.explore.quorum_run import Ending
 from zabcheck.search.explore.rests import Rests, find_undone
+from zabcheck.search.explore.runs import run_to
 from zabcheck.simulation.choices import AnyChoice, Quiesce, Request
 from zabcheck.simulation.simulator import Simulator
 
@@ -63,7 +64,7 @@ def test_what_is_looked_up_is_what_the_simulator_does(name: str) -> None:
     rests = Rests(space)
     given: Counter[Ending] = Counter()
     for state, row in enumerate(space.rows()):
-        run, names = space.run_to(state)
+        run, names = run_to(space, state)
         ending = rests.ending(row)
         assert ending is not None
         alone = [renamed_choice(choice, names) for choice in rests.run_from(row)]

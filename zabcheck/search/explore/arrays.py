@@ -141,8 +141,6 @@ class Arrays:
         self._numbers_of = {names: number for number, names in enumerate(self.renamings)}
         self._names = np.array(self.renamings)
         self._renamed, self._monitors_renamed = Table(2), Table(2)
-        self._changes = 0
-        """How often entries of monitors had changed."""
         self._taken: dict[Hashable, int] = {}
         """By table: how many of its entries were taken over."""
         components = local_states.components
@@ -164,9 +162,6 @@ class Arrays:
             self._take_singles(new)
         if new := self._new("linked", states.linked):
             self._linked.extend([key for key, _ in new], [value for _, value in new])
-        if self._changes < monitors.changes:
-            self._after, self._monitors_renamed, self._changes = Table(2), Table(2), monitors.changes
-            self._taken |= {"after": 0, "renamed": 0}
         if new := self._new("after", monitors.known_after):
             self._after.extend([key for key, _ in new], [value for _, value in new])
         if len(self._broken) < len(monitors.broken):

@@ -21,11 +21,15 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct
 
+from invariants import Invariant
+from invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.visited import HOW, PORTION, Portion
 
-FORMAT = 4
+FORMAT = 5
 EVERY = 30.0
 """Seconds that pass at least between two checkpoints."""
 
@@ -199,6 +203,27 @@ def _portions(file: BinaryIO, states: int, width: int) -> Iterator[Portion]:
             number = min(PORTION, states - start)
             before, by, names = (file.read(number * size) for size in HOW)
             yield Portion(before, by, names, file.read(number * width))
+
+
+def settings_of(
+    protocol: Protocol,
+    quorums: Quorums,
+    switches: Switches,
+    bounds: Bounds,
+    properties: Iterable[type[Invariant]],
+    **how: bool,
+) -> dict[str, str]:
+    """Return by name all that a search depends on: another one cannot go on from its checkpoint."""
+    return {
+        "protocol": protocol.name,
+        "steps": steps_of(protocol),
+        "mutant": str(protocol.mutant),
+        "bounds": bounds.in_words(),
+        "quorums": quorums.name,
+        "switches": msgspec.json.encode(switches).decode(),
+        "properties": ", ".join(kind.name for kind in properties),
+        **{name: str(value).lower() for name, value in how.items()},
+    }
 
 
 def steps_of(protocol: Protocol) -> str:

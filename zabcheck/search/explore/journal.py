@@ -7,9 +7,9 @@ same journal have the same numbers. A journal is enough to make the tables again
 from typing import Literal, NoReturn
 
 Table = Literal[
-    "expansions", "singles", "links", "local states renamed", "monitors", "monitors renamed", "kinds", "levels"
+    "expansions", "singles", "links", "local states renamed", "monitors", "monitors renamed", "kinds", "levels", "again"
 ]
-"""A table, by what it gives; and what is done at the end of each level."""
+"""A table, by what it gives; and what is done at the end of each level, or when a search begins again."""
 
 Key = tuple[int | tuple[int, ...], ...]
 """What was looked up: the arguments of the function that fills in the entry."""

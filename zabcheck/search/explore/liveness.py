@@ -32,6 +32,7 @@ from invariants.convergence import Convergence
 from invariants.reliable_delivery import ReliableDelivery
 from zabcheck.search.explore.components import NO_CONNECTION
 from zabcheck.search.explore.quorum_run import Ending, OutcomeTable, Places, QuorumRun
+from zabcheck.search.explore.runs import run_to
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.successors import Row
 from zabcheck.simulation import choices
@@ -171,7 +172,7 @@ class Continuations:
         ending = self.ending(row, stable)
         assert ending is not None
         assert ending.is_trap
-        steps, names = self._space.run_to(state)
+        steps, names = run_to(self._space, state)
         leader, quorum = stable.stabilise.leader, stable.stabilise.quorum
         stabilise = choices.Stabilise(names[leader], tuple(sorted(names[member] for member in quorum)))
         return Trap((*steps, stabilise), self._kind(row, stable), ending.broken)

@@ -9,12 +9,12 @@ violated in the first state in which it is.
 
 In the components of a state every process is in its first incarnation; here incarnations are counted as in the trace.
 
-What has to be known depends on which properties were exercised, and goals reached, so far. That is taken in at the end
-of each level: so it is the same in whichever order the states of the level are expanded.
+Which properties were exercised, and goals reached, is taken in at the end of each level: so it is the same in whichever
+order the states of the level are expanded.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -50,6 +50,11 @@ def judged_in_every_state(kind: type[Invariant]) -> bool:
 def forgets_what_is_left(kind: type[Invariant]) -> bool:
     """Whether a property, or the record that it reads, needs to know less of a process that has left its iteration."""
     return kind.reads_sequences or kind.reads_broadcasts or kind.leave is not Invariant.leave
+
+
+def awaits_something(kind: type[Invariant]) -> bool:
+    """Whether a property, until it is exercised, needs to know more to tell when it is."""
+    return kind.awaits is not Invariant.awaits
 
 
 class _Known(NamedTuple):
@@ -93,6 +98,10 @@ class _Table(ABC):
         return found
 
     @abstractmethod
+    def end_level(self) -> None:
+        """Take in what was seen in the level that ends."""
+
+    @abstractmethod
     def _observe(self, number: int, events: Sequence[Event]) -> int:
         """Return what is known after these events, by number."""
 
@@ -100,21 +109,29 @@ class _Table(ABC):
 class _JudgeTable(_Table):
     """What the judge of one group of properties knows."""
 
-    def __init__(self, group: Group, quorums: Quorums, components: Components, *, told_of_leaving: bool) -> None:
+    def __init__(
+        self,
+        group: Group,
+        quorums: Quorums,
+        components: Components,
+        exercised: Collection[str],
+        *,
+        told_of_leaving: bool,
+    ) -> None:
         super().__init__(components)
         forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
         judge = Judge(group, quorums=quorums, told_of_leaving=forgetful)
         self.looks_at = frozenset(judge.looks_at) | ({Crash, Left} if forgetful else {Crash})
         self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
         self.broken: list[str | None] = [None]
-        self.exercised: dict[str, bool] = {kind.name: False for kind in group}
+        self.exercised = {kind.name: kind.name in exercised for kind in group}
         """By property: whether it had something to judge in a level before this one."""
-        self.exercised_now: set[str] = set()
+        self._exercised_now: set[str] = set()
         """The properties that have it in this level."""
-        self.taken_for: list[int] = []
-        """By number, as far as known: the number that is given instead since the end of the last such level."""
+        self._exercised_before = exercised
+        """Of these it need not be known what will exercise them."""
         self._known = [_Known(judge, (0,) * (quorums.size + 1))]
-        self._ids[self._key(0)] = 0
+        self._ids[None, self._identity(self._known[0])] = 0
         self._digests: dict[int, int] = {}
 
     def known(self, number: int) -> _Known:
@@ -136,9 +153,7 @@ class _JudgeTable(_Table):
                 judge.observe(replace(event, incarnation=incarnations[event.process]))
                 incarnations[event.process] += isinstance(event, Crash)
         verdicts = judge.finish()
-        self.exercised_now.update(
-            each.property for each in verdicts if each.judged and not self.exercised[each.property]
-        )
+        self._exercised_now.update(each.property for each in verdicts if each.judged)
         broken = named(judge, [verdict.property for verdict in verdicts if verdict.status == "violated"])
         after = _Known(judge, tuple(incarnations))
         identity_ = (broken, None if broken else self._identity(after))
@@ -149,34 +164,19 @@ class _JudgeTable(_Table):
             self.broken.append(broken)
         return known
 
-    def end_level(self, visited: Iterable[int]) -> None:
-        """Note which properties were exercised, and take those for one that only differ in when they will be.
-
-        That is the one that was `visited` first.
-        """
-        self.exercised |= dict.fromkeys(self.exercised_now, True)
-        self.exercised_now = set()
-        numbers, self._ids = (*visited, *range(len(self._known))), {}
-        self.taken_for = [0] * len(self._known)
-        for number in numbers:
-            self.taken_for[number] = self._ids.setdefault(self._key(number), number)
-        self._next = {key: self.taken_for[number] for key, number in self._next.items()}
-        self._renamed = {key: self.taken_for[number] for key, number in self._renamed.items()}
+    def end_level(self) -> None:
+        """Note which properties were exercised in this level."""
+        self.exercised |= dict.fromkeys(self._exercised_now, True)
 
     def digest(self, number: int) -> int:
-        """Return a digest of what is known, but for whether properties are exercised. O(1) if it was asked before."""
+        """Return a digest of what is known. O(1) if it was asked before."""
         found = self._digests.get(number)
         if found is None:
-            broken, (judge, incarnations) = self.broken[number], self._known[number]
-            found = digest(broken or identity(judge, incarnations, self.exercised.keys()))
-            self._digests[number] = found
+            found = self._digests[number] = digest(self.broken[number] or self._identity(self._known[number]))
         return found
 
-    def _key(self, number: int) -> Hashable:
-        return self.broken[number], None if self.broken[number] else self._identity(self._known[number])
-
     def _identity(self, known: _Known) -> Hashable:
-        return identity(known.judge, known.incarnations, [name for name, was in self.exercised.items() if was])
+        return identity(known.judge, known.incarnations, self._exercised_before)
 
 
 class _GoalsTable(_Table):
@@ -232,6 +232,7 @@ class _GoalsTable(_Table):
 class Monitors:
     """What the properties know together, by number; number 0 is what they know at the start.
 
+    They know what will exercise each property but for those that are `exercised`, by name.
     Looking something up raises CannotTellApart if two transactions with one identity are broadcast, and a property
     compares sequences of them.
     """
@@ -242,13 +243,17 @@ class Monitors:
         quorums: Quorums,
         components: Components,
         journal: Journal,
+        exercised: Collection[str] = (),
         *,
         told_of_leaving: bool = False,
     ) -> None:
         self.journal = journal
         self._components = components
+        self._awaited = {kind.name for kind in properties if awaits_something(kind)}.difference(exercised)
         groups = groups_of(properties)
-        self._groups = [_JudgeTable(group, quorums, components, told_of_leaving=told_of_leaving) for group in groups]
+        self._groups = [
+            _JudgeTable(group, quorums, components, exercised, told_of_leaving=told_of_leaving) for group in groups
+        ]
         reading = (i for i, group in enumerate(groups) if any(kind.reads_sequences for kind in group))
         self._reading = next(reading, None)
         self.broken: list[str | None] = [None]
@@ -259,8 +264,6 @@ class Monitors:
         self.known_renamed: dict[tuple[int, Names], int] = {}
         self._looking: dict[int, tuple[int, ...]] = {}
         """By the number of events: the places of the groups that look at some of them."""
-        self.changes = 0
-        """How often entries that there were have changed."""
         self._goals = _GoalsTable(quorums, components)
         self._goals_of = {0: 0}
         """By number: what the goals know of a run that led there in the first level in which any did."""
@@ -281,42 +284,16 @@ class Monitors:
         return {name: was for group in self._groups for name, was in group.exercised.items()}
 
     @property
-    def exercise_more(self) -> bool:
-        """Whether there was anything to judge in this level for a property that had nothing to judge before."""
-        return any(group.exercised_now for group in self._groups)
+    def know_too_much(self) -> bool:
+        """Whether they know what will exercise a property that was exercised by now. Others would have fewer states."""
+        return any(self.exercised[name] for name in self._awaited)
 
-    def end_level(self, visited: Sequence[int]) -> None:
-        """Take in what was exercised and reached in this level. O(what is known) if properties `exercise_more`.
-
-        `visited` has, if they do, the monitors of all states, in the order in which these were found.
-        """
-        self.journal.append(("levels", (tuple(visited),)))
+    def end_level(self) -> None:
+        """Take in what was exercised and reached in this level."""
+        self.journal.append(("levels", ()))
         self._watch()
-        self._goals.end_level()
-        if not self.exercise_more:
-            return
-        for place, group in enumerate(self._groups):
-            if group.exercised_now:
-                group.end_level(self._monitors[monitor][place] for monitor in visited)
-        taken_for = [self._taken_for(monitor) for monitor in range(len(self._monitors))]
-        self.known_after = {key: taken_for[monitor] for key, monitor in self.known_after.items()}
-        self.known_renamed = {key: taken_for[monitor] for key, monitor in self.known_renamed.items()}
-        self.changes += 1
-
-    def are_one(self, monitor: int, other: int) -> bool:
-        """Whether one of these was taken for the other, or is by now."""
-        return monitor == other or self._known_now(monitor) == self._known_now(other)
-
-    def _known_now(self, monitor: int) -> tuple[int, ...]:
-        numbers = zip(self._groups, self._monitors[monitor], strict=True)
-        return tuple(group.taken_for[number] if number < len(group.taken_for) else number for group, number in numbers)
-
-    def _taken_for(self, monitor: int) -> int:
-        """Return the monitor that this one is taken for from now on."""
-        key = self._known_now(monitor)
-        if key not in self._ids:
-            self._goals_of[len(self._monitors)] = self._goals_of[monitor]
-        return self._number(key)
+        for each in (self._goals, *self._groups):
+            each.end_level()
 
     def _watch(self) -> None:
         """Show the goals what was seen in this level. Of each monitor one run is watched, with fewest steps in it."""

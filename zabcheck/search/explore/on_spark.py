@@ -62,10 +62,15 @@ class Level(NamedTuple):
 
 
 class InParquet:
-    """The states of a search in folders of Parquet files: those before the first level on Spark, and a level each."""
+    """The states of a search in folders of Parquet files: those before the first level on Spark, and a level each.
 
-    def __init__(self, folder: Path) -> None:
+    A search that begins again leaves those that there are, as the last checkpoint may be of these.
+    """
+
+    def __init__(self, folder: Path, begun: int) -> None:
         self.folder = folder
+        self._begun = begun
+        """How often the search has begun again."""
         self.levels: list[Level] = []
 
     def __len__(self) -> int:
@@ -78,9 +83,14 @@ class InParquet:
 
     def next_folder(self) -> Path:
         """Return the folder for the next level. What is there is of a search that was ended."""
-        folder = self.folder / f"level-{len(self.levels):04}"
+        folder = self._next
         shutil.rmtree(folder, ignore_errors=True)
         return folder
+
+    @property
+    def _next(self) -> Path:
+        again = f"-again-{self._begun}" if self._begun else ""
+        return self.folder / f"level{again}-{len(self.levels):04}"
 
     def add(self, folder: Path) -> int:
         """Add the states in this folder; return how many there are."""
@@ -100,7 +110,7 @@ class InParquet:
     def resume(self, states: int) -> None:
         """Take over the levels of an earlier search that have this many states."""
         while len(self) < states:
-            self.add(self.folder / f"level-{len(self.levels):04}")
+            self.add(self._next)
         assert len(self) == states, "a checkpoint is of whole levels"
 
     @property
@@ -177,11 +187,15 @@ class Spark(NamedTuple):
         namings: Mapping[Names, int],
         known: "InArrays | InParquet",
         beside: int,
+        begun: int,
     ) -> "OnSpark":
-        """Return what expands a search from these states on; or from those that are `beside` in the folder, if any."""
+        """Return what expands a search from these states on; or from those that are `beside` in the folder, if any.
+
+        `begun`: how often the search has begun again.
+        """
         states = known
         if not isinstance(states, InParquet):
-            states = InParquet(self.folder)
+            states = InParquet(self.folder, begun)
             if beside:
                 states.resume(beside)
             else:
@@ -212,7 +226,8 @@ class OnSpark:
 
     def level(self, start: int, stop: int, sharing: Sharing) -> Iterator[Expanded]:
         """Expand the last level, or what there is of it from `start` on, at one step, until something breaks."""
-        yield self._expanded(start, stop)
+        if start < stop:
+            yield self._expanded(start, stop)
 
     def _expanded(self, start: int, stop: int) -> Expanded:
         level = self.states.levels[-1]

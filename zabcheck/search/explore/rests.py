@@ -22,6 +22,7 @@ from invariants.epoch_progress import EpochProgress
 from zabcheck.search.explore.components import renamed_choice
 from zabcheck.search.explore.liveness import LOOK, Kind, Trap
 from zabcheck.search.explore.quorum_run import Ending, OutcomeTable, Places, QuorumRun
+from zabcheck.search.explore.runs import run_to
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.successors import Row
 from zabcheck.simulation import choices, quiesce
@@ -69,7 +70,7 @@ def find_undone(space: Space, on_progress: Callable[[int], None] | None = None) 
         if ending is not None:
             checked += 1
             if ending.is_trap:
-                steps, names = space.run_to(state)
+                steps, names = run_to(space, state)
                 run = tuple(renamed_choice(choice, names) for choice in rests.run_from(row))
                 kind: Kind = "raised" if ending.raised else "rest"
                 return LeftAlone(checked, True, Trap((*steps, *run), kind, ending.broken))

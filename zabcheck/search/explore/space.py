@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from importlib.util import find_spec
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING
@@ -19,21 +19,23 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from invariants import Invariant
+from invariants.base import WentOn
 from invariants.quorums import Quorums
-from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.checkpoint import EVERY, CheckpointError, Checkpoints, Position, Reached, steps_of
-from zabcheck.search.explore.components import Components, Names, renamed_choice
+from zabcheck.search.explore.checkpoint import EVERY, CheckpointError, Checkpoints, Position, Reached, settings_of
+from zabcheck.search.explore.components import Components, EpochUnknown, Names
 from zabcheck.search.explore.explored import Explored, Progress
 from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
-from zabcheck.search.explore.local_states import STOPS_READING, LocalStates
+from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.memory import rare_collections, used
 from zabcheck.search.explore.monitors import Monitors, forgets_what_is_left
-from zabcheck.search.explore.reduction import are_lasting
+from zabcheck.search.explore.reduction import MayLeave, are_lasting
+from zabcheck.search.explore.runs import run_to
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry, pays
-from zabcheck.search.explore.visited import How, States, Visited
+from zabcheck.search.explore.visited import States, Visited
 from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, forked
 from zabcheck.simulation.choices import AnyChoice
 
@@ -84,10 +86,10 @@ class Space:
         self.local_states = LocalStates(
             self.components, switches, bounds, self._journal, reduced=self.reduced, moments=moments
         )
-        self.monitors = Monitors(properties, quorums, self.components, self._journal, told_of_leaving=forgetful)
-        can_rename = symmetry and protocol.rename is not None and pays(protocol, switches, quorums)
-        self.successors = Successors(self.local_states, self.monitors, ties=can_rename)
-        self.symmetry = Symmetry(self.local_states, self.monitors, quorums) if can_rename else None
+        self._properties, self._forgetful = tuple(properties), forgetful
+        self._can_rename = symmetry and protocol.rename is not None and pays(protocol, switches, quorums)
+        self.symmetry: Symmetry | None = None
+        self._watch(())
         self._width = len(self.components.ids) + 2
         """How many numbers a row has."""
         self._visited = Visited(self._width)
@@ -96,28 +98,32 @@ class Space:
         """What has the states in arrays, and expands them."""
         self._unnamed = (0, *self.components.ids)
         renamings = [self._unnamed] if self.symmetry is None else self.symmetry.renamings
-        self._namings: dict[Names, int] = {names: number for number, names in enumerate(renamings)}
+        self.namings: dict[Names, int] = {names: number for number, names in enumerate(renamings)}
+        """By renaming: its number."""
         self._expanded = self._depth = self._transitions = 0
-        self._made = self._makes
-        """`_makes` at the end of the last level: what comes of a part of a level depends on how it is expanded."""
+        self._figures_before = self._figures
+        """`_figures` at the end of the level before: what comes of a part of a level depends on how it is expanded."""
         self._end = 1
         """The number of the first state that is not of the current level, nor of one before."""
-        self._settings = {
-            "protocol": protocol.name,
-            "steps": steps_of(protocol),
-            "mutant": str(protocol.mutant),
-            "bounds": bounds.in_words(),
-            "quorums": quorums.name,
-            "switches": msgspec.json.encode(switches).decode(),
-            "properties": ", ".join(kind.name for kind in properties),
-            "symmetry": str(self.symmetry is not None).lower(),
-            "reduction": str(self.reduced).lower(),
-            "moments": str(moments).lower(),
-            "forgetful": str(forgetful).lower(),
-        }
+        which = protocol, quorums, switches, bounds, properties
+        self._settings = settings_of(
+            *which, symmetry=self._can_rename, reduction=self.reduced, moments=moments, forgetful=forgetful
+        )
+
+    def _watch(self, exercised: Sequence[str]) -> None:
+        """Have monitors that know nothing yet, and what relies on them."""
+        quorums, journal = self.components.quorums, self._journal
+        self.monitors = Monitors(
+            self._properties, quorums, self.components, journal, exercised, told_of_leaving=self._forgetful
+        )
+        self.successors = Successors(self.local_states, self.monitors, ties=self._can_rename)
+        if self.symmetry is not None:
+            self.symmetry.monitors = self.monitors
+        elif self._can_rename:
+            self.symmetry = Symmetry(self.local_states, self.monitors, quorums)
 
     @property
-    def _makes(self) -> tuple[int, dict[str, int]]:
+    def _figures(self) -> tuple[int, dict[str, int]]:
         """How many components there are, and how many moves each bound forbade."""
         components = len(self.components.processes) + len(self.components.links) - 1 + len(self.monitors)
         return components, dict(self.local_states.switched_off)
@@ -179,7 +185,7 @@ class Space:
             with closing(self._steps(sharing)) as steps:
                 for end in steps:
                     if end is not None:
-                        return self._found(self._depth + 1, *end, self.run_to(len(self.states) - 1)[0])
+                        return self._found(self._depth + 1, *end, run_to(self, len(self.states) - 1)[0])
                     interrupted = _came(look_for_interrupt)
                     if self._expanded - looked < _LOOK and not interrupted:
                         continue
@@ -193,6 +199,9 @@ class Space:
                         return self._found(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
             self._begin_level()
             self._depth += 1
+            if self.monitors.know_too_much:
+                self._begin_again()
+                looked = 0
         if self._expanded < len(self.states):
             return self._found(self._depth, None, False, (), whole=False, tried=self._depth)
         return self._found(self._depth - 1, None, False, ())  # the last level led to nothing new
@@ -215,7 +224,7 @@ class Space:
 
     def _begin(self) -> None:
         """Begin with the first state alone."""
-        self._visited.begin(self._canonical((*self.local_states.start, 0, 0)))
+        self._visited.begin(self.canonical((*self.local_states.start, 0, 0))[0])
 
     def _begin_level(self) -> None:
         """Go on to the states that the current level has led to."""
@@ -223,15 +232,30 @@ class Space:
             self._visited.level, self._visited.next_level = self._visited.next_level, []
         self._settle()
         self._end = len(self.states)
-        visited = dict.fromkeys(row[-1] for row in self.rows()) if self.monitors.exercise_more else ()
-        self._end_level(tuple(visited))
+        self._end_level()
 
-    def _end_level(self, visited: tuple[int, ...]) -> None:
-        """Take in what the properties saw in a level; `visited` are the monitors of all states, if that matters."""
-        self.monitors.end_level(visited)
+    def _end_level(self) -> None:
+        self.monitors.end_level()
         if self.symmetry is not None:
             self.symmetry.learn()
-        self._made = self._makes
+        self._figures_before = self._figures
+
+    def _begin_again(self) -> None:
+        """Begin with the first state again, with monitors that need to know less, and all other tables as they are.
+
+        That comes early, as runs that exercise a property are short.
+        """
+        was = self.monitors.exercised
+        self._know_less(tuple(place for place, kind in enumerate(self._properties) if was[kind.name]))
+        self._visited, self._portions = Visited(self._width), None
+        self._expanded = self._depth = self._transitions = 0
+        self._end = 1
+        self._begin()
+
+    def _know_less(self, exercised: tuple[int, ...]) -> None:
+        """Have monitors that know of fewer properties, all but those in these places, what will exercise them."""
+        self._journal.append(("again", (exercised,)))
+        self._watch([self._properties[place].name for place in exercised])
 
     def _steps(self, sharing: Sharing) -> Generator[End | None]:
         """Expand the states of the level, a portion at each step. If something breaks, the last step says what."""
@@ -262,7 +286,7 @@ class Space:
         for portion in self._visited.portions():
             states.take(portion)
         tables = self.local_states, self.monitors, self.symmetry, self.successors
-        self._portions = Portions(states, *tables, self._namings)
+        self._portions = Portions(states, *tables, self.namings)
         self._visited = Visited(self._width)
 
     def _expand_on(self, spark: "Spark", beside: int = 0) -> None:
@@ -272,7 +296,8 @@ class Space:
         if portions is None or portions.many is None or (len(self.states) > self._end and not beside):
             return
         tables = self.successors, self.monitors, self.symmetry
-        self._portions = spark.expanding(portions.many, *tables, self._namings, portions.states, beside)
+        begun = sum(table == "again" for table, _ in self._journal)
+        self._portions = spark.expanding(portions.many, *tables, self.namings, portions.states, beside, begun)
 
     def _shared(self, sharing: Sharing, own: Sequence[Row], others: Sequence[Sequence[Row]]) -> Generator[End | None]:
         """Expand the `own` states, while workers expand `others`; then take over what they answer."""
@@ -342,7 +367,7 @@ class Space:
         """Expand these states, the next ones of the level, until something breaks."""
         canonical = self.symmetry.canonical if self.symmetry is not None else None
         broken, successors = self.monitors.broken, self.successors.of
-        visited, namings, names, transitions = self._visited, self._namings, self._unnamed, 0
+        visited, namings, names, transitions = self._visited, self.namings, self._unnamed, 0
         keys, next_level = visited.keys, visited.next_level
         from_bytes, pack = int.from_bytes, visited.bytes.pack  # as in `packed`, which would be slower to call
         for row in level:
@@ -387,16 +412,17 @@ class Space:
             "singles": self.local_states.try_single,
             "links": self.local_states.with_link,
             "local states renamed": self.local_states.renamed,
-            "monitors": self.monitors.after,
-            "monitors renamed": self.monitors.renamed,
+            "monitors": lambda *key: self.monitors.after(*key),  # `again` makes others
+            "monitors renamed": lambda *key: self.monitors.renamed(*key),
             "levels": self._end_level,
+            "again": self._know_less,
         }
         if self.symmetry is not None:
             fill["kinds"] = self.symmetry.learn
         try:
             for table, key in reached.journal:
                 fill[table](*key)
-        except LookupError:
+        except (LookupError, CannotTellApart, EpochUnknown, MayLeave, WentOn):
             raise checkpoints.refuse() from None
         if self._sizes != reached.sizes:
             raise checkpoints.refuse()
@@ -427,41 +453,9 @@ class Space:
             **{f"exercised: {name}": int(was) for name, was in self.monitors.exercised.items()},
         }
 
-    def run_to(self, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
-        """Return the choices that lead to a state, and how these call each process, by its name in the state's row.
-
-        The state is counted from 0 on in the order of `rows`. O(steps), and O(states) without numpy.
-        """
-        known, namings = self.states, list(self._namings)
-        found, how = [next(known.rows(state, state + 1))], list[How]()
-        while state:
-            how.append(known.how(state))
-            state = how[-1].before
-            found.append(next(known.rows(state, state + 1)))
-        choices: list[AnyChoice] = []
-        originally = tuple(range(len(self.components.ids) + 1))  # by what a process is called now
-        for (before, after), (_, by, naming) in zip(pairwise(reversed(found)), reversed(how), strict=True):
-            for number in self._path(before, by, after):
-                if number != STOPS_READING:
-                    choice = self.local_states.choices[number]
-                    assert choice is not None
-                    choices.append(renamed_choice(choice, originally))
-            names = namings[naming]
-            back = {name: process for process, name in enumerate(names)}
-            originally = tuple(originally[back[name]] for name in range(len(names)))
-        return tuple(choices), originally
-
-    def _path(self, row: Row, first: int, after: Row) -> list[int]:
-        """Return the numbers of all choices that lead from this state, in one transition of the search, to another."""
-        for found in self.successors.of(row):
-            if found.first == first:
-                *others, monitor = self._canonical(tuple(found.row))
-                if others == list(after[:-1]) and self.monitors.are_one(monitor, after[-1]):
-                    return found.choices()
-        raise AssertionError("a state was reached from the one before it")
-
-    def _canonical(self, row: Row) -> Row:
-        return row if self.symmetry is None else self.symmetry.canonical(row)[0]
+    def canonical(self, row: Row) -> tuple[Row, Names]:
+        """Return the representative of a row, and the renaming that makes it of this row."""
+        return (row, self._unnamed) if self.symmetry is None else self.symmetry.canonical(row)
 
     def _found(
         self,
@@ -473,7 +467,7 @@ class Space:
         tried: int | None = None,
         interrupted: bool = False,
     ) -> Explored:
-        components, switched_off = self._made if broken is not None or raised else self._makes
+        components, switched_off = self._figures_before if broken is not None or raised else self._figures
         return Explored(
             states=len(self.states),
             transitions=self._transitions,
