@@ -327,7 +327,8 @@ class Protocol(Struct, frozen=True):
     `kinds` maps the types of messages to the names that `show` returns: the kinds that a link can hold.
     `properties` names the properties, or groups, that a run is judged by unless the user asks for others; None: all.
     `identity(process)` returns everything that its further steps may depend on except its incarnation: an exhaustive
-    search takes two processes with the same identity for the same state. None: all its variables.
+    search takes two processes with the same identity for the same state. The order of effects that wait for a write
+    counts, so nothing that they are put in order by may be left out. None: all its variables.
     `rename(value, names)` returns a process or a message with process i called `names[i]`. None: the search cannot
     treat processes as interchangeable.
     `highest_epoch(process)` returns the highest epoch that a process has promised or proposed, as far as it remembers;

@@ -3,7 +3,8 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from enum import Enum
+from dataclasses import dataclass
+from enum import Enum, IntEnum
 from random import Random
 from typing import Any, NamedTuple
 
@@ -18,10 +19,11 @@ from tests.tiers import sweep
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.arrays import Arrays
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.digests import BITS, digest
+from zabcheck.search.explore.digests import BITS, _hash_of_object, digest
 from zabcheck.search.explore.representatives import Representatives
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.workers import Sharing
+from zabcheck.simulation.network import End
 
 
 class Color(Enum):
@@ -34,9 +36,23 @@ class Point(NamedTuple):
     y: int
 
 
+class Place(NamedTuple):
+    x: int
+    y: int
+
+
+class Level(IntEnum):
+    LOW = 0
+
+
 class Note(Struct, frozen=True):
     text: str
     at: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    inside: Any
 
 
 class Opaque:
@@ -46,17 +62,8 @@ class Opaque:
 
 DIFFERENT = [
     *(0, 1, -3, 1 << 70, 0.5, None, "", "a", "b", b"a", (), (0,), (0, 0), ((0,), 0), frozenset(), frozenset({0, 1})),
-    *(
-        Color.RED,
-        Color.BLUE,
-        Point(0, 0),
-        Note("a"),
-        Note("a", 1),
-        Opaque(1),
-        Opaque(2),
-        Zxid(1, 1),
-        Txn(Zxid(1, 1), "a"),
-    ),
+    *(Color.RED, Color.BLUE, Point(0, 0), Place(0, 0), Note("a"), Note("a", 1), Pair(1), Pair([1]), Opaque(1), Opaque),
+    *(Zxid(1, 1), Zxid(1, 2), Txn(Zxid(1, 1), "a"), Txn(Zxid(1, 1), "b")),
     *(Chain.of([]), Chain.of([Txn(Zxid(1, 1), "a")]), Chain.of([Txn(Zxid(1, 1), "a"), Txn(Zxid(1, 2), "b")])),
 ]
 
@@ -71,6 +78,22 @@ def test_equal_values_have_equal_digests() -> None:
     assert digest((frozenset({"a", "b"}), Note("c"))) == digest((frozenset({"b", "a"}), Note("c")))
     assert digest(True) == digest(1)
     assert digest(Chain.of([Txn(Zxid(1, 1), "a")])) == digest(Chain.of([Txn(Zxid(1, 1), "a")]))
+
+
+def test_a_digest_does_not_depend_on_what_was_asked_before() -> None:
+    """Although these are equal, and have one hash."""
+    for alike in ([End.WAITING, Level.LOW, 0.0], [Point(0, 0), Place(0, 0)]):
+        found = []
+        for values in (alike, alike[::-1]):
+            _hash_of_object.cache_clear()
+            digests = [digest(value) for value in values]
+            found.append({type(value): each for value, each in zip(values, digests, strict=True)})
+        assert found[0] == found[1]
+        assert len(set(found[0].values())) == len(alike)
+
+
+def test_of_what_is_no_data_it_tells_the_kind() -> None:
+    assert digest(Opaque(1)) == digest(Opaque(2)) != digest(Pair(1))
 
 
 def test_a_digest_is_the_same_in_every_process() -> None:

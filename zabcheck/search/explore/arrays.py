@@ -118,8 +118,9 @@ class Arrays:
         self._links: Ints = np.empty((0, self.size), np.int64)
         """The link that it has opened to each process."""
         self.leads = self.may_join = self._may_be_held = _NOT_ANY
-        self._flags = self._settled_with = self._matters = self.following = self.kinds = self._digests = _NONE
-        """Of digests those that were asked for, else MISSING."""
+        self._flags = self._settled_with = self._matters = self.following = self.kinds = _NONE
+        self._digests = _NONE
+        """The digest if it was asked for, else MISSING."""
         # By move.
         self.choice = self._cost = self._local_state = self._events = _NONE
         self._raised = _NOT_ANY
@@ -238,8 +239,8 @@ class Arrays:
         changed[places, others] = numbers
         self._changed = extended(self._changed, changed)
 
-    # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0.
-    # Nothing is missing but in arrays that are frozen.
+    # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0. Only in arrays
+    # that are frozen something may be MISSING.
 
     def _find(self, table: Index | Table, columns: Sequence[Ints], fill: Callable[..., object] | None) -> Ints:
         """Return what the table has for these keys. `fill` fills in what it lacks, each key once; None: it stays so."""

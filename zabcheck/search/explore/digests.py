@@ -6,6 +6,7 @@ on it that different things have different digests; if two have the same, a sear
 """
 
 from collections.abc import Hashable, Iterable
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from hashlib import blake2b
@@ -15,6 +16,7 @@ from msgspec import Struct
 
 from invariants import Chain
 from zabcheck.search.explore.components import NO_CONNECTION, Components, key_of_link
+from zabcheck.search.explore.content import content, is_hashable
 
 BITS = 60
 _MASK = (1 << BITS) - 1
@@ -23,9 +25,10 @@ _NONE, _EMPTY, _NUMBER, _FLOAT, _STRING, _BYTES = range(6)
 
 
 def digest(value: Hashable) -> int:
-    """Return a number of 60 bits for a value: equal for equal values, in every process and on every machine of 64 bits.
+    """Return a number of 60 bits for a value, the same in every process and on every machine of 64 bits.
 
-    Of an object that only tells its kind, it is a number for that. O(size of the value).
+    It is the same for values of one type that are equal, and for True and 1. Of an object that is not made of data it
+    tells the kind alone. O(size of the value).
     """
     return _hash(value) & _MASK
 
@@ -42,7 +45,7 @@ def _hash(value: Any) -> int:
     return _hash_of_object(value)
 
 
-@lru_cache(1 << 16)
+@lru_cache(1 << 16, typed=True)
 def _hash_of_object(value: Any) -> int:
     match value:
         case None:
@@ -61,16 +64,19 @@ def _hash_of_object(value: Any) -> int:
             return _hash_of_fields(value, value)
         case Struct():
             return _hash_of_fields(value, (getattr(value, name) for name in value.__struct_fields__))
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return _hash_of_fields(value, (getattr(value, field.name) for field in fields(value)))
         case _:
-            return _hash_of_fields(value, getattr(value, "__dict__", {}).values())
+            return _hash(type(value).__name__)
 
 
 def _hash_of_bytes(value: bytes) -> int:
     return int.from_bytes(blake2b(value, digest_size=7).digest())
 
 
-def _hash_of_fields(value: Any, fields: Iterable[Any]) -> int:
-    return hash((_hash(type(value).__name__), *map(_hash, fields)))
+def _hash_of_fields(value: Any, each: Iterable[Any]) -> int:
+    hashable = (field if is_hashable(field) else content(field) for field in each)
+    return hash((_hash(type(value).__name__), *map(_hash, hashable)))
 
 
 class Digests:

@@ -29,7 +29,8 @@ class Explored(Struct, frozen=True):
     `tried`: without partial-order reduction, every run of up to this number of steps was tried. `switched_off` counts
     the moves that each bound forbade, by its name. `exercised` says for each property whether there was anything to
     judge. `goals` are those that some run was seen to reach. `components`: how many different processes, connections
-    and monitors the states are made of. If something breaks, these four are of the levels before.
+    and monitors the states are made of. `exercised` and `goals` are of levels that are over, and so are the others if
+    something breaks; what is broken counts as exercised.
     """
 
     states: int

@@ -7,6 +7,7 @@ which nothing depends.
 
 from collections.abc import Sequence
 from copy import copy
+from time import process_time
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,9 @@ from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.simulation.channels import NOBODY
 
 FEWEST, MOST = 512, 1 << 14
-"""How many states are expanded at once at first, and later on."""
+"""How many states are expanded at once: as many as take some time, but not so long that nobody hears of Ctrl-C."""
+_QUICK = 1.0
+"""Seconds of CPU time. If some states take less, more are expanded at once next time, else fewer."""
 _DIGIT, _DEEPEST = 3, 12
 """The bits of a key for each move that is made at once, and how many of these a key has room for."""
 _PLACES = 1 << 10
@@ -135,8 +138,8 @@ class Many:
 
     def of(self, rows: Ints) -> Found:
         """Return the successors of these states, each up to names. Some microseconds for each successor."""
+        begun = process_time()
         self._arrays.refresh()
-        self.portion = min(MOST, 2 * self.portion)
         self._again = np.zeros(len(rows), np.bool_)
         part = self._begun(rows)
         part = part.at(~self._again[part.source])
@@ -148,6 +151,8 @@ class Many:
         else:
             after, naming, known = self._representatives.of(part.rows)
             self._again[part.source[~known]] = True
+        is_quick = process_time() - begun < _QUICK
+        self.portion = min(MOST, 2 * self.portion) if is_quick else max(FEWEST, self.portion // 2)
         kept = ~self._again[part.source] if self._again.any() else slice(None)
         return Found(self._again, part.source[kept], part.first[kept], after[kept], naming[kept])
 

@@ -2,10 +2,9 @@
 
 The tables stay with the search. For each level they are sent, as they are then (`Many.frozen`), to the tasks, which
 expand the states of the level by looking up. What a task cannot look up it says, and the search expands those states
-itself, in their order; so it makes all components, in the order in which it would make them alone. Then Spark keeps one
-of all transitions to a state, the first one, leaves out the states that were visited before (by their rows, so no two
-are taken for one), and sorts the others as they were found. States, their order, counts and runs are the same as those
-of a search on one machine.
+itself; so it makes all components. Then Spark keeps one of all transitions to a state, the first one, leaves out the
+states that were visited before (by their rows, so no two are taken for one), and sorts the others as they were found.
+States, their order, counts and runs are the same as those of a search on one machine.
 
 Each level is a folder of files, in the order of the states, which is there once it is whole. After each level a
 checkpoint says how far the search is, so it goes on from the last level that was finished, whatever was killed. What is
