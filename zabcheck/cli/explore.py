@@ -313,7 +313,7 @@ def cores() -> int:
 
 
 def most_useful_workers() -> int:
-    """How many processes are to search if nobody says: where numpy is installed, one is faster than two."""
+    """How many processes are to search if nobody says: with numpy one, as each takes memory, and only one fills tables."""
     return 1 if find_spec("numpy") is not None else cores()
 
 
