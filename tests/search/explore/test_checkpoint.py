@@ -14,6 +14,7 @@ from tests.search.explore.told import all_of
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore import many as many_module
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError, steps_of
@@ -58,6 +59,38 @@ def test_a_search_in_portions_finds_what_one_without_a_break_finds(
         searched = space(mutant, bounds, **reduced)
         explored, portions = searched.explore(memory=1, checkpoint=file, resume=True), portions + 1
     assert portions > 2
+    assert all_of(searched, explored) == expected
+
+
+@pytest.mark.parametrize("large", [1, 1 << 40], ids=["at once", "one by one"])
+def test_a_search_that_begins_again_goes_on_from_any_checkpoint(
+    large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins again when epoch uniqueness is exercised: before that, and after it, and with what came of it."""
+    begun: list[int] = []
+    begin_again = Space._begin_again
+
+    def beginning(self: Space) -> None:
+        begun.append(len(self.states))
+        begin_again(self)
+
+    monkeypatch.setattr(Space, "_begin_again", beginning)
+    monkeypatch.setattr(module, "LARGE", large)
+    monkeypatch.setattr(module, "_LOOK", 1)
+    monkeypatch.setattr(module, "PORTION", 40)
+    monkeypatch.setattr(many_module, "FEWEST", 40)
+    monkeypatch.setattr(many_module, "MOST", 40)
+    bounds = Bounds(3, 1, 0, 1, 0)
+    whole = space(None, bounds, reduction=True)
+    expected = all_of(whole, whole.explore())
+    assert len(begun) == 1
+    file, searched = tmp_path / "checkpoint", space(None, bounds, reduction=True)
+    explored, portions = searched.explore(memory=1, checkpoint=file), 1
+    while not explored.whole:
+        searched = space(None, bounds, reduction=True)
+        explored, portions = searched.explore(memory=1, checkpoint=file, resume=True), portions + 1
+    assert portions > 8
+    assert len(begun) == 2
     assert all_of(searched, explored) == expected
 
 

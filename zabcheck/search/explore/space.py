@@ -176,6 +176,8 @@ class Space:
             at = reached.position
             on_progress(Progress(reached.states, at.expanded, at.transitions, at.depth + 1))
             self._restore(checkpoints, reached, workers, spark)
+            if self._expanded == self._end:
+                self._begin_level()
         else:
             self._begin()
         looked, sharing = self._expanded, Sharing(workers)
@@ -198,10 +200,7 @@ class Space:
                         self._settle()
                         return self._found(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
             self._begin_level()
-            self._depth += 1
-            if self.monitors.know_too_much:
-                self._begin_again()
-                looked = 0
+            looked = min(looked, self._expanded)
         if self._expanded < len(self.states):
             return self._found(self._depth, None, False, (), whole=False, tried=self._depth)
         return self._found(self._depth - 1, None, False, ())  # the last level led to nothing new
@@ -227,12 +226,15 @@ class Space:
         self._visited.begin(self.canonical((*self.local_states.start, 0, 0))[0])
 
     def _begin_level(self) -> None:
-        """Go on to the states that the current level has led to."""
+        """Go on to the states that the current level has led to; or begin again, if monitors know too much by now."""
         if self._portions is None:
             self._visited.level, self._visited.next_level = self._visited.next_level, []
         self._settle()
         self._end = len(self.states)
         self._end_level()
+        self._depth += 1
+        if self.monitors.know_too_much:
+            self._begin_again()
 
     def _end_level(self) -> None:
         self.monitors.end_level()
