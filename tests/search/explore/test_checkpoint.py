@@ -94,6 +94,16 @@ def test_a_search_that_begins_again_goes_on_from_any_checkpoint(
     assert all_of(searched, explored) == expected
 
 
+def test_a_search_that_is_over_is_over_again(tmp_path: Path) -> None:
+    file, searched = tmp_path / "checkpoint", space(None, Bounds(2, 1, 0, 1, 0))
+    explored = searched.explore()
+    searched.checkpoint(file)
+    for _ in range(2):
+        again = space(None, Bounds(2, 1, 0, 1, 0))
+        assert again.explore(checkpoint=file, resume=True) == explored
+        again.checkpoint(file)
+
+
 def killed(search: Callable[[], object]) -> None:
     """Search in a process of its own, and see that SIGKILL ended it."""
     pid = os.fork()

@@ -47,13 +47,14 @@ class Position(Struct, frozen=True):
     """How far a search is.
 
     Of its states, in the order of discovery, those before `expanded` were expanded; those from `level` on were found
-    from the current level, which is `depth` steps deep.
+    from the current level, which is `depth` steps deep. `over`: the search has gone on to a level that has no states.
     """
 
     expanded: int = 0
     level: int = 1
     depth: int = 0
     transitions: int = 0
+    over: bool = False
 
 
 class Reached(Struct):

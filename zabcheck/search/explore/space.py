@@ -16,7 +16,7 @@ from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import astuple
 
 from invariants import Invariant
 from invariants.base import WentOn
@@ -105,6 +105,8 @@ class Space:
         """`_figures` at the end of the level before: what comes of a part of a level depends on how it is expanded."""
         self._end = 1
         """The number of the first state that is not of the current level, nor of one before."""
+        self._over = False
+        """Whether the current level has no states."""
         which = protocol, quorums, switches, bounds, properties
         self._settings = settings_of(
             *which, symmetry=self._can_rename, reduction=self.reduced, moments=moments, forgetful=forgetful
@@ -176,7 +178,7 @@ class Space:
             at = reached.position
             on_progress(Progress(reached.states, at.expanded, at.transitions, at.depth + 1))
             self._restore(checkpoints, reached, workers, spark)
-            if self._expanded == self._end:
+            if self._expanded == self._end and not self._over:
                 self._begin_level()
         else:
             self._begin()
@@ -233,6 +235,7 @@ class Space:
         self._end = len(self.states)
         self._end_level()
         self._depth += 1
+        self._over = self._expanded == self._end
         if self.monitors.know_too_much:
             self._begin_again()
 
@@ -399,7 +402,7 @@ class Space:
         """Return what a checkpoint has to hold, between two portions."""
         self._settle()
         states = self.states
-        position = Position(self._expanded, self._end, self._depth, self._transitions)
+        position = Position(self._expanded, self._end, self._depth, self._transitions, self._over)
         in_file, width = states.portions(), 4 * self._width
         return Reached(position, self._journal, len(states), states.beside, width, in_file, self._sizes)
 
@@ -428,7 +431,7 @@ class Space:
             raise checkpoints.refuse() from None
         if self._sizes != reached.sizes:
             raise checkpoints.refuse()
-        self._expanded, self._end, self._depth, self._transitions = msgspec.structs.astuple(reached.position)
+        self._expanded, self._end, self._depth, self._transitions, self._over = astuple(reached.position)
         if reached.beside and spark is None:
             raise CheckpointError(f"{checkpoints.path}: expected a search on Spark, which this is the checkpoint of")
         if reached.states >= LARGE:
