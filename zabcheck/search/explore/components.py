@@ -173,9 +173,9 @@ class Components:
         """
         kind, named = type(choice), NOBODY
         if kind is Receive or kind is Hear:
-            named = choice.sender  # type: ignore[union-attr]
+            named = choice.sender  # type: ignore[union-attr]  # these two have one
         elif kind is Notice or kind is Reset:
-            named = choice.peer  # type: ignore[union-attr]
+            named = choice.peer  # type: ignore[union-attr]  # so do these
         before = (opened[named - 1], links_to[named - 1]) if named else _NO_PAIR
         key = (number, choice, requests, before)
         try:

@@ -377,7 +377,7 @@ class LocalStates:
         for place, choice_number, choice in some:
             if not may_be_enabled(choice, component, opened, links_to):
                 continue
-            outcome = execute(number, opened, links_to, choice, requests)  # type: ignore[arg-type]
+            outcome = execute(number, opened, links_to, choice, requests)  # type: ignore[arg-type]  # any kind of it
             if outcome is not None and outcome.epoch > epochs:
                 self._forbid(choice_number, local_state, links_to)
             elif outcome is not None:
