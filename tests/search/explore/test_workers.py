@@ -98,7 +98,7 @@ def test_states_go_to_files_while_workers_expand_them(tmp_path: Path, monkeypatc
 @pytest.mark.usefixtures("small_levels_in_arrays")
 def test_workers_look_most_states_up_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     answered = left = 0
-    take = Portions._taken_over
+    take = Portions._end_of_shared
 
     def noted(self: Portions, states: Sequence[int], answer: NewStates) -> Any:
         nonlocal answered, left
@@ -106,7 +106,7 @@ def test_workers_look_most_states_up_in_arrays(monkeypatch: pytest.MonkeyPatch) 
         left += len(answer.again) // 4
         return take(self, states, answer)
 
-    monkeypatch.setattr(Portions, "_taken_over", noted)
+    monkeypatch.setattr(Portions, "_end_of_shared", noted)
     explored = space("neither").explore(workers=2)
     assert answered > explored.states / 3
     assert left < answered / 2

@@ -30,7 +30,7 @@ from zabcheck.search.explore.reduction import MayLeave
 from zabcheck.search.explore.spilled import Spilled
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
-from zabcheck.search.explore.workers import PORTION, NewStates, Sharing, forked
+from zabcheck.search.explore.workers import PORTION, NewStates, Sharing, Worker, shared
 
 LARGE = 20_000
 """A level of fewer states is not shared: a fork would cost more than it saves."""
@@ -73,11 +73,11 @@ class Portions:
     def level(self, start: int, stop: int, sharing: Sharing) -> Iterator[Expanded]:
         """Expand the states from `start` on, none from `stop` on, a portion at each step, until something breaks."""
         can_share = self.many is not None and isinstance(self.states, Compact)
-        own, *others = sharing.slices(range(start, stop), LARGE) if can_share else [range(start, stop)]
-        if others:
-            yield from self._shared(sharing, own, others)
-        else:
-            yield from self._expanded(own)
+        slices = sharing.slices(range(start, stop), LARGE) if can_share else [range(start, stop)]
+        if self.many is None or len(slices) == 1:
+            return self._expanded(slices[0])
+        answers = partial(self._answers, self.many.frozen())
+        return shared(sharing, slices, _AT_ONCE, expand=self._expanded, answers=answers, take=self._taken_over)
 
     def _expanded(self, states: Sequence[int]) -> Iterator[Expanded]:
         while states:
@@ -99,32 +99,6 @@ class Portions:
 
     # Several processes.
 
-    def _shared(self, sharing: Sharing, own: Sequence[int], others: Sequence[Sequence[int]]) -> Iterator[Expanded]:
-        """Expand the `own` states, while workers expand `others`; then take over what they answer."""
-        assert self.many is not None, "only looking up is shared"
-        kernel = self.many.frozen()
-        with forked([partial(self._answers, kernel, part) for part in others]) as workers:
-            begun, exploring = process_time(), 0.0
-            for expanded in self._expanded(own):
-                exploring += process_time() - begun
-                yield expanded
-                for worker in workers:
-                    worker.drain()
-                begun = process_time()
-            taking = needed = 0.0
-            for part, worker in zip(others, workers, strict=True):
-                for place in range(0, len(part), _AT_ONCE):
-                    answer = worker.answer(NewStates)
-                    begun = process_time()
-                    expanded = self._taken_over(part[place : place + _AT_ONCE], answer)
-                    taking += process_time() - begun
-                    yield expanded
-                    for other in workers:
-                        other.drain()
-                needed += answer.seconds
-        answered = sum(map(len, others))
-        sharing.learn(exploring / len(own), needed / answered, taking / answered)
-
     def _answers(self, kernel: Many, part: Sequence[int]) -> Iterator[NewStates]:
         """Yield what is found from these states by look-ups alone; in a worker."""
         begun = process_time()
@@ -138,8 +112,12 @@ class Portions:
             again = np.array(found.again, np.uint32).tobytes()
             yield NewStates(transitions.count, again, new, process_time() - begun)
 
-    def _taken_over(self, states: Sequence[int], answer: NewStates) -> Expanded:
+    def _taken_over(self, states: Sequence[int], worker: Worker) -> tuple[Expanded, float]:
         """Take over what a worker found from these states, and expand those that it left, until something breaks."""
+        answer = worker.answer(NewStates)
+        return self._end_of_shared(states, answer), answer.seconds
+
+    def _end_of_shared(self, states: Sequence[int], answer: NewStates) -> Expanded:
         again = np.frombuffer(answer.again, np.uint32).astype(np.int64)
         start, rows = states[0], self.states.array(states[0], states[-1] + 1)
         found = self._found(rows[again]).of_some(again, len(rows))

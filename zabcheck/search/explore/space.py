@@ -9,7 +9,6 @@ soon as a level is large they are kept in arrays, if numpy is installed (`compac
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -36,7 +35,7 @@ from zabcheck.search.explore.runs import run_to
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry, pays
 from zabcheck.search.explore.visited import States, Visited
-from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, forked
+from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, Worker, shared
 from zabcheck.simulation.choices import AnyChoice
 
 if TYPE_CHECKING:
@@ -254,7 +253,7 @@ class Space:
         self._know_less(tuple(place for place, kind in enumerate(self._properties) if was[kind.name]))
         self._visited, self._portions = Visited(self._width), None
         self._expanded = self._depth = self._transitions = 0
-        self._end = 1
+        self._end, self._over = 1, False
         self._begin()
 
     def _know_less(self, exercised: tuple[int, ...]) -> None:
@@ -272,12 +271,12 @@ class Space:
                 self._transitions += transitions
                 yield end
             return
-        own, *others = sharing.slices(self._visited.level)
-        if others:
-            yield from self._shared(sharing, own, others)
+        slices = sharing.slices(self._visited.level)
+        if len(slices) == 1:
+            yield from self._portions_of(slices[0])
         else:
-            for start in range(0, len(own), PORTION):
-                yield self._expand(own[start : start + PORTION])
+            answers, take = self._answers, self._take_next
+            yield from shared(sharing, slices, PORTION, expand=self._portions_of, answers=answers, take=take)
 
     def _keep_in_arrays(self, workers: int = 1) -> None:
         """Keep the states in arrays from now on, if numpy is installed and several workers do no better without."""
@@ -304,29 +303,9 @@ class Space:
         begun = sum(table == "again" for table, _ in self._journal)
         self._portions = spark.expanding(portions.many, *tables, self.namings, portions.states, beside, begun)
 
-    def _shared(self, sharing: Sharing, own: Sequence[Row], others: Sequence[Sequence[Row]]) -> Generator[End | None]:
-        """Expand the `own` states, while workers expand `others`; then take over what they answer."""
-        with forked([partial(self._answers, rows) for rows in others]) as workers:
-            exploring = taking = needed = 0.0
-            for start in range(0, len(own), PORTION):
-                begun = process_time()
-                end = self._expand(own[start : start + PORTION])
-                exploring += process_time() - begun
-                yield end
-                for worker in workers:
-                    worker.drain()
-            for rows, worker in zip(others, workers, strict=True):
-                for start in range(0, len(rows), PORTION):
-                    answer = worker.answer(Answer)
-                    begun = process_time()
-                    end = self._take(rows[start : start + PORTION], answer)
-                    taking += process_time() - begun
-                    yield end
-                    for other in workers:
-                        other.drain()
-                needed += answer.seconds
-        answered = sum(map(len, others))
-        sharing.learn(exploring / len(own), needed / answered, taking / answered)
+    def _portions_of(self, rows: Sequence[Row]) -> Iterator[End | None]:
+        """Expand these states, a portion at each step."""
+        return (self._expand(rows[start : start + PORTION]) for start in range(0, len(rows), PORTION))
 
     def _answers(self, rows: Sequence[Row]) -> Iterator[Answer]:
         """Yield what is found from these states by look-ups alone; in a worker."""
@@ -346,6 +325,10 @@ class Space:
                 else:
                     answering.add(self._transitions, found.by, found.names, found.next_level)
             yield answering.answer(process_time() - begun)
+
+    def _take_next(self, rows: Sequence[Row], worker: Worker) -> tuple[End | None, float]:
+        answer = worker.answer(Answer)
+        return self._take(rows, answer), answer.seconds
 
     def _take(self, rows: Sequence[Row], answer: Answer) -> End | None:
         """Take over what a worker found from these states, the next ones of the level, until something breaks."""

@@ -18,6 +18,8 @@ import signal
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from time import process_time
 from typing import NoReturn, TypeVar
 
 import msgspec
@@ -84,6 +86,7 @@ class NewStates(Struct):
 
 
 A = TypeVar("A")
+B = TypeVar("B")
 
 
 class Answering:
@@ -235,3 +238,41 @@ class Sharing:
         """Cut the next levels by the seconds of CPU time that each state of this one took."""
         ahead = worker / (self.workers - 1) - taking
         self.share = min(_MOST, max(_LEAST, ahead / (own + ahead))) if ahead > 0 else _LEAST
+
+
+def shared(
+    sharing: Sharing,
+    slices: Sequence[Sequence[A]],
+    portion: int,
+    *,
+    expand: Callable[[Sequence[A]], Iterator[B]],
+    answers: Callable[[Sequence[A]], Iterator[Struct]],
+    take: Callable[[Sequence[A], Worker], tuple[B, float]],
+) -> Iterator[B]:
+    """Expand the first of the slices of a level here, and yield what comes of it, step by step; and then of the others.
+
+    These are expanded by a worker each, which yields `answers` of `portion` states each. `take` takes over the next
+    answer, of these states; it returns what comes of that, and how many seconds of CPU time the worker needed so far.
+    """
+    own, *others = slices
+    with forked([partial(answers, part) for part in others]) as workers:
+        exploring = taking = needed = 0.0
+        begun = process_time()
+        for found in expand(own):
+            exploring += process_time() - begun
+            yield found
+            for worker in workers:
+                worker.drain()
+            begun = process_time()
+        for part, worker in zip(others, workers, strict=True):
+            seconds = 0.0
+            for start in range(0, len(part), portion):
+                begun = process_time()
+                found, seconds = take(part[start : start + portion], worker)
+                taking += process_time() - begun
+                yield found
+                for other in workers:
+                    other.drain()
+            needed += seconds
+    answered = sum(map(len, others))
+    sharing.learn(exploring / len(own), needed / answered, taking / answered)
