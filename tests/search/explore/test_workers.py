@@ -238,8 +238,11 @@ def test_a_worker_that_fails_ends_the_search(started: list[int]) -> None:
 
 
 @pytest.mark.slow
-def test_no_worker_is_left_when_the_search_ends_early(started: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers_module, "LARGE", 40)
+@pytest.mark.parametrize("levels", ["small_levels", "small_levels_in_arrays"])
+def test_no_worker_is_left_when_the_search_ends_early(
+    levels: str, started: list[int], request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(levels)
 
     def stop(at: Progress) -> None:
         assert len(started) >= 2  # for each level two

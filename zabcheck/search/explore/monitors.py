@@ -342,7 +342,7 @@ class Monitors:
         return number
 
     def digest(self, monitor: int) -> int:
-        """Return a digest of what the properties know, but for whether they are exercised. O(1) if asked before."""
+        """Return a digest of what the properties know. O(groups of them) if what each group knows was asked before."""
         return digest(tuple(g.digest(number) for g, number in zip(self._groups, self._monitors[monitor], strict=True)))
 
     def _looking_at(self, events: int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ Costs some seconds a level, however small it is, and a look at all visited state
 
 import pickle
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -223,7 +223,7 @@ class OnSpark:
         self._symmetry = symmetry
         self._namings = namings
 
-    def level(self, start: int, stop: int, sharing: Sharing) -> Iterator[Expanded]:
+    def level(self, start: int, stop: int, sharing: Sharing) -> Generator[Expanded]:
         """Expand the last level, or what there is of it from `start` on, at one step, until something breaks."""
         if start < stop:
             yield self._expanded(start, stop)

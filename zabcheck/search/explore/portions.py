@@ -9,7 +9,7 @@ up, and answers which states it found that were not known then. What it cannot l
 the turn of those states comes. So the outcome is the same, whatever the number of workers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
@@ -70,7 +70,7 @@ class Portions:
         self.many = Many(local_states, monitors, symmetry, successors) if can_do_many else None
         """What expands many at once; None if that cannot do this search."""
 
-    def level(self, start: int, stop: int, sharing: Sharing) -> Iterator[Expanded]:
+    def level(self, start: int, stop: int, sharing: Sharing) -> Generator[Expanded]:
         """Expand the states from `start` on, none from `stop` on, a portion at each step, until something breaks."""
         can_share = self.many is not None and isinstance(self.states, Compact)
         slices = sharing.slices(range(start, stop), LARGE) if can_share else [range(start, stop)]
@@ -79,7 +79,7 @@ class Portions:
         answers = partial(self._answers, self.many.frozen())
         return shared(sharing, slices, _AT_ONCE, expand=self._expanded, answers=answers, take=self._taken_over)
 
-    def _expanded(self, states: Sequence[int]) -> Iterator[Expanded]:
+    def _expanded(self, states: Sequence[int]) -> Generator[Expanded]:
         while states:
             size = PORTION if self.many is None else self.many.portion
             start, rows = states[0], self.states.array(states[0], states[:size][-1] + 1)

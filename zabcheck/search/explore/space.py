@@ -266,10 +266,11 @@ class Space:
         if self._end - self._expanded >= LARGE:
             self._keep_in_arrays(sharing.workers)
         if self._portions is not None:
-            for expanded, transitions, end in self._portions.level(self._expanded, self._end, sharing):
-                self._expanded += expanded
-                self._transitions += transitions
-                yield end
+            with closing(self._portions.level(self._expanded, self._end, sharing)) as portions:
+                for expanded, transitions, end in portions:
+                    self._expanded += expanded
+                    self._transitions += transitions
+                    yield end
             return
         slices = sharing.slices(self._visited.level)
         if len(slices) == 1:

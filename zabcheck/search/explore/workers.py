@@ -248,11 +248,12 @@ def shared(
     expand: Callable[[Sequence[A]], Iterator[B]],
     answers: Callable[[Sequence[A]], Iterator[Struct]],
     take: Callable[[Sequence[A], Worker], tuple[B, float]],
-) -> Iterator[B]:
+) -> Generator[B]:
     """Expand the first of the slices of a level here, and yield what comes of it, step by step; and then of the others.
 
     These are expanded by a worker each, which yields `answers` of `portion` states each. `take` takes over the next
     answer, of these states; it returns what comes of that, and how many seconds of CPU time the worker needed so far.
+    To close the generator ends the workers.
     """
     own, *others = slices
     with forked([partial(answers, part) for part in others]) as workers:
