@@ -281,7 +281,7 @@ def _said(judge: Judge, rest: Sequence[Event | int], lives: Sequence[int]) -> li
 
 @pytest.mark.parametrize(
     ("name", "seeds"),
-    sweep([("core", 40), *((name, 240) for name in GROUPS)], normal=[("core", 40)]),
+    sweep([("core", 20), *((name, 240) for name in GROUPS)], normal=[("core", 20)]),
 )
 def test_who_knows_the_same_says_the_same_until_somebody_has_gone_on(name: str, seeds: int) -> None:
     """What one that forgets says is what each that knows all says, after whatever trace the first knows as much."""

@@ -334,7 +334,7 @@ def test_a_choice_is_executed_once_for_whom_it_names(monkeypatch: pytest.MonkeyP
     ],
     ids=["zab", "a disk", "zookeeper"],
 )
-@pytest.mark.parametrize("reduction", [True, False], ids=["reduced", "unreduced"])
+@pytest.mark.parametrize("reduction", sweep([True, False], normal=[True]), ids=["reduced", "unreduced"])
 def test_that_moves_are_tried_once_for_all_that_is_left_of_the_bounds_changes_nothing(
     protocol: str, bounds: Bounds, switches: Switches, reduction: bool
 ) -> None:
