@@ -29,7 +29,7 @@ def test_run_finds_and_explains_it(zabcheck: Command, tmp_path: Path) -> None:
     assert (result.code, result.err) == (1, "")
     assert TITLE in result.out
     assert "Traceback" not in result.out
-    [schedule] = (tmp_path / "reports").glob("*.schedule.json")
+    [schedule] = (tmp_path / "reports").glob("zookeeper-error-*.schedule.json")
     assert result.out.splitlines()[-1] == (
         f"FAIL: zookeeper has an error, in run 15: {SAID}; next: zabcheck explain reports/{schedule.name} --step"
     )

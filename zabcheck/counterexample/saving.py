@@ -19,18 +19,23 @@ _LONGEST = 60
 def save(out: Path, replayed: Replay, story: Story) -> list[Path]:
     """Write `*.schedule.json`, `*.trace.jsonl`, `*.txt` and `*.html` into `out`, each whole or not at all.
 
-    The names say protocol, mutant and property (or "raised"), and hold the start of the trace's SHA-256. Return the
+    The names say protocol, mutant and property, and hold the start of the trace's SHA-256. In place of the property
+    there is "raised" if the protocol's own code raised, and "error" for an error of the code that it models. Return the
     paths. OSError if `out` cannot be written.
     """
-    schedule = replayed.schedule
-    failure = schedule.violates if replayed.raised is None else "raised"
-    parts = [schedule.protocol, schedule.mutant, failure, replayed.sha256[:8]]
+    parts = [replayed.schedule.protocol, replayed.schedule.mutant, _failure(replayed), replayed.sha256[:8]]
     stem = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-")[:_LONGEST] for part in parts if part)
     schedule_file = f"{stem}.schedule.json"
     told = {f"{stem}{suffix}": FORMS[suffix].make(story, schedule_file) for suffix in TOLD}
     out.mkdir(parents=True, exist_ok=True)
     return [
-        write(out / schedule_file, schedules.dump(schedule)),
+        write(out / schedule_file, schedules.dump(replayed.schedule)),
         write(out / f"{stem}.trace.jsonl", replayed.trace),
         *(write(out / name, content) for name, content in told.items()),
     ]
+
+
+def _failure(replayed: Replay) -> str | None:
+    if replayed.raised is None:
+        return replayed.schedule.violates
+    return "error" if replayed.raised.is_modelled else "raised"
