@@ -35,6 +35,13 @@ class Quorums(Struct, frozen=True):
         """Whether these processes (each named once) include a quorum. O(1); O(members) or O(sets) in the others."""
         return len(members) * 2 > self.size
 
+    def may_lead(self, process: int) -> bool:
+        """Whether a vote may elect it. O(1).
+
+        In ZooKeeper no server without weight is elected (`FastLeaderElection.totalOrderPredicate`).
+        """
+        return True
+
 
 class Weighted(Quorums, frozen=True):
     """The sets that have more than half of the weight. Any two intersect, as no weight is negative."""
@@ -47,6 +54,9 @@ class Weighted(Quorums, frozen=True):
 
     def contains(self, members: Collection[int]) -> bool:
         return 2 * sum(self.weights[member - 1] for member in members) > sum(self.weights)
+
+    def may_lead(self, process: int) -> bool:
+        return self.weights[process - 1] > 0
 
 
 class Family(Quorums, frozen=True):

@@ -185,7 +185,7 @@ class Moves:
         for process in awake:
             if not quorums.contains(chosen) and process not in chosen:
                 chosen.append(process)
-        leader = max(chosen, key=lambda process: vote(simulator.states[process]))
+        leader = max(filter(quorums.may_lead, chosen), key=lambda process: vote(simulator.states[process]))
         return choices.Lead(leader, tuple(sorted(process for process in chosen if process != leader)))
 
     def elect(self, pick: int) -> Choice | None:

@@ -60,9 +60,10 @@ class Rejoining:
             voters = self.moves.awake()
         vote = self.simulator.protocol.vote
         assert vote is not None
-        if not voters:
+        candidates = [process for process in voters if self.simulator.quorums.may_lead(process)]
+        if not candidates:
             return
-        leader = max(voters, key=lambda process: vote(self.simulator.states[process]))
+        leader = max(candidates, key=lambda process: vote(self.simulator.states[process]))
         followers = [process for process in voters if process != leader]
         yield choices.Lead(leader, tuple(followers))
         self.left_out = leader if self._often(0.5) else self._one((0, *self.simulator.ids))

@@ -395,12 +395,13 @@ class Simulator:
     def _lead_by_vote(self, choice: choices.Lead) -> bool:
         """Execute an election among the leader and its followers as one step; who is in an iteration leaves it first.
 
-        The leader is named only if they are a quorum and its vote is the greatest (`Protocol.vote`).
+        The leader is named only if they are a quorum, and its vote (`Protocol.vote`) is the greatest of those that may
+        lead.
         """
         chosen = [p for p in dict.fromkeys((choice.leader, *choice.followers)) if p not in self.paused]
         left = [self._timeout(choices.Timeout(p)) for p in chosen]
         votes = {p: self.protocol.vote(self.states[p]) for p in chosen if self.protocol.vote and self.is_up(p)}
-        greatest = max(votes, key=votes.__getitem__, default=None)
+        greatest = max(filter(self.quorums.may_lead, votes), key=votes.__getitem__, default=None)
         if greatest != choice.leader or not self.quorums.contains(votes):
             return any(left)
         for process in votes:

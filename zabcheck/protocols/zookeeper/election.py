@@ -98,11 +98,16 @@ def on_vote(f: Server, sender: ProcessId, m: Notification) -> list[Effect]:
         return []
     if m.round > election.round:
         f.election = replace(election, round=m.round, heard=())
-        effects = propose(f, max(m.vote, own_vote(f)))
-    elif m.vote > election.vote:
+        effects = propose(f, m.vote if is_greater(f, m.vote, own_vote(f)) else own_vote(f))
+    elif is_greater(f, m.vote, election.vote):
         effects = propose(f, m.vote)
     f.election = replace(f.election, heard=with_notification(f.election.heard, sender, m))
     return effects + look_for_quorum(f)
+
+
+def is_greater(f: Server, new: Vote, current: Vote) -> bool:
+    """`totalOrderPredicate`: a server without weight is voted for by nobody but itself."""
+    return f.quorums.may_lead(new.leader) and new > current
 
 
 def look_for_quorum(f: Server) -> list[Effect]:

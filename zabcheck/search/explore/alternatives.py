@@ -24,10 +24,10 @@ PlacedChoice = tuple[int, int, Choice]
 
 
 def elections_of(quorums: Quorums) -> tuple[choices.Lead, ...]:
-    """Return each election that there can be: a leader, and who makes a quorum with it."""
+    """Return each election that there can be: a leader, one that may lead, and who makes a quorum with it."""
     ids = range(1, quorums.size + 1)
     found = []
-    for leader in ids:
+    for leader in filter(quorums.may_lead, ids):
         others = [process for process in ids if process != leader]
         for size in range(quorums.size):
             some = combinations(others, size)

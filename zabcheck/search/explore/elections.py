@@ -34,6 +34,8 @@ class Elections:
         """By election: who takes part, first the leader, with NO_MEMBER behind them."""
         for place, each in enumerate(elections):
             self.members[place, : 1 + len(each.followers)] = [each.leader - 1, *(p - 1 for p in each.followers)]
+        quorums = successors.quorums
+        self._may_lead: Bools = np.array([quorums.may_lead(process) for process in range(1, size + 1)])
         self._takes_part = (self.members[:, :, None] == np.arange(size)).any(axis=1)
         ids = range(1, size + 1)
         self.timeout: Ints = np.array([numbers[Timeout(process)] for process in ids], np.int64)
@@ -90,13 +92,13 @@ class Elections:
         return states, processes, leaders
 
     def are_won(self, rows: Ints, elections: Ints) -> Bools:
-        """Return which elections the leader wins: nobody that takes part is down, or has a greater vote."""
+        """Return which elections the leader wins: none that takes part is down, or may lead and has a greater vote."""
         self.refresh()
         members = self.members[elections]
         local_states = rows[np.arange(len(rows))[:, None], members]  # NO_MEMBER has that of another column
         takes_part = members != NO_MEMBER
         is_down = takes_part & (self._arrays.following[np.where(takes_part, local_states, 0)] == DOWN)
         votes = self._vote_of[np.where(takes_part & ~is_down, local_states, local_states[:, :1])]
-        ranks = self._rank[votes]
+        ranks = np.where(self._may_lead[members] | ~takes_part, self._rank[votes], -1)
         won: Bools = ~is_down.any(axis=1) & (ranks[:, 0] == ranks.max(axis=1))
         return won

@@ -78,6 +78,7 @@ class Successors:
         self._local_states = local_states
         self._monitors = monitors
         self._ids = local_states.components.ids
+        self.quorums = local_states.components.quorums
         numbers = {choice: number for number, choice in enumerate(local_states.choices) if choice is not None}
         self.numbers = numbers
         """By choice: its number."""
@@ -236,8 +237,8 @@ class Successors:
     def _after_election(self, row: Sequence[int], election: choices.Lead) -> Successor | None:
         """Return the state after all that take part have left their iterations, and have been told who leads.
 
-        None if the leader's vote is not the greatest, or if the bounds forbid it. Who leaves an iteration uses a
-        time-out of the bounds.
+        None if the leader's vote is not the greatest of those that may lead, or if the bounds forbid it. Who leaves an
+        iteration uses a time-out of the bounds.
         """
         states, number = self._local_states, self.numbers[election]
         everybody = (election.leader, *election.followers)
@@ -254,7 +255,7 @@ class Successors:
             after = left
         if after.raised or any(states.following[after.row[process - 1]] == DOWN for process in everybody):
             return None
-        votes = [self.vote(after.row[process - 1]) for process in everybody]
+        votes = [self.vote(after.row[process - 1]) for process in everybody if self.quorums.may_lead(process)]
         if votes[0] != max(votes):
             return None
         for process in everybody:
@@ -277,4 +278,4 @@ class Successors:
     def _leads_a_quorum(self, following: Sequence[int], leader: int) -> bool:
         """Whether a process leads, and a quorum follows it: then others may join (`Simulator._join`)."""
         led = [process for process in self._ids if following[process - 1] == leader]
-        return leader in led and self._local_states.components.quorums.contains(led)
+        return leader in led and self.quorums.contains(led)

@@ -216,7 +216,9 @@ def _counted(value: Hashable) -> Hashable:
 
 
 def _keeps(quorums: Quorums, names: Names) -> bool:
-    """Whether the renamed quorums are the quorums."""
+    """Whether the renamed quorums are the quorums, and who may lead may do so under its new name."""
     ids = range(1, quorums.size + 1)
+    if any(quorums.may_lead(process) != quorums.may_lead(names[process]) for process in ids):
+        return False
     subsets = ([p for p in ids if bits >> p & 1] for bits in range(0, 2 << quorums.size, 2))
     return all(quorums.contains(subset) == quorums.contains([names[p] for p in subset]) for subset in subsets)
