@@ -55,6 +55,7 @@ def found_with(bug: str, seed: int) -> tuple[bool, float, int]:
             found = swarm.find(search) is not None
         except ProtocolRaised:
             found = True
+            count(None)  # `on_run` is not told of a run that ends so
         if found:
             return True, process_time() - start, runs
     return False, process_time() - start, runs

@@ -1,5 +1,6 @@
 """`zabcheck.search.rejoining`: a process falls behind, comes back, and is interrupted."""
 
+from collections.abc import Iterator
 from itertools import islice
 from random import Random
 
@@ -8,7 +9,7 @@ import pytest
 from invariants import select
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.moves import Moves
-from zabcheck.search.rejoining import Rejoining
+from zabcheck.search.rejoining import Habits, Rejoining
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import configure, drive
 from zabcheck.simulation import choices
@@ -20,13 +21,14 @@ SEARCH = Search(ZOOKEEPER, 3, fixed={"defects": "none", "grain": "G2"})
 REJOINING = [seed for seed in range(12) if configure(SEARCH, seed, Random(seed).random).order == "rejoining"]
 
 
-def test_seven_runs_of_ten_rejoin_where_the_protocol_says_so() -> None:
-    orders = [configure(Search(ZOOKEEPER), seed, Random(seed).random).order for seed in range(200)]
-    assert 120 < orders.count("rejoining") < 160
+def test_nine_runs_of_ten_rejoin_where_the_protocol_says_so() -> None:
+    drawn = [configure(Search(ZOOKEEPER), seed, Random(seed).random) for seed in range(200)]
+    assert 170 < [each.order for each in drawn].count("rejoining") < 198
+    assert 110 < [each.quorums.size for each in drawn].count(3) < 170
     others = [protocol for protocol in PROTOCOLS.values() if protocol is not ZOOKEEPER]
     for protocol in others:
-        drawn = [configure(Search(protocol), seed, Random(seed).random).order for seed in range(20)]
-        assert "rejoining" not in drawn, protocol.name
+        orders = [configure(Search(protocol), seed, Random(seed).random).order for seed in range(20)]
+        assert "rejoining" not in orders, protocol.name
 
 
 def test_one_seed_gives_one_run_that_ends_with_its_steps() -> None:
@@ -35,21 +37,62 @@ def test_one_seed_gives_one_run_that_ends_with_its_steps() -> None:
     assert runs[0].steps == SEARCH.steps
 
 
+def rejoining(random: Random, habits: Habits | None = None) -> Rejoining:
+    switches = configure(SEARCH, 1, Random(1).random).switches
+    made = Rejoining(Moves(Simulator(ZOOKEEPER, 3, lambda _: None, switches=switches)), random.random)
+    made.habits = habits or made.habits
+    return made
+
+
+def executed(random: Random, most: int = 300, habits: Habits | None = None) -> Iterator[tuple[Choice, Simulator]]:
+    """Yield each choice with the simulator, which is about to execute it."""
+    run = rejoining(random, habits)
+    for choice in islice(run.choices(), most):
+        yield choice, run.simulator
+        run.simulator.execute(choice)
+
+
 def test_a_run_goes_on_while_processes_can() -> None:
-    simulator = Simulator(ZOOKEEPER, 3, lambda _: None, switches=configure(SEARCH, 1, Random(1).random).switches)
-    rejoining = Rejoining(Moves(simulator), Random(1).random)
-    assert len(list(islice(rejoining.choices(), 20))) == 20, "none is executed, and still there is another"
-    simulator.halted[1:] = [True] * 3
-    assert list(Rejoining(Moves(simulator), Random(1).random).choices()) == []
-
-
-def executed(random: Random, most: int) -> list[Choice]:
-    simulator = Simulator(ZOOKEEPER, 3, lambda _: None, switches=configure(SEARCH, 1, Random(1).random).switches)
-    for choice in islice(Rejoining(Moves(simulator), random.random).choices(), most):
-        simulator.execute(choice)
-    return simulator.executed
+    run = rejoining(Random(1))
+    assert len(list(islice(run.choices(), 20))) == 20, "none is executed, and still there is another"
+    run.simulator.halted[1:] = [True] * 3
+    assert list(Rejoining(run.moves, Random(1).random).choices()) == []
 
 
 @pytest.mark.parametrize("kind", [choices.Lead, choices.Elect, choices.Request, choices.Crash, choices.Timeout])
 def test_elections_requests_returns_and_interruptions_all_occur(kind: type[Choice]) -> None:
-    assert any(type(each) is kind for seed in range(4) for each in executed(Random(seed), 300))
+    assert any(type(each) is kind for seed in range(4) for each, _ in executed(Random(seed)))
+
+
+def test_a_run_has_its_habits() -> None:
+    def how_many(kind: type[Choice], habits: Habits) -> int:
+        return sum(type(each) is kind for seed in range(20) for each, _ in executed(Random(seed), habits=habits))
+
+    assert len({rejoining(Random(seed)).habits for seed in range(40)}) == 3
+    assert how_many(choices.Request, Habits(0.3, idle=0.8)) * 2 < how_many(choices.Request, Habits(0.3))
+    assert how_many(choices.Timeout, Habits(0.0)) < how_many(choices.Timeout, Habits(1.0))
+
+
+def test_it_may_be_the_leader_that_crashes() -> None:
+    def of_leaders(habits: Habits) -> float:
+        leads = [
+            each.process in simulator.following  # others follow it
+            for seed in range(20)
+            for each, simulator in executed(Random(seed), habits=habits)
+            if isinstance(each, choices.Crash)
+        ]
+        return sum(leads) / len(leads)
+
+    assert of_leaders(Habits(0.0, leader_crashes=1.0)) > 1.5 * of_leaders(Habits(0.0))
+
+
+def test_a_thread_of_who_came_back_may_lag_until_it_crashes() -> None:
+    def with_work(habits: Habits) -> int:
+        return sum(
+            any(process == each.process for process, _ in simulator.threads())
+            for seed in range(20)
+            for each, simulator in executed(Random(seed), habits=habits)
+            if isinstance(each, choices.Crash)
+        )
+
+    assert with_work(Habits(0.0, lags=1.0)) > 1.5 * with_work(Habits(0.0))

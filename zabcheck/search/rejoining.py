@@ -10,7 +10,7 @@ the messages.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from zabcheck.search.moves import Moves
 from zabcheck.simulation import choices
@@ -20,6 +20,28 @@ _MOST = 80
 """How many steps the ensemble takes at most before something else happens."""
 _KEPT = (0, 0, 0, 1, 2)
 """How many of its unsynced writes a crash leaves."""
+
+
+class Habits(NamedTuple):
+    """How often, in one run, a round has this.
+
+    `interrupted`: what a process that comes back is about is cut short. `idle`: nobody requests anything. `lags`: a
+    thread of the process that has come back stays slow until the round ends. `leader_crashes`: if there is a crash at
+    the end, it is the leader's, and the process that has come back misses the next election.
+    """
+
+    interrupted: float
+    idle: float = 0.0
+    lags: float = 0.0
+    leader_crashes: float = 0.0
+
+
+_HABITS = (
+    *[Habits(interrupted=1.0)] * 7,
+    *[Habits(interrupted=0.3, idle=0.8, leader_crashes=0.8)] * 3,
+    *[Habits(interrupted=0.3, lags=0.5)] * 2,
+)
+"""What a run draws its habits from, each as often as it stands here."""
 
 
 class Rejoining:
@@ -40,6 +62,7 @@ class Rejoining:
         self.slow_links: list[tuple[int, int]] = []
         self.slow_threads: list[tuple[int, str]] = []
         self.left_out = 0
+        self.habits = self._one(_HABITS)
 
     def choices(self) -> Iterator[Choice]:
         """Yield choices for as long as any process can go on; some may not be enabled."""
@@ -67,7 +90,7 @@ class Rejoining:
         followers = [process for process in voters if process != leader]
         yield choices.Lead(leader, tuple(followers))
         self.left_out = leader if self._often(0.5) else self._one((0, *self.simulator.ids))
-        if followers and self._often(0.35):
+        if followers and self._often(0.35 * self.habits.interrupted):
             behind = min(followers, key=lambda process: vote(self.simulator.states[process]))
             yield from self._interrupted(leader, behind if self._often(0.7) else self._one(followers))
             if self._often(0.5):
@@ -76,7 +99,8 @@ class Rejoining:
         yield from self._progress()
         if not self._serves(leader):
             return
-        yield from self._requests(leader)
+        if not self._often(self.habits.idle):
+            yield from self._requests(leader)
         if self._often(0.7):
             others = [process for process in self.simulator.ids if process != leader]
             back = left_out if left_out in others and self._often(0.8) else self._one(others or [leader])
@@ -113,18 +137,24 @@ class Rejoining:
             yield from self._stuck(leader, process)
             self.left_out = leader
             return
-        yield from self._interrupted(leader, process, 0.4)
-        if self._often(0.85):
-            self._nothing_is_slow()
-            yield from self._progress()
-            if self.simulator.following[process] != leader:
-                yield from self._join(leader, process)
-            yield from self._progress()
+        if self._often(self.habits.interrupted):
+            yield from self._interrupted(leader, process, 0.4)
+        if not self._often(0.85):
+            return
+        self._nothing_is_slow()
+        if self.names and self._often(self.habits.lags):
+            self.slow_threads = [(process, self._one(self.names))]
+        yield from self._progress()
+        if self.simulator.following[process] != leader:
+            yield from self._join(leader, process)
+        yield from self._progress()
+        if not self._often(self.habits.idle):
             yield choices.Request(leader)
             yield from self._progress()
-            if self._often(0.7):
-                yield from self._crash(process)
-                self.left_out = leader
+        if self._often(0.7):
+            crashes, stays = (leader, process) if self._often(self.habits.leader_crashes) else (process, leader)
+            yield from self._crash(crashes)
+            self.left_out = stays
 
     def _join(self, leader: int, process: int) -> Iterator[Choice]:
         if not self.simulator.is_up(process):

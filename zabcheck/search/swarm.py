@@ -39,6 +39,8 @@ from zabcheck.simulation.simulator import Simulator
 
 SIZES = (3, 3, 3, 3, 3, 5, 5, 2, 4, 7)
 """The numbers of processes that are drawn, each as often as it stands here."""
+SIZES_REJOINING = (*[3] * 14, 2, 2, 4, 5, 5, 7)
+"""The same where runs are about one that comes back: it takes a leader, and one that makes a quorum without it."""
 WEIGHTED = 0.1
 """The share of runs in which quorums are counted by weights."""
 MOST_WEIGHT = 4
@@ -164,7 +166,7 @@ def _rejoin(run: Run, drawn: Configuration, random: Callable[[], float], steps: 
 
 def configure(search: Search, seed: int, random: Callable[[], float]) -> Configuration:
     """Draw the configuration of the run of this seed."""
-    size = search.processes or _one(SIZES, random)
+    size = search.processes or _one(SIZES_REJOINING if search.protocol.environment.rejoins else SIZES, random)
     quorums = Quorums(size)
     if random() < WEIGHTED:
         weights = [int(random() * (MOST_WEIGHT + 1)) for _ in range(size)]

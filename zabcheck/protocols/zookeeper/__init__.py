@@ -177,7 +177,7 @@ ZOOKEEPER = Protocol(
             "window": ((25, 1), (25, 2)),
             "grain": ((15, "G1"), (20, "G2"), (10, "G3"), (15, "G4")),
         },
-        rejoins=70,
+        rejoins=92,
     ),
     threads=threads.separate,
     vote=server.vote,
