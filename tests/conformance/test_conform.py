@@ -206,7 +206,7 @@ def _labels_a_snapshot_otherwise(records: list[Record]) -> None:
 
 
 QUICK = ("another zxid", "SNAP for DIFF")
-"""The others take a second: all that the server may have done before has to be ruled out."""
+"""The others take seconds: all that the server may have done before has to be ruled out."""
 ALTERED: dict[str, tuple[Callable[[list[Record]], None], tuple[int, str]]] = {
     "another zxid": (_sends_another_zxid, (3, "packet 50")),
     "SNAP for DIFF": (_sends_snap, (3, "packet 7")),

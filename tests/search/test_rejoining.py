@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from invariants import select
+from invariants.quorums import quorums_of
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.moves import Moves
 from zabcheck.search.rejoining import Habits, Rejoining
@@ -57,6 +58,15 @@ def test_a_run_goes_on_while_processes_can() -> None:
     assert len(list(islice(run.choices(), 20))) == 20, "none is executed, and still there is another"
     run.simulator.halted[1:] = [True] * 3
     assert list(Rejoining(run.moves, Random(1).random).choices()) == []
+
+
+def test_a_run_goes_on_where_nobody_that_is_up_may_lead() -> None:
+    switches = configure(SEARCH, 1, Random(1).random).switches
+    simulator = Simulator(ZOOKEEPER, 3, lambda _: None, quorums=quorums_of("weights 1,1,0", 3), switches=switches)
+    for process in (1, 2):
+        simulator.states[process], simulator.halted[process] = None, True
+    run = Rejoining(Moves(simulator), Random(1).random)
+    assert len(list(islice(run.choices(), 20))) == 20
 
 
 @pytest.mark.parametrize("kind", [choices.Lead, choices.Elect, choices.Request, choices.Crash, choices.Timeout])

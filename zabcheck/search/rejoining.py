@@ -23,11 +23,11 @@ _KEPT = (0, 0, 0, 1, 2)
 
 
 class Habits(NamedTuple):
-    """How often, in one run, a round has this.
+    """The shares, 0 to 1, of the rounds of one run in which something happens.
 
-    `interrupted`: what a process that comes back is about is cut short. `idle`: nobody requests anything. `lags`: a
-    thread of the process that has come back stays slow until the round ends. `leader_crashes`: if there is a crash at
-    the end, it is the leader's, and the process that has come back misses the next election.
+    `interrupted`: what a process does when it comes back is cut short. `idle`: nobody requests anything. `lags`: a
+    thread of the process that has come back stays slow until the round ends. `leader_crashes`: the crash at the end, if
+    there is one, is the leader's, and the process that has come back misses the next election.
     """
 
     interrupted: float
@@ -83,9 +83,10 @@ class Rejoining:
             voters = self.moves.awake()
         vote = self.simulator.protocol.vote
         assert vote is not None
-        candidates = [process for process in voters if self.simulator.quorums.may_lead(process)]
-        if not candidates:
+        if not voters:
             return
+        # Where none of them may lead nobody is elected, and the run goes on, or it would never end.
+        candidates = [process for process in voters if self.simulator.quorums.may_lead(process)] or voters
         leader = max(candidates, key=lambda process: vote(self.simulator.states[process]))
         followers = [process for process in voters if process != leader]
         yield choices.Lead(leader, tuple(followers))

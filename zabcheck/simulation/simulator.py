@@ -395,8 +395,7 @@ class Simulator:
     def _lead_by_vote(self, choice: choices.Lead) -> bool:
         """Execute an election among the leader and its followers as one step; who is in an iteration leaves it first.
 
-        The leader is named only if they are a quorum, and its vote (`Protocol.vote`) is the greatest of those that may
-        lead.
+        It is named only if they are a quorum, and its vote (`Protocol.vote`) is the greatest of those that may lead.
         """
         chosen = [p for p in dict.fromkeys((choice.leader, *choice.followers)) if p not in self.paused]
         left = [self._timeout(choices.Timeout(p)) for p in chosen]

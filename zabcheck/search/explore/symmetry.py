@@ -16,7 +16,7 @@ proved all the same, and a run that breaks something may be made up, as one serv
 `exploration` replays it under all names, and searches without symmetry if none makes it real. Elections by messages
 compare ids all the time, and their servers are not interchangeable.
 
-Quorums have to be symmetric too: a renaming that would make another family of quorums is not used.
+Quorums have to be symmetric too: a renaming that would make another family of quorums, or let others lead, is not used.
 """
 
 from collections import Counter
