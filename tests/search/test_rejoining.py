@@ -96,6 +96,23 @@ def test_it_may_be_the_leader_that_crashes() -> None:
     assert of_leaders(Habits(0.0, leader_crashes=1.0)) > 1.5 * of_leaders(Habits(0.0))
 
 
+def test_a_leader_may_be_left_as_soon_as_it_is_alone_with_a_transaction() -> None:
+    def joined(habits: Habits) -> int:
+        """How often a process joins a leader that has a transaction of which nobody has heard."""
+        found = alone = 0
+        for seed in range(40):
+            for each, _ in executed(Random(seed), habits=habits):
+                if isinstance(each, choices.Request):
+                    alone = each.process
+                elif isinstance(each, choices.Lead) or (isinstance(each, choices.Receive) and each.sender == alone):
+                    alone = 0
+                elif isinstance(each, choices.Elect):
+                    found += each.leader == alone
+        return found
+
+    assert joined(Habits(0.0, abandoned=1.0)) < 0.8 * joined(Habits(0.0))
+
+
 def test_a_thread_of_who_came_back_may_lag_until_it_crashes() -> None:
     def with_work(habits: Habits) -> int:
         return sum(

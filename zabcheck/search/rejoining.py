@@ -9,7 +9,7 @@ For protocols whose processes vote and have threads (`Environment.rejoins`). Of 
 the messages.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from zabcheck.search.moves import Moves
@@ -25,21 +25,24 @@ _KEPT = (0, 0, 0, 1, 2)
 class Habits(NamedTuple):
     """The shares, 0 to 1, of the rounds of one run in which something happens.
 
-    `interrupted`: what a process does when it comes back is cut short. `idle`: nobody requests anything. `lags`: a
-    thread of the process that has come back stays slow until the round ends. `leader_crashes`: the crash at the end, if
-    there is one, is the leader's, and the process that has come back misses the next election.
+    `interrupted`: what a process does when it comes back is cut short. `abandoned`: a leader with a transaction that
+    nobody has heard of is left at once, before another process comes back to it. `idle`: nobody requests anything.
+    `leader_crashes`: the crash at the end, if there is one, is the leader's, and a process that has come back misses
+    the next election. `lags`: a thread of the process that has come back stays slow until the round ends, beside the
+    one that was slow before.
     """
 
     interrupted: float
+    abandoned: float = 0.0
     idle: float = 0.0
-    lags: float = 0.0
     leader_crashes: float = 0.0
+    lags: float = 0.0
 
 
 _HABITS = (
-    *[Habits(interrupted=1.0)] * 7,
-    *[Habits(interrupted=0.3, idle=0.8, leader_crashes=0.8)] * 3,
-    *[Habits(interrupted=0.3, lags=0.5)] * 2,
+    *[Habits(interrupted=1.0, abandoned=0.7)] * 5,
+    *[Habits(interrupted=0.3, abandoned=1.0, idle=0.7, leader_crashes=1.0)] * 3,
+    *[Habits(interrupted=0.3, abandoned=1.0, lags=1.0)] * 4,
 )
 """What a run draws its habits from, each as often as it stands here."""
 
@@ -100,26 +103,36 @@ class Rejoining:
         yield from self._progress()
         if not self._serves(leader):
             return
-        if not self._often(self.habits.idle):
-            yield from self._requests(leader)
+        is_idle = self._often(self.habits.idle)
+        if not is_idle:
+            is_alone = yield from self._requests(leader)
+            if is_alone and self._often(self.habits.abandoned):
+                return
         if self._often(0.7):
             others = [process for process in self.simulator.ids if process != leader]
             back = left_out if left_out in others and self._often(0.8) else self._one(others or [leader])
             if back != leader:
-                yield from self._come_back(leader, back)
+                yield from self._come_back(leader, back, is_idle)
+        elif self._often(self.habits.leader_crashes):
+            yield from self._crash(leader)
+            self.left_out = self._one((0, *self.simulator.ids))
         elif self._often(0.5):
             yield from self._crash(self._one(self.simulator.ids))
 
-    def _requests(self, leader: int) -> Iterator[Choice]:
-        """Requests, of which some processes do not hear for a while, and which some threads leave undone."""
+    def _requests(self, leader: int) -> Generator[Choice, None, bool]:
+        """Requests, of which some processes do not hear for a while, and which some threads leave undone.
+
+        Returns whether there is one of which nobody but the leader hears.
+        """
         others = [process for process in self.simulator.ids if process != leader]
+        is_alone = False
         for number in range(1 + int(self.random() * 3)):
             if not self._serves(leader):
-                return
+                return is_alone
             if number == 0 or self._often(0.4):
                 heard = self._one((0.0, 0.7, 0.7, 1.0))
                 if not heard:  # the leader has something of its own: others elect one of themselves
-                    self.left_out = leader
+                    self.left_out, is_alone = leader, True
                 self.slow_links = [(leader, process) for process in others if not self._often(heard)]
                 self.slow_threads = []
                 if self.names and self._often(0.6):
@@ -129,8 +142,9 @@ class Rejoining:
             yield from self._progress()
         if self._often(0.25):
             yield choices.Snapshot(self._one((leader, *self.simulator.ids)), cut=self._often(0.7))
+        return is_alone
 
-    def _come_back(self, leader: int, process: int) -> Iterator[Choice]:
+    def _come_back(self, leader: int, process: int, is_idle: bool) -> Iterator[Choice]:
         """A process connects to the leader again, and is stuck or interrupted; then it may take part, and crash."""
         yield from self._join(leader, process)
         self.slow_links = []
@@ -142,14 +156,16 @@ class Rejoining:
             yield from self._interrupted(leader, process, 0.4)
         if not self._often(0.85):
             return
-        self._nothing_is_slow()
+        self.slow_links = []
         if self.names and self._often(self.habits.lags):
-            self.slow_threads = [(process, self._one(self.names))]
+            self.slow_threads = [*self.slow_threads, (process, self._one(self.names))]
+        else:
+            self.slow_threads = []
         yield from self._progress()
         if self.simulator.following[process] != leader:
             yield from self._join(leader, process)
         yield from self._progress()
-        if not self._often(self.habits.idle):
+        if not is_idle:
             yield choices.Request(leader)
             yield from self._progress()
         if self._often(0.7):
@@ -204,18 +220,25 @@ class Rejoining:
         simulator = self.simulator
         process, left = until
         for _ in range(_MOST):
-            able: list[tuple[Callable[[int, Any], Choice], int, int | str]] = [
-                (choices.Receive, process, sender)
-                for process, sender, _ in simulator.waiting()
-                if (sender, process) not in self.slow_links
-            ]
-            able += [(choices.Hear, process, sender) for process, sender, _ in simulator.hearing()]
-            able += [(choices.Run, *thread) for thread in simulator.threads() if thread not in self.slow_threads]
+            links, threads = simulator.waiting(), simulator.threads()
+            if self.slow_links:
+                links = [each for each in links if (each[1], each[0]) not in self.slow_links]
+            if self.slow_threads:
+                threads = [each for each in threads if each not in self.slow_threads]
+            heard = simulator.hearing()
+            able: list[tuple[Any, ...]] = [*links, *heard, *threads]
             if not able:
                 return
-            kind, mover, which = self._one(able)
-            yield kind(mover, which)
-            if mover == process and (kind is choices.Receive or which == "main"):
+            place = int(self.random() * len(able))
+            mover, which = able[place][:2]
+            is_link = place < len(links)
+            if is_link:
+                yield choices.Receive(mover, which)
+            elif place < len(links) + len(heard):
+                yield choices.Hear(mover, which)
+            else:
+                yield choices.Run(mover, which)
+            if mover == process and (is_link or which == "main"):
                 left -= 1
                 if not left:
                     return

@@ -60,6 +60,8 @@ class Processes:
         "_busy",
         "_own",
         "_steps",
+        "_threads",
+        "_turns",
         "application",
         "channels",
         "disks",
@@ -102,6 +104,9 @@ class Processes:
         self._busy = [False] * (quorums.size + 1)
         self._steps = dict(protocol.steps)
         self._atomic = switches.sync == "atomic"
+        self._threads = protocol.threads(switches)
+        # By process id: what `turns` found; None once the process may have changed since.
+        self._turns: list[list[tuple[int, str]] | None] = [None] * (quorums.size + 1)
         step_limit.watch()
 
     def copy(self, show: Callable[[Event], None], channels: Channels, application: Application | None) -> "Processes":
@@ -114,7 +119,17 @@ class Processes:
         twin.halted = self.halted.copy()
         twin._own = [deque() for _ in self._own]
         twin._busy = self._busy.copy()
+        twin._turns = self._turns.copy()
         return twin
+
+    def turns(self, process: int) -> list[tuple[int, str]]:
+        """Return (process, thread) for each of its threads that has something to do. O(1) until its next step."""
+        found = self._turns[process]
+        if found is None:
+            state = self.states[process]
+            busy = [] if state is None else [name for name, is_busy in self._threads.items() if is_busy(state)]
+            found = self._turns[process] = [(process, name) for name in busy]
+        return found
 
     # From start to end.
 
@@ -157,7 +172,7 @@ class Processes:
         self._own[process].clear()
         self.channels.refuse(process)
         self.channels.lost(self.channels.ballots.miss(process))
-        self.states[process] = None
+        self.states[process] = self._turns[process] = None
 
     # A step.
 
@@ -170,6 +185,7 @@ class Processes:
         step = self._steps.get(type(stimulus))
         if step is None:
             return False
+        self._turns[process] = None
         _calls.begun += 1
         _calls.seconds = self.protocol.step_seconds
         try:
@@ -262,6 +278,7 @@ class Processes:
 
     def _give_up(self, process: int, effect: GiveUp) -> None:
         self.protocol.abandon(self.states[process])
+        self._turns[process] = None
         self._disconnect(process)
 
     def _notify(self, process: int, effect: Notify) -> None:

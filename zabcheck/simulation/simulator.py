@@ -205,9 +205,8 @@ class Simulator:
         """Return (process, thread) for each thread that has something to do, of the processes that are not paused."""
         if not self._threads:
             return []
-        up = [(process, self.states[process]) for process in self.ids if process not in self.paused]
-        threads = self._threads.items()
-        return [(process, name) for process, state in up if state is not None for name, busy in threads if busy(state)]
+        turns, paused = self.processes.turns, self.paused
+        return [turn for process in self.ids if process not in paused for turn in turns(process)]
 
     def closed(self) -> list[tuple[int, int]]:
         """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""

@@ -96,6 +96,7 @@ FOUND: dict[str, tuple[Release, Grain]] = {
     "5094": ("3.9.5", "G3"),
     "n1": ("3.9.5", "G2"),
     "n2": ("3.9.5", "G0"),
+    "n3": ("3.9.5", "G3"),
     "n4": ("3.9.5", "G0"),
 }
 """A release that has each bug, and the coarsest grain in which it shows."""
@@ -109,7 +110,7 @@ ERRORS: dict[str, tuple[Release, Grain, tuple[str, ...]]] = {
 
 Then the releases in which the minimal schedule comes upon it, with all other defects repaired.
 """
-RARE = ("2832", "4643", "4646", "5094", "n1")
+RARE = ("2832", "4643", "4646", "5094", "n1", "n3")
 """Those that may take many CPU seconds to find."""
 REPAIRED: dict[str, Release] = {
     "1264": "3.4.2",
