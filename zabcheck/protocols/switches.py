@@ -16,6 +16,7 @@ COUNTER_LIMIT = 2**32 - 1
 """The highest counter of an epoch: ZooKeeper packs it into 32 bits."""
 
 Release = Literal[
+    "3.3.1",
     "3.4.0-rc0",
     "3.4.2",
     "3.4.10",
@@ -37,6 +38,10 @@ Release = Literal[
 Defects = Literal[
     "all",
     "none",
+    "335",
+    "790",
+    "962",
+    "1154",
     "1264",
     "1282",
     "1319",
@@ -49,6 +54,7 @@ Defects = Literal[
     "2846",
     "2872",
     "3023",
+    "3104",
     "3598",
     "3642",
     "3911",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from invariants import Accept, Adopt, Broadcast, Chain, CommitEpoch, Deliver, Establish, Ready, Zxid
+from invariants import NO_ZXID, Accept, Adopt, Broadcast, Chain, CommitEpoch, Deliver, Establish, Ready, Zxid
 from tests.protocols.zookeeper.builders import (
     A,
     B,
@@ -15,10 +15,11 @@ from tests.protocols.zookeeper.builders import (
     shown,
     snapshot,
     switches,
+    txn,
     written,
 )
-from zabcheck.protocols.base import Elected, GiveUp, Lost, Request
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.base import Elected, GiveUp, Lost, Message, Request
+from zabcheck.protocols.switches import Defects, Release, Switches
 from zabcheck.protocols.zookeeper import leader, messages
 from zabcheck.protocols.zookeeper.database import FIRST
 from zabcheck.protocols.zookeeper.leader import (
@@ -66,6 +67,61 @@ def test_get_epoch_to_propose_may_be_the_one_that_was_accepted_in_3_4_2() -> Non
     for elect, accepted in ((old, 2), (other, 3), (new, 2)):
         on_follower_info(elect, 2, messages.FollowerInfo(accepted))
     assert (old.epoch, other.epoch, new.epoch) == (2, 4, 3)
+
+
+@pytest.mark.parametrize(("defects", "lpz"), [("335", A.zxid), ("790", Zxid(2, 0))])
+def test_a_leader_asks_nobody_for_an_epoch_in_3_3(defects: Defects, lpz: Zxid) -> None:
+    """335, and 790: that it leads counts before anybody has heard of it."""
+    leader = elected(A, switches=switches("3.3.1", defects))
+    assert (leader.epoch, leader.database.lpz) == (2, lpz)
+    assert sent(on_follower_info(leader, 2, messages.FollowerInfo(9))) == [(2, messages.LeaderInfo(2))]
+    assert written(on_elected(leader, 1, Elected(1))) == ["snapshots"], "and it writes none"
+
+
+def serving_while_3_is_synchronised(version: Release, defects: Defects, peer: Zxid) -> tuple[Server, list[Message]]:
+    """A leader that has applied D after it had found out what to send to server 3, and what it sent to that one."""
+    one = leading(
+        *(A, B),
+        database=memory(A, B, lpz=Zxid(2, 0), cache=(A, B) if peer > NO_ZXID else ()),
+        switches=switches(version, defects),
+        links={2: Link.SYNCED, 3: Link.DISCOVERED},
+        peers={2: NO_ZXID, 3: peer},
+    )
+    effects = leader.synchronise_with(one, 3)
+    effects += on_request(one, 1, Request(D_VALUE))
+    effects += on_ack(one, 2, messages.Ack(D.zxid))
+    assert tuple(one.database.tree) == (A, B, D)
+    return one, [message for to, message in sent(effects) if to == 3]
+
+
+def test_what_is_applied_before_forwarding_starts_is_sent_to_nobody() -> None:
+    """962."""
+    one, at_once = serving_while_3_is_synchronised("3.3.1", "962", A.zxid)
+    assert at_once == []
+    diff = [messages.Diff(B.zxid), messages.Proposal(B), messages.Commit(B.zxid), messages.NewLeader(2)]
+    assert sent(leader.send_late(one)) == [(3, message) for message in diff]
+    assert (3, messages.Proposal(txn(2, 2))) in sent(on_request(one, 1, Request("2.2"))), (
+        "from now on it is forwarded to"
+    )
+    _, at_once = serving_while_3_is_synchronised("3.4.0-rc0", "962", A.zxid)
+    assert at_once == [*diff, messages.Proposal(D), messages.Commit(D.zxid)]
+
+
+def test_a_snap_holds_what_is_applied_while_it_is_written() -> None:
+    """3104: and what is queued behind it has that once more."""
+    one, at_once = serving_while_3_is_synchronised("3.4.10", "3104", NO_ZXID)
+    assert at_once == []
+    rest = [messages.NewLeader(2), messages.Proposal(D), messages.Commit(D.zxid)]
+    snap = messages.Snap(Zxid(2, 0), Chain.of((A, B, D)))
+    assert sent(leader.send_late(one)) == [(3, message) for message in (snap, *rest)]
+    _, at_once = serving_while_3_is_synchronised("3.5.5", "3104", NO_ZXID)
+    assert at_once == [messages.Snap(Zxid(2, 0), Chain.of((A, B))), *rest]
+
+
+def test_remove_learner_handler_forgets_what_was_not_sent() -> None:
+    one, _ = serving_while_3_is_synchronised("3.4.10", "3104", NO_ZXID)
+    on_lost(one, 3, Lost(3))
+    assert one.unsent == {}
 
 
 def test_wait_for_epoch_ack_refuses_who_is_newer() -> None:

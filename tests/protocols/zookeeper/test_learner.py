@@ -23,7 +23,7 @@ from tests.protocols.zookeeper.builders import (
     txn,
     written,
 )
-from zabcheck.protocols.base import Buffer, Connect, GiveUp, Lost, Write
+from zabcheck.protocols.base import Buffer, Connect, GiveUp, Lost, Started, Write
 from zabcheck.protocols.switches import Defects
 from zabcheck.protocols.zookeeper import learner, messages
 from zabcheck.protocols.zookeeper.database import FIRST
@@ -35,7 +35,7 @@ from zabcheck.protocols.zookeeper.learner import (
     on_snap,
     on_trunc,
 )
-from zabcheck.protocols.zookeeper.server import Mode, Phase, ServerError, append, load
+from zabcheck.protocols.zookeeper.server import Mode, Phase, ServerError, append, load, on_started, vote
 from zabcheck.protocols.zookeeper.threads import separate, with_threads, write_back
 
 # With all that the threads of the server do because of it, at once.
@@ -45,6 +45,23 @@ on_proposal = with_threads(learner.on_proposal)
 on_commit = with_threads(learner.on_commit)
 
 ACK = messages.Ack(Zxid(2, 0))
+
+
+def test_an_epoch_is_known_by_the_zxid_of_newleader_alone_in_3_3() -> None:
+    """335: a crash forgets it, so that another leader takes it too."""
+    f = server(2, A, switches=switches("3.3.1", "335"))
+    follow(f, 1)
+    promised = on_leader_info(f, 1, messages.LeaderInfo(2))
+    assert sent(promised) == [(1, messages.AckEpoch(1, A.zxid))]
+    adopted = [*on_diff(f, 1, messages.Diff(A.zxid)), *on_new_leader(f, 1, messages.NewLeader(2))]
+    assert sent(adopted) == [(1, ACK)]
+    assert vote(f) == (2, Zxid(2, 0), 2)
+    assert not {"accepted_epoch", "current_epoch"} & {*written(promised), *written(adopted)}
+    again = server(2, A, switches=f.switches, accepted_epoch=0, current_epoch=0)
+    on_started(again, 2, Started(intact=True))
+    assert vote(again) == (1, A.zxid, 2)
+    follow(again, 1)
+    assert sent(on_leader_info(again, 1, messages.LeaderInfo(2))) == [(1, messages.AckEpoch(1, A.zxid))]
 
 
 @pytest.mark.parametrize(("version", "stays"), [("3.9.3", True), ("3.9.5", False)])

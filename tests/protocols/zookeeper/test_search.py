@@ -29,10 +29,14 @@ SINCE_3_5 = (
     *("pr-1130", "pr-2172", "pr-2268", "pr-2459"),
 )
 KEPT: dict[str, tuple[str, ...]] = {
-    "1264": ("3.4.0-rc0",),
+    "335": ("3.3.1", "3.4.0-rc0", "3.4.2"),
+    "790": ("3.3.1",),
+    "962": ("3.3.1",),
+    "1154": ("3.3.1",),
+    "1264": ("3.3.1", "3.4.0-rc0"),
     "1282": ("3.4.0-rc0",),
-    "1319": ("3.4.0-rc0",),
-    "1343": ("3.4.0-rc0", "3.4.2"),
+    "1319": ("3.3.1", "3.4.0-rc0"),
+    "1343": ("3.3.1", "3.4.0-rc0", "3.4.2"),
     "1489": ("3.4.2",),
     "2355": ("3.4.10",),
     "2832": ("3.4.0-rc0", "3.4.2", *SINCE_3_5),
@@ -41,13 +45,14 @@ KEPT: dict[str, tuple[str, ...]] = {
     "2846-gap": SINCE_3_5,
     "2846-abandoned": ("3.4.0-rc0", *SINCE_3_5),
     "2872": ("3.4.0-rc0", "3.4.2", "3.5.5"),
+    "3104": ("3.3.1", "3.4.0-rc0", "3.4.2", "3.4.10"),
     "3598": ("3.6.3", "3.8.0", "3.9.2", "3.9.3"),
     "3598-agreement": ("3.6.3", "3.8.0", "3.9.2", "3.9.3"),
-    "3642": ("3.4.0-rc0", "3.5.5"),
+    "3642": ("3.3.1", "3.4.0-rc0", "3.5.5"),
     "3911": SINCE_3_5[:4],
     "4409": ("3.8.0", "3.9.2"),
     "4643": ("3.4.10", *SINCE_3_5[:3]),
-    "4646": ("3.4.0-rc0", *SINCE_3_5[:3]),
+    "4646": ("3.3.1", "3.4.0-rc0", *SINCE_3_5[:3]),
     "4712-halted": SINCE_3_5[:4],
     "4712-leaks": SINCE_3_5[:4],
     "4712c": SINCE_3_5[:4],
@@ -57,7 +62,7 @@ KEPT: dict[str, tuple[str, ...]] = {
     "4925": ("3.9.3",),
     "5094": ("3.9.3", "3.9.5", "pr-1130", "pr-2172", "pr-2268"),
     "5094-weights": ("3.9.3", "3.9.5", "pr-1130", "pr-2172", "pr-2268"),
-    "n1": ("3.4.0-rc0", *SINCE_3_5[4:]),
+    "n1": ("3.3.1", "3.4.0-rc0", *SINCE_3_5[4:]),
     "n2": SINCE_3_5,
     "n3": ("3.4.10", *SINCE_3_5),
     "n3-weights": ("3.4.10", *SINCE_3_5),
@@ -65,13 +70,16 @@ KEPT: dict[str, tuple[str, ...]] = {
 }
 """Each minimal schedule with the releases in which it breaks a property, all of their defects included.
 
-A release can have several defects of which each shows in the same run, as 3911, 4712 and 4712c do. What synchronises
-otherwise may have the bug, and need another schedule, as releases up to 3.9.2 do for 5094 and N1.
+A release can have several defects of which each shows in the same run, as 3911, 4712 and 4712c do, or 335 and 1343.
+What synchronises otherwise may have the bug, and need another schedule, as releases up to 3.9.2 do for 5094 and N1.
 """
 AS_ANOTHER: dict[Release, Release] = {"3.8.4": "3.8.0", "master": "3.9.5"}
 """Versions that do in everything what another one does."""
 DISTINCT = tuple(version for version in VERSIONS if version not in AS_ANOTHER)
 FOUND: dict[str, tuple[Release, Grain]] = {
+    "335": ("3.3.1", "G0"),
+    "962": ("3.3.1", "G0"),
+    "1154": ("3.3.1", "G0"),
     "1264": ("3.4.0-rc0", "G0"),
     "1282": ("3.4.0-rc0", "G0"),
     "1319": ("3.4.0-rc0", "G0"),
@@ -82,6 +90,7 @@ FOUND: dict[str, tuple[Release, Grain]] = {
     "2845": ("3.4.10", "G0"),
     "2846": ("3.9.5", "G0"),
     "2872": ("3.5.5", "G0"),
+    "3104": ("3.4.10", "G0"),
     "3598": ("3.8.0", "G4"),
     "3642": ("3.5.5", "G0"),
     "3911": ("3.5.5", "G0"),
@@ -113,6 +122,9 @@ Then the releases in which the minimal schedule comes upon it, with all other de
 RARE = ("2832", "4643", "4646", "5094", "n1", "n3")
 """Those that may take many CPU seconds to find."""
 REPAIRED: dict[str, Release] = {
+    "335": "3.4.0-rc0",
+    "962": "3.4.0-rc0",
+    "1154": "3.4.0-rc0",
     "1264": "3.4.2",
     "1282": "3.4.2",
     "1319": "3.4.2",
@@ -120,6 +132,7 @@ REPAIRED: dict[str, Release] = {
     "1489": "3.4.10",
     "2845": "3.5.5",
     "2872": "3.6.3",
+    "3104": "3.5.5",
     "3642": "3.6.3",
     "4409": "3.9.3",
     "4712": "3.9.3",

@@ -25,10 +25,10 @@ from zabcheck.protocols.zookeeper.server import (
     deliver_tree,
     leave,
     on_started,
-    on_take_snapshot,
     on_timed_out,
     vote,
 )
+from zabcheck.protocols.zookeeper.snapshots import on_take_snapshot
 
 
 def test_load_data_base() -> None:

@@ -5,10 +5,16 @@ from tests.protocols.zookeeper.builders import A, B, C, D, leading, memory, snap
 from zabcheck.protocols.base import Message
 from zabcheck.protocols.zookeeper.leader import synchronise_with
 from zabcheck.protocols.zookeeper.messages import Commit, Diff, Proposal, Snap, Trunc
-from zabcheck.protocols.zookeeper.server import Outstanding
-from zabcheck.protocols.zookeeper.synchronisation import synchronise
+from zabcheck.protocols.zookeeper.server import Leader, Outstanding
+from zabcheck.protocols.zookeeper.synchronisation import forwarded, queued
 
 E = txn(3, 1)
+
+
+def synchronise(leader: Leader, peer: Zxid) -> list[Message]:
+    """What a follower is sent where nothing comes between the two parts of it."""
+    queue = queued(leader, peer)
+    return [*queue.packets, *forwarded(leader, queue.zxid)]
 
 
 def both(*txns: object) -> list[Message]:
@@ -47,6 +53,14 @@ def test_sync_follower_who_has_a_proposal_that_the_leader_lacks() -> None:
 def test_sync_follower_does_not_truncate_across_epochs() -> None:
     leader = leading(A, E)
     assert synchronise(leader, B.zxid) == [Snap(Zxid(2, 0), leader.database.tree)]
+
+
+def test_sync_follower_keeps_the_branch_of_whoever_is_within_committed_log_in_3_3() -> None:
+    """1154: B is in no history of the leader."""
+    one = leading(A, C, D, switches=switches("3.3.1", "1154"))
+    assert synchronise(one, B.zxid) == [Diff(D.zxid), *both(C, D)]
+    other = leading(A, C, D, switches=switches("3.4.2", "1154"))
+    assert synchronise(other, B.zxid) == [Trunc(A.zxid), *both(C, D)]
 
 
 def test_sync_follower_by_log() -> None:

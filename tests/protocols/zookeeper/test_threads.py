@@ -30,8 +30,8 @@ from zabcheck.protocols.base import Run as Turn
 from zabcheck.protocols.switches import Grain, Release, Switches
 from zabcheck.protocols.zookeeper import leader, messages
 from zabcheck.protocols.zookeeper.server import Link, Mode, Outstanding, Phase, Server, Todo, leave, on_timed_out
-from zabcheck.protocols.zookeeper.synchronisation import synchronise
-from zabcheck.protocols.zookeeper.threads import SEPARATE, THREADS, on_run, separate, with_threads
+from zabcheck.protocols.zookeeper.synchronisation import queued
+from zabcheck.protocols.zookeeper.threads import HANDLING, SEPARATE, THREADS, on_run, separate, with_threads
 from zabcheck.search import swarm
 from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.simulation import choices
@@ -215,9 +215,21 @@ def test_an_applying_thread_that_is_left_behind_may_be_ahead_of_the_log() -> Non
 
 
 def all_at_once(run: Simulator) -> None:
-    """Let each thread have its turns as a coarse run does: of a process always the first that has something to do."""
-    while turns := run.threads():
+    """Let each thread have its turns as a coarse run does: of a process always the first that has something to do.
+
+    A handler has turns of its own in the coarsest grain, too.
+    """
+    while turns := [turn for turn in run.threads() if turn[1] not in HANDLING]:
         run.execute(choices.Run(*turns[0]))
+
+
+def test_a_handler_takes_turns_only_where_that_is_asked_for() -> None:
+    asked = [("3.3.1", "962"), ("3.4.10", "3104")]
+    others = [("3.3.1", "all"), ("3.3.1", "none"), ("3.4.0-rc0", "962"), ("3.5.5", "3104"), ("3.3.1", "335")]
+    for grain in SEPARATE:
+        for (version, defects), takes in [*((each, True) for each in asked), *((each, False) for each in others)]:
+            which = structs.replace(switches(version, defects), grain=grain)  # type: ignore[arg-type]  # both are names
+            assert ("handler" in separate(which)) is takes, (version, defects)
 
 
 def test_a_recording_may_show_that_the_log_is_forced_while_more_waits() -> None:
@@ -231,11 +243,11 @@ def test_a_recording_may_show_that_the_log_is_forced_while_more_waits() -> None:
 def test_a_recording_may_show_that_the_log_is_too_long_to_be_sent() -> None:
     """Once: the next follower is sent the log again."""
     leader = leading(A, B, database=memory(A, B, cache=()), switches=grained("G5"))
-    assert isinstance(synchronise(leader, A.zxid)[0], messages.Diff)
+    assert isinstance(queued(leader, A.zxid).packets[0], messages.Diff)
     turn(leader, "log too long")
     assert not may_turn(leader, "log too long")
-    assert isinstance(synchronise(leader, A.zxid)[0], messages.Snap)
-    assert isinstance(synchronise(leader, A.zxid)[0], messages.Diff)
+    assert isinstance(queued(leader, A.zxid).packets[0], messages.Snap)
+    assert isinstance(queued(leader, A.zxid).packets[0], messages.Diff)
 
 
 def test_a_recording_may_show_that_a_proposal_leaves_before_uptodate() -> None:

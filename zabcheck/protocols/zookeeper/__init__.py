@@ -1,4 +1,4 @@
-"""Zab as Apache ZooKeeper implements it (3.4.0 to 3.9.5): each step is a function that names its Java method.
+"""Zab as Apache ZooKeeper implements it (3.3.1 to 3.9.5): each step is a function that names its Java method.
 
 ZooKeeper does not run DSN 2011 to the letter. A leader keeps its own history, as an election has picked the server with
 the greatest (currentEpoch, zxid, id). It synchronises followers by DIFF, TRUNC or SNAP, from a window of what it has
@@ -31,7 +31,7 @@ from zabcheck.protocols.base import (
     TimedOut,
 )
 from zabcheck.protocols.environment import Environment
-from zabcheck.protocols.zookeeper import election, leader, learner, messages, server, threads, votes
+from zabcheck.protocols.zookeeper import election, leader, learner, messages, server, snapshots, threads, votes
 from zabcheck.protocols.zookeeper.identity import identity, rename
 from zabcheck.protocols.zookeeper.server import Server
 
@@ -109,7 +109,7 @@ def _waiting(f: Server) -> dict[str, tuple[str, ...]]:
 
 _STEPS: dict[type[Message] | type[Stimulus], Step] = {
     Started: server.on_started,
-    TakeSnapshot: server.on_take_snapshot,
+    TakeSnapshot: snapshots.on_take_snapshot,
     TimedOut: election.on_timed_out,
     Elected: leader.on_elected,
     Lost: leader.on_lost,
@@ -132,7 +132,7 @@ _STEPS: dict[type[Message] | type[Stimulus], Step] = {
 ZOOKEEPER = Protocol(
     name="zookeeper",
     summary="Zab as Apache ZooKeeper implements it; the switch `version` says which release",
-    source="ZooKeeper 3.4.0 to 3.9.5",
+    source="ZooKeeper 3.3.1 to 3.9.5",
     steps={kind: threads.with_threads(step) for kind, step in _STEPS.items()},
     start=server.start,
     abandon=server.abandon,

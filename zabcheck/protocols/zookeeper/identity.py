@@ -40,9 +40,10 @@ def identity(f: Server) -> tuple[Hashable, ...]:
         read["peers"] = frozenset((p, zxid) for p, zxid in f.peers.items() if f.links.get(p) is Link.DISCOVERED)
         read["new_leader_acks"] = None if f.running else frozenset(f.new_leader_acks)
         read["outstanding"] = tuple((each.txn, frozenset(each.acks)) for each in f.outstanding)
+        read["unsent"] = tuple(f.unsent.items())
         read["links"] = tuple(f.links.items()) if f.switches.grain == "G5" else frozenset(f.links.items())
     else:
-        for name in ("connecting", "links", "peers"):
+        for name in ("connecting", "links", "peers", "unsent"):
             read[name] = tuple(read[name].items())
         if f.running:
             read["queued"] = read["acknowledged"] = read["received"] = None
@@ -75,6 +76,7 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
         electing=named(value.electing),
         links=renamed(value.links, names),
         peers=renamed(value.peers, names),
+        unsent=renamed(value.unsent, names),
         new_leader_acks=named(value.new_leader_acks),
         due=named(value.due),
         outstanding=tuple(Outstanding(each.txn, named(each.acks)) for each in value.outstanding),

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 
+from msgspec.structs import replace
+
 from invariants import Broadcast, CommitEpoch, Establish, Ready, Txn, Zxid
 from zabcheck.protocols.base import Connect, Effect, Elected, Lost, Message, ProcessId, Request, Send
 from zabcheck.protocols.zookeeper import learner, messages
@@ -13,16 +15,19 @@ from zabcheck.protocols.zookeeper.server import (
     Phase,
     ServerError,
     Todo,
+    Unsent,
     adopt,
     deliver_tree,
     finish,
     give_up,
+    last_epoch,
     leave,
     raises,
     set_current_epoch,
-    take_snapshot,
 )
-from zabcheck.protocols.zookeeper.synchronisation import synchronise
+from zabcheck.protocols.zookeeper.snapshots import take_snapshot
+from zabcheck.protocols.zookeeper.synchronisation import forwarded, queued
+from zabcheck.protocols.zookeeper.versions import handlers_take_turns
 from zabcheck.protocols.zookeeper.votes import in_epoch
 
 # Discovery.
@@ -45,7 +50,7 @@ def lead(l: Leader) -> list[Effect]:
     effects: list[Effect] = [Connect(l.id)]
     if l.version.snapshot_on_lead:
         effects += take_snapshot(l)
-    l.summary = l.current_epoch, l.database.lpz
+    l.summary = last_epoch(l), l.database.lpz
     l.connecting = {l.id: l.accepted_epoch}
     return effects + choose_epoch(l)
 
@@ -66,13 +71,19 @@ def choose_epoch(l: Leader) -> list[Effect]:
     """`Leader.getEpochToPropose`: with a quorum, accept e' greater than any accepted epoch, and propose it (l.1.1).
 
     Until 3.4.2 an acceptedEpoch equal to what e' was by then did not raise e' (1343). The leader's own, for one, may
-    come last; here the worst order is taken.
+    come last; here the worst order is taken. In 3.3 a leader asks nobody (335), and counts as established at once
+    (790).
     """
-    if not l.quorums.contains(l.connecting):
+    if not l.version.promises_epochs:
+        l.epoch = last_epoch(l) + 1
+        if not l.version.waits_for_quorum:
+            l.database = at(l.database, Zxid(l.epoch, 0))
+    elif not l.quorums.contains(l.connecting):
         return []
-    highest = max(l.connecting.values())
-    repeats = not l.version.counts_every_epoch and highest - 1 in l.connecting.values()
-    l.epoch = highest if repeats else highest + 1
+    else:
+        highest = max(l.connecting.values())
+        repeats = not l.version.counts_every_epoch and highest - 1 in l.connecting.values()
+        l.epoch = highest if repeats else highest + 1
     effects = learner.accept_epoch(l, l.epoch)
     effects += [Send(follower, messages.LeaderInfo(l.epoch)) for follower in l.links]
     l.electing = (l.id,)
@@ -128,9 +139,49 @@ def synchronise_with(l: Leader, follower: ProcessId) -> list[Effect]:
         l.outstanding = tuple(
             Outstanding(each.txn, tuple(ack for ack in each.acks if ack != follower)) for each in l.outstanding
         )
-    sent: list[Message] = [*synchronise(l, l.peers[follower]), messages.NewLeader(l.epoch)]
+    queue = queued(l, l.peers[follower])
+    if not isinstance(queue.packets[0], messages.Snap):
+        l.unsent = {**l.unsent, follower: Unsent(tuple(queue.packets), queue.zxid)}
+        waits = not l.version.forwards_at_once
+    else:
+        l.unsent = {**l.unsent, follower: Unsent(start_forwarding(l, follower, queue.zxid), l.database.lpz)}
+        waits = not l.version.copies_first
+    return [] if waits and handlers_take_turns(l.switches) else send_rest(l, follower)
+
+
+def start_forwarding(l: Leader, follower: ProcessId, zxid: Zxid) -> tuple[Message, ...]:
+    """`Leader.startForwarding`, and NEWLEADER behind it: what a follower is sent that will be at `zxid`."""
     l.links = {**l.links, follower: Link.SYNCING}
-    return [Send(follower, message) for message in sent]
+    return (*forwarded(l, zxid), messages.NewLeader(l.epoch))
+
+
+def send_rest(l: Leader, follower: ProcessId) -> list[Effect]:
+    """`LearnerHandler.run`: start to forward, and send what is queued; or write a SNAP, then send what is queued.
+
+    Some time may have passed. In 3.3 forwarding starts after a DIFF was put together, and what is applied in between
+    is in neither (962). Up to 3.5.4 a SNAP has the tree as it is when it is written, under the zxid that it had (3104).
+    """
+    begun, l.unsent = l.unsent[follower], {each: other for each, other in l.unsent.items() if each != follower}
+    if l.links[follower] is Link.SYNCING:
+        packets = (messages.Snap(begun.zxid, l.database.tree), *begun.packets)
+    else:
+        packets = (*begun.packets, *start_forwarding(l, follower, begun.zxid))
+    return [Send(follower, message) for message in packets]
+
+
+def send_late(l: Leader) -> list[Effect]:
+    """`LearnerHandler.run`: the handler that has begun first goes on, where that takes a turn of its own."""
+    return send_rest(l, next(iter(l.unsent)))
+
+
+def forward(l: Leader, message: Message) -> list[Effect]:
+    """`Leader.sendPacket`: to all that are forwarded to; behind a SNAP that is yet to be written it waits."""
+    followers = forwarding(l)
+    l.unsent = {
+        each: replace(begun, packets=(*begun.packets, message)) if each in followers else begun
+        for each, begun in l.unsent.items()
+    }
+    return [Send(each, message) for each in followers if each not in l.unsent]
 
 
 def on_ack(l: Leader, sender: ProcessId, m: messages.Ack) -> list[Effect]:
@@ -217,7 +268,7 @@ def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
     txn = Txn(Zxid(l.epoch, l.counter), m.value)
     l.outstanding = (*l.outstanding, Outstanding(txn))
     effects: list[Effect] = [Broadcast(l.id, l.incarnation, l.epoch, txn)]
-    effects += [Send(follower, messages.Proposal(txn)) for follower in forwarding(l)]
+    effects += forward(l, messages.Proposal(txn))
     l.to_log = (*l.to_log, txn)
     return effects
 
@@ -241,7 +292,7 @@ def try_to_commit(l: Leader, proposal: Outstanding) -> list[Effect]:
         return []
     l.outstanding = tuple(each for each in l.outstanding if each is not proposal)
     l.to_apply = (*l.to_apply, proposal.txn)
-    return [Send(each, messages.Commit(proposal.txn.zxid)) for each in forwarding(l)]
+    return forward(l, messages.Commit(proposal.txn.zxid))
 
 
 # The end of a connection.
@@ -261,4 +312,5 @@ def handler_ends(l: Leader, follower: ProcessId) -> None:
     """`Leader.removeLearnerHandler`: what the follower has acknowledged still counts (N1), and it may be cut off."""
     l.links = {each: link for each, link in l.links.items() if each != follower}
     l.peers = {each: zxid for each, zxid in l.peers.items() if each != follower}
+    l.unsent = {each: begun for each, begun in l.unsent.items() if each != follower}
     l.due = tuple(each for each in l.due if each != follower)

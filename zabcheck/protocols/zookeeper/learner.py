@@ -29,14 +29,13 @@ from zabcheck.protocols.zookeeper.server import (
     deliver_tree,
     finish,
     give_up,
+    last_epoch,
     leave,
     load,
-    purge,
     raises,
     set_current_epoch,
-    take_snapshot,
-    write_snapshots,
 )
+from zabcheck.protocols.zookeeper.snapshots import purge, take_snapshot, write_snapshots
 from zabcheck.protocols.zookeeper.votes import in_epoch
 
 # Discovery.
@@ -56,20 +55,24 @@ def on_leader_info(f: Follower, sender: ProcessId, m: messages.LeaderInfo) -> li
     """
     if sender != f.leader or f.phase is not Phase.DISCOVERY:
         return []
-    if m.epoch < f.accepted_epoch:
+    promises = f.version.promises_epochs
+    if m.epoch < (f.accepted_epoch if promises else last_epoch(f)):
         return give_up(f, "LEADERINFO is older than acceptedEpoch")
     f.phase = Phase.SYNCHRONIZATION
-    if m.epoch == f.accepted_epoch:
+    if m.epoch == f.accepted_epoch and promises:
         return [Send(sender, messages.AckEpoch(None, f.database.lpz))]
     return [*accept_epoch(f, m.epoch), Send(sender, messages.AckEpoch(f.current_epoch, f.database.lpz))]
 
 
 def accept_epoch(f: Follower, epoch: int) -> list[Effect]:
-    """`QuorumPeer.setAcceptedEpoch`, and what the server then offers as the initial history: what it has on disk."""
-    f.accepted_epoch = epoch
+    """`QuorumPeer.setAcceptedEpoch`, and what the server then offers as the initial history: what it has on disk.
+
+    In 3.3 nothing is written, so a crash forgets the promise, and so does whoever is asked next (335).
+    """
+    f.accepted_epoch, f.current_epoch = epoch, last_epoch(f)
     history = load(f).tree
     return [
-        Write(accepted_epoch=epoch),
+        *([Write(accepted_epoch=epoch)] if f.version.promises_epochs else []),
         Promise(f.id, f.incarnation, epoch, f.leader),
         AckEpoch(f.id, f.incarnation, epoch, f.current_epoch, history.zxid, history.length, history.hash),
     ]
@@ -274,8 +277,10 @@ def adopt_epoch(f: Follower, epoch: int) -> list[Effect]:
 
 
 def acknowledge(f: Follower, epoch: int) -> list[Effect]:
-    """NEWLEADER: the first ACK of the epoch."""
+    """NEWLEADER: the first ACK of the epoch. In 3.3 its zxid, in memory, is all that tells of that epoch (335)."""
     assert f.leader is not None
+    if not f.version.promises_epochs:
+        f.database = at(f.database, Zxid(epoch, 0))
     return [adopt(f, epoch), Send(f.leader, messages.Ack(Zxid(epoch, 0)))]
 
 

@@ -17,10 +17,10 @@ from zabcheck.protocols.base import (
     Effect,
     Flush,
     GiveUp,
+    Message,
     ModelledError,
     ProcessId,
     Started,
-    TakeSnapshot,
     TimedOut,
     Write,
 )
@@ -33,7 +33,6 @@ from zabcheck.protocols.zookeeper.database import (
     applied,
     fast_forwarded,
     loaded,
-    with_snapshot,
 )
 from zabcheck.protocols.zookeeper.versions import Version, version_of
 from zabcheck.protocols.zookeeper.votes import NO_ELECTION, Election
@@ -72,6 +71,13 @@ class Outstanding(Struct, frozen=True, gc=False):
 
     txn: Txn
     acks: tuple[ProcessId, ...] = ()
+
+
+class Unsent(Struct, frozen=True, gc=False):
+    """What is queued for a follower (`queuedPackets`) that will be at `zxid` by then, or by the SNAP in front of it."""
+
+    packets: tuple[Message, ...]
+    zxid: Zxid
 
 
 class Todo(Struct, frozen=True, gc=False):
@@ -167,6 +173,8 @@ class Server(Struct, gc=False):
     links: Mapping[ProcessId, Link] = {}
     peers: Mapping[ProcessId, Zxid] = {}
     """lastProcessedZxid of each follower, from ACKEPOCH."""
+    unsent: Mapping[ProcessId, Unsent] = {}
+    """What waits for forwarding to start (962), or for a SNAP to be written (3104)."""
     new_leader_acks: tuple[ProcessId, ...] = ()
     """Who has acknowledged NEWLEADER (`newLeaderProposal`)."""
     log_too_long: bool = False
@@ -217,6 +225,8 @@ def on_started(f: Server, sender: ProcessId, m: Started) -> list[Effect]:
         raise Exit("the checksum of a record does not match")
     f.database = load(f)
     effects: list[Effect] = []
+    if not f.version.promises_epochs:
+        f.accepted_epoch = f.current_epoch = f.database.lpz.epoch
     if f.database.lpz.epoch > f.current_epoch:
         if not f.version.takes_epoch_of_log:
             raise Exit(f"currentEpoch {f.current_epoch} is older than the last record {f.database.lpz}")
@@ -236,7 +246,12 @@ def vote(f: Server) -> tuple[int, Zxid, ProcessId]:
 
     The zxid is that of memory (`getLastLoggedZxid`), never that of the log.
     """
-    return f.current_epoch, f.database.lpz, f.id
+    return last_epoch(f), f.database.lpz, f.id
+
+
+def last_epoch(f: Server) -> int:
+    """The epoch of its history (f.a): the file currentEpoch, or that of lastProcessedZxid where there is none (335)."""
+    return f.current_epoch if f.version.promises_epochs else f.database.lpz.epoch
 
 
 def highest_epoch(f: Server) -> int:
@@ -379,6 +394,7 @@ def abandon(f: Server) -> None:
     f.finished = False
     f.links = {}
     f.peers = {}
+    f.unsent = {}
     f.new_leader_acks = ()
     f.log_too_long = False
     f.starts_late = False
@@ -388,48 +404,6 @@ def abandon(f: Server) -> None:
 
 
 # What both roles do with disk and tree.
-
-
-def on_take_snapshot(f: Server, sender: ProcessId, m: TakeSnapshot) -> list[Effect]:
-    """`SyncRequestProcessor.run` starts a snapshot, which is written at once here. Only a running server does.
-
-    With `cut` everything older is purged (`PurgeTxnLog`): earlier snapshots, and the records up to the label.
-    """
-    if not f.running:
-        return []
-    before, unforced, unwritten = (f.snapshots, f.log), f.unforced, f.unwritten
-    effects = take_snapshot(f)
-    if m.cut:
-        effects = purge(f, tuple(txn for txn in f.log if txn.zxid > f.database.lpz))
-    if (f.snapshots, f.log) == before:
-        f.unforced = unforced
-        f.unwritten = unwritten
-        return []
-    return effects
-
-
-def take_snapshot(f: Server) -> list[Effect]:
-    """`ZooKeeperServer.takeSnapshot`: the tree, under lastProcessedZxid.
-
-    It is on the disk at once. In ZooKeeper it is not (`syncSnap` is false), but nobody is told that it is.
-    """
-    before: list[Effect] = [Flush()] if f.unforced else []
-    f.unforced = False
-    f.snapshots = with_snapshot(f.snapshots, f.database)
-    return [*before, *write_snapshots(f)]
-
-
-def write_snapshots(f: Server) -> list[Effect]:
-    """Have all snapshots on the disk, also one that was not forced (N3)."""
-    f.unwritten = False
-    return [Write(snapshots=f.snapshots)]
-
-
-def purge(f: Server, left: tuple[Txn, ...]) -> list[Effect]:
-    """Remove all but the newest snapshot, and what is not `left` of the log."""
-    f.snapshots, f.log = f.snapshots[-1:], left
-    f.unwritten = False
-    return [Flush(), Write(snapshots=f.snapshots, log=f.log)]
 
 
 def append(f: Server, txn: Txn) -> list[Effect]:
@@ -454,9 +428,9 @@ def accept(f: Server, txn: Txn) -> list[Effect]:
 
 
 def set_current_epoch(f: Server, epoch: int) -> list[Effect]:
-    """`QuorumPeer.setCurrentEpoch`: write the file (f.a of step f.2.1)."""
+    """`QuorumPeer.setCurrentEpoch`: write the file (f.a of step f.2.1), if there is one (335)."""
     f.current_epoch = epoch
-    return [Write(current_epoch=epoch)]
+    return [Write(current_epoch=epoch)] if f.version.promises_epochs else []
 
 
 def adopt(f: Server, epoch: int) -> Adopt:

@@ -51,25 +51,39 @@ class Queue:
             self.packets.append(Diff(newest))
 
 
-def synchronise(l: Leader, peer: Zxid) -> list[Message]:
-    """`LearnerHandler.syncFollower`, then `Leader.startForwarding`: what a follower at `peer` is sent (l.2.1, l.3.3).
-
-    Behind it come the proposals that are committed and not applied (`toBeApplied`), and those that are outstanding: β
-    grows while followers synchronise. In 3.4.0-rc0 lastProposed is 0 until there is a proposal, and a follower that has
-    as much passes for one that lacks nothing (1319).
-    """
+def queued(l: Leader, peer: Zxid) -> Queue:
+    """`LearnerHandler.syncFollower`: what a follower at `peer` lacks of what is applied (l.2.1)."""
     queue = Queue(peer)
-    if peer == NO_ZXID and not l.counter and not l.version.knows_last_proposed:
-        return [Diff(peer)]
+    if has_nothing(l, peer):
+        queue.packets.append(Diff(peer))
+        return queue
     (by_cache_only if l.version.log_sync == "3.4" else by_cache_and_log)(l, compared(l, peer), queue)
     if not queue.packets:
         queue.packets = [Snap(l.database.lpz, l.database.tree)]
         queue.zxid = l.database.lpz if l.version.forwards_from_lpz else peer
+    return queue
+
+
+def has_nothing(l: Leader, zxid: Zxid) -> bool:
+    """Whether lastProposed is not above `zxid`: in 3.4.0-rc0 it is 0 until there is a proposal (1319).
+
+    So a follower that has as much passes for one that lacks nothing.
+    """
+    return zxid == NO_ZXID and not l.counter and not l.version.knows_last_proposed
+
+
+def forwarded(l: Leader, zxid: Zxid) -> list[Message]:
+    """`Leader.startForwarding`: what is committed and not applied (`toBeApplied`), and what is outstanding.
+
+    β grows while followers synchronise (l.3.3).
+    """
+    if has_nothing(l, zxid):
+        return []
+    packets: list[Message] = []
     for txn in l.to_apply:
-        if txn.zxid > queue.zxid:
-            queue.packets += [Proposal(txn), Commit(txn.zxid)]
-    forwarded = [Proposal(each.txn) for each in l.outstanding if each.txn.zxid > queue.zxid]
-    return [*queue.packets, *forwarded]
+        if txn.zxid > zxid:
+            packets += [Proposal(txn), Commit(txn.zxid)]
+    return packets + [Proposal(each.txn) for each in l.outstanding if each.txn.zxid > zxid]
 
 
 def compared(l: Leader, peer: Zxid) -> Database:
@@ -115,14 +129,18 @@ def by_log(l: Leader, database: Database, queue: Queue) -> None:
 
 
 def by_cache_only(l: Leader, database: Database, queue: Queue) -> None:
-    """`LearnerHandler.run` of 3.4: committedLog only; a TRUNC may cross the boundary of an epoch (1154)."""
+    """`LearnerHandler.run` of 3.4: committedLog only; a TRUNC may cross the boundary of an epoch.
+
+    3.3 sends DIFF to whoever is within committedLog, also to one with a transaction of an abandoned branch (1154).
+    """
     peer = queue.peer
     if database.lpz == peer:
         queue.packets.append(Diff(peer))
     elif database.cache and database.oldest <= peer <= database.newest:
         before = [txn.zxid for txn in database.cache if txn.zxid <= peer]
         after = [txn for txn in database.cache if txn.zxid > peer]
-        queue.packets.append(Diff(database.newest) if before[-1] == peer else Trunc(before[-1]))
+        is_there = before[-1] == peer or not l.version.cuts_branches
+        queue.packets.append(Diff(database.newest) if is_there else Trunc(before[-1]))
         queue.zxid = database.newest
         for txn in after:
             queue.packets += [Proposal(txn), Commit(txn.zxid)]

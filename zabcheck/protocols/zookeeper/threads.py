@@ -23,9 +23,9 @@ from zabcheck.protocols.zookeeper.server import (
     finish,
     give_up,
     raises,
-    write_snapshots,
 )
-from zabcheck.protocols.zookeeper.versions import version_of
+from zabcheck.protocols.zookeeper.snapshots import write_snapshots
+from zabcheck.protocols.zookeeper.versions import handlers_take_turns, version_of
 
 
 def log_next(f: Server) -> list[Effect]:
@@ -182,6 +182,11 @@ WRITING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Ef
 }
 """The same of the system, which writes what nobody forces."""
 
+HANDLING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
+    "handler": (lambda l: bool(l.unsent), leader.send_late),
+}
+"""The same of a follower's handler in some versions: it synchronises the follower in two steps (962, 3104)."""
+
 RECORDED: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "force": (lambda f: bool(f.to_log and f.to_flush), force),
     "log too long": (lambda l: l.leads and not l.log_too_long, find_log_too_long),
@@ -215,7 +220,7 @@ _TOGETHER = {
     ]
     for grain, names in SEPARATE.items()
 }
-_ALL = {**THREADS, **RECORDED, **DYING, **FAILING, **WRITING, **ELECTION}
+_ALL = {**THREADS, **HANDLING, **RECORDED, **DYING, **FAILING, **WRITING, **ELECTION}
 
 
 @cache
@@ -227,6 +232,8 @@ def separate(switches: Switches) -> Threads:
         names = (*names, *DYING)
     if "sync" in names and version.outlives_disk_error and switches.defects == "4882":
         names = (*names, *FAILING)
+    if handlers_take_turns(switches):
+        names = (*names, *HANDLING)
     if not version.forces_cut_snapshot and switches.defects == "n3":
         names = (*names, *WRITING)
     if switches.elections == "fle":

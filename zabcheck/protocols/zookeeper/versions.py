@@ -11,12 +11,19 @@ from typing import Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zabcheck.protocols.switches import Defects, Release
+from zabcheck.protocols.switches import Defects, Release, Switches
 
 
 class Version(Struct, frozen=True):
     """What a version does. The defaults are those of 3.9.5; numbers are those of ZOOKEEPER issues.
 
+    `promises_epochs`: a server promises an epoch, and writes down which it has promised and adopted; else a leader
+    takes the epoch behind that of its last transaction, and a follower knows of one by the zxid of NEWLEADER (335).
+    `waits_for_quorum`: a leader counts as established, lastProcessedZxid is ⟨e',0⟩, once a quorum has acknowledged
+    NEWLEADER; else as soon as it leads (790).
+    `forwards_at_once`: a leader forwards to a follower from the moment at which it finds out what to send it; else what
+    is applied in between is sent to nobody (962).
+    `cuts_branches`: a follower whose zxid lies within committedLog, but is not there, is sent TRUNC; else DIFF (1154).
     `counts_every_epoch`: e' is greater than every acceptedEpoch, in whatever order they come (1343).
     `knows_last_proposed`: a leader that has proposed nothing yet knows that its own history is not empty; else a server
     without any is sent an empty DIFF (1319).
@@ -52,6 +59,8 @@ class Version(Struct, frozen=True):
     between log and committedLog (2418). never: it sends a snapshot, as with snapshotSizeFactor -1.
     `snapshot_on_lead`: `Leader.lead` writes a snapshot (not 3.4.6 to 3.4.14: 1558).
     `diff_sets_lpz`: DIFF assigns lastProcessedZxid before its transactions have come (2355).
+    `copies_first`: the bytes of a SNAP are written before NEWLEADER is queued; else what the leader applies meanwhile
+    is in the SNAP, beyond its zxid, and NEWLEADER is acknowledged without it (3104).
     `forwards_from_lpz`: behind a SNAP the leader forwards what is later than the snapshot, not than the follower.
     `commits_in_order`: a proposal waits for the one before it (3.5).
     `clears_snap`: a server that leaves between SNAP and NEWLEADER drops what it received (3642).
@@ -73,6 +82,10 @@ class Version(Struct, frozen=True):
     counts no more what the follower had acknowledged before (N1; open).
     """
 
+    promises_epochs: bool = True
+    waits_for_quorum: bool = True
+    forwards_at_once: bool = True
+    cuts_branches: bool = True
     counts_every_epoch: bool = True
     knows_last_proposed: bool = True
     epoch_at_newleader: bool = True
@@ -92,6 +105,7 @@ class Version(Struct, frozen=True):
     log_sync: Literal["3.4", "unchecked", "checked", "never"] = "checked"
     snapshot_on_lead: bool = True
     diff_sets_lpz: bool = False
+    copies_first: bool = True
     forwards_from_lpz: bool = True
     commits_in_order: bool = True
     clears_snap: bool = True
@@ -129,6 +143,7 @@ _V3410 = replace(
     takes_epoch_of_log=True,
     leave="kept",
     log_sync="3.4",
+    copies_first=False,
     snapshot_on_lead=False,
     diff_sets_lpz=True,
     commits_in_order=False,
@@ -145,8 +160,11 @@ _V342 = replace(
     counts_numbered=False,
 )
 
+_V340 = replace(_V342, knows_last_proposed=False, epoch_at_newleader=False, logs_late_commits=False)
+
 VERSIONS: Mapping[Release, Version] = {
-    "3.4.0-rc0": replace(_V342, knows_last_proposed=False, epoch_at_newleader=False, logs_late_commits=False),
+    "3.3.1": replace(_V340, promises_epochs=False, waits_for_quorum=False, forwards_at_once=False, cuts_branches=False),
+    "3.4.0-rc0": _V340,
     "3.4.2": _V342,
     "3.4.10": _V3410,
     "3.5.5": _V355,
@@ -162,9 +180,16 @@ VERSIONS: Mapping[Release, Version] = {
     "pr-2268": replace(_V395, reloads_if_behind=True),
     "pr-2459": replace(_V395, clears_trunc=True),
 }
-"""The releases that can be chosen, and 3.9.5 with a change that was proposed. master is that of July 2026."""
+"""The releases that can be chosen, and 3.9.5 with a change that was proposed. master is that of July 2026.
+
+3.3.1 is what 3.4.0-rc0 would be with the four things in which 3.3.1 was wrong: its own packets come in another order.
+"""
 
 REPAIRS: Mapping[Defects, Mapping[str, object]] = {
+    "335": {"promises_epochs": True},
+    "790": {"waits_for_quorum": True, "promises_epochs": True},
+    "962": {"forwards_at_once": True},
+    "1154": {"cuts_branches": True, "log_sync": "never"},
     "1264": {"logs_late_commits": True},
     "1282": {"epoch_at_newleader": True},
     "1319": {"knows_last_proposed": True},
@@ -177,6 +202,7 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "2846": {"log_sync": "never", "snapshot_replaces": True},
     "2872": {"forces_snapshot": True},
     "3023": {"logs": "committed"},
+    "3104": {"copies_first": True, "forwards_from_lpz": True},
     "3598": {"joins_commit": True, "refuses_holes": True},
     "3642": {"clears_snap": True},
     "3911": {"logs": "committed"},
@@ -201,13 +227,16 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
 A value may be of several: a defect alone keeps all values that its repair names. "4712" is what a server does that was
 running when it leaves, "4712c" what one forgets that was not running, but had acknowledged. 3023, 4394, 4646 and 4685
 all come of when a server logs what; with one of them, parts of the others are there. "2846" stands for 2418: the log is
-used no more. 3598 harms up to 3.9.3, where committedLog may end with what was applied again; so `refuses_holes` is a
-repair of what comes of it. So it is of what comes of 4882.
+used no more. 1154 is one of the table of 3.4 and before. 790 harms only where nobody promises an epoch (335). 3598
+harms up to 3.9.3, where committedLog may end with what was applied again; so `refuses_holes` is a repair of what comes
+of it. So it is of what comes of 4882.
 """
-ON_REQUEST: tuple[Defects, ...] = ("4882", "n3")
-"""The defects that take a fault which is in no run unless they are named. "all" has it not.
+ON_REQUEST: tuple[Defects, ...] = ("790", "962", "3104", "4882", "n3")
+"""The defects that take what is in no run unless they are named. "all" has it not.
 
-4882: a disk that fails. N3: a power loss that takes a snapshot, and leaves what was forced after it."""
+790: memory that outlives an iteration, as that of 3.3.1 does not. 962 and 3104: a leader that applies while a follower
+is being synchronised. 4882: a disk that fails. N3: a power loss that takes a snapshot, and leaves what was forced after
+it."""
 _OF_ANOTHER = {
     ("2845", "leave", "cleared"),
     ("4712", "leave", "cleared"),
@@ -236,3 +265,9 @@ def version_of(release: Release, defects: Defects) -> Version:
     for repair in REPAIRS.values():
         wanted |= repair
     return replace(version, **{name: value for name, value in wanted.items() if name not in kept})
+
+
+def handlers_take_turns(switches: Switches) -> bool:
+    """Whether a follower's handler synchronises it in two steps, between which the leader may apply (962, 3104)."""
+    version, defects = version_of(switches.version, switches.defects), switches.defects
+    return (defects == "962" and not version.forwards_at_once) or (defects == "3104" and not version.copies_first)
