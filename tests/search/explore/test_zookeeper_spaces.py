@@ -83,6 +83,9 @@ SPACES: dict[str, tuple[Bounds, dict[str, Any]]] = {
     "two servers, threads": (Bounds(2, 2, 1, 1, 1), {"version": "3.9.5", "grain": "G4", "sync": "separate"}),
     "two servers, leaks": (Bounds(2, 2, 1, 1, 1), {"version": "3.8.0", "grain": "G4", "sync": "separate"}),
     "two servers, no log": (Bounds(2, 2, 1, 1, 1), {"version": "3.5.5", "grain": "G2", "sync": "separate"}),
+    "two servers, 3.3": (Bounds(2, 2, 1, 1, 1), {"version": "3.3.1"}),
+    "two servers, forwarding late": (Bounds(2, 2, 1, 1, 1), {"version": "3.3.1", "defects": "962"}),
+    "two servers, a SNAP late": (Bounds(2, 2, 1, 1, 1), {"version": "3.4.10", "defects": "3104"}),
     "two servers, 3.4": (Bounds(2, 2, 1, 1, 1), {"version": "3.4.10", "defects": "none"}),
     "two servers, a cut": (Bounds(2, 2, 1, 0, 1, 1), {"version": "3.9.5"}),
     "two servers, any time-outs": (Bounds(2, 2, 1, UNLIMITED, 1), {"version": "3.9.5"}),
@@ -158,6 +161,10 @@ BUGS: dict[str, tuple[Bounds, dict[str, Any], tuple[str, ...]]] = {
     "2845, repaired": (Bounds(2, 3, 2, 1, 1), {"version": "3.4.10", "defects": "none"}, ("core",)),
     "1343": (Bounds(3, 1, 0, 1, 0), {"version": "3.4.2", "defects": "1343"}, ("epoch uniqueness",)),
     "1343, repaired": (Bounds(3, 2, 0, 1, 0), {"version": "3.4.2", "defects": "none"}, ("epoch uniqueness",)),
+    "335": (Bounds(2, 2, 1, 1, 1), {"version": "3.3.1", "defects": "335"}, ("epoch uniqueness",)),
+    "962": (Bounds(3, 1, 2, 0, 0), {"version": "3.3.1", "defects": "962"}, ("core",)),
+    "962, repaired": (Bounds(3, 1, 1, 0, 0), {"version": "3.3.1", "defects": "none"}, ("core",)),
+    "3104": (Bounds(3, 1, 1, 0, 0), {"version": "3.4.10", "defects": "3104"}, ("invariant 2",)),
     "3911, invariant 5": (Bounds(3, 1, 1, 0, 0), {"version": "3.5.5", "defects": "3911"}, ("invariant 5",)),
 }
 """Spaces, and properties that a bug violates there or not: with reduction and symmetry alike."""
