@@ -1,6 +1,6 @@
 """`zabcheck.search.rejoining`: a process falls behind, comes back, and is interrupted."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from random import Random
 
@@ -9,6 +9,7 @@ import pytest
 from invariants import select
 from invariants.quorums import quorums_of
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.search import machine
 from zabcheck.search.moves import Moves
 from zabcheck.search.rejoining import Habits, Rejoining
 from zabcheck.search.run import Search
@@ -36,6 +37,31 @@ def test_one_seed_gives_one_run_that_ends_with_its_steps() -> None:
     runs = [drive(SEARCH, select(("core",)), REJOINING[0]).simulator for _ in range(2)]
     assert runs[0].executed == runs[1].executed
     assert runs[0].steps == SEARCH.steps
+
+
+@pytest.mark.parametrize("protocol", ["zookeeper", "zab"])
+def test_hypothesis_makes_such_runs_where_the_protocol_says_so(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched() -> list[Sequence[Choice]]:
+        runs: list[Sequence[Choice]] = []
+        fixed = {"defects": "none"} if protocol == "zookeeper" else {}
+        search = Search(
+            PROTOCOLS[protocol], 3, ("core",), 10, 80, 1, lambda run: runs.append(run.simulator.executed), fixed=fixed
+        )
+        assert machine.find(search) is None
+        return runs
+
+    made: list[Rejoining] = []
+
+    class Counted(Rejoining):
+        def __init__(self, moves: Moves, random: Callable[[], float]) -> None:
+            super().__init__(moves, random)
+            made.append(self)
+
+    monkeypatch.setattr(machine, "Rejoining", Counted)
+    first = searched()
+    assert (len(made) > 7) is (protocol == "zookeeper")
+    assert bool(made) is (protocol == "zookeeper")
+    assert searched() == first, "with the same seed Hypothesis makes the same runs"
 
 
 def rejoining(random: Random, habits: Habits | None = None) -> Rejoining:

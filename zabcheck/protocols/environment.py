@@ -18,7 +18,7 @@ class Environment(Struct, frozen=True):
     `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
     `switches` has the switches that runs draw otherwise than those of Zab: of a hundred runs how many have each value,
     as in `zabcheck.search.moves.SWITCHES`.
-    `rejoins` says how many of a hundred runs of the swarm are about a process that comes back to a leader
+    `rejoins` says how many of a hundred runs, of either engine, are about a process that comes back to a leader
     (`zabcheck.search.rejoining`); only for a protocol with `threads` and `vote`.
     """
 

@@ -7,13 +7,17 @@ Hypothesis is used here has reasons:
   and `database` are set here, whatever profile is active. And Hypothesis mixes constants of the user's modules into
   integers that it draws, but none below 100: every draw here is below that, and the choice of a rule is drawn here
   too, because Hypothesis' own draws from a wider range.
+- Where a protocol says so (`Environment.rejoins`), most runs are those of `rejoining`: a rule makes the next few
+  choices of such a run, and what these draw comes from a seed that Hypothesis draws.
 - Reducing a failing run is left to `minimise`: dropping choices from a schedule gives a schedule, which the byte
   sequence behind an example knows nothing of. So Hypothesis' own shrinking, which may take five minutes, is off.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
+from itertools import islice
+from random import Random
 from secrets import randbelow
 from typing import Any
 
@@ -29,6 +33,7 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, WEIGHTS, WITHOUT_ORDER, Moves, draw_switches, weights_for
+from zabcheck.search.rejoining import Rejoining
 from zabcheck.search.run import DEFAULT_PROCESSES, Failed, PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.simulation.choices import Choice
 
@@ -54,6 +59,9 @@ class Machine(RuleBasedStateMachine):
         self.table: list[int] = []  # the place of each in it, as often as it weighs
         self.rest: Any = None
         self.last: Any = None
+        self.rejoining: Rejoining | None = None  # what makes the choices of the run, if that is not the rules of moves
+        self.rejoin: Any = None
+        self.choices: Iterator[Choice] = iter(())
         self.left = choices_a_run(self.search)
         self.raised = False
 
@@ -105,23 +113,30 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     if not machine.ring:
         drawn = draw_switches(lambda: draw(_PICK), machine.search.protocol)
         machine.begin(msgspec.convert({**drawn, **machine.search.fixed}, Switches))
+        rejoins = machine.search.protocol.environment.rejoins
+        if rejoins and draw(_PICK) < rejoins:
+            machine.rejoining = Rejoining(machine.moves, Random(draw(_PICK)).random)
+            machine.choices = machine.rejoining.choices()
         left_out = [name for name in OPTIONAL if draw(st.booleans())]
         seldom = draw(_SELDOM), draw(_SELDOM)
         left_out += [name for name in SELDOM if name not in seldom]
         rules = {each.function.__name__: each for each in machine.rules}
-        machine.rest, machine.last = rules["rest"], rules["end"]
+        machine.rest, machine.last, machine.rejoin = rules["rest"], rules["end"], rules["rejoin"]
         weights = weights_for(machine.search.protocol)
         left = {name: weight for name, weight in weights.items() if name not in left_out}
         machine.ring = [rules[name] for name in left] * 2
         machine.table = [place for place, weight in enumerate(left.values()) for _ in range(weight)]
     machine.left -= 1
-    number = draw(_NUMBER) % len(machine.table)
+    number = draw(_NUMBER)
     arguments = {"pick": draw(_PICK)}
     if not machine.left:
         return machine.last, arguments
     if machine.over:
         return machine.rest, arguments
-    for chosen in machine.ring[machine.table[number] :]:
+    if machine.rejoining is not None:
+        machine.rejoining.random = Random(number * 100 + arguments["pick"]).random
+        return machine.rejoin, arguments
+    for chosen in machine.ring[machine.table[number % len(machine.table)] :]:
         if MOVES[chosen.function.__name__](machine.moves, arguments["pick"]) is not None:
             return chosen, arguments
     raise AssertionError("some moves are always possible")
@@ -142,6 +157,12 @@ class Rules(Machine):
     @rule(pick=_PICK)
     def rest(self, pick: int) -> None:
         """Do nothing."""
+
+    @rule(pick=_PICK)
+    def rejoin(self, pick: int) -> None:
+        """Make the next choices of a run in which processes fall behind and come back, but for some not all enabled."""
+        for choice in islice(self.choices, STEPS_A_CHOICE):
+            self.choose(choice)
 
     @rule(pick=_PICK)
     def end(self, pick: int) -> None:
