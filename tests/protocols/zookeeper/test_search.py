@@ -119,8 +119,10 @@ ERRORS: dict[str, tuple[Release, Grain, tuple[str, ...]]] = {
 
 Then the releases in which the minimal schedule comes upon it, with all other defects repaired.
 """
-RARE = ("2832", "4643", "4646", "5094", "n1", "n3")
+RARE = ("2832", "4643", "4646", "5094", "n1")
 """Those that may take many CPU seconds to find."""
+RAREST = ("n3",)
+"""What takes more than 10,000 runs by one seed of twenty."""
 REPAIRED: dict[str, Release] = {
     "335": "3.4.0-rc0",
     "962": "3.4.0-rc0",
@@ -262,7 +264,8 @@ def test_the_swarm_finds(defects: str, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("defects", "seed"), [(bug, seed) for bug in FOUND for seed in range(1, 3 if bug in RARE else 6)]
+    ("defects", "seed"),
+    [(bug, seed) for bug in FOUND for seed in range(1, 2 if bug in RAREST else 3 if bug in RARE else 6)],
 )
 def test_the_swarm_finds_by_any_seed(defects: str, seed: int) -> None:
     version, grain = FOUND[defects]
