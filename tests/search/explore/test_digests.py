@@ -117,7 +117,7 @@ ORDERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", sweep(ORDERS, normal=("three processes", "a known bug", "forgetful")))
+@pytest.mark.parametrize("name", sweep(ORDERS, normal=("a known bug", "forgetful")))
 def test_what_is_found_does_not_depend_on_the_order_in_which_tables_are_filled(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
