@@ -73,9 +73,7 @@ GO_ON = ("reuse-highest-epoch", "broadcast-before-established")
     [Bounds(2, 2, 2, 1, 1), pytest.param(Bounds(3, 2, 2, 1, 0), marks=pytest.mark.slow)],
     ids=Bounds.in_words,
 )
-@pytest.mark.parametrize(
-    "mutant", sweep(ZAB, normal=["duplicate-proposal", "deliver-initial-history-last"])
-)
+@pytest.mark.parametrize("mutant", sweep(ZAB, normal=["duplicate-proposal", "deliver-initial-history-last"]))
 def test_a_mutant_is_caught_as_soon(mutant: str, bounds: Bounds) -> None:
     _, said = searched(bounds, ABRUPT, forgetful=False, protocol=mutated("zab", mutant))
     try:
