@@ -61,7 +61,7 @@ class Machine(RuleBasedStateMachine):
         self.last: Any = None
         self.rejoining: Rejoining | None = None  # what makes the choices of the run, if that is not the rules of moves
         self.rejoin: Any = None
-        self.choices: Iterator[Choice] = iter(())
+        self.choices: Iterator[Choice] = iter(())  # of `rejoining`
         self.left = choices_a_run(self.search)
         self.raised = False
 
@@ -113,10 +113,11 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     if not machine.ring:
         drawn = draw_switches(lambda: draw(_PICK), machine.search.protocol)
         machine.begin(msgspec.convert({**drawn, **machine.search.fixed}, Switches))
-        rejoins = machine.search.protocol.environment.rejoins
-        if rejoins and draw(_PICK) < rejoins:
-            machine.rejoining = Rejoining(machine.moves, Random(draw(_PICK)).random)
-            machine.choices = machine.rejoining.choices()
+        if rejoins := machine.search.protocol.environment.rejoins:
+            share, habits = draw(_PICK), draw(_PICK)
+            if share < rejoins:
+                machine.rejoining = Rejoining(machine.moves, Random(habits).random)
+                machine.choices = machine.rejoining.choices()
         left_out = [name for name in OPTIONAL if draw(st.booleans())]
         seldom = draw(_SELDOM), draw(_SELDOM)
         left_out += [name for name in SELDOM if name not in seldom]
@@ -134,8 +135,7 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     if machine.over:
         return machine.rest, arguments
     if machine.rejoining is not None:
-        machine.rejoining.random = Random(number * 100 + arguments["pick"]).random
-        return machine.rejoin, arguments
+        return machine.rejoin, {"pick": number * 100 + arguments["pick"]}
     for chosen in machine.ring[machine.table[number % len(machine.table)] :]:
         if MOVES[chosen.function.__name__](machine.moves, arguments["pick"]) is not None:
             return chosen, arguments
@@ -160,7 +160,9 @@ class Rules(Machine):
 
     @rule(pick=_PICK)
     def rejoin(self, pick: int) -> None:
-        """Make the next choices of a run in which processes fall behind and come back, but for some not all enabled."""
+        """Make the next choices of a run in which processes fall behind and come back; some may not be enabled."""
+        if self.rejoining is not None:  # else there are no choices
+            self.rejoining.random = Random(pick).random
         for choice in islice(self.choices, STEPS_A_CHOICE):
             self.choose(choice)
 

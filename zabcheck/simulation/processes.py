@@ -60,7 +60,6 @@ class Processes:
         "_busy",
         "_own",
         "_steps",
-        "_threads",
         "_turns",
         "application",
         "channels",
@@ -73,6 +72,7 @@ class Processes:
         "show",
         "states",
         "switches",
+        "threads",
     )
 
     def __init__(
@@ -104,7 +104,7 @@ class Processes:
         self._busy = [False] * (quorums.size + 1)
         self._steps = dict(protocol.steps)
         self._atomic = switches.sync == "atomic"
-        self._threads = protocol.threads(switches)
+        self.threads = protocol.threads(switches)
         # By process id: what `turns` found; None once the process may have changed since.
         self._turns: list[list[tuple[int, str]] | None] = [None] * (quorums.size + 1)
         step_limit.watch()
@@ -127,7 +127,7 @@ class Processes:
         found = self._turns[process]
         if found is None:
             state = self.states[process]
-            busy = [] if state is None else [name for name, is_busy in self._threads.items() if is_busy(state)]
+            busy = [] if state is None else [name for name, is_busy in self.threads.items() if is_busy(state)]
             found = self._turns[process] = [(process, name) for name in busy]
         return found
 

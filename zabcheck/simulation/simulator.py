@@ -125,7 +125,6 @@ class Simulator:
         self.rests = 0  # how often the environment has looked at an ensemble at rest
         self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
         self._consist_of(processes.channels, processes)
-        self._threads = self.protocol.threads(self.switches)
         self._fine = _fine_table(self.switches.elections, self.protocol.environment.never)
 
     def _consist_of(self, channels: Channels, processes: Processes) -> None:
@@ -203,7 +202,7 @@ class Simulator:
 
     def threads(self) -> list[tuple[int, str]]:
         """Return (process, thread) for each thread that has something to do, of the processes that are not paused."""
-        if not self._threads:
+        if not self.processes.threads:
             return []
         turns, paused = self.processes.turns, self.paused
         return [turn for process in self.ids if process not in paused for turn in turns(process)]
@@ -294,8 +293,7 @@ class Simulator:
         return True
 
     def _run(self, choice: choices.Run) -> bool:
-        state, busy = self.states[choice.process], self._threads.get(choice.thread)
-        if state is None or busy is None or not busy(state):
+        if (choice.process, choice.thread) not in self.processes.turns(choice.process):
             return False
         self.processes.handle(choice.process, choice.process, RunStimulus(choice.thread))
         return True

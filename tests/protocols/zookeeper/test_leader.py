@@ -20,7 +20,7 @@ from tests.protocols.zookeeper.builders import (
 )
 from zabcheck.protocols.base import Elected, GiveUp, Lost, Message, Request
 from zabcheck.protocols.switches import Defects, Release, Switches
-from zabcheck.protocols.zookeeper import leader, messages
+from zabcheck.protocols.zookeeper import describe, leader, messages
 from zabcheck.protocols.zookeeper.database import FIRST
 from zabcheck.protocols.zookeeper.leader import (
     can_broadcast,
@@ -112,6 +112,7 @@ def test_a_snap_holds_what_is_applied_while_it_is_written() -> None:
     one, at_once = serving_while_3_is_synchronised("3.4.10", "3104", NO_ZXID)
     assert at_once == []
     rest = [messages.NewLeader(2), messages.Proposal(D), messages.Commit(D.zxid)]
+    assert describe(one)["queued"] == ("p3 NEWLEADER(2)", f"p3 PROPOSAL({D})", f"p3 COMMIT({D.zxid})")
     snap = messages.Snap(Zxid(2, 0), Chain.of((A, B, D)))
     assert sent(leader.send_late(one)) == [(3, message) for message in (snap, *rest)]
     _, at_once = serving_while_3_is_synchronised("3.5.5", "3104", NO_ZXID)

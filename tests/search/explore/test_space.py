@@ -330,11 +330,7 @@ def test_a_choice_is_executed_once_for_whom_it_names(monkeypatch: pytest.MonkeyP
     [
         ("zab", Bounds(2, 2, 2, 2, 1, 1), Switches(sync="atomic", closing="abrupt")),
         ("zab", Bounds(2, 2, 1, 1, 1), SEPARATE),
-        pytest.param(
-            *("zookeeper", Bounds(3, 2, 1, 0, 1, 0, 1)),
-            Switches(sync="atomic", closing="abrupt", elections="oracle"),
-            marks=pytest.mark.slow,
-        ),
+        ("zookeeper", Bounds(3, 2, 1, 0, 1, 0, 1), Switches(sync="atomic", closing="abrupt", elections="oracle")),
     ],
     ids=["zab", "a disk", "zookeeper"],
 )

@@ -96,8 +96,10 @@ def _voting(f: Server) -> dict[str, str]:
 
 
 def _waiting(f: Server) -> dict[str, tuple[str, ...]]:
-    """Return what each thread has yet to do."""
+    """Return what each thread has yet to do, handlers included."""
+    queues = ((follower, map(show, begun.packets)) for follower, begun in f.unsent.items())
     return {
+        "queued": tuple(f"p{follower} {name}({carries})" for follower, each in queues for name, carries in each),
         "main": tuple(map(str, f.todo)),
         "to log": tuple(map(str, f.to_log)),
         "to force": tuple(map(str, f.to_flush)),

@@ -31,6 +31,7 @@ def identity(f: Server) -> tuple[Hashable, ...]:
     handlers wake up, and stays.
     """
     read = {name: getattr(f, name) for name in _CHANGING}
+    read["unsent"] = tuple(f.unsent.items())
     if f.leads:
         read["connecting"] = None if f.epoch else frozenset(f.connecting.items())
         if f.finished:
@@ -40,10 +41,9 @@ def identity(f: Server) -> tuple[Hashable, ...]:
         read["peers"] = frozenset((p, zxid) for p, zxid in f.peers.items() if f.links.get(p) is Link.DISCOVERED)
         read["new_leader_acks"] = None if f.running else frozenset(f.new_leader_acks)
         read["outstanding"] = tuple((each.txn, frozenset(each.acks)) for each in f.outstanding)
-        read["unsent"] = tuple(f.unsent.items())
         read["links"] = tuple(f.links.items()) if f.switches.grain == "G5" else frozenset(f.links.items())
     else:
-        for name in ("connecting", "links", "peers", "unsent"):
+        for name in ("connecting", "links", "peers"):
             read[name] = tuple(read[name].items())
         if f.running:
             read["queued"] = read["acknowledged"] = read["received"] = None

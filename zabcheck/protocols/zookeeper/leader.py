@@ -140,13 +140,17 @@ def synchronise_with(l: Leader, follower: ProcessId) -> list[Effect]:
             Outstanding(each.txn, tuple(ack for ack in each.acks if ack != follower)) for each in l.outstanding
         )
     queue = queued(l, l.peers[follower])
-    if not isinstance(queue.packets[0], messages.Snap):
-        l.unsent = {**l.unsent, follower: Unsent(tuple(queue.packets), queue.zxid)}
-        waits = not l.version.forwards_at_once
+    first = queue.packets[0]
+    if isinstance(first, messages.Snap):
+        begun = Unsent(start_forwarding(l, follower, queue.zxid), first.zxid)
+        pauses = not l.version.copies_first
     else:
-        l.unsent = {**l.unsent, follower: Unsent(start_forwarding(l, follower, queue.zxid), l.database.lpz)}
-        waits = not l.version.copies_first
-    return [] if waits and handlers_take_turns(l.switches) else send_rest(l, follower)
+        begun = Unsent(tuple(queue.packets), queue.zxid)
+        pauses = not l.version.forwards_at_once
+    if pauses and handlers_take_turns(l.version, l.switches.defects):
+        l.unsent = {**l.unsent, follower: begun}
+        return []
+    return send_rest(l, follower, begun)
 
 
 def start_forwarding(l: Leader, follower: ProcessId, zxid: Zxid) -> tuple[Message, ...]:
@@ -155,13 +159,12 @@ def start_forwarding(l: Leader, follower: ProcessId, zxid: Zxid) -> tuple[Messag
     return (*forwarded(l, zxid), messages.NewLeader(l.epoch))
 
 
-def send_rest(l: Leader, follower: ProcessId) -> list[Effect]:
+def send_rest(l: Leader, follower: ProcessId, begun: Unsent) -> list[Effect]:
     """`LearnerHandler.run`: start to forward, and send what is queued; or write a SNAP, then send what is queued.
 
     Some time may have passed. In 3.3 forwarding starts after a DIFF was put together, and what is applied in between
     is in neither (962). Up to 3.5.4 a SNAP has the tree as it is when it is written, under the zxid that it had (3104).
     """
-    begun, l.unsent = l.unsent[follower], {each: other for each, other in l.unsent.items() if each != follower}
     if l.links[follower] is Link.SYNCING:
         packets = (messages.Snap(begun.zxid, l.database.tree), *begun.packets)
     else:
@@ -171,7 +174,9 @@ def send_rest(l: Leader, follower: ProcessId) -> list[Effect]:
 
 def send_late(l: Leader) -> list[Effect]:
     """`LearnerHandler.run`: the handler that has begun first goes on, where that takes a turn of its own."""
-    return send_rest(l, next(iter(l.unsent)))
+    (follower, begun), *others = l.unsent.items()
+    l.unsent = dict(others)
+    return send_rest(l, follower, begun)
 
 
 def forward(l: Leader, message: Message) -> list[Effect]:

@@ -232,7 +232,7 @@ def separate(switches: Switches) -> Threads:
         names = (*names, *DYING)
     if "sync" in names and version.outlives_disk_error and switches.defects == "4882":
         names = (*names, *FAILING)
-    if handlers_take_turns(switches):
+    if handlers_take_turns(version, switches.defects):
         names = (*names, *HANDLING)
     if not version.forces_cut_snapshot and switches.defects == "n3":
         names = (*names, *WRITING)

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zabcheck.protocols.switches import Defects, Release, Switches
+from zabcheck.protocols.switches import Defects, Release
 
 
 class Version(Struct, frozen=True):
@@ -267,7 +267,6 @@ def version_of(release: Release, defects: Defects) -> Version:
     return replace(version, **{name: value for name, value in wanted.items() if name not in kept})
 
 
-def handlers_take_turns(switches: Switches) -> bool:
+def handlers_take_turns(version: Version, defects: Defects) -> bool:
     """Whether a follower's handler synchronises it in two steps, between which the leader may apply (962, 3104)."""
-    version, defects = version_of(switches.version, switches.defects), switches.defects
-    return (defects == "962" and not version.forwards_at_once) or (defects == "3104" and not version.copies_first)
+    return defects != "all" and not (version.forwards_at_once and version.copies_first)
