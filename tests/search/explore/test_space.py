@@ -325,14 +325,16 @@ def test_a_choice_is_executed_once_for_whom_it_names(monkeypatch: pytest.MonkeyP
     assert 0 < len(executed) < len(asked) * 0.6
 
 
+COUNTED = [
+    ("zab", Bounds(2, 2, 2, 2, 1, 1), Switches(sync="atomic", closing="abrupt")),
+    ("zab", Bounds(2, 2, 1, 1, 1), SEPARATE),
+    ("zookeeper", Bounds(3, 2, 1, 0, 1, 0, 1), Switches(sync="atomic", closing="abrupt", elections="oracle")),
+]
+"""Spaces with faults that are counted."""
+
+
 @pytest.mark.parametrize(
-    ("protocol", "bounds", "switches"),
-    [
-        ("zab", Bounds(2, 2, 2, 2, 1, 1), Switches(sync="atomic", closing="abrupt")),
-        ("zab", Bounds(2, 2, 1, 1, 1), SEPARATE),
-        ("zookeeper", Bounds(3, 2, 1, 0, 1, 0, 1), Switches(sync="atomic", closing="abrupt", elections="oracle")),
-    ],
-    ids=["zab", "a disk", "zookeeper"],
+    ("protocol", "bounds", "switches"), sweep(COUNTED, normal=COUNTED[:2]), ids=["zab", "a disk", "zookeeper"]
 )
 @pytest.mark.parametrize("reduction", sweep([True, False], normal=[True]), ids=["reduced", "unreduced"])
 def test_that_moves_are_tried_once_for_all_that_is_left_of_the_bounds_changes_nothing(
