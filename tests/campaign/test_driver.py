@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from invariants import select
 from tests.campaign.plans import begun, made, plan_of, rows
 from tests.search.builders import failure_of
 from zabcheck.campaign import driver, tables
@@ -20,6 +21,7 @@ from zabcheck.campaign.driver import Progress
 from zabcheck.campaign.findings import ERROR, INDEX, RAISED, Finding
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.campaign.tasks import TaskFailed, run_tasks
+from zabcheck.protocols.zookeeper import ZOOKEEPER
 from zabcheck.simulation import schedule as schedules
 
 if TYPE_CHECKING:
@@ -239,7 +241,8 @@ def test_a_protocol_that_raises_is_a_finding(spark: "SparkSession", tmp_path: Pa
 @pytest.mark.slow
 def test_an_error_of_the_code_that_is_modelled_is_a_finding(spark: "SparkSession", tmp_path: Path) -> None:
     switches = {"version": "3.8.0", "defects": "4394", "errors": "raised"}
-    plan = plan_of(30, protocol="zookeeper", switches=switches, processes=None)
+    judged = tuple(kind.name for kind in select(ZOOKEEPER.properties))
+    plan = plan_of(30, protocol="zookeeper", switches=switches, processes=None, steps=200, properties=judged)
     store = begun(tmp_path, plan)
     progress, findings = driver.run(spark, store, plan)
     assert progress.failing > 0
