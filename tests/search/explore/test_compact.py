@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from zabcheck.search.explore import compact as module
-from zabcheck.search.explore.arrays import MISSING
 from zabcheck.search.explore.compact import Compact, Numbering, Tree
+from zabcheck.search.explore.index import MISSING
 
 
 def test_keys_are_numbered_in_the_order_in_which_they_come(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,8 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import many as many_module
 from zabcheck.search.explore import space as module
-from zabcheck.search.explore.arrays import MISSING, Index, extended
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.index import MISSING, Index, extended
 from zabcheck.search.explore.many import Many
 from zabcheck.search.explore.on_spark import _expansion, _looked_up, _packed
 from zabcheck.search.explore.portions import Portions

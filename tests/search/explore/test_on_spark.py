@@ -1,7 +1,7 @@
 """A search on Spark finds what one on this machine finds, in the same order, and goes on after it was ended."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,7 +12,11 @@ from tests.search.explore.told import everything
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
+from zabcheck.search.explore.explored import Explored
 from zabcheck.search.explore.on_spark import InParquet, Spark
+from zabcheck.search.explore.reduction import MayLeave
+from zabcheck.search.explore.shortest import search
+from zabcheck.search.explore.space import Space
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,6 +67,24 @@ def test_a_search_that_was_ended_goes_on_from_the_last_level(cluster: Spark, tmp
     resumed = space(SMALL, ABRUPT)
     found = everything(resumed, levels=7, spark=cluster, checkpoint=file, resume=True, every=0)
     assert found == everything(space(SMALL, ABRUPT), levels=7)
+
+
+def test_a_search_without_a_checkpoint_leaves_the_folder_to_one_that_has_one(
+    cluster: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search in vain is followed by one without a checkpoint; and what it has left can be gone on from."""
+    folders, search_here = list[Path](), Space.explore
+
+    def recorded(self: Space, *_: object, **how: Any) -> Explored:
+        folders.append(how["spark"].folder)
+        if len(folders) == 1:
+            raise MayLeave
+        return search_here(self)
+
+    monkeypatch.setattr(Space, "explore", recorded)
+    found = search(lambda _: space(SMALL, ABRUPT), reduction=True, spark=cluster, checkpoint=tmp_path / "checkpoint")
+    assert found.found.whole
+    assert folders == [cluster.folder, cluster.folder / "apart"]
 
 
 @pytest.mark.usefixtures("cluster")

@@ -15,8 +15,8 @@ from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.environment import NOBODY_LOOKS_AROUND
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import Bounds, explore
-from zabcheck.search.explore.components import renamed_choice
 from zabcheck.search.explore.quorum_run import Ending
+from zabcheck.search.explore.renaming import renamed_choice
 from zabcheck.search.explore.rests import Rests, find_undone
 from zabcheck.search.explore.runs import run_to
 from zabcheck.simulation.choices import AnyChoice, Quiesce, Request

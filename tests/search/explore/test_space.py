@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Hashable, Iterator
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from zabcheck.search.explore.space import Space
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Crash, Elect, Notice, Receive, Recover, Request, Sync, Timeout
+from zabcheck.simulation.next_state import Model, next_state
 from zabcheck.simulation.simulator import Simulator
 
 ATOMIC, SEPARATE = Switches(sync="atomic"), Switches()
@@ -308,25 +310,25 @@ def test_what_a_protocol_keeps_is_told_apart_by_what_is_in_it() -> None:
 
 
 def test_a_choice_is_executed_once_for_whom_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    executed, asked = list[AnyChoice](), list[AnyChoice]()
-    execute, next_state = Components.execute, components.next_state
-
-    def asking(self: Components, number: int, opened: Any, links_to: Any, choice: AnyChoice, requests: int) -> Any:
-        asked.append(choice)
-        return execute(self, number, opened, links_to, choice, requests)
+    executed, put_together = list[AnyChoice](), list[Any]()
+    next_state, outcome = components.next_state, Components.outcome
 
     def executing(model: Any, process: Any, connections: Any, choice: Any, *others: Any) -> Any:
         executed.append(choice)
         return next_state(model, process, connections, choice, *others)
 
-    monkeypatch.setattr(Components, "execute", asking)
+    def putting_together(self: Components, *parts: Any) -> Any:
+        put_together.append(parts)
+        return outcome(self, *parts)
+
     monkeypatch.setattr(components, "next_state", executing)
+    monkeypatch.setattr(Components, "outcome", putting_together)
     assert found(None, Bounds(3, 1, 1, 0, 0)).whole
-    assert 0 < len(executed) < len(asked) * 0.6
+    assert 0 < len(executed) < len(put_together) * 0.8
 
 
 COUNTED = [
-    ("zab", Bounds(2, 2, 2, 2, 1, 1), Switches(sync="atomic", closing="abrupt")),
+    ("zab", Bounds(3, 1, 1, 1, 1, 1), Switches(sync="atomic", closing="abrupt")),
     ("zab", Bounds(2, 2, 1, 1, 1), SEPARATE),
     ("zookeeper", Bounds(3, 2, 1, 0, 1, 0, 1), Switches(sync="atomic", closing="abrupt", elections="oracle")),
 ]
@@ -336,22 +338,32 @@ COUNTED = [
 @pytest.mark.parametrize(
     ("protocol", "bounds", "switches"), sweep(COUNTED, normal=COUNTED[:2]), ids=["zab", "a disk", "zookeeper"]
 )
-@pytest.mark.parametrize("reduction", sweep([True, False], normal=[True]), ids=["reduced", "unreduced"])
-def test_that_moves_are_tried_once_for_all_that_is_left_of_the_bounds_changes_nothing(
-    protocol: str, bounds: Bounds, switches: Switches, reduction: bool
+def test_a_move_that_is_put_together_of_parts_is_what_the_choice_makes_of_all_links_at_once(
+    protocol: str, bounds: Bounds, switches: Switches
 ) -> None:
     kinds, quorums = select(["core", "epoch uniqueness"]), Quorums(bounds.processes)
-    once, each_time = (
-        Space(mutated(protocol), quorums, switches, bounds, kinds, reduction=reduction, moments=False) for _ in range(2)
-    )
-    assert once.local_states._counts_faults
-    each_time.local_states._counts_faults = False
-    assert once.explore() == each_time.explore()
-    assert list(once.rows()) == list(each_time.rows())
-    assert once.local_states.expansions == each_time.local_states.expansions
-    assert once.local_states.switched_off == each_time.local_states.switched_off
-    assert not each_time.local_states._tried
-    assert len(once.local_states._tried) < len(once.local_states.expansions)
+    searched = Space(mutated(protocol), quorums, switches, bounds, kinds)
+    searched.explore(levels=12)
+    states, made = searched.local_states, searched.components
+    model, expansions = Model(made.protocol, quorums, switches), sorted(states.expansions.items())
+    for (mask, local_state, *links_to), expansion in Random(1).sample(expansions, 600):
+        number, *opened = states.made_of[local_state]
+        process, pairs = made.processes[number], dict(enumerate(zip(opened, links_to, strict=True), 1))
+        connections: dict[Any, Any] = {}
+        for other, pair in pairs.items():
+            connections |= made._connections(process.id, other, pair)[0]
+        for move in expansion.moves:
+            choice, requests = states.choices[move.choice], mask >> 40
+            whole = next_state(model, process, connections, choice, requests)  # type: ignore[arg-type]
+            assert whole is not None
+            component, *now_opened = states.made_of[move.local_state]
+            assert made.key_of(made.processes[component]) == made.key_of(whole.process)
+            now_to = list(links_to)
+            for other_place, link in move.links:
+                now_to[other_place] = link
+            for other, pair in pairs.items():
+                after = made._links(process.id, other, pair, whole.connections, {}, whole.replaced)
+                assert after == (now_opened[other - 1], now_to[other - 1])
 
 
 def test_renamings_are_found_once_for_each_order_of_kinds() -> None:

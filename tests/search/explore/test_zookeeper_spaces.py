@@ -17,10 +17,10 @@ from zabcheck.protocols.zookeeper import messages
 from zabcheck.protocols.zookeeper.server import Server, give_up
 from zabcheck.search.explore import Bounds, explore
 from zabcheck.search.explore.bounds import SNAPSHOT, UNLIMITED
-from zabcheck.search.explore.components import renamed_choice
 from zabcheck.search.explore.content import content
 from zabcheck.search.explore.exploration import BY_VOTE
 from zabcheck.search.explore.reduction import MayLeave
+from zabcheck.search.explore.renaming import renamed_choice
 from zabcheck.search.explore.shortest import search
 from zabcheck.search.explore.space import Space
 from zabcheck.simulation.choices import Lead

@@ -28,5 +28,5 @@ def everything(searched: Space, **options: Any) -> tuple[object, ...]:
 def all_of(searched: Space, explored: Explored) -> tuple[object, ...]:
     """Return the same after a search that has found this."""
     how = [searched.states.how(state) for state in range(explored.states)]
-    filled = Counter(table for table, _ in searched.local_states.journal if table != "kinds")
+    filled = Counter(table for table, _ in searched.components.journal if table != "kinds")
     return explored, states_of(searched), how, filled if explored.whole else None

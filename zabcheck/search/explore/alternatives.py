@@ -11,7 +11,7 @@ from typing import Any
 from invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import CRASH, CUT, FREE, REQUEST, SNAPSHOT, TIMEOUT, Bounds
-from zabcheck.search.explore.components import CLOSED, TO_FOLLOWER, TO_LEADER, Components
+from zabcheck.search.explore.components import CLOSED, TO_FOLLOWER, TO_LEADER, Components, named_by
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.simulation.next_state import LocalProcess
@@ -19,8 +19,8 @@ from zabcheck.simulation.next_state import LocalProcess
 _MOST_WRITES = 8
 """A crash keeps at most this many of the writes that are not synced."""
 
-PlacedChoice = tuple[int, int, Choice]
-"""The place of a choice among those of its process, its number, and the choice itself."""
+PlacedChoice = tuple[int, int, int, Choice]
+"""The place of a choice among those of its process, its cost, its number, and the choice itself."""
 
 
 def elections_of(quorums: Quorums) -> tuple[choices.Lead, ...]:
@@ -45,7 +45,7 @@ class Alternatives:
         self.choices: list[AnyChoice | None] = [None]
         self._of = {process: list(self._moving(process, switches)) for process in components.ids}
         """By process: the number and the cost of each choice that moves it."""
-        self._by_cost: dict[tuple[int, tuple[type[Choice], ...], bool], dict[int, list[PlacedChoice]]] = {}
+        self._by_named: dict[tuple[int, tuple[type[Choice], ...], bool], dict[int, list[PlacedChoice]]] = {}
         self.elections = elections_of(components.quorums) if switches.elections == "oracle" else ()
         """The elections by vote (`successors`)."""
         for each in self.elections:
@@ -77,33 +77,38 @@ class Alternatives:
         return len(self.choices) - 1
 
     def of(self, process: int, kinds: tuple[type[Choice], ...], in_iteration: bool) -> dict[int, list[PlacedChoice]]:
-        """Return, by cost, the choices of these kinds that move `process`, which is in an iteration or in none."""
-        found = self._by_cost.get((process, kinds, in_iteration))
+        """Return the choices of these kinds that move `process`, which is in an iteration or in none.
+
+        They are by the process that a choice names (`named_by`); those that name nobody are under `process` itself.
+        """
+        found = self._by_named.get((process, kinds, in_iteration))
         if found is None:
-            found = self._by_cost[process, kinds, in_iteration] = {}
+            found = self._by_named[process, kinds, in_iteration] = {}
             for place, (number, cost) in enumerate(self._of[process]):
                 choice = self.choices[number]
                 is_told = isinstance(choice, choices.Elect)
                 if not isinstance(choice, kinds) or (is_told and (self.elections or self._by_messages)):
                     continue  # nobody is told a leader without an election
                 cost = cost if in_iteration or not is_told else FREE
-                found.setdefault(cost, []).append((place, number, choice))
+                found.setdefault(named_by(choice) or process, []).append((place, cost, number, choice))
         return found
 
-    def may_be_enabled(self, choice: Any, component: LocalProcess, opened: list[int], links_to: list[int]) -> bool:
-        """Return False only if the choice does nothing, or what another one does; that is cheaper than to try it."""
+    def may_be_enabled(self, choice: Any, component: LocalProcess, opened: int, link_to: int) -> bool:
+        """Return False only if the choice does nothing, or what another one does; that is cheaper than to try it.
+
+        The two links are those between the process and the one that the choice names.
+        """
         kind = type(choice)
         if kind is choices.Receive or kind is choices.Notice:
-            other, bits = choice.sender if kind is choices.Receive else choice.peer, self._components.link_bits
-            to, from_ = bits[opened[other - 1]], bits[links_to[other - 1]]
+            to, from_ = self._components.link_bits[opened], self._components.link_bits[link_to]
             return bool((to | from_) & CLOSED if kind is choices.Notice else to & TO_FOLLOWER or from_ & TO_LEADER)
         if kind is choices.Recover:
             return not component.is_up
         if not component.is_up:
             return False
         if kind is choices.Hear:
-            from_ = self._components.links[links_to[choice.sender - 1]]
-            return from_ is not None and bool(from_.cast)
+            from_link = self._components.links[link_to]
+            return from_link is not None and bool(from_link.cast)
         if kind is choices.Request:
             return bool(self._components.protocol.can_broadcast(component.state))
         if kind is choices.Sync:
@@ -113,6 +118,6 @@ class Alternatives:
         if kind is choices.Crash:
             return bool(choice.keep <= len(component.disk.unsynced))
         if kind is choices.Reset:
-            link = self._components.links[opened[choice.peer - 1]]
+            link = self._components.links[opened]
             return link is not None and link.is_there and not link.connection.broken
         return True

@@ -29,7 +29,7 @@ from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.visited import HOW, PORTION, Portion
 
-FORMAT = 5
+FORMAT = 6
 EVERY = 30.0
 """Seconds that pass at least between two checkpoints."""
 

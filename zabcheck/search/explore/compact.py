@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zabcheck.search.explore.arrays import MISSING, Ints
+from zabcheck.search.explore.index import MISSING, Ints
 from zabcheck.search.explore.successors import Row
 from zabcheck.search.explore.visited import PORTION, How, Portion
 

@@ -23,8 +23,10 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.content import content, is_hashable, of_connection, of_disk
+from zabcheck.search.explore.journal import Journal
+from zabcheck.search.explore.renaming import Names, Twins, renamed_event
 from zabcheck.simulation.channels import NOBODY
-from zabcheck.simulation.choices import AnyChoice, Elect, Hear, Lead, Notice, Receive, Reset
+from zabcheck.simulation.choices import AnyChoice, Elect, Hear, Notice, Receive, Reset
 from zabcheck.simulation.network import Connection, End
 from zabcheck.simulation.next_state import (
     EVERYBODY,
@@ -42,20 +44,15 @@ NO_CONNECTION = 0
 NOTHING = 0
 """The number of what no events show."""
 
-TO_FOLLOWER, TO_LEADER, CLOSED = 1, 2, 4
-"""Bits: something is under way to the follower of a link, or to its leader; an end has to notice that it is closed."""
-
-_NAMING = ("process", "sender", "receiver", "to", "leader")
-"""The fields of events, and of choices, that name a process."""
+TO_FOLLOWER, TO_LEADER, CLOSED, ACCEPTED = 1, 2, 4, 8
+"""Bits: something is under way to the follower of a link, or to its leader; an end has to notice that it is closed; the
+leader has accepted it."""
 
 _OF_AN_EPOCH = (Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establish, Promise, Ready)
 """The events that name an epoch."""
 
 Pair = tuple[int, int]
 """The link that a process has opened to another one, and that which the other one has opened to it, by number."""
-
-Names = tuple[int, ...]
-"""What each process is called, by its id; entry 0 is not used."""
 
 
 class EpochUnknown(ValueError):
@@ -105,7 +102,7 @@ class Outcome(NamedTuple):
     raised: bool
 
 
-class _Executed(NamedTuple):
+class Executed(NamedTuple):
     """What a choice made of a process and its links to the one that the choice names, all by number as in `Outcome`.
 
     `acts` has other processes, each with the number of what was done with the links to that one.
@@ -120,7 +117,7 @@ class _Executed(NamedTuple):
 
 
 _NO_ACTS = 0
-_NO_PAIR = (NO_CONNECTION, NO_CONNECTION)
+NO_PAIR = (NO_CONNECTION, NO_CONNECTION)
 
 
 class Components:
@@ -132,8 +129,15 @@ class Components:
     """
 
     def __init__(
-        self, protocol: Protocol, quorums: Quorums, switches: Switches, *, tells_of_leaving: bool = False
+        self,
+        protocol: Protocol,
+        quorums: Quorums,
+        switches: Switches,
+        *,
+        tells_of_leaving: bool = False,
+        journal: Journal | None = None,
     ) -> None:
+        self.journal: Journal = [] if journal is None else journal
         self._tells_of_leaving = tells_of_leaving
         self.protocol = protocol
         self.quorums = quorums
@@ -143,20 +147,19 @@ class Components:
         self.processes: list[LocalProcess] = []
         self.links: list[Link | None] = [None]
         self.link_bits = [0]
-        """By link: what of `TO_FOLLOWER`, `TO_LEADER` and `CLOSED` applies."""
+        """By link: what of `TO_FOLLOWER`, `TO_LEADER`, `CLOSED` and `ACCEPTED` applies."""
         self.events: list[tuple[Event, ...]] = [()]
         self._process_ids: dict[Hashable, int] = {}
         self._link_ids: dict[Hashable, int] = {None: NO_CONNECTION}
         self._event_ids: dict[tuple[Event, ...], int] = {(): NOTHING}
-        self._renamed_processes: dict[tuple[int, Names], int] = {}
-        self._renamed_links: dict[tuple[int, Names], int] = {}
+        self._process_twins, self._link_twins = Twins(self._rename_process), Twins(self._rename_link)
         self._renamed_events: dict[tuple[int, Names], int] = {}
-        self._executed: dict[Hashable, _Executed | None] = {}
+        self._executed: dict[Hashable, Executed | None] = {}
         """By process, choice, and the two links to whom that names; None if the choice is not enabled."""
         self._acts: list[tuple[LocalProcess, int, tuple[Act, ...]]] = []
         """By number, from 1 on: a process, another one, and what the first does with their links."""
         self._act_ids: dict[Hashable, int] = {}
-        self._after_acts: dict[tuple[int, Pair], Pair] = {}
+        self.known_acts: dict[tuple[int, int, int], Pair] = {}
         """By the number of acts, and the two links before: the two links after."""
         # An election by vote looks at several processes, so the search makes it of what each is told.
         told = replace(switches, elections="apart") if switches.elections == "oracle" else switches
@@ -171,35 +174,44 @@ class Components:
         None if the choice is not enabled. `requests` were made so far. O(processes), and O(1) simulated steps the first
         time that a process makes the choice with these links to whom that names.
         """
-        kind, named = type(choice), NOBODY
-        if kind is Receive or kind is Hear:
-            named = choice.sender  # type: ignore[union-attr]  # these two have one
-        elif kind is Notice or kind is Reset:
-            named = choice.peer  # type: ignore[union-attr]  # so do these
-        before = (opened[named - 1], links_to[named - 1]) if named else _NO_PAIR
+        named = named_by(choice)
+        before = (opened[named - 1], links_to[named - 1]) if named else NO_PAIR
+        executed = self.executed(number, choice, requests, before)
+        return None if executed is None else self.outcome(executed, named, opened, links_to)
+
+    def executed(self, number: int, choice: AnyChoice, requests: int, before: Pair) -> Executed | None:
+        """Return what `choice` makes of a process and its links to whom that names; None if it is not enabled."""
         key = (number, choice, requests, before)
         try:
-            executed = self._executed[key]
+            return self._executed[key]
         except KeyError:
-            executed = self._executed[key] = self._execute(number, choice, requests, named, before)
-        if executed is None:
-            return None
+            found = self._executed[key] = self._execute(number, choice, requests, named_by(choice), before)
+            return found
+
+    def outcome(self, executed: Executed, named: int, opened: Sequence[int], links_to: Sequence[int]) -> Outcome:
+        """Return what was made of a process with these links by a choice that names this process, or NOBODY."""
         after, changed = list(opened), []
         if named:
             after[named - 1], link = executed.links
-            if link != before[1]:
+            if link != links_to[named - 1]:
                 changed.append((named - 1, link))
         for other, acts in executed.acts:
-            pair = after[other - 1], links_to[other - 1]
-            new = self._after_acts.get((acts, pair))
-            if new is None:
-                new = self._after_acts[acts, pair] = self._after(acts, pair)
-            after[other - 1], link = new
-            if link != pair[1]:
+            key = (acts, after[other - 1], links_to[other - 1])
+            after[other - 1], link = self.known_acts.get(key) or self.after_acts(*key)
+            if link != links_to[other - 1]:
                 changed.append((other - 1, link))
         return Outcome(executed.process, tuple(after), tuple(changed), executed.events, executed.epoch, executed.raised)
 
-    def _execute(self, number: int, choice: Any, requests: int, named: int, before: Pair) -> _Executed | None:
+    def after_acts(self, acts: int, opened: int, link_to: int) -> Pair:
+        """Return what acts, by number, make of two links. O(acts), and O(1) if it was asked before."""
+        key = (acts, opened, link_to)
+        found = self.known_acts.get(key)
+        if found is None:
+            self.journal.append(("acts", key))
+            found = self.known_acts[key] = self._after(acts, (opened, link_to))
+        return found
+
+    def _execute(self, number: int, choice: Any, requests: int, named: int, before: Pair) -> Executed | None:
         """Return what `choice` makes of a process and its links to whom it names; None if it is not enabled."""
         process = self.processes[number]
         connections, cast = self._connections(process.id, named, before)
@@ -212,7 +224,7 @@ class Components:
         others = ((p, self._acts_on(process, p, found.acts)) for p in self.ids if p != named)
         acts = tuple((p, some) for p, some in others if some != _NO_ACTS)
         events = self._intern_events(self._with_leaving(process, choice, found))
-        return _Executed(after, links, acts, events, epoch, found.raised)
+        return Executed(after, links, acts, events, epoch, found.raised)
 
     def _with_leaving(self, process: LocalProcess, choice: AnyChoice, found: NextState) -> tuple[Event, ...]:
         """Return the events of a choice; if it is to be told, also that the process has left its iteration.
@@ -296,51 +308,52 @@ class Components:
     # Renaming.
 
     def renamed_process(self, number: int, names: Names) -> int:
-        """Return the same process under its new name."""
-        found = self._renamed_processes.get((number, names))
-        if found is None:
-            process = self.processes[number]
-            assert self.protocol.rename is not None
-            disk = process.disk.copy()
-            for write in disk.unsynced:
-                write.withheld = [self._renamed_effect(effect, names) for effect in write.withheld]
-            state = None if process.state is None else self.protocol.rename(process.state, names)
-            twin = LocalProcess(names[process.id], state, disk, process.halted, names[process.following])
-            found = self._renamed_processes[number, names] = self._intern_process(twin)
-        return found
+        """Return the same process under its new name. O(1) if it was asked before with these names of whom it names."""
+        return self._process_twins.of(number, names)
+
+    def _rename_process(self, number: int, names: Sequence[int]) -> int:
+        process = self.processes[number]
+        assert self.protocol.rename is not None
+        disk = process.disk.copy()
+        for write in disk.unsynced:
+            write.withheld = [self._renamed_effect(effect, names) for effect in write.withheld]
+        state = None if process.state is None else self.protocol.rename(process.state, names)
+        return self._intern_process(
+            LocalProcess(names[process.id], state, disk, process.halted, names[process.following])
+        )
 
     def renamed_link(self, number: int, names: Names) -> int:
-        """Return the link between the same two processes under their new names."""
+        """Return the link between the same two processes under their new names. O(1) as `renamed_process`."""
+        return self._link_twins.of(number, names)
+
+    def _rename_link(self, number: int, names: Sequence[int]) -> int:
         link = self.links[number]
         if link is None:
             return NO_CONNECTION
-        found = self._renamed_links.get((number, names))
-        if found is None:
-            assert self.protocol.rename is not None
-            twin = link.connection.copy()
-            twin.follower, twin.leader = names[twin.follower], names[twin.leader]
-            for queue in (twin.to_leader, twin.to_follower):
-                parcels = [(self.protocol.rename(message, names), place) for message, place in queue]
-                queue.clear()
-                queue.extend(parcels)
-            found = self._renamed_links[number, names] = self._intern_link(Link(twin, link.is_unread))
-        return found
+        assert self.protocol.rename is not None
+        twin = link.connection.copy()
+        twin.follower, twin.leader = names[twin.follower], names[twin.leader]
+        for queue in (twin.to_leader, twin.to_follower):
+            parcels = [(self.protocol.rename(message, names), place) for message, place in queue]
+            queue.clear()
+            queue.extend(parcels)
+        return self._intern_link(Link(twin, link.is_unread))
 
     def renamed_events(self, number: int, names: Names) -> int:
         """Return what the same step shows under the new names."""
         found = self._renamed_events.get((number, names))
         if found is None:
-            events = tuple(_renamed(event, names) for event in self.events[number])
+            events = tuple(renamed_event(event, names) for event in self.events[number])
             found = self._renamed_events[number, names] = self._intern_events(events)
         return found
 
-    def _renamed_effect(self, effect: Effect, names: Names) -> Effect:
+    def _renamed_effect(self, effect: Effect, names: Sequence[int]) -> Effect:
         if isinstance(effect, Send):
             assert self.protocol.rename is not None
             return Send(names[effect.to], self.protocol.rename(effect.message, names))
         if isinstance(effect, Connect):
             return Connect(names[effect.to], effect.closes)
-        return _renamed(effect, names) if isinstance(effect, Event) else effect
+        return renamed_event(effect, names) if isinstance(effect, Event) else effect
 
     # Numbers. What is handed over is kept, so it has to be new: nothing else may refer to it.
 
@@ -374,7 +387,7 @@ class Components:
             number = self._link_ids[key] = len(self.links)
             self.links.append(link)
             bits = TO_FOLLOWER * bool(connection.to_follower) | TO_LEADER * bool(connection.to_leader)
-            self.link_bits.append(bits | CLOSED * link.is_closed)
+            self.link_bits.append(bits | CLOSED * link.is_closed | ACCEPTED * (connection.leader_end is End.OPEN))
         return number
 
     def _intern_events(self, shown: tuple[Event, ...]) -> int:
@@ -392,19 +405,14 @@ def _closed(opener: int, leader: int) -> Connection:
     return connection
 
 
-def _renamed(event: Any, names: Names) -> Any:
-    """Return the event that the same step shows under the new names."""
-    changes = {name: names[who] for name in _NAMING if (who := getattr(event, name, None)) is not None}
-    return replace(event, **changes)
-
-
-def renamed_choice(choice: AnyChoice, names: Names) -> AnyChoice:
-    """Return the same choice under the new names."""
-    naming = (name for name in (*_NAMING, "peer") if name in choice.__struct_fields__)
-    changes: dict[str, Any] = {name: names[getattr(choice, name)] for name in naming}
-    if isinstance(choice, Lead):
-        changes["followers"] = tuple(names[process] for process in choice.followers)
-    return replace(choice, **changes)
+def named_by(choice: Any) -> int:
+    """Return the process whose links with the one that moves a choice is about; NOBODY if it is about none."""
+    kind = type(choice)
+    if kind is Receive or kind is Hear:
+        return int(choice.sender)
+    if kind is Notice or kind is Reset:
+        return int(choice.peer)
+    return NOBODY
 
 
 def highest_epoch(protocol: Protocol, state: Any, shown: Iterable[Event]) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from zabcheck.search.explore.arrays import Arrays, Bools, Ints, extended
+from zabcheck.search.explore.arrays import Arrays
 from zabcheck.search.explore.bounds import TIMEOUT
+from zabcheck.search.explore.index import Bools, Ints, extended
 from zabcheck.search.explore.local_states import DOWN
 from zabcheck.search.explore.successors import Successors
 from zabcheck.simulation.channels import NOBODY

@@ -7,7 +7,16 @@ same journal have the same numbers. A journal is enough to make the tables again
 from typing import Literal, NoReturn
 
 Table = Literal[
-    "expansions", "singles", "links", "local states renamed", "monitors", "monitors renamed", "kinds", "levels", "again"
+    "parts",
+    "acts",
+    "singles",
+    "local states",
+    "local states renamed",
+    "monitors",
+    "monitors renamed",
+    "kinds",
+    "levels",
+    "again",
 ]
 """A table, by what it gives; and what is done at the end of each level, or when a search begins again."""
 

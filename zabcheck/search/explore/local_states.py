@@ -2,16 +2,18 @@
 
 A *local state* is a process together with the connections that it has opened: a state of n processes has n of them.
 There are few distinct ones and very many states. What a process can do depends on its local state and on the
-connections to it, which belong to the local states of others. The first time that a search asks for such a combination,
-every choice is executed (`components`), with the protocol's own step functions; from then on it is looked up. There is
-no second model of the protocol.
+connections to it, which belong to the local states of others. But each choice depends on the links between the process
+and one other, which it names, and not on the rest. So what a process can do is put together of *parts*, one for each
+other process, and one of the choices that name nobody. The first time that a search asks for a part, its choices are
+executed (`components`), with the protocol's own step functions; from then on they are looked up. There is no second
+model of the protocol.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.alternatives import Alternatives, PlacedChoice
+from zabcheck.search.explore.alternatives import Alternatives
 from zabcheck.search.explore.bounds import (
     CRASH,
     CUT,
@@ -23,13 +25,23 @@ from zabcheck.search.explore.bounds import (
     Bounds,
     requests_in,
 )
-from zabcheck.search.explore.components import NO_CONNECTION, NOTHING, Components, Names, Outcome
+from zabcheck.search.explore.components import (
+    ACCEPTED,
+    NO_CONNECTION,
+    NO_PAIR,
+    NOTHING,
+    Components,
+    Executed,
+    Link,
+    Outcome,
+    Pair,
+    named_by,
+)
 from zabcheck.search.explore.content import of_disk
-from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.reduction import ALL, MayLeave, Stance, may_read_at_once, stance, stance_of_voter
+from zabcheck.search.explore.renaming import Names
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
-from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
 
@@ -42,8 +54,32 @@ _NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST
 HELD = 1 << _COUNT - 1
 """The bit of a mask that tells that a follower is held (`LocalStates.is_held`)."""
 
+OF_LINKS = CUT | HELD
+"""The bits of a mask that the moves depend on which name another process."""
+
 DOWN = -1
 """Whom a process follows that is not up."""
+
+_LAST = 1 << 16
+"""The place of the move by which a follower stops reading."""
+
+ORDINARY, POPS, NOTICES = range(3)
+"""What may make a leader's move the only one to try: it takes a message out of a queue and does nothing else, or it
+notices that a follower has left.
+"""
+
+
+class Part(NamedTuple):
+    """A move as far as it depends on the process and the links between it and the one other that the choice names.
+
+    `place`: where among the moves of the process. `kind`: ORDINARY, POPS or NOTICES.
+    """
+
+    place: int
+    choice: int
+    cost: int
+    kind: int
+    executed: Executed
 
 
 class Move(NamedTuple):
@@ -91,13 +127,11 @@ class LocalStates:
         components: Components,
         switches: Switches,
         bounds: Bounds,
-        journal: Journal,
         *,
         reduced: bool,
         moments: bool,
     ) -> None:
         self.components = components
-        self.journal = journal
         self.bounds = bounds
         self.reduced = reduced
         self._is_abrupt = switches.closing == "abrupt"
@@ -114,7 +148,7 @@ class LocalStates:
         self.holds = reduced and not moments and not self._votes
         self.faults = TIMEOUT | CRASH | CUT | overflows
         """The costs of all moves by which an iteration may end that is not about to end."""
-        self._reads_at_once = reduced and not moments and self._votes and overflows == FREE
+        self.reads_at_once = reduced and not moments and self._votes and overflows == FREE
         self.made_of: list[tuple[int, ...]] = []
         """By number: the process, then its link to each process (none to itself), all by number as in `components`."""
         self._size = len(components.ids)
@@ -122,6 +156,12 @@ class LocalStates:
         self._links_to = links_to
         """By process, then by the number of a local state: the link that this has opened to the process."""
         self._link_to = [links.__getitem__ for links in links_to]
+        self.ids: list[int] = []
+        """By number: the id of the process."""
+        self.stances: list[Stance] = []
+        """By number: which of its moves have to be tried."""
+        self.may_read: list[bool] = []
+        """By number: whether it reads at once if no fault can come any more, and it goes on following."""
         self.leads: list[bool] = []
         """By number: whether the process leads, or wants to."""
         self.may_join: list[bool] = []
@@ -136,22 +176,21 @@ class LocalStates:
         """By number: whether it is settled, and would stop reading if it were not held."""
         self.switched_off: dict[str, int] = {}
         """By the name of a bound: how many different moves it forbade."""
-        self._forbidden: set[tuple[int, ...]] = set()
-        """The choices that the bound on epochs forbids, each with a local state and the links to it."""
+        self._forbidden: set[tuple[int, int, Pair]] = set()
+        """The choices that the bound on epochs forbids, each with the process and the links that it depends on."""
         self.matters: list[int] = []
         """By number: the bits of a mask that its moves depend on; only a leader takes requests."""
         self._ids: dict[tuple[int, ...], int] = {}
+        self.known_parts: dict[tuple[int, int, int, int], tuple[Part, ...]] = {}
         self.expansions: dict[tuple[int, ...], Expansion] = {}
-        self._tried: dict[tuple[int, ...], dict[int, list[tuple[int, Move]]]] = {}
-        """By a local state and the links to it, and then by cost: the moves, each with the place of its choice."""
-        counted = bounds.timeouts, bounds.crashes, bounds.cuts, bounds.snapshots
-        self._counts_faults = any(bound > 0 for bound in counted)
         self.singles: dict[tuple[int, ...], Move | None] = {}
         self.linked: dict[tuple[int, int, int], int] = {}
         self._renamed: dict[Names, dict[int, int]] = {}
+        self.all_renamed: list[tuple[Names, int, int]] = []
+        """The names, a local state, and what it is under these: all that was asked, in order."""
         self._masks: dict[int, int] = {}
         no_links = (NO_CONNECTION,) * len(components.ids)
-        self.start = tuple(self._intern((process, *no_links)) for process in components.start)
+        self.start = tuple(self.numbered(process, *no_links) for process in components.start)
 
     def _leads_on_alone(self, process: int) -> bool:
         """Whether a process does something as soon as it is told to lead, and not only when it hears of a follower."""
@@ -159,28 +198,42 @@ class LocalStates:
         outcome = self.components.execute(start, no_links, no_links, choices.Elect(process, process), 0)
         return outcome is None or outcome.raised or not self._only_waits(start, outcome)
 
-    def _only_waits(self, process: int, outcome: Outcome) -> bool:
+    def _only_waits(self, process: int, outcome: Outcome | Executed) -> bool:
         """Whether the process with this number showed nothing and wrote nothing."""
         before, after = (of_disk(self.components.processes[number].disk) for number in (process, outcome.process))
         return outcome.events == NOTHING and before == after
 
-    def _intern(self, local_state: tuple[int, ...]) -> int:
+    def numbered(self, *local_state: int) -> int:
+        """Return the number of a local state, which is made of these (`made_of`). O(1) if it was asked before."""
         number = self._ids.get(local_state)
         if number is None:
+            self.components.journal.append(("local states", local_state))
             number = self._ids[local_state] = len(self.made_of)
             self.made_of.append(local_state)
             for links_to, link in zip(self._links_to[1:], local_state[1:], strict=True):
                 links_to.append(link)
             component = self.components.processes[local_state[0]]
+            opened = [None, *(self.components.links[link] for link in local_state[1:])]
+            stance_ = self._stance(component, opened)
+            self.ids.append(component.id)
+            self.stances.append(stance_)
+            self.may_read.append(self.reads_at_once and may_read_at_once(component, opened))
             self.leads.append(component.leads)
             self.matters.append(~0 if component.leads or not self.reduced else _NO_REQUESTS)
             self.may_join.append(component.is_up and not component.halted and component.following == NOBODY)
             self.following.append(component.following if component.is_up else DOWN)
-            self.flags.append(self._flags(local_state) if self.reduced else 0)
+            self.flags.append(self._flags(component, opened, stance_) if self.reduced else 0)
             settled_with = self._settled_with(component, local_state) if self.holds else NOBODY
             self.settled_with.append(settled_with)
-            self.may_be_held.append(settled_with != NOBODY and self._stance(local_state).may_stop_reading)
+            self.may_be_held.append(settled_with != NOBODY and stance_.may_stop_reading)
         return number
+
+    def _stance(self, component: LocalProcess, opened: list[Link | None]) -> Stance:
+        if not self.reduced:
+            return ALL
+        if self._votes:
+            return stance_of_voter(component)
+        return stance(component, opened, self.bounds.timeouts == UNLIMITED, self._is_abrupt, self.is_lazy)
 
     def _settled_with(self, component: LocalProcess, local_state: tuple[int, ...]) -> int:
         settled = self.components.protocol.settled
@@ -191,19 +244,17 @@ class LocalStates:
             return NOBODY
         return component.following
 
-    def _flags(self, local_state: tuple[int, ...]) -> int:
+    def _flags(self, component: LocalProcess, opened: list[Link | None], stance_: Stance) -> int:
         """Return a bit for each process that this one has sent something, or closed a connection to.
 
         Of the bits from 8 on its own one says that it leads; of those from 16 on, that its stance is eager.
         """
-        component = self.components.processes[local_state[0]]
         touched = 0
-        for leader, link_number in enumerate(local_state[1:], 1):
-            link = self.components.links[link_number]
+        for leader, link in enumerate(opened):
             if link is not None and (link.connection.to_leader or link.is_closed):
                 touched |= 1 << leader
-        may_read = self._reads_at_once and component.following != NOBODY
-        eager = not component.leads and (may_read or self._stance(local_state).eager)
+        may_read = self.reads_at_once and component.following != NOBODY
+        eager = not component.leads and (may_read or stance_.eager)
         return touched | component.leads << component.id + 8 | eager << component.id + 16
 
     def may_be_eager(self, row: Sequence[int]) -> int:
@@ -258,22 +309,27 @@ class LocalStates:
     def try_single(self, number: int, local_state: int, *links_to: int) -> Move | None:
         """Fill in what `single` looks up: a choice and a local state, by number, and the links to it. O(1) steps."""
         key = (number, local_state, *links_to)
-        self.journal.append(("singles", key))
-        outcome = self._outcome(number, local_state, links_to, 0)
+        self.components.journal.append(("singles", key))
+        component, *opened = self.made_of[local_state]
+        choice = self.choices[number]
+        assert choice is not None
+        named = named_by(choice)
+        before = (opened[named - 1], links_to[named - 1]) if named else NO_PAIR
+        executed = self.components.executed(component, choice, 0, before)
         found = None
-        if outcome is not None and outcome.epoch > self.bounds.epochs:
-            self._forbid(number, local_state, links_to)
-        elif outcome is not None:
-            waits = outcome.raised or self._only_waits(self.made_of[local_state][0], outcome)
-            told = self.is_lazy and isinstance(self.choices[number], choices.Elect)
+        if executed is not None and executed.epoch > self.bounds.epochs:
+            self._forbid(number, component, before)
+        elif executed is not None:
+            waits = executed.raised or self._only_waits(component, executed)
+            told = self.is_lazy and isinstance(choice, choices.Elect)
             assert waits or not told, "who is told a leader only waits"
-            found = self._move(number, FREE, outcome)
+            found = self._move(Part(0, number, FREE, ORDINARY, executed), named, opened, links_to)
         self.singles[key] = found
         return found
 
-    def _forbid(self, choice: int, local_state: int, links_to: Sequence[int]) -> None:
-        """Note that the bound on epochs forbids this choice in this local state, with these links to the process."""
-        self._forbidden.add((choice, local_state, *links_to))
+    def _forbid(self, choice: int, process: int, before: Pair) -> None:
+        """Note that the bound on epochs forbids this choice of this process, by number, with these links."""
+        self._forbidden.add((choice, process, before))
         self.switched_off["epochs"] = len(self._forbidden)
 
     def with_link(self, local_state: int, leader: int, link: int) -> int:
@@ -281,10 +337,9 @@ class LocalStates:
         key = (local_state, leader, link)
         found = self.linked.get(key)
         if found is None:
-            self.journal.append(("links", key))
             changed = list(self.made_of[local_state])
             changed[leader] = link
-            found = self.linked[key] = self._intern(tuple(changed))
+            found = self.linked[key] = self.numbered(*changed)
         return found
 
     def renamings(self, names: Names) -> dict[int, int]:
@@ -296,139 +351,109 @@ class LocalStates:
         known = self.renamings(names)
         found = known.get(local_state)
         if found is None:
-            self.journal.append(("local states renamed", (local_state, names)))
+            self.components.journal.append(("local states renamed", (local_state, names)))
             process, *links = self.made_of[local_state]
             renamed = [NO_CONNECTION] * len(links)
             for leader, link in enumerate(links, 1):
                 renamed[names[leader] - 1] = self.components.renamed_link(link, names)
-            found = self._intern((self.components.renamed_process(process, names), *renamed))
+            found = self.numbered(self.components.renamed_process(process, names), *renamed)
             known[local_state] = found
+            self.all_renamed.append((names, local_state, found))
         return found
 
-    # Filling the table of expansions.
+    # Filling the tables of parts and expansions.
+
+    def parts(self, mask: int, local_state: int, other: int, link: int) -> tuple[Part, ...]:
+        """Return the moves of a process that name this other one, which has opened this link to it.
+
+        If the other one is the process itself, then those that name nobody. O(1) simulated steps for each kind of
+        choice, and O(1) if it was asked before.
+        """
+        key = (mask, local_state, other, link)
+        found = self.known_parts.get(key)
+        if found is None:
+            self.components.journal.append(("parts", key))
+            found = self.known_parts[key] = tuple(self._parts(mask, local_state, other, link))
+        return found
+
+    def _parts(self, mask: int, local_state: int, other: int, link: int) -> Iterator[Part]:
+        (number, *opened), chosen = self.made_of[local_state], self.stances[local_state]
+        component, components = self.components.processes[number], self.components
+        if not component.is_up and component.halted:
+            return
+        may_be_enabled, before = self.alternatives.may_be_enabled, (opened[other - 1], link)
+        some = self.alternatives.of(component.id, chosen.kinds, component.following != NOBODY)
+        for place, cost, choice_number, choice in some.get(other, ()):
+            if (cost != FREE and not mask & cost) or not may_be_enabled(choice, component, *before):
+                continue
+            requests = mask >> _COUNT if cost == REQUEST else 0
+            executed = components.executed(number, choice, requests, before)  # type: ignore[arg-type]  # any kind of it
+            if executed is not None and executed.epoch > self.bounds.epochs:
+                self._forbid(choice_number, number, before)
+            elif executed is not None:
+                kind = self._kind(choice, number, before, executed)
+                yield Part(place, choice_number, self.bounds.counted(cost), kind, executed)
+        if chosen.may_stop_reading and other == component.following and not mask & HELD:
+            unread = Executed(number, (components.unread(before[0]), link), (), NOTHING, 0, raised=False)
+            yield Part(_LAST, STOPS_READING, FREE, ORDINARY, unread)
+
+    def _kind(self, choice: Any, number: int, before: Pair, executed: Executed) -> int:
+        """Return what may make a move the only one to try."""
+        component = self.components.processes[number]
+        if not self.reduced or not component.leads or executed.events != NOTHING or executed.raised:
+            return ORDINARY
+        if isinstance(choice, choices.Receive) and (executed.process, executed.links[0]) == (number, before[0]):
+            return POPS if executed.links[1] == self.components.popped(before[1]) else ORDINARY
+        is_at_once = isinstance(choice, choices.Notice) and (self._is_abrupt or not self._votes)
+        if is_at_once and self.components.protocol.notices_at_once(component.state):
+            return NOTICES
+        return ORDINARY
 
     def expand(self, mask: int, local_state: int, *links_to: int) -> Expansion:
-        """Fill in what `expansion` looks up. O(1) simulated steps for each kind of choice and process."""
-        key = (mask, local_state, *links_to)
-        self.journal.append(("expansions", key))
-        process = self.components.processes[self.made_of[local_state][0]].id
-        found = self.expansions[key] = self._expanded(mask, process, local_state, list(links_to))
-        return found
+        """Fill in what `expansion` looks up. O(processes), with all parts."""
+        process, found = self.ids[local_state], list[tuple[Part, int]]()
+        for other, link in enumerate(links_to, 1):
+            bits = mask & ~HELD if other == process else mask & OF_LINKS
+            found += [(part, other) for part in self.parts(bits, local_state, other, link)]
+        opened = self.made_of[local_state][1:]
+        found.sort()
+        moves = [self._move(part, other, opened, links_to) for part, other in found]
+        kinds = [part.kind for part, _ in found]
+        expansion = self._expansion(mask, local_state, links_to, kinds, moves)
+        self.expansions[mask, local_state, *links_to] = expansion
+        return expansion
 
-    def _expanded(self, mask: int, process: int, local_state: int, links_to: list[int]) -> Expansion:
-        number, *opened = self.made_of[local_state]
-        component = self.components.processes[number]
-        if not component.is_up and component.halted:
-            return Expansion(False, False, ())
-        chosen = self._stance(self.made_of[local_state])
-        moves = self._moves(mask, process, chosen.kinds, local_state, links_to)
-        if chosen.may_stop_reading and not mask & HELD:
-            link = opened[component.following - 1]
-            unread = self.with_link(local_state, component.following, self.components.unread(link))
-            moves.append(Move(STOPS_READING, FREE, unread, (), NOTHING, raised=False))
-        if self.reduced and component.leads:
-            for move in moves:
-                if self._changes_nothing(move, local_state, links_to) or self._leads_on(move, local_state):
-                    return Expansion(True, True, (move,))
-        may_read = self._reads_at_once and not mask & self.faults and self._reads(component, opened, links_to, moves)
+    def _expansion(
+        self, mask: int, local_state: int, links_to: Sequence[int], kinds: Sequence[int], moves: Sequence[Move]
+    ) -> Expansion:
+        for kind, move in zip(kinds, moves, strict=True):
+            if self._is_only_one(kind, move, local_state):
+                return Expansion(True, True, (move,))
+        chosen = self.stances[local_state]
+        may_read = self.reads_at_once and not mask & self.faults and self._reads(local_state, links_to, moves)
         eager = (chosen.eager or may_read) and any(move.cost != SNAPSHOT for move in moves)
         return Expansion(eager, eager and (chosen.at_once or len(moves) == 1), tuple(moves))
 
-    def _reads(self, component: LocalProcess, opened: list[int], links_to: list[int], moves: list[Move]) -> bool:
-        """Return `may_read_at_once`, where no fault can come. MayLeave if a leader leaves followers all the same."""
-        processes, links = self.components.processes, self.components.links
-        after = [processes[self.made_of[move.local_state][0]] for move in moves if not move.raised]
-        accepted = (
-            link for link in map(links.__getitem__, links_to) if link and link.connection.leader_end is End.OPEN
-        )
-        if component.leads and not all(each.leads for each in after) and any(accepted):
-            raise MayLeave
-        return may_read_at_once(component, [None, *map(links.__getitem__, opened)], after)
-
-    def _moves(
-        self, mask: int, process: int, kinds: tuple[type[Choice], ...], local_state: int, links_to: list[int]
-    ) -> list[Move]:
-        """Return the moves that `mask` can pay for, in the order of their choices.
-
-        Where faults are counted, a state with others left asks for the same moves again, so those of one cost are tried
-        once for all.
+    def _is_only_one(self, kind: int, move: Move, local_state: int) -> bool:
+        """Whether this is the only move to try: the leader takes a message that changes nothing but the queue; or it
+        notices that a follower has left, and leads on, with its own links, and nothing to show.
         """
-        following = self.components.processes[self.made_of[local_state][0]].following
-        tried = self._tried.setdefault((local_state, *links_to), {}) if self._counts_faults else {}
-        found: list[tuple[int, Move]] = []
-        for cost, some in self.alternatives.of(process, kinds, following != NOBODY).items():
-            if cost != FREE and not mask & cost:
-                continue
-            requests = mask >> _COUNT if cost == REQUEST else 0
-            key = cost | requests << _COUNT
-            if key not in tried:
-                tried[key] = self._try(some, cost, requests, local_state, links_to)
-            found += tried[key]
-        return [move for _, move in sorted(found)]
+        if kind == POPS:
+            return move.local_state == local_state and len(move.links) == 1
+        before, after = self.made_of[local_state], self.made_of[move.local_state]
+        return kind == NOTICES and self.leads[move.local_state] and before[1:] == after[1:]
 
-    def _try(
-        self, some: Sequence[PlacedChoice], cost: int, requests: int, local_state: int, links_to: list[int]
-    ) -> list[tuple[int, Move]]:
-        """Return the moves by these choices, all of which cost the same, each with the place of its choice."""
-        number, *opened = self.made_of[local_state]
-        component, counted = self.components.processes[number], self.bounds.counted(cost)
-        may_be_enabled, execute, epochs = self.alternatives.may_be_enabled, self.components.execute, self.bounds.epochs
-        found = []
-        for place, choice_number, choice in some:
-            if not may_be_enabled(choice, component, opened, links_to):
-                continue
-            outcome = execute(number, opened, links_to, choice, requests)  # type: ignore[arg-type]  # any kind of it
-            if outcome is not None and outcome.epoch > epochs:
-                self._forbid(choice_number, local_state, links_to)
-            elif outcome is not None:
-                found.append((place, self._move(choice_number, counted, outcome)))
-        return found
+    def _reads(self, local_state: int, links_to: Sequence[int], moves: Sequence[Move]) -> bool:
+        """Return whether a follower reads at once, where no fault can come. MayLeave if a leader leaves followers."""
+        after = [move.local_state for move in moves if not move.raised]
+        leaves = self.leads[local_state] and not all(self.leads[each] for each in after)
+        if leaves and any(self.components.link_bits[link] & ACCEPTED for link in links_to):
+            raise MayLeave
+        following = self.following[local_state]
+        return self.may_read[local_state] and bool(after) and all(self.following[each] == following for each in after)
 
-    def _stance(self, local_state: tuple[int, ...]) -> Stance:
-        process, *opened = local_state
-        links = [None, *(self.components.links[number] for number in opened)]
-        unlimited = self.bounds.timeouts == UNLIMITED
-        if not self.reduced:
-            return ALL
-        if self._votes:
-            return stance_of_voter(self.components.processes[process])
-        return stance(self.components.processes[process], links, unlimited, self._is_abrupt, self.is_lazy)
-
-    def _outcome(self, number: int, local_state: int, links_to: Sequence[int], requests: int) -> Outcome | None:
-        component, *opened = self.made_of[local_state]
-        choice = self.choices[number]
-        assert choice is not None
-        return self.components.execute(component, opened, links_to, choice, requests)
-
-    def _move(self, choice: int, cost: int, outcome: Outcome) -> Move:
-        return Move(
-            choice,
-            cost,
-            self._intern((outcome.process, *outcome.opened)),
-            outcome.links_to,
-            outcome.events,
-            outcome.raised,
-        )
-
-    def _changes_nothing(self, move: Move, local_state: int, links_to: list[int]) -> bool:
-        """Whether a leader only takes a message out of a queue."""
-        choice = self.choices[move.choice]
-        if not isinstance(choice, choices.Receive) or (move.local_state, move.events, move.raised) != (
-            local_state,
-            NOTHING,
-            False,
-        ):
-            return False
-        before = links_to[choice.sender - 1]
-        return move.links == ((choice.sender - 1, self.components.popped(before)),)
-
-    def _leads_on(self, move: Move, local_state: int) -> bool:
-        """Whether a leader notices that a follower has left, and leads on: with its own links, and nothing to show."""
-        if not isinstance(self.choices[move.choice], choices.Notice) or (move.events, move.raised) != (NOTHING, False):
-            return False
-        if self._votes and not self._is_abrupt:
-            return False
-        before = self.components.processes[self.made_of[local_state][0]]
-        if not self.components.protocol.notices_at_once(before.state):
-            return False
-        return self.leads[move.local_state] and self.made_of[move.local_state][1:] == self.made_of[local_state][1:]
+    def _move(self, part: Part, named: int, opened: Sequence[int], links_to: Sequence[int]) -> Move:
+        """Return the move that a part is of a process with these links; `named` is whom the choice names, if any."""
+        outcome = self.components.outcome(part.executed, named, opened, links_to)
+        after = self.numbered(outcome.process, *outcome.opened)
+        return Move(part.choice, part.cost, after, outcome.links_to, outcome.events, outcome.raised)

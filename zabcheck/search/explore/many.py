@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zabcheck.search.explore.arrays import MISSING, Arrays, Bools, Ints
+from zabcheck.search.explore.arrays import Arrays
 from zabcheck.search.explore.bounds import TIMEOUT
 from zabcheck.search.explore.elections import NO_MEMBER, Elections
+from zabcheck.search.explore.index import MISSING, Bools, Ints
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.representatives import Representatives
@@ -177,7 +178,7 @@ class Many:
         source, processes = states[each], processes[each]
         assert place.max(initial=0) < _MOVES, "a process has fewer moves"
         keys = source * _PLACES + (processes + 1) * _MOVES + place
-        after = self._moved(_Part(source, arrays.choice[moves], before[source], keys), moves, processes)
+        after = self._moved(_Part(source, arrays.moves.choice[moves], before[source], keys), moves, processes)
         return _together([joined, after, elected])
 
     def _moves(self, expansions: Ints) -> tuple[Ints, Ints, Ints]:

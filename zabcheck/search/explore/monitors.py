@@ -23,9 +23,10 @@ from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
 from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart
-from zabcheck.search.explore.components import NOTHING, Components, Left, Names
+from zabcheck.search.explore.components import NOTHING, Components, Left
 from zabcheck.search.explore.digests import digest
 from zabcheck.search.explore.journal import Journal
+from zabcheck.search.explore.renaming import Names
 from zabcheck.search.goals import GOALS, LOOK_AT, Goals
 
 Group = tuple[type[Invariant], ...]

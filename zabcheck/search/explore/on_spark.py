@@ -24,12 +24,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from zabcheck.search.explore.arrays import Ints
 from zabcheck.search.explore.compact import InArrays
-from zabcheck.search.explore.components import Names
+from zabcheck.search.explore.index import Ints
 from zabcheck.search.explore.many import Many
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.portions import Expanded
+from zabcheck.search.explore.renaming import Names
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.explore.visited import How, Portion, States
@@ -176,6 +176,13 @@ class Spark(NamedTuple):
 
     session: "SparkSession"
     folder: Path
+
+    def apart(self) -> "Spark":
+        """Return the same with another folder, for a search without a checkpoint, as after one that was in vain.
+
+        What is in this folder stays as the checkpoint of that one tells.
+        """
+        return self._replace(folder=self.folder / "apart")
 
     def expanding(
         self,

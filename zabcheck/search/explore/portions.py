@@ -20,13 +20,14 @@ import numpy as np
 
 from invariants.base import WentOn
 from zabcheck.protocols.base import CannotTellApart
-from zabcheck.search.explore.arrays import Ints
 from zabcheck.search.explore.compact import Compact, InArrays, arrays_of
-from zabcheck.search.explore.components import EpochUnknown, Names
+from zabcheck.search.explore.components import EpochUnknown
+from zabcheck.search.explore.index import Ints
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.many import Found, Many
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.reduction import MayLeave
+from zabcheck.search.explore.renaming import Names
 from zabcheck.search.explore.spilled import Spilled
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry

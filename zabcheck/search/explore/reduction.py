@@ -164,17 +164,15 @@ def stance_of_voter(process: LocalProcess) -> Stance:
     return ALL if process.is_up else _DOWN
 
 
-def may_read_at_once(process: LocalProcess, opened: Sequence[Link | None], moves: Sequence[LocalProcess]) -> bool:
-    """Whether the moves of a process, if no fault can come any more, are those of a follower that goes on following.
+def may_read_at_once(process: LocalProcess, opened: Sequence[Link | None]) -> bool:
+    """Whether a process is a follower that reads at once if no fault can come any more, and it goes on following.
 
-    `moves` is what each makes of the process; `opened` has its links by the leader (the first entry is not used).
+    `opened` has its links by the leader (the first entry is not used).
     """
     if process.leads or process.following == NOBODY or not process.is_up:
         return False
     link = opened[process.following]
-    if link is None or link.is_closed or link.connection.leader_end is not End.OPEN:
-        return False
-    return bool(moves) and all(after.is_up and after.following == process.following for after in moves)
+    return link is not None and not link.is_closed and link.connection.leader_end is End.OPEN
 
 
 def stance(

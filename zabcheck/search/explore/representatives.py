@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from zabcheck.search.explore.arrays import MISSING, Arrays, Bools, Ints
+from zabcheck.search.explore.arrays import Arrays
+from zabcheck.search.explore.index import MISSING, Bools, Ints
 
 
 class Representatives:

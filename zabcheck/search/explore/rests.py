@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from invariants import Judge, Local, Quiescent
 from invariants.epoch_progress import EpochProgress
-from zabcheck.search.explore.components import renamed_choice
 from zabcheck.search.explore.liveness import LOOK, Kind, Trap
 from zabcheck.search.explore.quorum_run import Ending, OutcomeTable, Places, QuorumRun
+from zabcheck.search.explore.renaming import renamed_choice
 from zabcheck.search.explore.runs import run_to
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.successors import Row

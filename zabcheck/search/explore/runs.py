@@ -3,8 +3,8 @@
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from zabcheck.search.explore.components import Names, renamed_choice
 from zabcheck.search.explore.local_states import STOPS_READING
+from zabcheck.search.explore.renaming import Names, renamed_choice
 from zabcheck.search.explore.successors import Row
 from zabcheck.search.explore.visited import How
 from zabcheck.simulation.choices import AnyChoice

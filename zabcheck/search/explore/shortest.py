@@ -90,7 +90,7 @@ def search(
             checkpoint=checkpoint,
             resume=resume,
             folder=folder,
-            spark=spark,
+            spark=spark.apart() if spark is not None and checkpoint is None else spark,
             every=EVERY if spark is None else 0.0,
             look_for_interrupt=look_for_interrupt,
         )

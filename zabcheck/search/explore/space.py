@@ -24,13 +24,14 @@ from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import EVERY, CheckpointError, Checkpoints, Position, Reached, settings_of
-from zabcheck.search.explore.components import Components, EpochUnknown, Names
+from zabcheck.search.explore.components import Components, EpochUnknown
 from zabcheck.search.explore.explored import Explored, Progress
 from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.memory import rare_collections, used
 from zabcheck.search.explore.monitors import Monitors, forgets_what_is_left
 from zabcheck.search.explore.reduction import MayLeave, are_lasting
+from zabcheck.search.explore.renaming import Names
 from zabcheck.search.explore.runs import run_to
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry, pays
@@ -79,12 +80,10 @@ class Space:
         can_reduce = protocol.commutes and (protocol.vote is not None or not bounds.snapshots)
         self.reduced = reduction and can_reduce and switches.elections != "fle"
         forgetful = forgetful and any(map(forgets_what_is_left, properties))
-        self.components = Components(protocol, quorums, switches, tells_of_leaving=forgetful)
         self._journal: Journal = []
+        self.components = Components(protocol, quorums, switches, tells_of_leaving=forgetful, journal=self._journal)
         moments = moments or not are_lasting(properties) or switches.errors == "raised"
-        self.local_states = LocalStates(
-            self.components, switches, bounds, self._journal, reduced=self.reduced, moments=moments
-        )
+        self.local_states = LocalStates(self.components, switches, bounds, reduced=self.reduced, moments=moments)
         self._properties, self._forgetful = tuple(properties), forgetful
         self._can_rename = symmetry and protocol.rename is not None and pays(protocol, switches, quorums)
         self.symmetry: Symmetry | None = None
@@ -311,7 +310,7 @@ class Space:
     def _answers(self, rows: Sequence[Row]) -> Iterator[Answer]:
         """Yield what is found from these states by look-ups alone; in a worker."""
         begun, found = process_time(), self._visited
-        self.local_states.journal = self.monitors.journal = Closed()
+        self.components.journal = self.monitors.journal = Closed()
         for start in range(0, len(rows), PORTION):
             answering = Answering()
             for row in rows[start : start + PORTION]:
@@ -397,9 +396,10 @@ class Space:
     def _restore(self, checkpoints: Checkpoints, reached: Reached, workers: int, spark: "Spark | None") -> None:
         """Fill the tables again, and restore the states that were visited."""
         fill: dict[Table, Callable[..., object]] = {
-            "expansions": self.local_states.expand,
+            "parts": self.local_states.parts,
+            "acts": self.components.after_acts,
             "singles": self.local_states.try_single,
-            "links": self.local_states.with_link,
+            "local states": self.local_states.numbered,
             "local states renamed": self.local_states.renamed,
             "monitors": lambda *key: self.monitors.after(*key),  # `again` makes others
             "monitors renamed": lambda *key: self.monitors.renamed(*key),

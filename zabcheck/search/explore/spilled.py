@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zabcheck.search.explore.arrays import Bools
 from zabcheck.search.explore.compact import Column, Columns, Compact, InArrays, Keys
+from zabcheck.search.explore.index import Bools
 from zabcheck.search.explore.memory import CannotSpill
 from zabcheck.search.explore.visited import PORTION
 

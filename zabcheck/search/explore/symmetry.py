@@ -27,11 +27,11 @@ from math import factorial
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.components import Names, renamed_choice
 from zabcheck.search.explore.content import of_connection, of_disk
 from zabcheck.search.explore.digests import BITS, Digests, digest
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
+from zabcheck.search.explore.renaming import Names, renamed_choice
 from zabcheck.search.explore.successors import Row
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
@@ -136,7 +136,7 @@ class Symmetry:
         """Give every new local state its kind: two that differ in names alone have the same. O(1) for each."""
         new = range(len(self.kinds), len(self.local_states.made_of))
         if new:
-            self.local_states.journal.append(("kinds", ()))
+            self.local_states.components.journal.append(("kinds", ()))
         for local_state in new:
             self.kinds.append(self._role(local_state) << _ROLE | self._nameless(local_state))
 
