@@ -178,7 +178,8 @@ class Judge:
 
     Amortised O(1) an event; memory O(distinct transactions + processes), unless a property says that it needs more.
     `broken` names the properties that are known to be violated so far, in the order of detection. Without `quorums`
-    a property that depends on what a quorum is is not exercised.
+    a property that depends on what a quorum is is not exercised. A judge that is `sparing` keeps no record if no
+    property reads it: then forks are cheaper, but it does not notice an event of an earlier incarnation.
     """
 
     def __init__(
@@ -188,6 +189,7 @@ class Judge:
         quorums: Quorums | None = None,
         *,
         told_of_leaving: bool = False,
+        sparing: bool = False,
     ) -> None:
         self.record = Record(quorums)
         self.invariants = [kind(self.record, order) for kind in properties]
@@ -198,7 +200,7 @@ class Judge:
         self._asks_who_goes_on = told_of_leaving and reads
         self.broken: dict[str, int] = {}  # property -> number of the event
         self.count = 0
-        self._calls = _Calls(self.invariants)
+        self._calls = _Calls(self.invariants, keeps_record=not sparing or reads)
         self._bind()
 
     def _bind(self) -> None:
@@ -269,7 +271,8 @@ class Judge:
 
         For a judge that is `told_of_leaving` each time. It raises `WentOn` if somebody goes on all the same.
         """
-        self.record.leave(process)
+        if self._calls.keeps_record:
+            self.record.leave(process)
         for each in self.invariants:
             each.leave(process)
 
@@ -346,7 +349,7 @@ class Judge:
         if settled:
             over = [verdict.property for verdict in settled]
             self.invariants = [each for each in self.invariants if each.name not in over]
-            self._calls = _Calls(self.invariants)
+            self._calls = _Calls(self.invariants, keeps_record=self._calls.keeps_record)
             self._bind()
         return settled
 
@@ -359,7 +362,7 @@ class Judge:
 
     def fork(self) -> "Judge":
         """An independent copy, to judge another continuation of what was observed. O(size), in C."""
-        return self._on(self.record.fork())
+        return self._on(self.record.fork() if self._calls.keeps_record else self.record)
 
     def _on(self, record: Record) -> "Judge":
         """Return an independent copy that reads `record`."""
@@ -379,9 +382,10 @@ class _Calls:
 
     `hooks`: by the name of a hook, the properties that have it, as index and name. `observers`: by kind of event, what
     the judge itself does first, and then by index and name what a property does; all of them functions, not bound.
+    `keeps_record`: the judge has events on record; also where it was not asked to, if a property has a hook.
     """
 
-    def __init__(self, invariants: Sequence[Invariant]) -> None:
+    def __init__(self, invariants: Sequence[Invariant], *, keeps_record: bool) -> None:
         self.hooks = {
             hook: [
                 (index, each.name)
@@ -400,6 +404,9 @@ class _Calls:
             Broadcast: Judge._broadcast,
             Restore: Judge._restore,
         }
+        self.keeps_record = keeps_record or any(self.hooks.values())
+        if not self.keeps_record:
+            first = {}
         self.observers = {kind: (first.get(kind), tuple(looking.get(kind, ()))) for kind in {**first, **looking}}
 
 

@@ -9,6 +9,7 @@ from tests.campaign.conftest import spark, zabcheck  # noqa: F401  # one Spark f
 from tests.cli.conftest import Command
 from tests.search.explore.test_many import ABRUPT, ANY, ORACLE, by_vote, space
 from tests.search.explore.told import everything
+from zabcheck.search.explore import many as many_module
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.checkpoint import CheckpointError
@@ -28,8 +29,10 @@ SMALL = Bounds(2, 1, 1, ANY, ANY)
 
 @pytest.fixture
 def cluster(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Spark:  # noqa: F811  # the fixture that is imported above
-    """Levels are expanded there that are not worth it."""
+    """Levels are expanded there that are not worth it, and a few states at once."""
     monkeypatch.setattr(module, "LARGE_ON_SPARK", 5)
+    monkeypatch.setattr(many_module, "FEWEST", 4)
+    monkeypatch.setattr(many_module, "MOST", 4)
     monkeypatch.setattr(module, "_LOOK", 1)
     return Spark(spark, tmp_path / "states")
 

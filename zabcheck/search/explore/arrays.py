@@ -15,6 +15,7 @@ from zabcheck.search.explore.index import MISSING, NONE, NOT_ANY, Bools, Index, 
 from zabcheck.search.explore.local_states import HELD, LocalStates, Move, mask_of
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.parts import Moves, Parts
+from zabcheck.search.explore.reduction import MayLeave
 from zabcheck.search.explore.symmetry import Symmetry
 
 
@@ -39,7 +40,7 @@ class Arrays:
         self._expansions = Index(2 + self.size)
         self.eager = self.at_once = NOT_ANY
         self.start = self.count = NONE
-        self._parts: Parts | None = Parts(local_states)
+        self._parts = Parts(local_states)
         """Of what expansions are put together."""
         self._singles = Index(2 + self.size)
         self._single = np.array([MISSING])
@@ -68,7 +69,6 @@ class Arrays:
         states, monitors, symmetry = self._tables
         if len(self._links) < len(states.made_of):
             self._take_local_states(states)
-        assert self._parts is not None, "there are tables"
         self._parts.refresh()
         if new := self._new("singles", states.singles):
             self._take_singles(new)
@@ -106,8 +106,9 @@ class Arrays:
             self._monitors_renamed.extend(keys, [value for _, value in new])
 
     def frozen(self) -> "Arrays":
-        """Return these arrays as they are now, without the tables, so that they can be sent elsewhere.
+        """Return these arrays as they are now, without the tables, so that they can be sent to another process.
 
+        There expansions are put together of the parts that are known now. In this process that must not be.
         O(all local states and monitors), of which digests may be needed there.
         """
         self.refresh()
@@ -115,7 +116,7 @@ class Arrays:
             self.digests(np.arange(len(self._digests)))
             self.monitor_digests(np.arange(len(self._monitor_digests)))
         frozen = copy(self)
-        frozen._tables = frozen._parts = None
+        frozen._tables, frozen._parts = None, self._parts.frozen()
         return frozen
 
     def _new(self, name: Hashable, table: dict[Any, Any]) -> list[tuple[Any, Any]]:
@@ -139,11 +140,15 @@ class Arrays:
         columns = *map(np.array, (choices, costs, local_states, events, raised)), changed
         self.moves = self.moves.and_also(Moves(*columns))
 
-    def _put_together(self, keys: Sequence[Ints]) -> None:
-        """Fill in the expansions that have these keys, which differ."""
-        assert self._parts is not None, "there are tables"
-        new = self._parts.expanded(np.column_stack(keys), self._find)
-        self._expansions.extend(np.column_stack(keys))
+    def _put_together(self, keys: Ints) -> None:
+        """Fill in the expansions that have these keys, which differ; of arrays that are frozen, as far as can be."""
+        try:
+            new = self._parts.expanded(keys, self._find)
+        except MayLeave:
+            if self._tables is None:
+                return  # the search itself comes across it
+            raise
+        self._expansions.extend(keys[new.known])
         self.start = extended(self.start, len(self.moves.choice) + np.cumsum(new.counts) - new.counts)
         self.count = extended(self.count, new.counts)
         self.eager, self.at_once = extended(self.eager, new.eager), extended(self.at_once, new.at_once)
@@ -184,10 +189,12 @@ class Arrays:
         key = masks & self._matters[local_states], local_states, *self._links_to(rows, processes)
         found = self._expansions.find(*key)
         missing = np.flatnonzero(found == MISSING)
-        while missing.size and self._tables is not None:
-            some = [column[missing] for column in key]
+        while missing.size:
+            some, there = [column[missing] for column in key], len(self._expansions)
             _, first = np.unique(hashes(some), return_index=True)  # those that differ, but for some of one hash
-            self._put_together([column[first] for column in some])
+            self._put_together(np.column_stack([column[first] for column in some]))
+            if len(self._expansions) == there:
+                break  # they cannot be filled in here
             found[missing] = self._expansions.find(*some)
             missing = missing[found[missing] == MISSING]
         return found

@@ -110,7 +110,7 @@ def extended(known: Any, new: Any) -> Any:
     What is known must not be extended a second time: the room behind it is taken.
     """
     room, size = known.base, len(known) + len(new)
-    if room is None or room.shape[1:] != known.shape[1:] or len(room) < size:
+    if not isinstance(room, np.ndarray) or room.shape[1:] != known.shape[1:] or len(room) < size:
         room = np.empty((2 * size, *known.shape[1:]), known.dtype)
         room[: len(known)] = known
     room[len(known) : size] = new

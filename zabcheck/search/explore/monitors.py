@@ -121,7 +121,7 @@ class _JudgeTable(_Table):
     ) -> None:
         super().__init__(components)
         forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
-        judge = Judge(group, quorums=quorums, told_of_leaving=forgetful)
+        judge = Judge(group, quorums=quorums, told_of_leaving=forgetful, sparing=True)
         self.looks_at = frozenset(judge.looks_at) | ({Crash, Left} if forgetful else {Crash})
         self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
         self.broken: list[str | None] = [None]
@@ -151,7 +151,8 @@ class _JudgeTable(_Table):
             if isinstance(event, Left):
                 judge.leave(event.process)
             elif isinstance(event, Local):
-                judge.observe(replace(event, incarnation=incarnations[event.process]))
+                incarnation = incarnations[event.process]
+                judge.observe(replace(event, incarnation=incarnation) if incarnation else event)
                 incarnations[event.process] += isinstance(event, Crash)
         verdicts = judge.finish()
         self._exercised_now.update(each.property for each in verdicts if each.judged)

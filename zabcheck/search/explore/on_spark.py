@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from zabcheck.search.explore.compact import InArrays
 from zabcheck.search.explore.index import Ints
-from zabcheck.search.explore.many import Many
+from zabcheck.search.explore.many import Found, Many
 from zabcheck.search.explore.monitors import Monitors
-from zabcheck.search.explore.portions import Expanded
+from zabcheck.search.explore.portions import Expanded, found_at_once
 from zabcheck.search.explore.renaming import Names
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
@@ -249,7 +249,8 @@ class OnSpark:
         known = set[int]()
         while True:
             mine, end, last = self._expand_here(again, known)
-            here = self._spark.createDataFrame(mine) if len(mine) else found.limit(0)
+            # As one chunk: of a table with an empty one createDataFrame leaves out what comes behind that.
+            here = self._spark.createDataFrame(mine.combine_chunks()) if len(mine) else found.limit(0)
             transitions = found.where(found.at % _PLACES != _AGAIN).unionByName(here)
             if end is not None:
                 transitions = transitions.where(transitions.at <= last)
@@ -287,23 +288,40 @@ class OnSpark:
         new.select(*columns).write.parquet(str(folder))
 
     def _expand_here(self, again: pa.Table, known: set[int]) -> tuple[pa.Table, End | None, int]:
-        """Expand states one by one until something breaks that is not `known`; return the transitions, and the last."""
-        at, how, rows = list[int](), list[int](), list[Row]()
-        for place, row in zip(again["at"].to_pylist(), _rows_of(again["row"]).tolist(), strict=True):
+        """Expand states until something breaks that is not `known`; return the transitions, and the last.
+
+        Where something breaks, all states that are expanded at once with that one are expanded, too.
+        """
+        numbers, rows = again["at"].to_numpy() // _PLACES, _rows_of(again["row"])
+        made, start = [_found([], [], rows[:0])], 0
+        while start < len(rows):
+            part = slice(start, start + self.many.portion)
+            start = part.stop
+            found = found_at_once(self.many, rows[part])
+            made.append(_transitions(found, numbers[part]))
+            one_by_one, end, last = self._expand_one_by_one(numbers[part][found.again], rows[part][found.again], known)
+            made.append(one_by_one)
+            if end is not None:
+                return pa.concat_tables(made), end, last
+        return pa.concat_tables(made), None, 0
+
+    def _expand_one_by_one(self, numbers: Ints, rows: Ints, known: set[int]) -> tuple[pa.Table, End | None, int]:
+        at, how, found = list[int](), list[int](), list[Row]()
+        for number, row in zip(numbers.tolist(), rows.tolist(), strict=True):
             successors = self._successors.of(tuple(row))
             assert len(successors) < _AGAIN, "a state has fewer successors"
-            for number, (first, changed, raised, _) in enumerate(successors, place - _AGAIN):
+            for place, (first, changed, raised, _) in enumerate(successors, number * _PLACES):
                 after, naming = tuple(changed), 0
                 if self._symmetry is not None:
                     after, names = self._symmetry.canonical(after)
                     naming = self._namings[names]
-                at.append(number)
+                at.append(place)
                 how.append(first * _NAMES + naming)
-                rows.append(after)
+                found.append(after)
                 broken = self._broken[after[-1]]
-                if (raised or broken is not None) and number not in known:
-                    return _found(at, how, np.array(rows)), (broken, raised), number
-        return _found(at, how, np.array(rows)), None, 0
+                if (raised or broken is not None) and place not in known:
+                    return _found(at, how, np.array(found)), (broken, raised), place
+        return _found(at, how, np.array(found)), None, 0
 
     def _last_is(self, at: int, transitions: pa.Table) -> bool:
         """Whether the last of these transitions, and of all that count, leads to the last state, which is new."""
@@ -332,12 +350,16 @@ def _expansion(many: bytes) -> "Callable[[Iterator[pa.RecordBatch]], Iterator[pa
 def _looked_up(kernel: Many, numbers: Ints, rows: Ints) -> pa.Table:
     """Return the transitions from these states, and which of them the search has to expand itself."""
     found = kernel.of(rows)
-    ends = np.array([found.ends(place) for place in range(len(rows))])
-    places = np.arange(len(found.source)) - ends[found.source]
     again = np.array(found.again, np.int64)
-    at = np.concatenate((numbers[found.source] * _PLACES + places, numbers[again] * _PLACES + _AGAIN))
-    how = np.concatenate((found.first * _NAMES + found.naming, np.zeros(len(again), np.int64)))
-    return _found(at, how, np.concatenate((found.rows, rows[again])))
+    left = _found(numbers[again] * _PLACES + _AGAIN, np.zeros(len(again), np.int64), rows[again])
+    return pa.concat_tables([_transitions(found, numbers), left]).combine_chunks()
+
+
+def _transitions(found: Found, numbers: Ints) -> pa.Table:
+    """Return what was found at once from the states that have these numbers."""
+    ends = np.array([found.ends(place) for place in range(len(numbers))], np.int64)
+    places = np.arange(len(found.source)) - ends[found.source]
+    return _found(numbers[found.source] * _PLACES + places, found.first * _NAMES + found.naming, found.rows)
 
 
 def _found(at: Sequence[int] | Ints, how: Sequence[int] | Ints, rows: Ints) -> pa.Table:

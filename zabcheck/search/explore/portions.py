@@ -47,6 +47,14 @@ class Expanded(NamedTuple):
     end: End | None
 
 
+def found_at_once(many: Many, rows: Ints) -> Found:
+    """Expand these states at once, but those that are left to be expanded one by one."""
+    try:
+        return many.of(rows)
+    except (CannotTellApart, EpochUnknown, MayLeave, WentOn):  # one by one, something may break before that comes
+        return Found.nothing(rows)
+
+
 class Portions:
     """Expands the `states` of one search.
 
@@ -139,12 +147,7 @@ class Portions:
 
     def _found(self, rows: Ints) -> Found:
         """Expand these states at once, but those that are left to be expanded one by one."""
-        if self.many is None:
-            return Found.nothing(rows)
-        try:
-            return self.many.of(rows)
-        except (CannotTellApart, EpochUnknown, MayLeave, WentOn):  # one by one, something may break before that comes
-            return Found.nothing(rows)
+        return Found.nothing(rows) if self.many is None else found_at_once(self.many, rows)
 
     def _expand(self, place: int, row: Row, transitions: "_Transitions") -> End | None:
         """Expand the state in this place, until something breaks."""
