@@ -34,6 +34,7 @@ def cluster(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(many_module, "FEWEST", 4)
     monkeypatch.setattr(many_module, "MOST", 4)
     monkeypatch.setattr(module, "_LOOK", 1)
+    monkeypatch.setattr("zabcheck.search.explore.checkpoint._SHARE", 0)  # after each level, however slow the disk is
     return Spark(spark, tmp_path / "states")
 
 
