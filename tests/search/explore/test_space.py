@@ -354,7 +354,7 @@ def test_a_move_that_is_put_together_of_parts_is_what_the_choice_makes_of_all_li
             connections |= made._connections(process.id, other, pair)[0]
         for move in expansion.moves:
             choice, requests = states.choices[move.choice], mask >> 40
-            whole = next_state(model, process, connections, choice, requests)  # type: ignore[arg-type]
+            whole = next_state(model, process, connections, choice, requests)  # type: ignore[arg-type]  # it is one of a process
             assert whole is not None
             component, *now_opened = states.made_of[move.local_state]
             assert made.key_of(made.processes[component]) == made.key_of(whole.process)

@@ -31,8 +31,8 @@ class Arrays:
         # By local state.
         self._links: Ints = np.empty((0, self.size), np.int64)
         """The link that it has opened to each process."""
-        self.leads = self.may_join = self._may_be_held = NOT_ANY
-        self._flags = self._settled_with = self._matters = self.following = self.kinds = NONE
+        self.may_join = self._may_be_held = NOT_ANY
+        self._flags = self._settled_with = self._matters = self.kinds = NONE
         self._digests = NONE
         """The digest if it was asked for, else MISSING."""
         self.moves = Moves.none(self.size)
@@ -60,6 +60,16 @@ class Arrays:
         sets = ([p for p in components.ids if bits >> p - 1 & 1] for bits in range(1 << self.size))
         self._is_quorum = np.array([components.quorums.contains(members) for members in sets])
 
+    @property
+    def leads(self) -> Bools:
+        """By local state: `LocalStates.leads`."""
+        return self._parts.leads
+
+    @property
+    def following(self) -> Ints:
+        """By local state: `LocalStates.following`."""
+        return self._parts.following
+
     # Taking over.
 
     def refresh(self) -> None:
@@ -86,10 +96,9 @@ class Arrays:
     def _take_local_states(self, states: LocalStates) -> None:
         links = np.array([each[1:] for each in states.made_of[len(self._links) :]], np.int64)
         self._links = extended(self._links, links.reshape(-1, self.size))
-        self.leads, self.may_join = up_to(self.leads, states.leads), up_to(self.may_join, states.may_join)
+        self.may_join = up_to(self.may_join, states.may_join)
         self._may_be_held = up_to(self._may_be_held, states.may_be_held)
         self._settled_with = up_to(self._settled_with, states.settled_with)
-        self.following = up_to(self.following, states.following)
         self._flags, self._matters = up_to(self._flags, states.flags), up_to(self._matters, states.matters)
         self._digests = extended(self._digests, np.full(len(links), MISSING))
 
@@ -157,7 +166,7 @@ class Arrays:
     # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0. Only in arrays
     # that are frozen something may be MISSING.
 
-    def _find(self, table: Index | Table, columns: Sequence[Ints], fill: Callable[..., object] | None = None) -> Ints:
+    def _find(self, table: Index | Table, columns: Sequence[Ints], fill: Callable[..., object] | None) -> Ints:
         """Return what the table has for these keys. `fill` fills in what it lacks, each key once; None: it stays so."""
         found = table.find(*columns)
         if fill is not None:

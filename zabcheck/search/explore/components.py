@@ -117,7 +117,7 @@ class Executed(NamedTuple):
 
 
 _NO_ACTS = 0
-NO_PAIR = (NO_CONNECTION, NO_CONNECTION)
+_NO_PAIR = (NO_CONNECTION, NO_CONNECTION)
 
 
 class Components:
@@ -175,8 +175,7 @@ class Components:
         time that a process makes the choice with these links to whom that names.
         """
         named = named_by(choice)
-        before = (opened[named - 1], links_to[named - 1]) if named else NO_PAIR
-        executed = self.executed(number, choice, requests, before)
+        executed = self.executed(number, choice, requests, between(named, opened, links_to))
         return None if executed is None else self.outcome(executed, named, opened, links_to)
 
     def executed(self, number: int, choice: AnyChoice, requests: int, before: Pair) -> Executed | None:
@@ -413,6 +412,11 @@ def named_by(choice: Any) -> int:
     if kind is Notice or kind is Reset:
         return int(choice.peer)
     return NOBODY
+
+
+def between(named: int, opened: Sequence[int], links_to: Sequence[int]) -> Pair:
+    """Return the links between a process with these and the one that is named; none if that is NOBODY."""
+    return (opened[named - 1], links_to[named - 1]) if named else _NO_PAIR
 
 
 def highest_epoch(protocol: Protocol, state: Any, shown: Iterable[Event]) -> int:

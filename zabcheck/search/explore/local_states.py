@@ -28,13 +28,13 @@ from zabcheck.search.explore.bounds import (
 from zabcheck.search.explore.components import (
     ACCEPTED,
     NO_CONNECTION,
-    NO_PAIR,
     NOTHING,
     Components,
     Executed,
     Link,
     Outcome,
     Pair,
+    between,
     named_by,
 )
 from zabcheck.search.explore.content import of_disk
@@ -314,7 +314,7 @@ class LocalStates:
         choice = self.choices[number]
         assert choice is not None
         named = named_by(choice)
-        before = (opened[named - 1], links_to[named - 1]) if named else NO_PAIR
+        before = between(named, opened, links_to)
         executed = self.components.executed(component, choice, 0, before)
         found = None
         if executed is not None and executed.epoch > self.bounds.epochs:

@@ -84,8 +84,8 @@ class Parts:
         self._after_acts: Ints = np.empty((0, 2), np.int64)
         # By local state.
         self._made_of = Index(1 + size)
-        self._ids = self._following = NONE
-        self._eager = self._at_once = self._leads = self._may_read = NOT_ANY
+        self._ids = self.following = NONE
+        self._eager = self._at_once = self.leads = self._may_read = NOT_ANY
         self._accepted = NOT_ANY
         """By link: whether its leader has accepted it."""
 
@@ -103,8 +103,8 @@ class Parts:
         if len(self._made_of) < len(states.made_of):
             known = len(self._made_of)
             self._made_of.extend(states.made_of[known:])
-            self._ids, self._following = up_to(self._ids, states.ids), up_to(self._following, states.following)
-            self._leads, self._may_read = up_to(self._leads, states.leads), up_to(self._may_read, states.may_read)
+            self._ids, self.following = up_to(self._ids, states.ids), up_to(self.following, states.following)
+            self.leads, self._may_read = up_to(self.leads, states.leads), up_to(self._may_read, states.may_read)
             stances = states.stances[known:]
             self._eager = extended(self._eager, np.array([each.eager for each in stances], np.bool_))
             self._at_once = extended(self._at_once, np.array([each.at_once for each in stances], np.bool_))
@@ -149,7 +149,7 @@ class Parts:
         # A move that is the only one to try leaves no others.
         before = local_states[of]
         pops = (kinds == POPS) & (moves.local_state == before) & ((moves.changed != MISSING).sum(axis=1) == 1)
-        only = np.flatnonzero(pops | ((kinds == NOTICES) & self._leads[moves.local_state] & opened_as_before))
+        only = np.flatnonzero(pops | ((kinds == NOTICES) & self.leads[moves.local_state] & opened_as_before))
         found, first = np.unique(of[only], return_index=True)
         is_single = np.zeros(len(keys), np.bool_)
         is_single[found] = True
@@ -212,10 +212,10 @@ class Parts:
             return may_read
         no_fault, goes_on = masks & self._faults == 0, ~moves.raised
         of, after = of[goes_on], moves.local_state[goes_on]
-        leaves = of[self._leads[local_states[of]] & ~self._leads[after] & no_fault[of]]
+        leaves = of[self.leads[local_states[of]] & ~self.leads[after] & no_fault[of]]
         if self._accepted[links_to[leaves]].any():
             raise MayLeave
-        stays = self._following[after] == self._following[local_states[of]]
+        stays = self.following[after] == self.following[local_states[of]]
         may_read[of] = True
         may_read[of[~stays]] = False
         found: Bools = may_read & no_fault & self._may_read[local_states]
