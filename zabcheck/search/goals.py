@@ -6,6 +6,7 @@ Stateright, and Antithesis' "sometimes assertions".)
 """
 
 from collections.abc import Callable, Collection, Hashable
+from functools import lru_cache
 from types import MethodType
 from typing import Any
 
@@ -178,10 +179,8 @@ class Goals:
 
         `invariants.content` would say the same, and take ten times as long; a search asks for each step that is new.
         """
-        return tuple(
-            None if all(goal in but for goal in goals) else _hashable(getattr(self, name))
-            for name, goals in _NEEDED_FOR.items()
-        )
+        needed = _needed(frozenset(but))
+        return tuple(_hashable(getattr(self, name)) if name in needed else None for name in _NEEDED_FOR)
 
 
 _NEEDED_FOR = {
@@ -200,6 +199,12 @@ _NEEDED_FOR = {
     "_position": ("several outstanding",),
 }
 """By the name of what is kept of a run: the goals that it may decide about. The other goals are seen in one event."""
+
+
+@lru_cache
+def _needed(but: frozenset[str]) -> frozenset[str]:
+    """Return the names of what decides about any goal `but` these."""
+    return frozenset(name for name, goals in _NEEDED_FOR.items() if not but.issuperset(goals))
 
 
 def _hashable(value: Any) -> Hashable:

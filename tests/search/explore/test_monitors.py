@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 
 import pytest
 
-from invariants import EpochUniqueness, Judge, Prefix, Promise, Ready
+from invariants import EpochUniqueness, Judge, Prefix, Promise, Ready, select
 from invariants.identity import identity
 from invariants.quorums import Quorums
 from tests.tiers import sweep
@@ -13,6 +13,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import monitors
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.explored import Explored
+from zabcheck.search.explore.monitors import Monitors, groups_of, judged_in_every_state
 from zabcheck.search.explore.space import Space
 
 ABRUPT = Switches(sync="atomic", closing="abrupt")
@@ -47,6 +48,28 @@ def test_what_only_tells_whether_a_property_is_exercised_is_forgotten_once_it_is
         assert getattr(forgetting, field) == getattr(knowing, field), field
     if knowing.whole:
         assert (forgetting.states < knowing.states) == knowing.exercised[EpochUniqueness.name]
+
+
+@pytest.mark.parametrize("mutant", [None, "reuse-highest-epoch"])
+def test_properties_together_know_what_each_group_of_them_knows(mutant: str | None) -> None:
+    kinds = [kind for kind in select(None) if judged_in_every_state(kind)]
+    protocol, quorums = mutated("zab", mutant), Quorums(2)
+    space = Space(protocol, quorums, ABRUPT, Bounds(2, 2, 1, 1, 1), kinds, symmetry=False, reduction=False)
+    space.explore()
+    together = Monitors(kinds, quorums, space.components, [])
+    apart = [Monitors(group, quorums, space.components, []) for group in groups_of(kinds)]
+    nothing = tuple(0 for _ in apart)
+    reached, known = {0: (0, nothing)}, {0: nothing}
+    for (before, events), after in space.monitors.known_after.items():
+        number, numbers = reached[before]
+        number = together.after(number, events)
+        numbers = tuple(each.after(one, events) for each, one in zip(apart, numbers, strict=True))
+        assert known.setdefault(number, numbers) == numbers
+        broken = (each.broken[one] for each, one in zip(apart, numbers, strict=True))
+        assert together.broken[number] == next(filter(None, broken), None)
+        reached.setdefault(after, (number, numbers))
+    assert len(set(known.values())) == len(known) == len(together) > 50
+    assert any(together.broken) == (mutant is not None)
 
 
 def test_until_then_it_is_known() -> None:

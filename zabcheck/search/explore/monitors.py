@@ -13,8 +13,7 @@ Which properties were exercised, and goals reached, is taken in at the end of ea
 order the states of the level are expanded.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -23,7 +22,8 @@ from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
 from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart
-from zabcheck.search.explore.components import NOTHING, Components, Left
+from zabcheck.search.explore.automata import Automaton, Watcher
+from zabcheck.search.explore.components import Components, Left
 from zabcheck.search.explore.digests import digest
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.renaming import Names
@@ -65,49 +65,7 @@ class _Known(NamedTuple):
     incarnations: tuple[int, ...]
 
 
-class _Table(ABC):
-    """What somebody who watches runs knows of them, by number; number 0 is what is known at the start."""
-
-    def __init__(self, components: Components) -> None:
-        self._components = components
-        self._ids: dict[Hashable, int] = {}
-        self._next: dict[tuple[int, int], int] = {}
-        self._came_from = [(0, NOTHING)]
-        """By number: what was known before, and the events that led from there, both by number."""
-        self._renamed: dict[tuple[int, Names], int] = {}
-
-    def after(self, number: int, events: int) -> int:
-        """Return what is known after these events, both by number. O(1) if that was asked before."""
-        key = (number, events)
-        found = self._next.get(key)
-        if found is None:
-            found = self._next[key] = self._observe(number, self._components.events[events])
-            if found == len(self._came_from):
-                self._came_from.append(key)
-        return found
-
-    def renamed(self, number: int, names: Names) -> int:
-        """Return what is known if every process had its new name from the start. O(1) if that was asked before."""
-        waiting: list[int] = []
-        while number and (number, names) not in self._renamed:
-            waiting.append(number)
-            number = self._came_from[number][0]
-        found = self._renamed[number, names] if number else 0
-        for each in reversed(waiting):
-            events = self._components.renamed_events(self._came_from[each][1], names)
-            found = self._renamed[each, names] = self.after(found, events)
-        return found
-
-    @abstractmethod
-    def end_level(self) -> None:
-        """Take in what was seen in the level that ends."""
-
-    @abstractmethod
-    def _observe(self, number: int, events: Sequence[Event]) -> int:
-        """Return what is known after these events, by number."""
-
-
-class _JudgeTable(_Table):
+class _Judges(Watcher):
     """What the judge of one group of properties knows."""
 
     def __init__(
@@ -119,10 +77,9 @@ class _JudgeTable(_Table):
         *,
         told_of_leaving: bool,
     ) -> None:
-        super().__init__(components)
         forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
         judge = Judge(group, quorums=quorums, told_of_leaving=forgetful, sparing=True)
-        self.looks_at = frozenset(judge.looks_at) | ({Crash, Left} if forgetful else {Crash})
+        super().__init__(components, frozenset(judge.looks_at) | ({Crash, Left} if forgetful else {Crash}))
         self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
         self.broken: list[str | None] = [None]
         self.exercised = {kind.name: kind.name in exercised for kind in group}
@@ -135,17 +92,18 @@ class _JudgeTable(_Table):
         self._ids[None, self._identity(self._known[0])] = 0
         self._digests: dict[int, int] = {}
 
+    def each(self, number: int) -> tuple[int, ...]:
+        """Return the number, as the product of several does for each of them."""
+        return (number,)
+
     def known(self, number: int) -> _Known:
         """Return the judge that this number stands for, and the incarnations of the processes."""
         return self._known[number]
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
-        seen = [event for event in events if type(event) in self.looks_at]
-        if not seen:
-            return number
         before = self._known[number]
         judge, incarnations = before.judge.fork(), list(before.incarnations)
-        for event in seen:
+        for event in events:
             if self.reads_sequences and isinstance(event, Broadcast) and event.txn in judge.record.sent:
                 raise CannotTellApart(f"{event.txn} is broadcast twice, and the properties tell no runs apart by that")
             if isinstance(event, Left):
@@ -181,11 +139,71 @@ class _JudgeTable(_Table):
         return identity(known.judge, known.incarnations, self._exercised_before)
 
 
-class _GoalsTable(_Table):
+class _Product(Automaton):
+    """The product of two automata: what both of them know.
+
+    What is known after a step is put together of what each half knows. Halves know less than the whole, and see less,
+    so they are asked the same again and again, and few of the questions get as far as a judge.
+
+    `places`: by the name of a property, its place among all; of several that are violated the first is named.
+    """
+
+    def __init__(
+        self, left: "_Judges | _Product", right: "_Judges | _Product", places: Mapping[str | None, int]
+    ) -> None:
+        super().__init__(left.components)
+        self._left, self._right, self._places = left, right, places
+        self._pairs = [(0, 0)]
+        self._ids = {(0, 0): 0}
+        self._seen_pairs = [(0, 0)]
+        self._seen_ids = {(0, 0): 0}
+        self.broken: list[str | None] = [None]
+        """By number: the property that is violated."""
+
+    def find_after(self, number: int, seen: int) -> int:
+        left, right = self._pairs[number]
+        left_seen, right_seen = self._seen_pairs[seen]
+        return self._number((self._left.after(left, left_seen), self._right.after(right, right_seen)))
+
+    def find_renamed(self, number: int, names: Names) -> int:
+        left, right = self._pairs[number]
+        return self._number((self._left.renamed(left, names), self._right.renamed(right, names)))
+
+    def _look(self, events: int) -> int:
+        pair = self._left.seen(events), self._right.seen(events)
+        number = self._seen_ids.setdefault(pair, len(self._seen_pairs))
+        if number == len(self._seen_pairs):
+            self._seen_pairs.append(pair)
+        return number
+
+    def _number(self, pair: tuple[int, int]) -> int:
+        number = self._ids.get(pair)
+        if number is None:
+            number = self._ids[pair] = len(self._pairs)
+            self._pairs.append(pair)
+            left, right = pair
+            self.broken.append(min(self._left.broken[left], self._right.broken[right], key=self._places.__getitem__))
+        return number
+
+    def each(self, number: int) -> tuple[int, ...]:
+        """Return what each judge knows, by number, from left to right."""
+        left, right = self._pairs[number]
+        return *self._left.each(left), *self._right.each(right)
+
+
+def _product(automata: Sequence[_Judges], places: Mapping[str | None, int]) -> "_Judges | _Product":
+    """Return the product of these, in their order."""
+    if len(automata) == 1:
+        return automata[0]
+    middle = len(automata) // 2
+    return _Product(_product(automata[:middle], places), _product(automata[middle:], places), places)
+
+
+class _Goals(Watcher):
     """What the goals know. `reached`: the goals that some run has reached in a level before this one."""
 
     def __init__(self, quorums: Quorums, components: Components) -> None:
-        super().__init__(components)
+        super().__init__(components, LOOK_AT)
         self.reached: set[str] = set()
         self._reached_now: set[str] = set()
         """The goals that a run reaches now."""
@@ -193,14 +211,12 @@ class _GoalsTable(_Table):
         self._known = [first]
         """The goals, and by process 1 if it has crashed: all that they ask of an incarnation is if it is the first."""
         self._ids[self._identity(*first)] = 0
+        self._ranks: dict[int, tuple[int, int, int]] = {}
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
-        seen = [event for event in events if type(event) in LOOK_AT]
-        if not seen:
-            return number
         before, incarnations = self._known[number]
         goals, crashed = before.fork(), list(incarnations)
-        for event in seen:
+        for event in events:
             if isinstance(event, Local):
                 goals.observe(replace(event, incarnation=crashed[event.process]))
                 crashed[event.process] |= isinstance(event, Crash)
@@ -216,16 +232,22 @@ class _GoalsTable(_Table):
         if self._reached_now:
             self.reached |= self._reached_now
             self._reached_now = set()
+            self._ranks.clear()
             numbers, self._ids = self._ids.values(), {}
             for number in numbers:
                 self._ids.setdefault(self._identity(*self._known[number]), number)
 
     def to_watch(self, numbers: Collection[int]) -> int:
         """Return the one of these in which the least has happened; of several the one with the least digest."""
-        if len(numbers) == 1:
-            return next(iter(numbers))
-        identities = ((self._identity(*self._known[number]), number) for number in numbers)
-        return min((sum(map(bool, each[0])), digest(each), number) for each, number in identities)[-1]
+        return next(iter(numbers)) if len(numbers) == 1 else min(numbers, key=self._rank)
+
+    def _rank(self, number: int) -> tuple[int, int, int]:
+        """Return what decides which of several is watched. O(1) if it was asked since a goal was reached."""
+        found = self._ranks.get(number)
+        if found is None:
+            identity_ = self._identity(*self._known[number])
+            found = self._ranks[number] = sum(map(bool, identity_[0])), digest(identity_), number
+        return found
 
     def _identity(self, goals: Goals, crashed: tuple[int, ...]) -> tuple[tuple[Hashable, ...], Hashable]:
         return goals.identity(self.reached), None if "repeated delivery" in self.reached else crashed
@@ -250,30 +272,29 @@ class Monitors:
         told_of_leaving: bool = False,
     ) -> None:
         self.journal = journal
-        self._components = components
         self._awaited = {kind.name for kind in properties if awaits_something(kind)}.difference(exercised)
         groups = groups_of(properties)
         self._groups = [
-            _JudgeTable(group, quorums, components, exercised, told_of_leaving=told_of_leaving) for group in groups
+            _Judges(group, quorums, components, exercised, told_of_leaving=told_of_leaving) for group in groups
         ]
-        reading = (i for i, group in enumerate(groups) if any(kind.reads_sequences for kind in group))
+        # Those that look at much have most to tell apart. They stand together, so that the others are a small product.
+        self._in_order = sorted(self._groups, key=lambda group: len(group.looks_at))
+        places: dict[str | None, int] = {name: place for place, name in enumerate((*self.exercised, None))}
+        self._all = _product(self._in_order, places)
+        reading = (i for i, group in enumerate(self._in_order) if group.reads_sequences)
         self._reading = next(reading, None)
-        self.broken: list[str | None] = [None]
+        self.broken = self._all.broken
         """By number: the property that is violated."""
-        self._monitors: list[tuple[int, ...]] = [(0,) * len(self._groups)]
-        self._ids: dict[tuple[int, ...], int] = {self._monitors[0]: 0}
         self.known_after: dict[tuple[int, int], int] = {}
         self.known_renamed: dict[tuple[int, Names], int] = {}
-        self._looking: dict[int, tuple[int, ...]] = {}
-        """By the number of events: the places of the groups that look at some of them."""
-        self._goals = _GoalsTable(quorums, components)
+        self._goals = _Goals(quorums, components)
         self._goals_of = {0: 0}
         """By number: what the goals know of a run that led there in the first level in which any did."""
         self._unwatched: list[tuple[int, int | Names, int]] = []
         """What the goals have not seen yet: what led in this level from a monitor to another, events or other names."""
 
     def __len__(self) -> int:
-        return len(self._monitors)
+        return len(self.broken)
 
     @property
     def goals(self) -> tuple[str, ...]:
@@ -307,14 +328,16 @@ class Monitors:
                 monitor, by, after = step
                 if monitor in self._goals_of:
                     before = self._goals_of[monitor]
-                    goals = self._goals.after(before, by) if isinstance(by, int) else self._goals.renamed(before, by)
-                    known.setdefault(after, set()).add(goals)
+                    if isinstance(by, int):
+                        goals = self._goals.after(before, self._goals.seen(by))
+                    else:
+                        goals = self._goals.renamed(before, by)
+                    if after not in self._goals_of:
+                        known.setdefault(after, set()).add(goals)
                 else:
                     later.append(step)
             assert len(later) < len(left), "each run begins with a monitor that is watched"
-            self._goals_of |= {
-                after: self._goals.to_watch(goals) for after, goals in known.items() if after not in self._goals_of
-            }
+            self._goals_of |= {after: self._goals.to_watch(goals) for after, goals in known.items()}
             left = later
 
     def after(self, monitor: int, events: int) -> int:
@@ -323,38 +346,14 @@ class Monitors:
         found = self.known_after.get(key)
         if found is None:
             self.journal.append(("monitors", key))
-            found = self.known_after[key] = self._after(monitor, events)
+            seen = self._all.seen(events)
+            found = self.known_after[key] = self._all.find_after(monitor, seen) if seen else monitor
             self._unwatched.append((monitor, events, found))
         return found
 
-    def _after(self, monitor: int, events: int) -> int:
-        after = list(self._monitors[monitor])
-        for index in self._looking_at(events):
-            after[index] = self._groups[index].after(after[index], events)
-        return self._number(tuple(after))
-
-    def _number(self, known: tuple[int, ...]) -> int:
-        """Return the monitor that these numbers of what judges know are."""
-        number = self._ids.get(known)
-        if number is None:
-            number = self._ids[known] = len(self._monitors)
-            self._monitors.append(known)
-            each = (group.broken[place] for place, group in zip(known, self._groups, strict=True))
-            self.broken.append(next((broken for broken in each if broken is not None), None))
-        return number
-
     def digest(self, monitor: int) -> int:
         """Return a digest of what the properties know. O(groups of them) if what each group knows was asked before."""
-        return digest(tuple(g.digest(number) for g, number in zip(self._groups, self._monitors[monitor], strict=True)))
-
-    def _looking_at(self, events: int) -> tuple[int, ...]:
-        """Return the places of the groups that look at some of these events."""
-        found = self._looking.get(events)
-        if found is None:
-            kinds = {type(event) for event in self._components.events[events]}
-            able = (index for index, group in enumerate(self._groups) if not kinds.isdisjoint(group.looks_at))
-            found = self._looking[events] = tuple(able)
-        return found
+        return digest(tuple(g.digest(n) for g, n in zip(self._in_order, self._all.each(monitor), strict=True)))
 
     def sequences(self, monitor: int) -> tuple[int, Judge, tuple[int, ...]] | None:
         """Return the number of a judge that has the delivered sequences on record, that judge, and the incarnations.
@@ -363,8 +362,8 @@ class Monitors:
         """
         if self._reading is None:
             return None
-        number = self._monitors[monitor][self._reading]
-        return number, *self._groups[self._reading].known(number)
+        number = self._all.each(monitor)[self._reading]
+        return number, *self._in_order[self._reading].known(number)
 
     def renamed(self, monitor: int, names: Names) -> int:
         """Return what is known if every process had its new name from the start. O(1) if that was asked before."""
@@ -374,8 +373,6 @@ class Monitors:
         if found is not None:
             return found
         self.journal.append(("monitors renamed", (monitor, names)))
-        numbers = zip(self._groups, self._monitors[monitor], strict=True)
-        found = self._number(tuple(group.renamed(number, names) for group, number in numbers))
-        self.known_renamed[monitor, names] = found
+        found = self.known_renamed[monitor, names] = self._all.find_renamed(monitor, names)
         self._unwatched.append((monitor, names, found))
         return found
