@@ -22,7 +22,7 @@ from zabcheck.protocols.zab.process import Link
 from zabcheck.search.explore import components
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.components import Components
-from zabcheck.search.explore.content import content
+from zabcheck.search.explore.content import of_value
 from zabcheck.search.explore.explored import Explored, Progress
 from zabcheck.search.explore.monitors import judged_in_every_state
 from zabcheck.search.explore.space import Space
@@ -116,7 +116,7 @@ def key(simulator: Simulator, timeouts: int, crashes: int) -> Hashable:
     return (
         tuple(None if state is None else identity(state) for state in simulator.states),
         tuple(
-            (content(disk.durable), tuple((content(w.fields), content(w.withheld)) for w in disk.unsynced))
+            (of_value(disk.durable), tuple((of_value(w.fields), of_value(w.withheld)) for w in disk.unsynced))
             for disk in simulator.disks
         ),
         frozenset(
@@ -132,7 +132,7 @@ def key(simulator: Simulator, timeouts: int, crashes: int) -> Hashable:
 
 
 def messages(queue: object) -> tuple[Hashable, ...]:
-    return tuple(content(message) for message, _ in queue)  # type: ignore[attr-defined]  # a deque of parcels
+    return tuple(of_value(message) for message, _ in queue)  # type: ignore[attr-defined]  # a deque of parcels
 
 
 @each_space
@@ -296,17 +296,17 @@ def test_these_bugs_show_within_small_bounds(mutant: str) -> None:
 
 
 def test_what_a_protocol_keeps_is_told_apart_by_what_is_in_it() -> None:
-    assert content(deque([1, 2])) == content(deque([1, 2])) != content(deque([2, 1]))
-    assert content({"a": [1]}) == content({"a": [1]}) != content({"a": [2]})
-    assert content({2, 1}) == content({1, 2})
-    assert content([Link.ASKED]) == content([Link.ASKED]) != content([Link.SYNCED])
+    assert of_value(deque([1, 2])) == of_value(deque([1, 2])) != of_value(deque([2, 1]))
+    assert of_value({"a": [1]}) == of_value({"a": [1]}) != of_value({"a": [2]})
+    assert of_value({2, 1}) == of_value({1, 2})
+    assert of_value([Link.ASKED]) == of_value([Link.ASKED]) != of_value([Link.SYNCED])
 
     class Opaque:
         __slots__ = ("x",)
         __hash__ = None  # type: ignore[assignment]  # so nobody can tell
 
     with pytest.raises(CannotTellApart, match=r"^a Opaque among the variables"):
-        content(Opaque())
+        of_value(Opaque())
 
 
 def test_a_choice_is_executed_once_for_whom_it_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from zabcheck.protocols.zookeeper import messages
 from zabcheck.protocols.zookeeper.server import Server, give_up
 from zabcheck.search.explore import Bounds, explore
 from zabcheck.search.explore.bounds import SNAPSHOT, UNLIMITED
-from zabcheck.search.explore.content import content
+from zabcheck.search.explore.content import of_value
 from zabcheck.search.explore.exploration import BY_VOTE
 from zabcheck.search.explore.reduction import MayLeave
 from zabcheck.search.explore.renaming import renamed_choice
@@ -31,7 +31,7 @@ ZOOKEEPER = PROTOCOLS["zookeeper"]
 def everything(f: Server) -> Hashable:
     """All variables of a server, in the order in which they came to be, whether they matter or not."""
     names = [name for name in Server.__struct_fields__ if name not in ("incarnation", "quorums", "switches", "version")]
-    return tuple(content(getattr(f, name)) for name in names)
+    return tuple(of_value(getattr(f, name)) for name in names)
 
 
 UNABRIDGED = structs.replace(ZOOKEEPER, identity=everything)

@@ -22,7 +22,7 @@ from invariants import Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establis
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.content import content, is_hashable, of_connection, of_disk
+from zabcheck.search.explore.content import is_hashable, of_connection, of_disk, of_value
 from zabcheck.search.explore.journal import Journal
 from zabcheck.search.explore.renaming import Names, Twins, renamed_event
 from zabcheck.simulation.channels import NOBODY
@@ -372,7 +372,7 @@ class Components:
 
     def variables(self, process: LocalProcess) -> Hashable:
         """Return all variables of a process that its steps may depend on; None if it is down."""
-        return None if process.state is None else (self.protocol.identity or content)(process.state)
+        return None if process.state is None else (self.protocol.identity or of_value)(process.state)
 
     def _intern_link(self, link: Link) -> int:
         connection = link.connection

@@ -35,17 +35,17 @@ def _messages(queue: Collection[Parcel]) -> Hashable:
     if not queue:
         return ()
     messages = tuple(message for message, _ in queue)
-    return messages if is_hashable(messages) else content(messages)
+    return messages if is_hashable(messages) else of_value(messages)
 
 
 def of_disk(disk: Disk) -> Hashable:
     """Return all of a disk that what comes may depend on."""
     durable = tuple((name, disk.durable[name]) for name in sorted(disk.durable))
     return (
-        durable if is_hashable(durable) else content(durable),
+        durable if is_hashable(durable) else of_value(durable),
         tuple(_write(write) for write in disk.unsynced),
         disk.altered,
-        content(disk.altered_variables) if disk.altered_variables else (),
+        of_value(disk.altered_variables) if disk.altered_variables else (),
     )
 
 
@@ -59,10 +59,10 @@ def is_hashable(value: object) -> bool:
 
 
 def _write(write: Write) -> Hashable:
-    return content(write.fields), content(write.withheld)
+    return of_value(write.fields), of_value(write.withheld)
 
 
-def content(value: Any) -> Hashable:
+def of_value(value: Any) -> Hashable:
     """Return a value of a protocol in a form that has a hash, equal for equal values; the order of a dict counts.
 
     CannotTellApart if a value in it has no equality that is known. O(size of the value).
@@ -75,20 +75,20 @@ def content(value: Any) -> Hashable:
         case Chain():
             return value
         case Mapping():
-            return tuple((content(key), content(item)) for key, item in value.items())
+            return tuple((of_value(key), of_value(item)) for key, item in value.items())
         case list() | tuple():
-            return tuple(map(content, value))
+            return tuple(map(of_value, value))
         case set() | frozenset():
-            return frozenset(map(content, value))
+            return frozenset(map(of_value, value))
         case Struct():
             fields = (name for name in value.__struct_fields__ if name != "incarnation")
-            return type(value).__name__, tuple(content(getattr(value, name)) for name in fields)
+            return type(value).__name__, tuple(of_value(getattr(value, name)) for name in fields)
         case _ if hasattr(value, "__dict__"):
             kept = {name: item for name, item in vars(value).items() if name != "incarnation"}
-            return type(value).__name__, content(kept)
+            return type(value).__name__, of_value(kept)
         case Hashable():
             return value
         case Iterable():
-            return type(value).__name__, tuple(map(content, value))
+            return type(value).__name__, tuple(map(of_value, value))
         case _:
             raise CannotTellApart(f"a {type(value).__name__} among the variables of a process cannot be compared")

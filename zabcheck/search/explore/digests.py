@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from invariants import Chain
 from zabcheck.search.explore.components import NO_CONNECTION, Components, key_of_link
-from zabcheck.search.explore.content import content, is_hashable
+from zabcheck.search.explore.content import is_hashable, of_value
 
 BITS = 60
 _MASK = (1 << BITS) - 1
@@ -75,7 +75,7 @@ def _hash_of_bytes(value: bytes) -> int:
 
 
 def _hash_of_fields(value: Any, each: Iterable[Any]) -> int:
-    hashable = (field if is_hashable(field) else content(field) for field in each)
+    hashable = (field if is_hashable(field) else of_value(field) for field in each)
     return hash((_hash(type(value).__name__), *map(_hash, hashable)))
 
 
