@@ -86,6 +86,8 @@ class _Judges(Watcher):
         """By property: whether it had something to judge in a level before this one."""
         self._exercised_now: set[str] = set()
         """The properties that have it in this level."""
+        self._never_exercised = {name for name, was in self.exercised.items() if not was}
+        """The properties that had it in no level so far, this one included."""
         self._exercised_before = exercised
         """Of these it need not be known what will exercise them."""
         self._known = [_Known(judge, (0,) * (quorums.size + 1))]
@@ -112,9 +114,13 @@ class _Judges(Watcher):
                 incarnation = incarnations[event.process]
                 judge.observe(replace(event, incarnation=incarnation) if incarnation else event)
                 incarnations[event.process] += isinstance(event, Crash)
-        verdicts = judge.finish()
-        self._exercised_now.update(each.property for each in verdicts if each.judged)
-        broken = named(judge, [verdict.property for verdict in verdicts if verdict.status == "violated"])
+        # What `Judge.finish` would say, but for the verdicts.
+        if self._never_exercised:
+            seen = {each.name for each in judge.invariants if each.name in self._never_exercised and each.judged()}
+            self._exercised_now |= seen
+            self._never_exercised -= seen
+        violated = [each.name for each in judge.invariants if each.violation() is not None]
+        broken = named(judge, violated) if violated else None
         after = _Known(judge, tuple(incarnations))
         identity_ = (broken, None if broken else self._identity(after))
         known = self._ids.get(identity_)
