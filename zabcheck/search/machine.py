@@ -100,7 +100,7 @@ class Machine(RuleBasedStateMachine):
 
     @property
     def over(self) -> bool:
-        return self.run.simulator.steps >= self.search.steps
+        return self.run.simulator.steps >= self.search.most_steps
 
 
 @st.composite
@@ -202,7 +202,7 @@ def machine_class(search: Search) -> type[Machine]:
 
 def choices_a_run(search: Search) -> int:
     """Return how many choices Hypothesis makes in a run."""
-    return max(1, search.steps // STEPS_A_CHOICE)
+    return max(1, search.most_steps // STEPS_A_CHOICE)
 
 
 def hypothesis_settings(search: Search) -> settings:

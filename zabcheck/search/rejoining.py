@@ -135,7 +135,7 @@ class Rejoining:
                     self.left_out, is_alone = leader, True
                 self.slow_links = [(leader, process) for process in others if not self._often(heard)]
                 self.slow_threads = []
-                if self.names and self._often(0.6):
+                if self.names and self._often(max(0.6, self.habits.lags)):
                     slow = leader if self._often(0.7) else self._one(others or [leader])
                     self.slow_threads = [(slow, self._one(self.names))]
             yield choices.Request(leader)

@@ -153,9 +153,9 @@ class ProtocolRaised(Failed):
 class Search(Struct, frozen=True):
     """What to search, and how far, with any engine.
 
-    The search makes `runs` runs of up to `steps` steps each. If `processes` or `quorums` is None, the engine chooses
-    the number of processes, or the quorum system. `on_run` is called with each run when it ends. `rng` is the seed;
-    with None the swarm takes one by chance, and Hypothesis that of `pytest --hypothesis-seed`. Each run draws its
+    The search makes `runs` runs of up to `most_steps` steps each. If `processes` or `quorums` is None, the engine
+    chooses the number of processes, or the quorum system. `on_run` is called with each run when it ends. `rng` is the
+    seed; with None the swarm takes one by chance, and Hypothesis that of `pytest --hypothesis-seed`. Each run draws its
     switches, but for those in `fixed`.
     """
 
@@ -168,6 +168,11 @@ class Search(Struct, frozen=True):
     on_run: Callable[[Run], None] = lambda _: None
     quorums: Quorums | None = None
     fixed: Mapping[str, Any] = {}
+
+    @property
+    def most_steps(self) -> int:
+        """The most steps of a run, about: `steps`, and as many again where the messages of elections are steps."""
+        return 2 * self.steps if self.fixed.get("elections") == "fle" else self.steps
 
 
 class Replay(Struct, frozen=True):

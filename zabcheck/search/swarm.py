@@ -112,7 +112,7 @@ def drive(
     run = None
     try:
         run = Run(search.protocol, quorums.size, kinds, quorums=quorums, switches=switches, watchers=watchers(drawn))
-        (_rejoin if drawn.order == "rejoining" else _go)(run, drawn, random, search.steps)
+        (_rejoin if drawn.order == "rejoining" else _go)(run, drawn, random, search.most_steps)
     except StepRaised as raised:
         executed = () if run is None else run.simulator.executed
         raise ProtocolRaised(raised, search.protocol, executed, switches, quorums, seed) from raised

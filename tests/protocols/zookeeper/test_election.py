@@ -261,6 +261,7 @@ def test_with_elections_by_messages_and_without_defects_nothing_is_found() -> No
     found, tally = search("3.9.5", "none", 60, 1, elections="fle")
     assert found is None
     assert tally.exercised["total order"] > 20
+    assert tally.steps > 1.5 * search("3.9.5", "none", 60, 1)[1].steps, "those of elections come on top"
 
 
 @pytest.mark.slow
