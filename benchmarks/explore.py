@@ -6,6 +6,7 @@ connection. TLC's ten invariants are judged, which are eight properties here; "a
 state.
 """
 
+import gc
 from functools import partial
 from pathlib import Path
 from time import process_time
@@ -112,6 +113,7 @@ def shortest() -> None:
         def make(forgetful: bool, reduction: bool, mutant: str = mutant, bounds: Bounds = bounds) -> Space:
             return made(bounds, mutant=mutant, properties=ALL, reduction=reduction, forgetful=forgetful)
 
+        gc.collect()
         start = process_time()
         try:
             least = search(partial(make, True), reduction=True)
@@ -172,6 +174,7 @@ def explored(
     symmetry: bool = True,
     reduction: bool = True,
 ) -> tuple[Explored, float]:
+    gc.collect()  # what the search before has left is not part of this one
     start = process_time()
     how: dict[str, Any] = {"mutant": mutant, "properties": properties, "symmetry": symmetry, "reduction": reduction}
     try:

@@ -25,12 +25,12 @@ def used() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-_ALLOCATED = 1_000_000
+_ALLOCATED = 100_000
 
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let Python look for cycles of garbage only once a million objects were made.
+    """Let Python look for cycles of garbage only once 100,000 objects were made.
 
     The tables of a search grow by objects in which there are no cycles. With Python's own threshold, 700, a search
     spends a tenth of its time on looking through them.
