@@ -358,6 +358,7 @@ def test_nothing_is_said_where_every_log_is_missing(tmp_path: Path) -> None:
     assert (found.verdict, len(found.undecided) > 2) == ("undecided", True)
 
 
+@pytest.mark.slow
 def test_what_can_be_refuted_is_although_the_recording_has_no_end(tmp_path: Path) -> None:
     def cut(records: list[Record]) -> None:
         del records[-1]

@@ -62,7 +62,9 @@ def test_a_search_in_portions_finds_what_one_without_a_break_finds(
     assert all_of(searched, explored) == expected
 
 
-@pytest.mark.parametrize("large", [1, 1 << 40], ids=["at once", "one by one"])
+@pytest.mark.parametrize(
+    "large", [pytest.param(1, id="at once"), pytest.param(1 << 40, id="one by one", marks=pytest.mark.slow)]
+)
 def test_a_search_that_begins_again_goes_on_from_any_checkpoint(
     large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

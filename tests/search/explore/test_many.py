@@ -96,7 +96,7 @@ def by_vote(bounds: Bounds, switches: Switches, **how: bool) -> Space:
 
 
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize("name", sweep(BY_VOTE, normal=("a time-out", "a crash", "any time-outs")))
+@pytest.mark.parametrize("name", sweep(BY_VOTE, normal=("a time-out", "a crash")))
 def test_elections_by_vote_are_made_as_they_are_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds, switches, how = BY_VOTE[name]
     at_once = everything(by_vote(bounds, switches, **how))

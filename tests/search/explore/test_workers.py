@@ -84,6 +84,7 @@ def test_any_number_of_workers_finds_in_arrays_what_one_finds(name: str) -> None
         assert all_of(several, several.explore(workers=workers)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_levels_in_arrays")
 def test_states_go_to_files_while_workers_expand_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From then on no level is shared."""
@@ -95,6 +96,7 @@ def test_states_go_to_files_while_workers_expand_them(tmp_path: Path, monkeypatc
     assert isinstance(several.states, Spilled)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_levels_in_arrays")
 def test_workers_look_most_states_up_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     answered = left = 0
