@@ -285,6 +285,10 @@ class Monitors:
         ]
         # Those that look at much have most to tell apart. They stand together, so that the others are a small product.
         self._in_order = sorted(self._groups, key=lambda group: len(group.looks_at))
+        if len(self._groups) == 1:
+            # A group also has numbers for what it is asked on the way to other names, more or fewer of them in another
+            # order of questions. A product has not. So a group that is alone is put beside nobody.
+            self._in_order.append(_Judges((), quorums, components, (), told_of_leaving=False))
         places: dict[str | None, int] = {name: place for place, name in enumerate((*self.exercised, None))}
         self._all = _product(self._in_order, places)
         reading = (i for i, group in enumerate(self._in_order) if group.reads_sequences)
