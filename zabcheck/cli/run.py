@@ -81,7 +81,12 @@ def run(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="At least how many runs.")] = 5000,
-    steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
+    steps: Annotated[
+        int,
+        typer.Option(
+            min=1, max=MAX_STEPS, help="At most about so many steps a run; twice as many with `--switch elections=fle`."
+        ),
+    ] = 200,
     quorums: Annotated[
         str | None,
         typer.Option(

@@ -172,7 +172,7 @@ class Search(Struct, frozen=True):
     @property
     def most_steps(self) -> int:
         """The most steps of a run, about: `steps`, and as many again where the messages of elections are steps."""
-        return 2 * self.steps if self.fixed.get("elections") == "fle" else self.steps
+        return min(2 * self.steps, MAX_STEPS) if self.fixed.get("elections") == "fle" else self.steps
 
 
 class Replay(Struct, frozen=True):

@@ -46,7 +46,7 @@ def search(processes: int, runs: int, seed: int = 1) -> Tally:
 
 
 def test_repaired_it_survives() -> None:
-    tally = search(3, 250)
+    tally = search(3, 500)
     assert [name for name, runs in tally.exercised.items() if not runs] == []
     assert [goal for goal in GOALS if not tally.goals[goal]] == [NO_CUT_LOGS]
 

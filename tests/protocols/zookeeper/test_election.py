@@ -18,7 +18,7 @@ from zabcheck.protocols.zookeeper import election
 from zabcheck.protocols.zookeeper.server import Phase, Server, vote
 from zabcheck.protocols.zookeeper.votes import Election, Notification, State, Vote
 from zabcheck.search import machine
-from zabcheck.search.run import schedule_of
+from zabcheck.search.run import MAX_STEPS, Search, schedule_of
 from zabcheck.simulation import choices
 from zabcheck.simulation.simulator import Simulator
 
@@ -262,6 +262,12 @@ def test_with_elections_by_messages_and_without_defects_nothing_is_found() -> No
     assert found is None
     assert tally.exercised["total order"] > 20
     assert tally.steps > 1.5 * search("3.9.5", "none", 60, 1)[1].steps, "those of elections come on top"
+
+
+def test_a_run_has_twice_as_many_steps_but_no_more_than_any_run_may_have() -> None:
+    short, long = (Search(ZOOKEEPER, steps=steps, fixed={"elections": "fle"}) for steps in (200, MAX_STEPS))
+    assert (short.most_steps, long.most_steps) == (400, MAX_STEPS)
+    assert Search(ZOOKEEPER, steps=200).most_steps == 200
 
 
 @pytest.mark.slow

@@ -91,7 +91,12 @@ def campaign(
         int | None, typer.Option(min=1, max=MAX_PROCESSES, help="How many processes; by default each run draws it.")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, max=MAX_STEPS, help=f"The most steps of a run, about; by default {STEPS}.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_STEPS,
+            help=f"The most steps of a run, about; by default {STEPS}. With `--switch elections=fle` twice as many.",
+        ),
     ] = None,
     quorums: Annotated[
         str | None, typer.Option(help="`majority`, `weights 3,1,1` or `sets 1+2,2+3`; by default each run draws it.")

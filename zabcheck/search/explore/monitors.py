@@ -84,8 +84,6 @@ class _Judges(Watcher):
         self.broken: list[str | None] = [None]
         self.exercised = {kind.name: kind.name in exercised for kind in group}
         """By property: whether it had something to judge in a level before this one."""
-        self._exercised_now: set[str] = set()
-        """The properties that have it in this level."""
         self._never_exercised = {name for name, was in self.exercised.items() if not was}
         """The properties that had it in no level so far, this one included."""
         self._exercised_before = exercised
@@ -116,9 +114,7 @@ class _Judges(Watcher):
                 incarnations[event.process] += isinstance(event, Crash)
         # What `Judge.finish` would say, but for the verdicts.
         if self._never_exercised:
-            seen = {each.name for each in judge.invariants if each.name in self._never_exercised and each.judged()}
-            self._exercised_now |= seen
-            self._never_exercised -= seen
+            self._never_exercised -= {each.name for each in judge.invariants if each.judged()}
         violated = [each.name for each in judge.invariants if each.violation() is not None]
         broken = named(judge, violated) if violated else None
         after = _Known(judge, tuple(incarnations))
@@ -132,7 +128,7 @@ class _Judges(Watcher):
 
     def end_level(self) -> None:
         """Note which properties were exercised in this level."""
-        self.exercised |= dict.fromkeys(self._exercised_now, True)
+        self.exercised = {name: name not in self._never_exercised for name in self.exercised}
 
     def digest(self, number: int) -> int:
         """Return a digest of what is known. O(1) if it was asked before."""
