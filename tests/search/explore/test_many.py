@@ -23,7 +23,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import many as many_module
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.index import MISSING, Index, extended
+from zabcheck.search.explore.index import MISSING, Index, extended, twins
 from zabcheck.search.explore.many import Many
 from zabcheck.search.explore.on_spark import _expansion, _looked_up, _packed
 from zabcheck.search.explore.portions import Portions
@@ -183,6 +183,47 @@ def test_an_index_knows_what_was_put_into_it() -> None:
     assert found.tolist() == [known.get(key, MISSING) for key in asked]
 
 
+def test_a_row_has_its_twin_before_it() -> None:
+    rng = np.random.default_rng(1)
+    for length, width in ((0, 2), (1, 1), (500, 2), (5000, 3)):
+        rows = rng.integers(0, 12, (length, width))
+        found = twins(rows)
+        assert np.array_equal(rows[found], rows)
+        assert (found <= np.arange(length)).all()
+        first = {row: place for place, row in reversed(list(enumerate(map(tuple, rows.tolist()))))}
+        expected = np.array([first[tuple(row)] for row in rows.tolist()], np.int64)
+        assert ((found == expected) | (found == np.arange(length))).all()
+        assert (found == expected).sum() >= 0.9 * length
+
+
+@pytest.mark.parametrize("bounds", [Bounds(2, 1, 1, ANY, ANY), Bounds(3, 1, 1, 1, 0)], ids=["two", "three"])
+def test_what_is_left_out_was_found_from_a_state_before(bounds: Bounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LARGE", 1)
+    searched = space(bounds, ABRUPT)
+    searched.explore(levels=9)
+    assert isinstance(searched._portions, Portions)
+    assert searched._portions.many is not None
+    rows = searched._portions.states.array(0, searched._expanded)
+    every, found = searched._portions.many.of(rows, every=True), searched._portions.many.of(rows)
+    assert not every.again
+    assert not found.again
+    assert np.array_equal(every.count, np.bincount(every.source, minlength=len(rows)))
+    assert np.array_equal(found.count, every.count)
+    assert len(found.rows) < 0.9 * len(every.rows)
+    columns = ("source", "first", "rows", "naming")
+    all_ = zip(*(getattr(every, column).tolist() for column in columns), strict=True)
+    left = zip(*(getattr(found, column).tolist() for column in columns), strict=True)
+    waiting, known = next(left, None), set[tuple[int, ...]]()
+    for transition in all_:
+        row = tuple(transition[2])
+        if transition == waiting:
+            waiting = next(left, None)
+        else:
+            assert row in known
+        known.add(row)
+    assert waiting is None
+
+
 @pytest.mark.parametrize("width", [None, 2], ids=["numbers", "rows"])
 def test_an_array_that_is_extended_has_all_and_leaves_what_there_was(width: int | None) -> None:
     shape = () if width is None else (width,)
@@ -210,7 +251,7 @@ def test_a_task_knows_the_votes_of_all_local_states(levels: int) -> None:
     kernels = [pickle.loads(pickle.dumps(each.frozen())) for each in (Many(*tables), searched._portions.many) if each]
     assert len(kernels) == 2
     for kernel in kernels:
-        found = kernel.of(rows)
+        found = kernel.of(rows, every=True)
         for state in set(range(len(rows))) - set(found.again):
             expected = searched.successors.of(tuple(rows[state].tolist()))
             assert found.first[found.source == state].tolist() == [each.first for each in expected]

@@ -11,7 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from zabcheck.search.explore.index import MISSING, NONE, NOT_ANY, Bools, Index, Ints, Table, extended, hashes, up_to
+from zabcheck.search.explore.index import (
+    MISSING,
+    NONE,
+    NOT_ANY,
+    Bools,
+    Index,
+    Ints,
+    Table,
+    extended,
+    hashes,
+    of_each,
+    up_to,
+)
 from zabcheck.search.explore.local_states import HELD, LocalStates, Move, mask_of
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.parts import Moves, Parts
@@ -190,12 +202,12 @@ class Arrays:
 
     def expansions(self, rows: Ints, masks: Ints, processes: Ints) -> Ints:
         """Return the number of what a process can do in each state, or MISSING."""
-        local_states = rows[np.arange(len(rows)), processes]
-        at = np.flatnonzero(self._may_be_held[local_states] & (masks & self._faults == 0))
+        local_states = of_each(rows, processes)
+        at = np.flatnonzero(self._may_be_held.take(local_states) & (masks & self._faults == 0))
         if at.size:
             masks = masks.copy()
             masks[at[self._are_held(rows[at], local_states[at])]] |= HELD
-        key = masks & self._matters[local_states], local_states, *self._links_to(rows, processes)
+        key = masks & self._matters.take(local_states), local_states, *self._links_to(rows, processes)
         found = self._expansions.find(*key)
         missing = np.flatnonzero(found == MISSING)
         while missing.size:
@@ -211,7 +223,7 @@ class Arrays:
     def _are_held(self, rows: Ints, local_states: Ints) -> Bools:
         """Return `LocalStates.is_held` of processes in these local states, which are settled."""
         leaders = self._settled_with[local_states]
-        own = self._settled_with[rows[np.arange(len(rows)), leaders - 1]]
+        own = self._settled_with[of_each(rows, leaders - 1)]
         members = self._settled_with[rows[:, : self.size]] == leaders[:, None]
         held: Bools = (own == leaders) & self.are_quorums(members)
         return held
@@ -223,38 +235,39 @@ class Arrays:
 
     def singles(self, choices: Ints, rows: Ints, processes: Ints) -> tuple[Ints, Bools]:
         """Return the move that a choice is of a process, MISSING if there is none; and where that is not known."""
-        local_states = rows[np.arange(len(rows)), processes]
+        local_states = of_each(rows, processes)
         fill = None if self._tables is None else self._tables[0].try_single
         found = self._find(self._singles, (choices, local_states, *self._links_to(rows, processes)), fill)
-        return self._single[found - MISSING], found == MISSING
+        return self._single.take(found - MISSING), found == MISSING
 
     def _links_to(self, rows: Ints, processes: Ints) -> list[Ints]:
-        return [self._links[rows[:, other], processes] for other in range(self.size)]
+        links, size = self._links.ravel(), self.size
+        return [links.take(rows[:, other] * size + processes) for other in range(size)]
 
     def move(self, rows: Ints, moves: Ints, processes: Ints) -> tuple[Ints, Bools, Bools]:
         """Return the states after a move of a process, where something was missing, and where something breaks."""
         size, after = self.size, rows.copy()
         link, observe = (None, None) if self._tables is None else (self._tables[0].with_link, self._tables[1].after)
         missing = np.zeros(len(rows), np.bool_)
-        after[np.arange(len(rows)), processes] = self.moves.local_state[moves]
-        changed = self.moves.changed[moves]
+        after.ravel()[np.arange(0, after.size, after.shape[1]) + processes] = self.moves.local_state.take(moves)
+        changed = self.moves.changed.take(moves, axis=0)
         for other in range(size):
             at = np.flatnonzero(changed[:, other] != MISSING)
             found = self._find(self._linked, (after[at, other], processes[at] + 1, changed[at, other]), link)
             after[at, other] = found
             missing[at] |= found == MISSING
-        after[:, size] += self.moves.cost[moves]
-        events = self.moves.events[moves]
+        after[:, size] += self.moves.cost.take(moves)
+        events = self.moves.events.take(moves)
         at = np.flatnonzero(events)
         after[at, size + 1] = found = self._find(self._after, (after[at, size + 1], events[at]), observe)
         missing[at] |= found == MISSING
-        return after, missing, ~missing & (self.moves.raised[moves] | self._broken[after[:, size + 1]])
+        return after, missing, ~missing & (self.moves.raised.take(moves) | self._broken.take(after[:, size + 1]))
 
     def may_be_eager(self, rows: Ints) -> Ints:
         """Return `LocalStates.may_be_eager` of each."""
-        flags = self._flags[rows[:, 0]]
+        flags = self._flags.take(rows[:, 0])
         for process in range(1, self.size):
-            flags = flags | self._flags[rows[:, process]]
+            flags |= self._flags.take(rows[:, process])
         return (flags & flags >> 8 & 0xFF) | flags >> 16
 
     def learn_kinds(self, rows: Ints) -> Bools:

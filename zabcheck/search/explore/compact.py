@@ -49,8 +49,8 @@ class Column:
 
     def __getitem__(self, at: Ints | NDArray[np.uint32] | slice) -> Any:
         """Return a copy of some of the numbers."""
-        found = self._room[: self._size][at]
-        return found.copy() if isinstance(at, slice) else found
+        known = self._room[: self._size]
+        return known[at].copy() if isinstance(at, slice) else known.take(at)
 
     def last(self) -> Any:
         """Return the numbers themselves; the column cannot be used any more."""
@@ -99,12 +99,13 @@ class Numbering:
         numbers = np.full(len(keys), MISSING)
         left, slots = np.arange(len(keys)), self._slots_of(keys)
         while left.size:
-            there = self._slots[slots]
+            there = self._slots.take(slots)
             taken = np.flatnonzero(there != _FREE)
-            left, slots, there = left[taken], slots[taken], there[taken]
-            same = self._keys[there] == keys[left]
-            numbers[left[same]] = there[same]
-            left, slots = left[~same], self._next(slots[~same])
+            left, slots, there = left.take(taken), slots.take(taken), there.take(taken)
+            same = self._keys[there] == keys.take(left)
+            found, others = np.flatnonzero(same), np.flatnonzero(~same)
+            numbers[left.take(found)] = there.take(found)
+            left, slots = left.take(others), self._next(slots.take(others))
         return numbers
 
     def add(self, keys: Keys) -> tuple[Ints, Ints]:

@@ -27,6 +27,34 @@ def hashes(columns: Sequence[Ints]) -> Ints:
     return mixed.view(np.int64)
 
 
+def of_each(rows: Ints, columns: Ints) -> Ints:
+    """Return, of each row, the number in the column that is given for it."""
+    found: Ints = rows.ravel().take(np.arange(0, rows.size, rows.shape[1]) + columns)
+    return found
+
+
+def differ(rows: Ints, others: Ints) -> Bools:
+    """Return which rows are not those in the same place."""
+    found: Bools = rows[:, 0] != others[:, 0]
+    for column in range(1, rows.shape[1]):
+        found |= rows[:, column] != others[:, column]
+    return found
+
+
+def twins(rows: Ints) -> Ints:
+    """Return, by row, the place of an equal one that is not behind it: nearly always the first, or else its own."""
+    places = np.arange(len(rows))
+    size = 1 << (2 * len(rows)).bit_length()
+    slots = hashes(list(rows.T)) & size - 1
+    table = np.empty(size, np.int64)
+    table[slots[::-1]] = places[::-1]  # of several for one slot the last one stays there
+    found = table.take(slots)
+    later = np.flatnonzero(found != places)
+    wrong = later[differ(rows.take(found.take(later), axis=0), rows.take(later, axis=0))]
+    found[wrong] = wrong
+    return found
+
+
 class Index:
     """The numbers, from 0 on, of keys of `width` integers each: a hash table with open addressing."""
 
@@ -65,12 +93,12 @@ class Index:
         if not len(self):
             return np.full(len(columns[0]), MISSING)
         slots = self._slots_of(columns)
-        found = self._slots[slots]
+        found = self._slots.take(slots)
         wrong = np.flatnonzero(self._differ(found, columns))
         while wrong.size:
-            slots[wrong] = slots[wrong] + 1 & len(self._slots) - 1
-            found[wrong] = self._slots[slots[wrong]]
-            wrong = wrong[self._differ(found[wrong], [column[wrong] for column in columns])]
+            slots[wrong] = next_slots = slots.take(wrong) + 1 & len(self._slots) - 1
+            found[wrong] = others = self._slots.take(next_slots)
+            wrong = wrong[self._differ(others, [column.take(wrong) for column in columns])]
         return found
 
     def _slots_of(self, columns: Sequence[Ints]) -> Ints:
@@ -81,7 +109,7 @@ class Index:
         """Whether a slot is taken, and by another key."""
         differ = np.zeros(len(numbers), np.bool_)
         for known, column in zip(self._columns, columns, strict=True):
-            differ |= known[numbers] != column
+            differ |= known.take(numbers) != column
         differ &= numbers != MISSING
         return differ
 
@@ -101,7 +129,7 @@ class Table:
 
     def find(self, *columns: Ints) -> Ints:
         """Return the values of keys, given as one array for each of their integers; MISSING for an unknown one."""
-        return self._values[self._index.find(*columns) - MISSING]
+        return self._values.take(self._index.find(*columns) - MISSING)
 
 
 def extended(known: Any, new: Any) -> Any:

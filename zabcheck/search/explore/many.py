@@ -15,7 +15,7 @@ import numpy as np
 from zabcheck.search.explore.arrays import Arrays
 from zabcheck.search.explore.bounds import TIMEOUT
 from zabcheck.search.explore.elections import NO_MEMBER, Elections
-from zabcheck.search.explore.index import MISSING, Bools, Ints
+from zabcheck.search.explore.index import MISSING, Bools, Ints, of_each, twins
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.representatives import Representatives
@@ -41,11 +41,13 @@ class Found:
     """The successors of some states. `again`: which of these the search has to expand itself.
 
     By successor, in the order in which the search finds them: the `source` that it comes after, `first` (see
-    `Successor`), its representative in `rows`, and the `naming` that leads there, by number.
+    `Successor`), its representative in `rows`, and the `naming` that leads there, by number. Some that were found
+    before, from one of these states, may be left out; `count` has how many there are of each state nevertheless.
     """
 
-    def __init__(self, again: Bools, source: Ints, first: Ints, rows: Ints, naming: Ints) -> None:
+    def __init__(self, again: Bools, count: Ints, source: Ints, first: Ints, rows: Ints, naming: Ints) -> None:
         self.again: list[int] = np.flatnonzero(again).tolist()
+        self.count = count
         self._ends: Ints = np.cumsum(np.bincount(source, minlength=len(again)))
         self.source, self.first, self.rows, self.naming = source, first, rows, naming
 
@@ -53,26 +55,27 @@ class Found:
     def nothing(rows: Ints) -> "Found":
         """Return that the search has to expand all these states itself."""
         none = np.empty(0, np.int64)
-        return Found(np.ones(len(rows), np.bool_), none, none, rows[:0], none)
+        return Found(np.ones(len(rows), np.bool_), np.zeros(len(rows), np.int64), none, none, rows[:0], none)
 
     def of_some(self, places: Ints, count: int) -> "Found":
         """Return the same of these states if they are in these places among `count` states."""
-        again = np.zeros(count, np.bool_)
+        again, counts = np.zeros(count, np.bool_), np.zeros(count, np.int64)
         again[places[self.again]] = True
-        return Found(again, places[self.source], self.first, self.rows, self.naming)
+        counts[places] = self.count
+        return Found(again, counts, places[self.source], self.first, self.rows, self.naming)
 
     def beside(self, source: Ints, first: Ints, rows: Ints, naming: Ints) -> "Found":
-        """Return these successors together with others, which come after other states."""
+        """Return these successors together with others, which come after other states, and are not counted."""
         sources = np.concatenate((self.source, source))
         order = np.argsort(sources, kind="stable")
         again = np.zeros(len(self._ends), np.bool_)
         again[self.again] = True
         pairs = (self.first, first), (self.rows, rows), (self.naming, naming)
         firsts, all_rows, namings = (np.concatenate(pair)[order] for pair in pairs)
-        return Found(again, sources[order], firsts, all_rows, namings)
+        return Found(again, self.count, sources[order], firsts, all_rows, namings)
 
     def ends(self, state: int) -> int:
-        """Return how many successors the states have that come before this one."""
+        """Return how many successors are here of the states that come before this one."""
         return int(self._ends[state - 1]) if state else 0
 
 
@@ -86,9 +89,11 @@ class _Part(NamedTuple):
 
     def at(self, which: Ints | Bools) -> "_Part":
         """Return some of these successors; where a mask leaves out none of them, the same object."""
-        if which.dtype == np.bool_ and which.all():
-            return self
-        return _Part(*(each[which] for each in self))
+        if which.dtype == np.bool_:
+            if which.all():
+                return self
+            which = np.flatnonzero(which)
+        return _Part(*(each.take(which, axis=0) for each in self))
 
 
 class Many:
@@ -137,8 +142,11 @@ class Many:
         frozen._elections = None if self._elections is None else self._elections.frozen(frozen._arrays)
         return frozen
 
-    def of(self, rows: Ints) -> Found:
-        """Return the successors of these states, each up to names. Some microseconds for each successor."""
+    def of(self, rows: Ints, *, every: bool = False) -> Found:
+        """Return the successors of these states, each up to names. About a microsecond for each successor.
+
+        Unless `every` one is asked for, most of those that were found before, from one of these states, are left out.
+        """
         begun = process_time()
         self._arrays.refresh()
         self._again = np.zeros(len(rows), np.bool_)
@@ -146,7 +154,11 @@ class Many:
         part = part.at(~self._again[part.source])
         part = self._settled(part) if self._arrays.is_reduced else part
         part = part.at(~self._again[part.source])
-        part = part.at(np.argsort(part.keys))
+        part = part.at(np.argsort(part.keys, kind="stable"))  # there are long runs in order
+        count = np.bincount(part.source, minlength=len(rows))
+        if not every:
+            # If the search has to expand the state of the first one itself, it finds that, too, before the others.
+            part = part.at(np.flatnonzero(twins(part.rows) == np.arange(len(part.rows))))
         if self._representatives is None:
             after, naming = part.rows, np.zeros(len(part.rows), np.int64)
         else:
@@ -154,8 +166,10 @@ class Many:
             self._again[part.source[~known]] = True
         is_quick = process_time() - begun < _QUICK
         self.portion = min(MOST, 2 * self.portion) if is_quick else max(FEWEST, self.portion // 2)
-        kept = ~self._again[part.source] if self._again.any() else slice(None)
-        return Found(self._again, part.source[kept], part.first[kept], after[kept], naming[kept])
+        count[self._again] = 0
+        kept = np.flatnonzero(~self._again[part.source])
+        columns = (each.take(kept, axis=0) for each in (part.source, part.first, after, naming))
+        return Found(self._again, count, *columns)
 
     def _begun(self, before: Ints) -> _Part:
         """Return the states after a join, and after a move that has to be tried: what `Successors.of` begins with."""
@@ -164,7 +178,7 @@ class Many:
         expansions = np.full((len(before), size), MISSING)
         at = np.arange(len(before))
         for process in range(size):
-            found = arrays.expansions(before[at], masks[at], np.full(len(at), process))
+            found = arrays.expansions(before.take(at, axis=0), masks.take(at), np.full(len(at), process))
             expansions[at, process] = found
             self._again[at[found == MISSING]] = True
             at = at[~np.append(arrays.eager, True)[found]]  # else nobody behind it is looked at
@@ -178,15 +192,17 @@ class Many:
         source, processes = states[each], processes[each]
         assert place.max(initial=0) < _MOVES, "a process has fewer moves"
         keys = source * _PLACES + (processes + 1) * _MOVES + place
-        after = self._moved(_Part(source, arrays.moves.choice[moves], before[source], keys), moves, processes)
+        after = self._moved(
+            _Part(source, arrays.moves.choice.take(moves), before.take(source, axis=0), keys), moves, processes
+        )
         return _together([joined, after, elected])
 
     def _moves(self, expansions: Ints) -> tuple[Ints, Ints, Ints]:
         """Return all moves of these expansions: of which expansion each is, its number, and its place there."""
-        start, count = self._arrays.start[expansions], self._arrays.count[expansions]
+        start, count = self._arrays.start.take(expansions), self._arrays.count.take(expansions)
         each = np.repeat(np.arange(len(expansions)), count)
         place = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
-        return each, start[each] + place, place
+        return each, start.take(each) + place, place
 
     def _moved(self, part: _Part, moves: Ints, processes: Ints) -> _Part:
         """Make the moves. Where something breaks, or the tables lack something, the source is left to the search."""
@@ -251,7 +267,7 @@ class Many:
         """Return the states after one of those that take part has left its iteration, if any, by a time-out."""
         arrays, size = self._arrays, self._size
         members = voting.members[part.keys % _PLACES - self._first_election, turn]
-        following = arrays.following[part.rows[np.arange(len(members)), members]]
+        following = arrays.following[of_each(part.rows, members)]
         is_in_one = (members != NO_MEMBER) & (following != NOBODY)
         may_leave = is_in_one & (arrays.masks(part.rows[:, size]) & TIMEOUT != 0)
         members = members[may_leave]
@@ -287,7 +303,7 @@ class Many:
         expansions, processes = np.full(len(rows), MISSING), np.zeros(len(rows), np.int64)
         for process in range(size):
             at = np.flatnonzero((asked >> process + 1 & 1 > 0) & (expansions == MISSING))
-            found = arrays.expansions(rows[at], masks[at], np.full(len(at), process))
+            found = arrays.expansions(rows.take(at, axis=0), masks.take(at), np.full(len(at), process))
             self._again[part.source[at[found == MISSING]]] = True
             is_made = np.append(arrays.at_once, False)[found]
             expansions[at[is_made]], processes[at[is_made]] = found[is_made], process
@@ -297,7 +313,7 @@ class Many:
 def _with_short_keys(part: _Part, done: Sequence[_Part]) -> tuple[_Part, list[_Part]]:
     """Return the same, in the same order, with keys that have room for more moves that are made at once."""
     together = _together([*done, part])
-    rank = np.argsort(np.argsort(together.keys))
+    rank = np.argsort(np.argsort(together.keys, kind="stable"))
     of_part = slice(len(rank) - len(part.source), None)
     others = _together(done)._replace(keys=rank[: of_part.start] << _DIGIT * _DEEPEST)
     return part._replace(keys=rank[of_part]), [others]

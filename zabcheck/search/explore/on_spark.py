@@ -297,7 +297,7 @@ class OnSpark:
         while start < len(rows):
             part = slice(start, start + self.many.portion)
             start = part.stop
-            found = found_at_once(self.many, rows[part])
+            found = found_at_once(self.many, rows[part], every=True)
             made.append(_transitions(found, numbers[part]))
             one_by_one, end, last = self._expand_one_by_one(numbers[part][found.again], rows[part][found.again], known)
             made.append(one_by_one)
@@ -349,7 +349,7 @@ def _expansion(many: bytes) -> "Callable[[Iterator[pa.RecordBatch]], Iterator[pa
 
 def _looked_up(kernel: Many, numbers: Ints, rows: Ints) -> pa.Table:
     """Return the transitions from these states, and which of them the search has to expand itself."""
-    found = kernel.of(rows)
+    found = kernel.of(rows, every=True)  # they are counted there
     again = np.array(found.again, np.int64)
     left = _found(numbers[again] * _PLACES + _AGAIN, np.zeros(len(again), np.int64), rows[again])
     return pa.concat_tables([_transitions(found, numbers), left]).combine_chunks()

@@ -47,10 +47,10 @@ class Expanded(NamedTuple):
     end: End | None
 
 
-def found_at_once(many: Many, rows: Ints) -> Found:
-    """Expand these states at once, but those that are left to be expanded one by one."""
+def found_at_once(many: Many, rows: Ints, *, every: bool = False) -> Found:
+    """Expand these states at once, but those that are left to be expanded one by one; the rest is as in `Many.of`."""
     try:
-        return many.of(rows)
+        return many.of(rows, every=every)
     except (CannotTellApart, EpochUnknown, MayLeave, WentOn):  # one by one, something may break before that comes
         return Found.nothing(rows)
 
@@ -134,7 +134,7 @@ class Portions:
             return self._end_of(start, rows, self._found(rows))
         before, by, names, new = arrays_of(answer.states, rows.shape[1])
         expanded = self._end_of(start, rows, found.beside(before - start, by, new, names))
-        return expanded._replace(transitions=expanded.transitions - len(before) + answer.transitions)
+        return expanded._replace(transitions=expanded.transitions + answer.transitions)
 
     def make_room(self, over: float, folder: Path | None) -> None:
         """Have states in files, in this folder (None: the system's for such), so that about `over` bytes are free."""
@@ -179,18 +179,20 @@ class _Transitions:
     def __init__(self, states: InArrays, start: int, found: Found) -> None:
         self.count = 0
         """How many there were so far."""
-        self._states, self._start, self._found, self._taken = states, start, found, 0
+        self._states, self._start, self._found = states, start, found
+        self._taken = 0
+        """The states of the portion of which all transitions are taken."""
         self._added: list[tuple[int, int, int, Row]] = []
 
     def take(self, place: int) -> None:
         """Let the states have all that were found at once from the states before this place of the portion."""
-        found, end = self._found, self._found.ends(place)
-        if end == self._taken:
+        found, part = self._found, slice(self._found.ends(self._taken), self._found.ends(place))
+        self.count += int(found.count[self._taken : place].sum())
+        self._taken = place
+        if part.start == part.stop:
             return
         self.hand_over()
-        part, self._taken = slice(self._taken, end), end
         self._states.add(found.rows[part], self._start + found.source[part], found.first[part], found.naming[part])
-        self.count += len(found.rows[part])
 
     def add(self, source: int, first: int, naming: int, row: Row) -> None:
         """Add one from the state in this place of the portion."""

@@ -1,9 +1,11 @@
 """The representatives of many states at once: what `Symmetry.canonical` gives one by one, looked up in arrays."""
 
+from itertools import permutations
+
 import numpy as np
 
 from zabcheck.search.explore.arrays import Arrays
-from zabcheck.search.explore.index import MISSING, Bools, Ints
+from zabcheck.search.explore.index import MISSING, Bools, Ints, differ
 
 
 class Representatives:
@@ -29,10 +31,10 @@ class Representatives:
         are_known = arrays.learn_kinds(rows)
         known = np.flatnonzero(are_known)
         each, naming, turn, is_only = self._candidates(arrays.kinds[rows[known, : arrays.size]])
-        each = known[each]
-        renamed = rows[each]
+        each = known.take(each)
+        renamed = rows.take(each, axis=0)
         at = np.flatnonzero((naming != 0) | ~is_only)  # else the row is its own representative
-        renamed[at], missing = arrays.renamed(renamed[at], naming[at])
+        renamed[at], missing = arrays.renamed(renamed.take(at, axis=0), naming.take(at))
         are_known[each[at[missing]]] = False
         best, chosen = rows.copy(), np.zeros(len(rows), np.int64)
         for number in range(turn.max(initial=-1) + 1):
@@ -48,11 +50,12 @@ class Representatives:
 
         By renaming: of which row, its number, how many of the same row come before it, and whether it is the only one.
         """
-        places = (kinds[:, :, None] > kinds[:, None, :]).sum(axis=2)  # how many processes come before each one
-        codes = places @ self._digits
+        codes = np.zeros(len(kinds), np.int64)
+        for process, other in permutations(range(self._arrays.size), 2):
+            codes += (kinds[:, process] > kinds[:, other]) * self._digits[process]
         for row in np.flatnonzero(self._known[codes] == MISSING).tolist():
             if self._known[codes[row]] == MISSING:
-                in_order = (np.diff(places[row][self._by_name], axis=1) >= 0).all(axis=1)
+                in_order = (np.diff(kinds[row][self._by_name], axis=1) >= 0).all(axis=1)
                 self._known[codes[row]] = len(self._namings)
                 self._namings.append(np.flatnonzero(in_order))
         entries = self._known[codes]
@@ -65,7 +68,7 @@ class Representatives:
     def _are_less(self, rows: Ints, others: Ints) -> Bools:
         """Return which rows come before the other one: as lists of digests are compared."""
         arrays, less = self._arrays, np.zeros(len(rows), np.bool_)
-        at = np.flatnonzero((rows != others).any(axis=1))  # those that are not decided
+        at = np.flatnonzero(differ(rows, others))  # those that are not decided
         for column in (*range(arrays.size), -1):
             digests = arrays.monitor_digests if column < 0 else arrays.digests
             one, other = digests(rows[at, column]), digests(others[at, column])
