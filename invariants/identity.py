@@ -79,7 +79,7 @@ def _record(judge: Judge, incarnations: Sequence[int]) -> Hashable:
 
 def _is_a_path(record: Record) -> bool:
     """Whether all delivered sequences are prefixes of one, known when they were taken over, and broadcast before."""
-    odd = record.forked or record.late or record.rewound or record.resumed
+    odd = record.forked or record.late or record.resumed
     return not odd and not record.unmatched()
 
 

@@ -113,6 +113,36 @@ def test_of_any_continuation_they_say_the_same(name: str, step: int) -> None:
         assert compared[True] > 20 // step
 
 
+@pytest.mark.parametrize("step", sweep((10, 1), normal=(10,)))
+def test_after_whatever_comes_they_still_know_the_same(step: int) -> None:
+    """So how many a search tells apart does not depend on which of two it met first. A snapshot may take some back."""
+    compared: Counter[bool] = Counter()
+    """By whether one of them was taken back."""
+    taken_back = [of_few(Random(seed), 2000, "bbddddrr") for seed in range(2)]
+    for each in (*cuts()[::step], *taken_back):
+        for group in alike(OF_SEQUENCES, each.before, QUORUMS):
+            was_taken_back = any(known.judge.record.rewound for known in group)
+            for after in each.after:
+                rest = coming(after, group)
+                then = {then_known(known, rest) for known in group}
+                if None not in then:
+                    assert len(then) == 1, (group, rest)
+                    compared[was_taken_back] += 1
+    assert compared[True] > 50
+    assert compared[False] > 1000 // step
+
+
+def then_known(known: Known, rest: Events) -> Hashable:
+    """What a judge knows after the rest; None if something is broken then, or what nobody delivered was taken over."""
+    judge, lives = known.judge.fork(), list(known.lives)
+    for event in rest:
+        life = known.lives[event.process] + event.incarnation
+        judge.observe(replace(event, incarnation=life))
+        lives[event.process] = max(lives[event.process], life + isinstance(event, Crash))
+    is_odd = judge.record.resumed or judge.record.unmatched()
+    return None if broken(judge) or is_odd else identity(judge, lives)
+
+
 @pytest.mark.parametrize("step", sweep((10, 3), normal=(10,)))
 def test_in_another_order_of_the_properties_the_same_are_told_apart(step: int) -> None:
     """However a selection is ordered, a search has the same states, and the same property is named."""
@@ -407,9 +437,16 @@ def test_crashes_of_primaries_do_not_make_more_either() -> None:
     assert known(lost) != known([*lost, Recover(1, 1)])
 
 
+def test_a_snapshot_that_takes_a_process_back_makes_no_more_of_them() -> None:
+    """What it had delivered before is as what an earlier life had."""
+    events = [*broadcasts(1, 1, A, B), *deliveries(1, A, B), *deliveries(2, A)]
+    assert known([*events, restore(2, A)], OF_SEQUENCES) == known(events, OF_SEQUENCES)
+    assert known([*events, restore(2)], OF_SEQUENCES) == known([*events, Crash(2, 0)], OF_SEQUENCES)
+
+
 def test_where_sequences_are_no_path_all_is_told() -> None:
-    """A snapshot that is taken over behind a delivery is rare: lives are counted there."""
-    events = [*broadcasts(1, 1, A), *deliveries(1, A), *deliveries(2, A), restore(2, A)]
+    """A snapshot of what nobody has delivered is rare: lives are counted there."""
+    events = [*broadcasts(1, 1, A, B), *deliveries(1, A), restore(2, A, B), *deliveries(1, B)]
     judges = [Judge(OF_SEQUENCES, "global") for _ in range(2)]
     for judge, more in zip(judges, ([Recover(2, 1)], [Recover(2, 2)]), strict=True):
         for event in [*events, *more, Deliver(2, more[0].incarnation, A)]:

@@ -80,12 +80,19 @@ class NextState(NamedTuple):
     acts: tuple[Act, ...]
 
 
-class Model(NamedTuple):
+class Model:
     """What all processes of a run have in common. `protocol` has channels: it is no `mesh`, and no application runs."""
 
-    protocol: Protocol
-    quorums: Quorums
-    switches: Switches
+    def __init__(self, protocol: Protocol, quorums: Quorums, switches: Switches) -> None:
+        self.protocol = protocol
+        self.quorums = quorums
+        self.switches = switches
+        nowhere = Channels(quorums.size, _ignore)
+        self._down = Processes(protocol, quorums, switches, _ignore, nowhere, None, network=False)
+
+    def processes(self, one: LocalProcess, show: Callable[[Event], None], channels: Channels) -> Processes:
+        """Return processes of which only this one may be up, with copies of what it has."""
+        return self._down.with_one(one.id, copy(one.state), one.disk.copy(), one.halted, show, channels)
 
     def start(self) -> tuple[LocalProcess, ...]:
         """The processes before the first choice; there is no connection then. StepRaised if one cannot start."""
@@ -115,10 +122,7 @@ def next_state(
     me, shown = process.id, list[Event]()
     channels = _Recording(model.quorums.size, _ignore, abrupt=model.switches.closing == "abrupt")
     handed = _hand_over(channels, process, connections, cast)
-    processes = Processes(*model, shown.append, channels, None, network=False)
-    processes.states[me] = copy(process.state)
-    processes.disks[me] = process.disk.copy()
-    processes.halted[me] = process.halted
+    processes = model.processes(process, shown.append, channels)
     raised = False
     try:
         enabled = bool(Simulator.of(processes, requests).execute(choice))
@@ -175,8 +179,8 @@ def _taken_out(processes: Processes, process: int) -> LocalProcess:
     )
 
 
-def _ignore(lost: list[Parcel]) -> None:
-    """Nobody looks at what gets lost."""
+def _ignore(lost: list[Parcel] | Event) -> None:
+    """Do nothing: nobody looks at what gets lost."""
 
 
 class _Recording(Channels):

@@ -20,6 +20,7 @@ from zabcheck.protocols.base import CannotTellApart
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab.process import Link
 from zabcheck.search.explore import components
+from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.components import Components
 from zabcheck.search.explore.content import of_value
@@ -339,8 +340,9 @@ COUNTED = [
     ("protocol", "bounds", "switches"), sweep(COUNTED, normal=COUNTED[:2]), ids=["zab", "a disk", "zookeeper"]
 )
 def test_a_move_that_is_put_together_of_parts_is_what_the_choice_makes_of_all_links_at_once(
-    protocol: str, bounds: Bounds, switches: Switches
+    protocol: str, bounds: Bounds, switches: Switches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "LARGE", 1 << 40)  # arrays put moves together themselves
     kinds, quorums = select(["core", "epoch uniqueness"]), Quorums(bounds.processes)
     searched = Space(mutated(protocol), quorums, switches, bounds, kinds)
     searched.explore(levels=12)
