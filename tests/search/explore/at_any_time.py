@@ -1,5 +1,8 @@
 """The processes that an exhaustive search came across, which reductions may not make fewer."""
 
+from collections.abc import Iterator
+
+from zabcheck.search.explore.portions import Portions
 from zabcheck.search.explore.space import Space
 from zabcheck.simulation.next_state import LocalProcess
 
@@ -10,7 +13,17 @@ def processes_at_any_time(searched: Space) -> list[LocalProcess]:
     Those between are in no state that is kept.
     """
     states = searched.local_states
-    at_once = (expansion.moves for expansion in states.expansions.values() if expansion.at_once)
-    numbers = {number for row in searched.rows() for number in row[:-2]}
-    numbers |= {move.local_state for moves in at_once for move in moves}
+    numbers = {number for row in searched.rows() for number in row[:-2]} | {*_after_moves_at_once(searched)}
     return [searched.components.processes[states.made_of[number][0]] for number in numbers]
+
+
+def _after_moves_at_once(searched: Space) -> Iterator[int]:
+    """Return the local states after moves that are made at once, one by one or in many states."""
+    for expansion in searched.local_states.expansions.values():
+        if expansion.at_once:
+            yield from (move.local_state for move in expansion.moves)
+    if isinstance(searched._portions, Portions) and searched._portions.many is not None:
+        arrays = searched._portions.many._arrays
+        for start, count, at_once in zip(arrays.start, arrays.count, arrays.at_once, strict=True):
+            if at_once:
+                yield from arrays.moves.local_state[start : start + count].tolist()

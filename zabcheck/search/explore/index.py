@@ -1,4 +1,9 @@
-"""Hash tables in arrays of numpy, in which many keys are looked up at once; and arrays that grow."""
+"""Hash tables in arrays of numpy, in which many keys are looked up at once; and arrays that grow.
+
+Here, and wherever arrays are large, numbers and rows are picked by `take`. Brackets do the same, and take twice as long
+for numbers, five times for rows, and ten times by a mask. So does `any` along a short axis, in place of which columns
+are gone through.
+"""
 
 from collections.abc import Sequence
 from typing import Any
