@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 LARGE_ON_SPARK = 1_000_000
 """A level of fewer states is expanded on this machine, with Spark too."""
-LARGE = 100
+LARGE = 600
 """Until a level has this many states they are kept without numpy: loading it would cost more than it saves."""
 _LOOK = 4096
 """The number of states after which memory is looked at, and progress reported."""
