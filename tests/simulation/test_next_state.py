@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from invariants import Event
 from invariants.quorums import Quorums
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import Elected
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
@@ -165,3 +166,12 @@ def test_code_that_raises_ends_the_run() -> None:
     raised = next_state(model, model.start()[0], {}, choices.Elect(1, 2))
     assert raised is not None
     assert raised.raised
+
+
+def test_each_of_its_steps_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in a process that was forked since the model was made: there nobody watches any more."""
+    model = Model(mutated("zab"), Quorums(3), Switches())
+    watched = []
+    monkeypatch.setattr(step_limit, "watch", lambda: watched.append(True))
+    assert next_state(model, model.start()[0], {}, choices.Elect(1, 2)) is not None
+    assert len(watched) > 1, "the first one is of the start"

@@ -89,6 +89,7 @@ class Model:
         self.switches = switches
         nowhere = Channels(quorums.size, _ignore)
         self._down = Processes(protocol, quorums, switches, _ignore, nowhere, None, network=False)
+        """All processes before they start."""
 
     def processes(self, one: LocalProcess, show: Callable[[Event], None], channels: Channels) -> Processes:
         """Return processes of which only this one may be up, with copies of what it has."""
@@ -120,6 +121,7 @@ def next_state(
     one in its first incarnation. O(1) simulated steps and O(processes).
     """
     me, shown = process.id, list[Event]()
+    assert getattr(choice, "process", me) == me, "a choice moves its process"
     channels = _Recording(model.quorums.size, _ignore, abrupt=model.switches.closing == "abrupt")
     handed = _hand_over(channels, process, connections, cast)
     processes = model.processes(process, shown.append, channels)
@@ -179,8 +181,8 @@ def _taken_out(processes: Processes, process: int) -> LocalProcess:
     )
 
 
-def _ignore(lost: list[Parcel] | Event) -> None:
-    """Do nothing: nobody looks at what gets lost."""
+def _ignore(what: list[Parcel] | Event) -> None:
+    """Do nothing: nobody looks at what gets lost, and who is down shows nothing."""
 
 
 class _Recording(Channels):

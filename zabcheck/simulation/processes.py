@@ -127,8 +127,10 @@ class Processes:
     ) -> "Processes":
         """Return processes of which this one is as given, and all others are as here, where none is up.
 
-        Only what a step of the process may change is made anew, so this is much faster than new processes.
+        Only what a step of the process may change is made anew, so this is much faster than new processes. The disks
+        of the others are shared with all that come from here: no choice may move them.
         """
+        step_limit.watch()
         twin = Processes.__new__(Processes)
         twin.protocol, twin.quorums, twin.switches = self.protocol, self.quorums, self.switches
         twin.show, twin.channels, twin.application, twin.network = show, channels, self.application, self.network

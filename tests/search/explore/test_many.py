@@ -25,6 +25,7 @@ from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.index import MISSING, Index, extended, twins
 from zabcheck.search.explore.many import Many
+from zabcheck.search.explore.monitors import judged_in_every_state
 from zabcheck.search.explore.on_spark import _expansion, _looked_up, _packed
 from zabcheck.search.explore.portions import Portions
 from zabcheck.search.explore.space import Space
@@ -93,6 +94,16 @@ def by_vote(bounds: Bounds, switches: Switches, **how: bool) -> Space:
     kinds = select(["core"])
     how = {"reduction": True, "moments": False, **how}
     return Space(PROTOCOLS["zookeeper"], Quorums(bounds.processes), switches, bounds, kinds, **how)
+
+
+def test_elections_by_vote_are_made_where_more_is_known_than_there_are_local_states() -> None:
+    """Most elections have fewer members than there are processes; nobody's local state is looked at for the rest."""
+    protocol = PROTOCOLS["zookeeper"]
+    kinds = tuple(kind for kind in select(protocol.properties) if judged_in_every_state(kind))
+    switches = replace(ORACLE, version="3.9.5", defects="none")
+    searched = Space(protocol, Quorums(3), switches, Bounds(3, 2, 1, 0, 1), kinds, reduction=True)
+    assert searched.explore().whole
+    assert len(searched.monitors) > len(searched.local_states.made_of)
 
 
 @pytest.mark.usefixtures("everywhere")

@@ -1,8 +1,8 @@
 """Hash tables in arrays of numpy, in which many keys are looked up at once; and arrays that grow.
 
-Here, and wherever arrays are large, numbers and rows are picked by `take`. Brackets do the same, and take twice as long
-for numbers, five times for rows, and ten times by a mask. So does `any` along a short axis, in place of which columns
-are gone through.
+Where arrays are as long as all successors of a portion, numbers and rows are picked by `take`. Brackets do the same,
+but need twice the time for numbers, five times for rows, and ten times with a mask. `any` along a short axis is as
+slow, so columns are gone through instead.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def hashes(columns: Sequence[Ints]) -> Ints:
 
 
 def of_each(rows: Ints, columns: Ints) -> Ints:
-    """Return, of each row, the number in the column that is given for it."""
+    """Return, of each row, the number in the column that is given for it, which counts from 0."""
     found: Ints = rows.ravel().take(np.arange(0, rows.size, rows.shape[1]) + columns)
     return found
 

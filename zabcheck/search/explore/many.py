@@ -267,8 +267,9 @@ class Many:
         """Return the states after one of those that take part has left its iteration, if any, by a time-out."""
         arrays, size = self._arrays, self._size
         members = voting.members[part.keys % _PLACES - self._first_election, turn]
-        following = arrays.following[of_each(part.rows, members)]
-        is_in_one = (members != NO_MEMBER) & (following != NOBODY)
+        takes_part = members != NO_MEMBER
+        following = arrays.following.take(of_each(part.rows, np.where(takes_part, members, 0)))
+        is_in_one = takes_part & (following != NOBODY)
         may_leave = is_in_one & (arrays.masks(part.rows[:, size]) & TIMEOUT != 0)
         members = members[may_leave]
         left = self._single(part.at(may_leave), voting.timeout[members], members)

@@ -349,7 +349,7 @@ def _expansion(many: bytes) -> "Callable[[Iterator[pa.RecordBatch]], Iterator[pa
 
 def _looked_up(kernel: Many, numbers: Ints, rows: Ints) -> pa.Table:
     """Return the transitions from these states, and which of them the search has to expand itself."""
-    found = kernel.of(rows, every=True)  # they are counted there
+    found = kernel.of(rows, every=True)  # `transitions.count()` counts them
     again = np.array(found.again, np.int64)
     left = _found(numbers[again] * _PLACES + _AGAIN, np.zeros(len(again), np.int64), rows[again])
     return pa.concat_tables([_transitions(found, numbers), left]).combine_chunks()

@@ -181,7 +181,7 @@ class _Transitions:
         """How many there were so far."""
         self._states, self._start, self._found = states, start, found
         self._taken = 0
-        """The states of the portion of which all transitions are taken."""
+        """How many states of the portion have all their transitions taken."""
         self._added: list[tuple[int, int, int, Row]] = []
 
     def take(self, place: int) -> None:
