@@ -20,6 +20,7 @@ from zabcheck.search.explore.index import (
     Ints,
     Table,
     extended,
+    flat_places,
     hashes,
     of_each,
     up_to,
@@ -249,7 +250,7 @@ class Arrays:
         size, after = self.size, rows.copy()
         link, observe = (None, None) if self._tables is None else (self._tables[0].with_link, self._tables[1].after)
         missing = np.zeros(len(rows), np.bool_)
-        after.ravel()[np.arange(0, after.size, after.shape[1]) + processes] = self.moves.local_state.take(moves)
+        after.ravel()[flat_places(after, processes)] = self.moves.local_state.take(moves)
         changed = self.moves.changed.take(moves, axis=0)
         for other in range(size):
             at = np.flatnonzero(changed[:, other] != MISSING)

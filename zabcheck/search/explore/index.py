@@ -32,13 +32,18 @@ def hashes(columns: Sequence[Ints]) -> Ints:
     return mixed.view(np.int64)
 
 
+def flat_places(rows: Ints, columns: Ints) -> Ints:
+    """Return where, in `rows.ravel()`, the number of each row is that is in the column given for it, from 0 on."""
+    return np.arange(0, rows.size, rows.shape[1]) + columns
+
+
 def of_each(rows: Ints, columns: Ints) -> Ints:
-    """Return, of each row, the number in the column that is given for it, which counts from 0."""
-    found: Ints = rows.ravel().take(np.arange(0, rows.size, rows.shape[1]) + columns)
+    """Return the numbers in these `flat_places`."""
+    found: Ints = rows.ravel().take(flat_places(rows, columns))
     return found
 
 
-def differ(rows: Ints, others: Ints) -> Bools:
+def unlike(rows: Ints, others: Ints) -> Bools:
     """Return which rows are not those in the same place."""
     found: Bools = rows[:, 0] != others[:, 0]
     for column in range(1, rows.shape[1]):
@@ -48,14 +53,14 @@ def differ(rows: Ints, others: Ints) -> Bools:
 
 def twins(rows: Ints) -> Ints:
     """Return, by row, the place of an equal one that is not behind it: nearly always the first, or else its own."""
-    places = np.arange(len(rows))
+    own = np.arange(len(rows))
     size = 1 << (2 * len(rows)).bit_length()
     slots = hashes(list(rows.T)) & size - 1
     table = np.empty(size, np.int64)
-    table[slots[::-1]] = places[::-1]  # of several for one slot the last one stays there
+    table[slots[::-1]] = own[::-1]  # of several for one slot the last one stays there
     found = table.take(slots)
-    later = np.flatnonzero(found != places)
-    wrong = later[differ(rows.take(found.take(later), axis=0), rows.take(later, axis=0))]
+    later = np.flatnonzero(found != own)
+    wrong = later[unlike(rows.take(found.take(later), axis=0), rows.take(later, axis=0))]
     found[wrong] = wrong
     return found
 

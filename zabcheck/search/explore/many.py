@@ -192,9 +192,8 @@ class Many:
         source, processes = states[each], processes[each]
         assert place.max(initial=0) < _MOVES, "a process has fewer moves"
         keys = source * _PLACES + (processes + 1) * _MOVES + place
-        after = self._moved(
-            _Part(source, arrays.moves.choice.take(moves), before.take(source, axis=0), keys), moves, processes
-        )
+        part = _Part(source, arrays.moves.choice.take(moves), before.take(source, axis=0), keys)
+        after = self._moved(part, moves, processes)
         return _together([joined, after, elected])
 
     def _moves(self, expansions: Ints) -> tuple[Ints, Ints, Ints]:

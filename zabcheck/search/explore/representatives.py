@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 
 from zabcheck.search.explore.arrays import Arrays
-from zabcheck.search.explore.index import MISSING, Bools, Ints, differ
+from zabcheck.search.explore.index import MISSING, Bools, Ints, unlike
 
 
 class Representatives:
@@ -68,7 +68,7 @@ class Representatives:
     def _are_less(self, rows: Ints, others: Ints) -> Bools:
         """Return which rows come before the other one: as lists of digests are compared."""
         arrays, less = self._arrays, np.zeros(len(rows), np.bool_)
-        at = np.flatnonzero(differ(rows, others))  # those that are not decided
+        at = np.flatnonzero(unlike(rows, others))  # those that are not decided
         for column in (*range(arrays.size), -1):
             digests = arrays.monitor_digests if column < 0 else arrays.digests
             one, other = digests(rows[at, column]), digests(others[at, column])
