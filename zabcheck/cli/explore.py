@@ -313,7 +313,7 @@ def cores() -> int:
 
 
 def most_useful_workers() -> int:
-    """How many processes are to search if nobody says: with numpy one. Only one fills tables, and each takes memory."""
+    """How many processes are to search if nobody says: with numpy one, as more save little, and each takes memory."""
     return 1 if find_spec("numpy") is not None else cores()
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from invariants import select
 from invariants.quorums import quorums_of
+from tests.search.explore.test_many import BY_VOTE, ZAB, by_vote
 from tests.search.explore.test_spilled import MEMORY, memory_is
 from tests.search.explore.told import all_of
 from tests.tiers import sweep
@@ -24,12 +25,14 @@ from zabcheck.search.explore import portions as portions_module
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore import workers as workers_module
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
+from zabcheck.search.explore.dealing import Deck
 from zabcheck.search.explore.explored import Progress
+from zabcheck.search.explore.merging import Merge
 from zabcheck.search.explore.monitors import judged_in_every_state
-from zabcheck.search.explore.portions import Portions
+from zabcheck.search.explore.portions import Answer, Portions
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.spilled import Spilled
-from zabcheck.search.explore.workers import Answer, NewStates, Sharing, WorkerDied, forked
+from zabcheck.search.explore.workers import Sharing, WorkerDied, forked
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC, ABRUPT = Switches(sync="atomic"), Switches(sync="atomic", closing="abrupt")
@@ -69,7 +72,8 @@ def small_levels_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers_module, "LARGE", 40)
     monkeypatch.setattr(module, "LARGE", 1)
     monkeypatch.setattr(portions_module, "LARGE", 40)
-    monkeypatch.setattr(portions_module, "_AT_ONCE", 50)
+    monkeypatch.setattr(portions_module, "_LEAST", 10)
+    monkeypatch.setattr(portions_module, "_MOST", 50)
     monkeypatch.setattr(many_module, "FEWEST", 20)
     monkeypatch.setattr(many_module, "MOST", 80)
 
@@ -84,6 +88,68 @@ def test_any_number_of_workers_finds_in_arrays_what_one_finds(name: str) -> None
         assert all_of(several, several.explore(workers=workers)) == expected
 
 
+@pytest.fixture
+def workers_alone(small_levels_in_arrays: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search expands no states itself, where a level is shared: it takes over all that there is."""
+    draws = Deck.draws
+
+    def drawn(self: Deck, part: int) -> Iterator[int]:
+        return iter(()) if part == 0 else draws(self, part)
+
+    monkeypatch.setattr(Deck, "draws", drawn)
+
+
+@pytest.mark.usefixtures("workers_alone")
+@pytest.mark.parametrize("name", sweep(SPACES, normal=("unlimited faults",)))
+def test_what_workers_alone_find_in_arrays_is_what_one_finds(name: str) -> None:
+    one = space(name)
+    expected = all_of(one, one.explore())
+    for workers in (2, 3):
+        several = space(name)
+        assert all_of(several, several.explore(workers=workers)) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("workers_alone")
+@pytest.mark.parametrize("name", BY_VOTE)
+def test_what_workers_find_of_elections_by_vote_is_what_one_finds(name: str) -> None:
+    bounds, switches, how = BY_VOTE[name]
+    one, several = by_vote(bounds, switches, **how), by_vote(bounds, switches, **how)
+    assert all_of(several, several.explore(workers=3)) == all_of(one, one.explore())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("workers_alone")
+@pytest.mark.parametrize("mutant", ZAB)
+def test_workers_find_known_bugs_by_the_same_runs(mutant: str) -> None:
+    protocol, bounds = mutated("zab", mutant), Bounds(2, 2, 1, 1, 1)
+    one, several = (
+        Space(protocol, quorums_of("majority", 2), ABRUPT, bounds, PROPERTIES, reduction=True) for _ in range(2)
+    )
+    assert all_of(several, several.explore(workers=3)) == all_of(one, one.explore())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("workers_alone")
+@pytest.mark.parametrize("name", ["unlimited faults", "symmetry"])
+def test_arrays_go_on_from_a_checkpoint_of_any_number_of_workers(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if it was written in the middle of a level: numbers are given in the order of the journal alone."""
+    monkeypatch.setattr(module, "_LOOK", 300)
+    one = space(name)
+    expected = all_of(one, one.explore())
+    for first, second in ((1, 3), (3, 1), (3, 2)):
+        file, rounds = tmp_path / f"checkpoint of {first} and {second}", 0
+        found = space(name).explore(memory=1, checkpoint=file, workers=first)
+        while not found.whole:
+            resumed, rounds = space(name), rounds + 1
+            memory = 1 if rounds < 4 else float("inf")
+            found = resumed.explore(memory, checkpoint=file, resume=True, workers=second)
+        assert rounds == 4
+        assert all_of(resumed, found) == expected
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_levels_in_arrays")
 def test_states_go_to_files_while_workers_expand_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,22 +162,20 @@ def test_states_go_to_files_while_workers_expand_them(tmp_path: Path, monkeypatc
     assert isinstance(several.states, Spilled)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("small_levels_in_arrays")
-def test_workers_look_most_states_up_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    answered = left = 0
-    take = Portions._end_of_shared
+@pytest.mark.usefixtures("workers_alone")
+def test_workers_expand_states_in_arrays_and_leave_none_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered, left = list[int](), list[bytes]()
+    take = Portions._take
 
-    def noted(self: Portions, states: Sequence[int], answer: NewStates) -> Any:
-        nonlocal answered, left
-        answered += len(states)
-        left += len(answer.again) // 4
-        return take(self, states, answer)
+    def noted(self: Portions, portions: Sequence[range], merge: Merge, answer: Answer) -> Any:
+        answered.append(len(portions[answer.portion]))
+        left.append(answer.found[0])
+        return take(self, portions, merge, answer)
 
-    monkeypatch.setattr(Portions, "_end_of_shared", noted)
+    monkeypatch.setattr(Portions, "_take", noted)
     explored = space("neither").explore(workers=2)
-    assert answered > explored.states / 3
-    assert left < answered / 2
+    assert sum(answered) > explored.states / 2
+    assert not b"".join(left)
 
 
 @pytest.mark.usefixtures("small_levels")

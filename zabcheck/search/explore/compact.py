@@ -123,6 +123,13 @@ class Numbering:
         self._append(keys[new])
         return numbers, new
 
+    def new(self, keys: Keys) -> Ints:
+        """Return the places of those keys that have no number, of equal ones the first, in order."""
+        unknown = np.flatnonzero(self.find(keys) == MISSING)
+        _, first = np.unique(keys[unknown], return_index=True)
+        found: Ints = unknown[np.sort(first)]
+        return found
+
     def _append(self, keys: Keys) -> None:
         """Give the next numbers to these keys, which are new and differ."""
         begin = len(self)
@@ -302,6 +309,10 @@ class Compact(InArrays):
         self._before.append(before[new])
         self._by.append(by[new])
         self._names.append(names[new])
+
+    def new(self, rows: Ints) -> Ints:
+        """Return the places of those rows that are no states, of equal ones the first, in order."""
+        return self._numbers.new(self.tree.folded(rows))
 
     def settle(self) -> None:
         """Do nothing: which states are new is known at once."""

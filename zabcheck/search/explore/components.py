@@ -23,7 +23,7 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.content import is_hashable, of_connection, of_disk, of_value
-from zabcheck.search.explore.journal import Journal
+from zabcheck.search.explore.journal import Entry, Journal, Unheard
 from zabcheck.search.explore.renaming import Names, Twins, renamed_event
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Elect, Hear, Notice, Receive, Reset
@@ -138,6 +138,8 @@ class Components:
         journal: Journal | None = None,
     ) -> None:
         self.journal: Journal = [] if journal is None else journal
+        self.entries: list[Entry] = Unheard()
+        """What is filled in, here and in the tables that rely on these."""
         self._tells_of_leaving = tells_of_leaving
         self.protocol = protocol
         self.quorums = quorums
@@ -154,9 +156,9 @@ class Components:
         self._event_ids: dict[tuple[Event, ...], int] = {(): NOTHING}
         self._process_twins, self._link_twins = Twins(self._rename_process), Twins(self._rename_link)
         self._renamed_events: dict[tuple[int, Names], int] = {}
-        self._executed: dict[Hashable, Executed | None] = {}
+        self.known_executed: dict[tuple[int, AnyChoice, int, Pair], Executed | None] = {}
         """By process, choice, and the two links to whom that names; None if the choice is not enabled."""
-        self._acts: list[tuple[LocalProcess, int, tuple[Act, ...]]] = []
+        self.acts: list[tuple[LocalProcess, int, tuple[Act, ...]]] = []
         """By number, from 1 on: a process, another one, and what the first does with their links."""
         self._act_ids: dict[Hashable, int] = {}
         self.known_acts: dict[tuple[int, int, int], Pair] = {}
@@ -182,9 +184,10 @@ class Components:
         """Return what `choice` makes of a process and its links to whom that names; None if it is not enabled."""
         key = (number, choice, requests, before)
         try:
-            return self._executed[key]
+            return self.known_executed[key]
         except KeyError:
-            found = self._executed[key] = self._execute(number, choice, requests, named_by(choice), before)
+            found = self.known_executed[key] = self._execute(number, choice, requests, named_by(choice), before)
+            self.entries.append(("executed", key, found))
             return found
 
     def outcome(self, executed: Executed, named: int, opened: Sequence[int], links_to: Sequence[int]) -> Outcome:
@@ -208,6 +211,7 @@ class Components:
         if found is None:
             self.journal.append(("acts", key))
             found = self.known_acts[key] = self._after(acts, (opened, link_to))
+            self.entries.append(("acts", key, found))
         return found
 
     def _execute(self, number: int, choice: Any, requests: int, named: int, before: Pair) -> Executed | None:
@@ -245,15 +249,15 @@ class Components:
         known = is_hashable(key)
         number = self._act_ids.get(key) if known else None
         if number is None:
-            self._acts.append((process, other, some))
-            number = len(self._acts)
+            self.acts.append((process, other, some))
+            number = len(self.acts)
             if known:
                 self._act_ids[key] = number
         return number
 
     def _after(self, acts: int, before: Pair) -> Pair:
         """Return what acts make of two links."""
-        process, other, some = self._acts[acts - 1]
+        process, other, some = self.acts[acts - 1]
         connections, cast = self._connections(process.id, other, before)
         return self._links(process.id, other, before, *after_acts(self._model, process, some, connections, cast))
 
@@ -294,7 +298,9 @@ class Components:
         """Return the same link when its follower has stopped reading from it."""
         link = self.links[number]
         assert link is not None
-        return self._intern_link(Link(link.connection.copy(), is_unread=True))
+        found = self._intern_link(Link(link.connection.copy(), is_unread=True))
+        self.entries.append(("unread", (number,), found))
+        return found
 
     def popped(self, number: int) -> int:
         """Return the same link without the next message to its leader."""
@@ -344,6 +350,7 @@ class Components:
         if found is None:
             events = tuple(renamed_event(event, names) for event in self.events[number])
             found = self._renamed_events[number, names] = self._intern_events(events)
+            self.entries.append(("events renamed", (number, names), found))
         return found
 
     def _renamed_effect(self, effect: Effect, names: Sequence[int]) -> Effect:

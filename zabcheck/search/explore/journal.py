@@ -4,7 +4,7 @@ A component gets its number when it is first made, so numbers depend on that ord
 same journal have the same numbers. A journal is enough to make the tables again, and much smaller than they are.
 """
 
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 Table = Literal[
     "parts",
@@ -17,8 +17,15 @@ Table = Literal[
     "kinds",
     "levels",
     "again",
+    "executed",
+    "unread",
+    "events renamed",
+    "judged",
 ]
-"""A table, by what it gives; and what is done at the end of each level, or when a search begins again."""
+"""A table, by what it gives; and what is done at the end of each level, or when a search begins again.
+
+The last four are parts of others, and in the journal where a search has taken them over from a worker (`merging`).
+"""
 
 Key = tuple[int | tuple[int, ...], ...]
 """What was looked up: the arguments of the function that fills in the entry."""
@@ -37,3 +44,14 @@ class Closed(Journal):
     def append(self, entry: object) -> NoReturn:
         """Raise NotInTable: the entry that is about to be filled in is missing."""
         raise NotInTable
+
+
+Entry = tuple[str, tuple[Any, ...], Any]
+"""The kind of an entry, its key, and what was filled in. It comes after all that it is made of."""
+
+
+class Unheard(list[Entry]):
+    """The entries of tables from which nobody takes anything over."""
+
+    def append(self, entry: Entry) -> None:
+        """Do nothing."""

@@ -226,6 +226,7 @@ class LocalStates:
             settled_with = self._settled_with(component, local_state) if self.holds else NOBODY
             self.settled_with.append(settled_with)
             self.may_be_held.append(settled_with != NOBODY and stance_.may_stop_reading)
+            self.components.entries.append(("local states", local_state, number))
         return number
 
     def _stance(self, component: LocalProcess, opened: list[Link | None]) -> Stance:
@@ -325,6 +326,7 @@ class LocalStates:
             assert waits or not told, "who is told a leader only waits"
             found = self._move(Part(0, number, FREE, ORDINARY, executed), named, opened, links_to)
         self.singles[key] = found
+        self.components.entries.append(("singles", key, None))
         return found
 
     def _forbid(self, choice: int, process: int, before: Pair) -> None:
@@ -340,6 +342,7 @@ class LocalStates:
             changed = list(self.made_of[local_state])
             changed[leader] = link
             found = self.linked[key] = self.numbered(*changed)
+            self.components.entries.append(("linked", key, None))
         return found
 
     def renamings(self, names: Names) -> dict[int, int]:
@@ -356,8 +359,9 @@ class LocalStates:
             renamed = [NO_CONNECTION] * len(links)
             for leader, link in enumerate(links, 1):
                 renamed[names[leader] - 1] = self.components.renamed_link(link, names)
-            found = self.numbered(self.components.renamed_process(process, names), *renamed)
-            known[local_state] = found
+            twin = self.components.renamed_process(process, names), *renamed
+            self.components.entries.append(("local states renamed", (local_state, names), twin))
+            found = known[local_state] = self.numbered(*twin)
             self.all_renamed.append((names, local_state, found))
         return found
 
@@ -374,6 +378,7 @@ class LocalStates:
         if found is None:
             self.components.journal.append(("parts", key))
             found = self.known_parts[key] = tuple(self._parts(mask, local_state, other, link))
+            self.components.entries.append(("parts", key, None))
         return found
 
     def _parts(self, mask: int, local_state: int, other: int, link: int) -> Iterator[Part]:

@@ -57,22 +57,12 @@ class Found:
         none = np.empty(0, np.int64)
         return Found(np.ones(len(rows), np.bool_), np.zeros(len(rows), np.int64), none, none, rows[:0], none)
 
-    def of_some(self, places: Ints, count: int) -> "Found":
-        """Return the same of these states if they are in these places among `count` states."""
-        again, counts = np.zeros(count, np.bool_), np.zeros(count, np.int64)
-        again[places[self.again]] = True
-        counts[places] = self.count
-        return Found(again, counts, places[self.source], self.first, self.rows, self.naming)
-
-    def beside(self, source: Ints, first: Ints, rows: Ints, naming: Ints) -> "Found":
-        """Return these successors together with others, which come after other states, and are not counted."""
-        sources = np.concatenate((self.source, source))
-        order = np.argsort(sources, kind="stable")
-        again = np.zeros(len(self._ends), np.bool_)
+    def at(self, which: Ints) -> "Found":
+        """Return the same without successors but those in these places, which are in order."""
+        again = np.zeros(len(self.count), np.bool_)
         again[self.again] = True
-        pairs = (self.first, first), (self.rows, rows), (self.naming, naming)
-        firsts, all_rows, namings = (np.concatenate(pair)[order] for pair in pairs)
-        return Found(again, self.count, sources[order], firsts, all_rows, namings)
+        columns = (each.take(which, axis=0) for each in (self.source, self.first, self.rows, self.naming))
+        return Found(again, self.count, *columns)
 
     def ends(self, state: int) -> int:
         """Return how many successors are here of the states that come before this one."""

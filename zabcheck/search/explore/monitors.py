@@ -75,8 +75,11 @@ class _Judges(Watcher):
         components: Components,
         exercised: Collection[str],
         *,
+        place: int,
         told_of_leaving: bool,
     ) -> None:
+        self.place = place
+        """Where it stands among all judges."""
         forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
         judge = Judge(group, quorums=quorums, told_of_leaving=forgetful, sparing=True)
         super().__init__(components, frozenset(judge.looks_at) | ({Crash, Left} if forgetful else {Crash}))
@@ -99,6 +102,24 @@ class _Judges(Watcher):
     def known(self, number: int) -> _Known:
         """Return the judge that this number stands for, and the incarnations of the processes."""
         return self._known[number]
+
+    def find_after(self, number: int, seen: int) -> int:
+        found = super().find_after(number, seen)
+        self.components.entries.append(("judged", (self.place, number, self._events[seen]), found))
+        return found
+
+    def take(self, number: int, seen: int, found: int) -> None:
+        """Take it from somebody who found it out what is known after something was seen."""
+        self._after.setdefault((number, seen), found)
+
+    @property
+    def exercised_now(self) -> set[str]:
+        """The properties that were exercised in some level, this one included."""
+        return self.exercised.keys() - self._never_exercised
+
+    def take_exercised(self, names: Collection[str]) -> None:
+        """Take it from somebody who found it out that properties with these names were exercised in this level."""
+        self._never_exercised -= set(names)
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
         before = self._known[number]
@@ -274,17 +295,20 @@ class Monitors:
         told_of_leaving: bool = False,
     ) -> None:
         self.journal = journal
+        self.components = components
         self._awaited = {kind.name for kind in properties if awaits_something(kind)}.difference(exercised)
         groups = groups_of(properties)
         self._groups = [
-            _Judges(group, quorums, components, exercised, told_of_leaving=told_of_leaving) for group in groups
+            _Judges(group, quorums, components, exercised, place=place, told_of_leaving=told_of_leaving)
+            for place, group in enumerate(groups)
         ]
         # Those that look at much have most to tell apart. They stand together, so that the others are a small product.
         self._in_order = sorted(self._groups, key=lambda group: len(group.looks_at))
         if len(self._groups) == 1:
             # A group also has numbers for what it is asked on the way to other names, more or fewer of them in another
             # order of questions. A product has not. So a group that is alone is put beside nobody.
-            self._in_order.append(_Judges((), quorums, components, (), told_of_leaving=False))
+            self._in_order.append(_Judges((), quorums, components, (), place=len(groups), told_of_leaving=False))
+        self.judges = sorted(self._in_order, key=lambda group: group.place)
         places: dict[str | None, int] = {name: place for place, name in enumerate((*self.exercised, None))}
         self._all = _product(self._in_order, places)
         reading = (i for i, group in enumerate(self._in_order) if group.reads_sequences)
@@ -355,6 +379,7 @@ class Monitors:
             seen = self._all.seen(events)
             found = self.known_after[key] = self._all.find_after(monitor, seen) if seen else monitor
             self._unwatched.append((monitor, events, found))
+            self.components.entries.append(("monitors", key, found))
         return found
 
     def digest(self, monitor: int) -> int:
@@ -381,4 +406,25 @@ class Monitors:
         self.journal.append(("monitors renamed", (monitor, names)))
         found = self.known_renamed[monitor, names] = self._all.find_renamed(monitor, names)
         self._unwatched.append((monitor, names, found))
+        self.components.entries.append(("monitors renamed", (monitor, names), found))
         return found
+
+    # What somebody else has found out.
+
+    def take(self, monitor: int, events: int, found: int) -> None:
+        """Take it from somebody who asked `after` what it returns. `found` is the number of a monitor here."""
+        key = monitor, events
+        if key not in self.known_after:
+            self.journal.append(("monitors", key))
+            self.known_after[key] = found
+            self._unwatched.append((*key, found))
+
+    @property
+    def exercised_now(self) -> list[str]:
+        """The names of the properties that were exercised in some level, this one included."""
+        return [name for group in self._groups for name in group.exercised_now]
+
+    def take_exercised(self, names: Collection[str]) -> None:
+        """Take it from somebody else that the properties with these names were exercised in this level."""
+        for group in self._groups:
+            group.take_exercised(names)

@@ -33,7 +33,6 @@ from zabcheck.search.explore.renaming import Names
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
 from zabcheck.search.explore.visited import How, Portion, States
-from zabcheck.search.explore.workers import Sharing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -230,7 +229,7 @@ class OnSpark:
         self._symmetry = symmetry
         self._namings = namings
 
-    def level(self, start: int, stop: int, sharing: Sharing) -> Generator[Expanded]:
+    def level(self, start: int, stop: int, workers: int) -> Generator[Expanded]:
         """Expand the last level, or what there is of it from `start` on, at one step, until something breaks."""
         if start < stop:
             yield self._expanded(start, stop)

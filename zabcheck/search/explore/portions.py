@@ -3,40 +3,62 @@
 Many of them are expanded at once if that can be (`many`). Those that this leaves are expanded one by one, each in its
 turn. Which of the successors are new, the states tell in the end.
 
-Several processes share a level that is large enough. The search expands its first states, and fills tables as it goes.
-Each worker is a copy of the search as it is when the level begins (`workers`), expands a slice of the others by looking
-up, and answers which states it found that were not known then. What it cannot look up the search expands itself, when
-the turn of those states comes. So the outcome is the same, whatever the number of workers.
+Several processes share the portions of a level that is large enough (`dealing`). Each worker is a copy of the search as
+it is when the level begins (`workers`). It expands portions as the search does, and answers which states it found that
+were not known then, and what it has filled into its tables, which the search takes over (`merging`). What may break
+something is left to the search, when the turn of those states comes. So the outcome is the same, whatever the number of
+workers.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
-from time import process_time
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from invariants.base import WentOn
 from zabcheck.protocols.base import CannotTellApart
-from zabcheck.search.explore.compact import Compact, InArrays, arrays_of
+from zabcheck.search.explore.compact import Compact, InArrays
 from zabcheck.search.explore.components import EpochUnknown
+from zabcheck.search.explore.dealing import dealt
 from zabcheck.search.explore.index import Ints
+from zabcheck.search.explore.journal import Entry
 from zabcheck.search.explore.local_states import LocalStates
 from zabcheck.search.explore.many import Found, Many
+from zabcheck.search.explore.merging import Merge, encoded
 from zabcheck.search.explore.monitors import Monitors
 from zabcheck.search.explore.reduction import MayLeave
 from zabcheck.search.explore.renaming import Names
 from zabcheck.search.explore.spilled import Spilled
 from zabcheck.search.explore.successors import End, Row, Successors
 from zabcheck.search.explore.symmetry import Symmetry
-from zabcheck.search.explore.workers import PORTION, NewStates, Sharing, Worker, shared
+from zabcheck.search.explore.workers import PORTION
 
 LARGE = 20_000
 """A level of fewer states is not shared: a fork would cost more than it saves."""
-_AT_ONCE = 1 << 13
-"""The number of states in an answer of a worker."""
+_LEAST, _MOST = 1 << 11, 1 << 14
+"""How many states a portion has that one of several processes expands."""
+_KINDS = np.uint16, np.uint32, np.uint16, np.uint16, np.uint32, np.uint8
+"""The types in which what was found is sent, column by column."""
+_TURNS = 3
+"""How many portions each process expands in a level that is not small."""
+
+
+class Answer(Struct):
+    """What a worker found from the states of a `portion`, which has a number: a `Found`, with the worker's numbers.
+
+    It is sent as bytes. `entries` are those that it has filled in since its last answer (`merging.encoded`), and
+    `exercised` the properties that had something to judge.
+    """
+
+    portion: int
+    found: list[bytes]
+    entries: bytes
+    exercised: list[str]
 
 
 class Expanded(NamedTuple):
@@ -71,6 +93,7 @@ class Portions:
         namings: Mapping[Names, int],
     ) -> None:
         self.states = states
+        self._local_states, self._monitors = local_states, monitors
         self._successors = successors
         self._broken = monitors.broken
         self._symmetry = symmetry
@@ -79,21 +102,24 @@ class Portions:
         self.many = Many(local_states, monitors, symmetry, successors) if can_do_many else None
         """What expands many at once; None if that cannot do this search."""
 
-    def level(self, start: int, stop: int, sharing: Sharing) -> Generator[Expanded]:
+    def level(self, start: int, stop: int, workers: int) -> Generator[Expanded]:
         """Expand the states from `start` on, none from `stop` on, a portion at each step, until something breaks."""
         can_share = self.many is not None and isinstance(self.states, Compact)
-        slices = sharing.slices(range(start, stop), LARGE) if can_share else [range(start, stop)]
-        if self.many is None or len(slices) == 1:
-            return self._expanded(slices[0])
-        answers = partial(self._answers, self.many.frozen())
-        return shared(sharing, slices, _AT_ONCE, expand=self._expanded, answers=answers, take=self._taken_over)
+        if workers == 1 or stop - start < LARGE or not can_share:
+            return self._expanded(range(start, stop))
+        size = max(_LEAST, min(_MOST, (stop - start) // (_TURNS * workers)))
+        portions = [range(begin, min(begin + size, stop)) for begin in range(start, stop, size)]
+        return self._shared(portions, workers)
 
-    def _expanded(self, states: Sequence[int]) -> Generator[Expanded]:
+    def _expanded(self, states: range) -> Generator[Expanded]:
         while states:
             size = PORTION if self.many is None else self.many.portion
-            start, rows = states[0], self.states.array(states[0], states[:size][-1] + 1)
-            yield self._end_of(start, rows, self._found(rows))
+            rows = self._rows(states[:size])
+            yield self._end_of(states.start, rows, self._found(rows))
             states = states[size:]
+
+    def _rows(self, states: range) -> Ints:
+        return self.states.array(states.start, states.stop)
 
     def _end_of(self, start: int, rows: Ints, found: Found) -> Expanded:
         """Let the states have what was found from these, the first of which is `start`, until something breaks."""
@@ -108,33 +134,51 @@ class Portions:
 
     # Several processes.
 
-    def _answers(self, kernel: Many, part: Sequence[int]) -> Iterator[NewStates]:
-        """Yield what is found from these states by look-ups alone; in a worker."""
-        begun = process_time()
-        for place in range(0, len(part), _AT_ONCE):
-            states, known = part[place : place + _AT_ONCE], len(self.states)
-            rows = self.states.array(states[0], states[-1] + 1)
-            found = kernel.of(rows)
-            transitions = _Transitions(self.states, states[0], found)
-            transitions.take(len(rows))
-            new = self.states.portion(known, len(self.states))
-            again = np.array(found.again, np.uint32).tobytes()
-            yield NewStates(transitions.count, again, new, process_time() - begun)
+    def _shared(self, portions: Sequence[range], workers: int) -> Generator[Expanded]:
+        """Expand these portions, as many processes do."""
+        expand, answers = partial(self._here, portions), partial(self._answers, portions)
+        taking = partial(self._taking, portions)
+        with closing(
+            dealt(len(portions), workers, expand=expand, answers=answers, kind=Answer, taking=taking)
+        ) as expanded:
+            for hand_over in expanded:
+                yield hand_over()
 
-    def _taken_over(self, states: Sequence[int], worker: Worker) -> tuple[Expanded, float]:
-        """Take over what a worker found from these states, and expand those that it left, until something breaks."""
-        answer = worker.answer(NewStates)
-        return self._end_of_shared(states, answer), answer.seconds
+    def _here(self, portions: Sequence[range], number: int) -> Callable[[], Expanded]:
+        """Expand the states of a portion, and return what lets the states have what was found."""
+        rows = self._rows(portions[number])
+        return partial(self._end_of, portions[number].start, rows, self._found(rows))
 
-    def _end_of_shared(self, states: Sequence[int], answer: NewStates) -> Expanded:
-        again = np.frombuffer(answer.again, np.uint32).astype(np.int64)
-        start, rows = states[0], self.states.array(states[0], states[-1] + 1)
-        found = self._found(rows[again]).of_some(again, len(rows))
-        if found.again:  # something may break, and then only what comes before it counts
-            return self._end_of(start, rows, self._found(rows))
-        before, by, names, new = arrays_of(answer.states, rows.shape[1])
-        expanded = self._end_of(start, rows, found.beside(before - start, by, new, names))
-        return expanded._replace(transitions=expanded.transitions + answer.transitions)
+    def _answers(self, portions: Sequence[range], draws: Iterator[int]) -> Iterator[Answer]:
+        """Yield what is found from the states of the portions that are drawn; in a worker."""
+        assert isinstance(self.states, Compact), "no others are shared"
+        self._local_states.components.entries = entries = list[Entry]()
+        choices = {choice: number for number, choice in enumerate(self._local_states.choices) if choice is not None}
+        for number in draws:
+            found = self._found(self._rows(portions[number]))
+            # What was found in a portion before is found anew: this one may come before that in the order of states.
+            found = found.at(self.states.new(found.rows))
+            filled, exercised = encoded(entries, choices), self._monitors.exercised_now
+            entries.clear()
+            columns = found.again, found.count, found.source, found.first, found.rows, found.naming
+            sent = [np.array(each, kind).tobytes() for each, kind in zip(columns, _KINDS, strict=True)]
+            yield Answer(number, sent, filled, exercised)
+
+    def _taking(self, portions: Sequence[range]) -> Callable[[Answer], tuple[int, Callable[[], Expanded]]]:
+        """Return what takes over the answers of a worker that was just forked."""
+        return partial(self._take, portions, Merge(self._local_states, self._monitors))
+
+    def _take(self, portions: Sequence[range], merge: Merge, answer: Answer) -> tuple[int, Callable[[], Expanded]]:
+        """Take over what a worker has filled in, and return what lets the states have what it found."""
+        merge.take(answer.entries)
+        self._monitors.take_exercised(answer.exercised)
+        columns = (np.frombuffer(*each).astype(np.int64) for each in zip(answer.found, _KINDS, strict=True))
+        again, count, source, first, there, naming = columns
+        is_again = np.zeros(len(count), np.bool_)
+        is_again[again] = True
+        after = merge.rows(there.reshape(-1, self.states.tree.width))
+        states, found = portions[answer.portion], Found(is_again, count, source, first, after, naming)
+        return answer.portion, partial(self._end_of, states.start, self._rows(states), found)
 
     def make_room(self, over: float, folder: Path | None) -> None:
         """Have states in files, in this folder (None: the system's for such), so that about `over` bytes are free."""

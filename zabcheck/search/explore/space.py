@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple
 
@@ -265,7 +265,7 @@ class Space:
         if self._end - self._expanded >= LARGE:
             self._keep_in_arrays(sharing.workers)
         if self._portions is not None:
-            with closing(self._portions.level(self._expanded, self._end, sharing)) as portions:
+            with closing(self._portions.level(self._expanded, self._end, sharing.workers)) as portions:
                 for expanded, transitions, end in portions:
                     self._expanded += expanded
                     self._transitions += transitions
@@ -395,6 +395,21 @@ class Space:
 
     def _restore(self, checkpoints: Checkpoints, reached: Reached, workers: int, spark: "Spark | None") -> None:
         """Fill the tables again, and restore the states that were visited."""
+        components, choices = self.components, self.local_states.choices
+
+        def noted(table: Table, fill_in: Callable[..., object]) -> Callable[..., object]:
+            def fill_in_and_note(*key: Any) -> None:
+                self._journal.append((table, key))
+                fill_in(*key)
+
+            return fill_in_and_note
+
+        parts: dict[Table, Callable[..., object]] = {
+            "executed": lambda process, choice, *key: components.executed(process, choices[choice], *key),
+            "unread": components.unread,
+            "events renamed": components.renamed_events,
+            "judged": lambda place, *key: self.monitors.judges[place].after_events(*key),
+        }
         fill: dict[Table, Callable[..., object]] = {
             "parts": self.local_states.parts,
             "acts": self.components.after_acts,
@@ -403,6 +418,7 @@ class Space:
             "local states renamed": self.local_states.renamed,
             "monitors": lambda *key: self.monitors.after(*key),  # `again` makes others
             "monitors renamed": lambda *key: self.monitors.renamed(*key),
+            **{table: noted(table, fill_in) for table, fill_in in parts.items()},
             "levels": self._end_level,
             "again": self._know_less,
         }

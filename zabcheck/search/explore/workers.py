@@ -1,13 +1,13 @@
 """Several processes expand the states of a large level, and the outcome is as if it was one.
 
-The level is cut into slices, in order. The process of the search takes the first one; a *worker* takes each other. It
-is forked, so it has the tables and the visited states as they are then, and shares that memory until it writes
-to it. It expands its states as the search does, and answers which states it found, a portion at a time.
+A *worker* is forked when the level begins. So it has the tables and the visited states as they are then, and shares
+that memory until it writes to it. It expands its states as the search does, and answers which states it found, a
+portion at a time. The search takes the answers in order.
 
-A worker only looks up. Where something is not in a table, it says so, and the search expands that state itself. The
-search takes the answers in order, while the workers go on. So all components are made by the search; states, their
-order, counts and runs are the same, whatever the number of workers. It also means that only looking up is shared: the
-more of its time a search fills tables, the less it gains.
+Where states are in arrays, whoever is free expands the next portion, and fills in tables (`dealing`, `portions`). Where
+they are not, the level is cut into slices, and the search takes the first one, a worker each other (`shared`). There a
+worker only looks up. Where something is not in a table, it says so, and the search expands that state itself: the more
+of its time a search fills tables, the less it gains.
 
 Costs a fork for each worker and level: milliseconds for each GiB in use, and copies of the pages that either writes to.
 """
@@ -26,7 +26,6 @@ import msgspec
 from msgspec import Struct
 
 from zabcheck.search.explore.successors import Row
-from zabcheck.search.explore.visited import Portion
 
 LARGE = 2000
 """A level of fewer states is not shared: a fork would cost more than it saves."""
@@ -72,19 +71,6 @@ class Answer(Struct):
         return zip(array("H", self.by), array("B", self.names), rows, strict=True)
 
 
-class NewStates(Struct):
-    """What a worker found that keeps states in arrays.
-
-    How many `transitions` there are, which states of its portion the search itself has to expand (`again`: their
-    places, 4 bytes each), and the `states` that were not known. `seconds` of CPU time were needed so far.
-    """
-
-    transitions: int
-    again: bytes
-    states: Portion
-    seconds: float
-
-
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -123,7 +109,9 @@ class Worker:
     def __init__(self, work: Callable[[], Iterator[Struct]], others: Sequence["Worker"]) -> None:
         self._reading, writing = os.pipe()
         self._read = bytearray()
-        self._ended = False
+        self._code = 0
+        self.has_ended = False
+        """Whether all that it wrote was read."""
         self._pid = os.fork()
         if not self._pid:
             for each in (self, *others):
@@ -137,31 +125,51 @@ class Worker:
         try:
             while content := os.read(self._reading, _PIPE):
                 self._read += content
-            self._ended = True
+            self.has_ended = True
         except BlockingIOError:
             pass
 
     def answer(self, kind: type[A]) -> A:
         """Wait for the next answer, which is of this kind, and return it. WorkerDied if the worker ends before."""
         self.drain()
-        while (size := self._size()) is None or len(self._read) < _LENGTH + size:
-            if self._ended:
+        while not self._has_answered():
+            if self.has_ended:
                 raise WorkerDied(self._death())
             os.set_blocking(self._reading, True)
             self._read += os.read(self._reading, _PIPE)
             os.set_blocking(self._reading, False)
             self.drain()
-        content = bytes(self._read[_LENGTH : _LENGTH + size])
-        del self._read[: _LENGTH + size]
+        return self._next_answer(kind)
+
+    def answers(self, kind: type[A]) -> Iterator[A]:
+        """Yield the answers, which are of this kind, that have come so far. WorkerDied if the worker failed."""
+        self.drain()
+        while self._has_answered():
+            yield self._next_answer(kind)
+        if self.has_ended and self._exit_code():
+            raise WorkerDied(self._death())
+
+    def fileno(self) -> int:
+        """Return what can be waited for until the worker has written something, or has ended."""
+        return self._reading
+
+    def _has_answered(self) -> bool:
+        return len(self._read) >= _LENGTH + int.from_bytes(self._read[:_LENGTH])
+
+    def _next_answer(self, kind: type[A]) -> A:
+        end = _LENGTH + int.from_bytes(self._read[:_LENGTH])
+        content = bytes(self._read[_LENGTH:end])
+        del self._read[:end]
         return msgspec.msgpack.decode(content, type=kind)
 
-    def _size(self) -> int | None:
-        return int.from_bytes(self._read[:_LENGTH]) if len(self._read) >= _LENGTH else None
+    def _exit_code(self) -> int:
+        if self._pid:
+            _, status = os.waitpid(self._pid, 0)
+            self._pid, self._code = 0, os.waitstatus_to_exitcode(status)
+        return self._code
 
     def _death(self) -> str:
-        _, status = os.waitpid(self._pid, 0)
-        self._pid = 0
-        code = os.waitstatus_to_exitcode(status)
+        code = self._exit_code()
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"failed with exit code {code}"
         return f"a worker process {how}, so the search cannot go on"
 
@@ -200,14 +208,26 @@ def _work(work: Callable[[], Iterator[Struct]], writing: int) -> NoReturn:
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the search ends it
-        with os.fdopen(writing, "wb") as pipe:
-            for answer in work():
-                content = msgspec.msgpack.encode(answer)
-                pipe.write(len(content).to_bytes(_LENGTH) + content)
-                pipe.flush()
+        waiting = bytearray()
+        os.set_blocking(writing, False)
+        for answer in work():
+            content = msgspec.msgpack.encode(answer)
+            waiting += len(content).to_bytes(_LENGTH) + content
+            _write(writing, waiting)
+        os.set_blocking(writing, True)
+        _write(writing, waiting)
         code = 0
     finally:
         os._exit(code)
+
+
+def _write(pipe: int, waiting: bytearray) -> None:
+    """Write what is waiting, and remove it from there; no more than there is room for if the pipe does not block."""
+    try:
+        while waiting:
+            del waiting[: os.write(pipe, waiting[:_PIPE])]
+    except BlockingIOError:
+        pass
 
 
 class Sharing:
