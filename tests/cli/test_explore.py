@@ -12,7 +12,9 @@ import pytest
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 from zabcheck.cli import explore as command
-from zabcheck.search.explore import liveness, space, spilled
+from zabcheck.search.explore import space
+from zabcheck.search.explore.liveness import undisturbed
+from zabcheck.search.explore.states import spilled
 
 PROVED = ("explore", "--processes", "1", "--epochs", "2", "--txns", "2", "--timeouts", "1", "--crashes", "2")
 
@@ -222,7 +224,7 @@ def test_ctrl_c_writes_the_checkpoint_and_says_how_to_go_on(
         if next(looks) >= look:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(liveness, "LOOK", 1)
+    monkeypatch.setattr(undisturbed, "LOOK", 1)
     monkeypatch.setattr(command, "interrupts", lambda: nullcontext(came))
     few = ("--processes", "2", "--txns", "1", "--epochs", "1", "--property", "integrity", "--property", "convergence")
     ended = zabcheck("explore", *few, "--checkpoint", "at")

@@ -46,10 +46,10 @@ from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import switches_of
 from zabcheck.search.explore import UNLIMITED, Exploration, Refused, exploration, report
 from zabcheck.search.explore.bounds import MOST_SNAPSHOTS, Bounds
-from zabcheck.search.explore.checkpoint import CheckpointError
 from zabcheck.search.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
 from zabcheck.search.explore.explored import Progress
-from zabcheck.search.explore.memory import CannotSpill, used
+from zabcheck.search.explore.states.checkpoint import CheckpointError
+from zabcheck.search.explore.states.memory import CannotSpill, used
 from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.nodes import option_of

@@ -31,8 +31,8 @@ class Mutant(Struct, frozen=True):
     state: type[AddedState] | None = None
     """What the bug has to remember of a process besides the protocol's variables; all its fields have defaults."""
     commutes: bool = True
-    """Whether its moves still commute where the protocol's do (see `zabcheck.search.explore.reduction`): not where what
-    is on its way to a process can matter that has dropped its iteration, or where a step reaches another process."""
+    """Whether its moves still commute where the protocol's do (`zabcheck.search.explore.tables.reduction`): not where
+    what is on its way to a process can matter that has dropped its iteration, nor where a step reaches another one."""
 
     within: tuple[str, ...] = ()
     """The bugs that break whatever this one was seen to break, and more: only schedules of theirs tell them from it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from zabcheck.search.explore.portions import Portions
+from zabcheck.search.explore.sharing.portions import Portions
 from zabcheck.search.explore.space import Space
 from zabcheck.simulation.next_state import LocalProcess
 

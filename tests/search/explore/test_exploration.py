@@ -11,7 +11,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore import Bounds, Exploration, Refused, certify, exploration, explore
 from zabcheck.search.explore.bounds import UNLIMITED
 from zabcheck.search.explore.explored import Progress
-from zabcheck.search.explore.symmetry import Symmetry
+from zabcheck.search.explore.tables.symmetry import Symmetry
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import choices
 from zabcheck.simulation.schedule import Schedule, load

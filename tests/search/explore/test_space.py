@@ -19,14 +19,14 @@ from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import CannotTellApart
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab.process import Link
-from zabcheck.search.explore import components
 from zabcheck.search.explore import space as module
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.components import Components
-from zabcheck.search.explore.content import of_value
 from zabcheck.search.explore.explored import Explored, Progress
-from zabcheck.search.explore.monitors import judged_in_every_state
 from zabcheck.search.explore.space import Space
+from zabcheck.search.explore.tables import components
+from zabcheck.search.explore.tables.components import Components
+from zabcheck.search.explore.tables.content import of_value
+from zabcheck.search.explore.tables.monitors import judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Crash, Elect, Notice, Receive, Recover, Request, Sync, Timeout

@@ -17,12 +17,12 @@ from zabcheck.protocols.zookeeper import messages
 from zabcheck.protocols.zookeeper.server import Server, give_up
 from zabcheck.search.explore import Bounds, explore
 from zabcheck.search.explore.bounds import SNAPSHOT, UNLIMITED
-from zabcheck.search.explore.content import of_value
 from zabcheck.search.explore.exploration import BY_VOTE
-from zabcheck.search.explore.reduction import MayLeave
-from zabcheck.search.explore.renaming import renamed_choice
 from zabcheck.search.explore.shortest import search
 from zabcheck.search.explore.space import Space
+from zabcheck.search.explore.tables.content import of_value
+from zabcheck.search.explore.tables.reduction import MayLeave
+from zabcheck.search.explore.tables.renaming import renamed_choice
 from zabcheck.simulation.choices import Lead
 
 ZOOKEEPER = PROTOCOLS["zookeeper"]

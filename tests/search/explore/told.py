@@ -6,9 +6,9 @@ The numbers of components do; and many states at once are expanded in another or
 from collections import Counter
 from typing import Any
 
-from zabcheck.search.explore.digests import Digests
 from zabcheck.search.explore.explored import Explored
 from zabcheck.search.explore.space import Space
+from zabcheck.search.explore.tables.digests import Digests
 
 _PARTS = ("kinds", "executed", "unread", "events renamed", "judged")
 """What is in the journal once or more often, or not at all, by who filled it in."""

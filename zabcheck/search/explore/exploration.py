@@ -31,13 +31,13 @@ from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.components import EpochUnknown
 from zabcheck.search.explore.explored import Exploration, Progress
-from zabcheck.search.explore.liveness import LIVENESS, Followed, find_trap
-from zabcheck.search.explore.monitors import judged_in_every_state
-from zabcheck.search.explore.rests import LeftAlone, find_undone
+from zabcheck.search.explore.liveness.rests import LeftAlone, find_undone
+from zabcheck.search.explore.liveness.undisturbed import LIVENESS, Followed, find_trap
 from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
 from zabcheck.search.explore.space import Space
+from zabcheck.search.explore.tables.components import EpochUnknown
+from zabcheck.search.explore.tables.monitors import judged_in_every_state
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice
@@ -45,7 +45,7 @@ from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.nodes import PREFIX
 
 if TYPE_CHECKING:
-    from zabcheck.search.explore.on_spark import Spark
+    from zabcheck.search.explore.sharing.on_spark import Spark
 
 MOST_PROCESSES = 5
 """With more, there are more renamings than pay, and more states than can be visited."""

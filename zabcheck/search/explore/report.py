@@ -21,7 +21,7 @@ _TRAPS = {
     "rest": "left alone in some state, the ensemble comes to rest, and what its epoch owes is not done",
     "raised": "from some state the protocol's code raises, although nobody disturbs it",
 }
-"""By the kind of trap (`zabcheck.search.explore.liveness`)."""
+"""By the kind of trap (`zabcheck.search.explore.liveness.undisturbed`)."""
 
 
 _ERRORS = "errors raised"

@@ -1,19 +1,30 @@
 """The run that leads to a state of a search, of which the search keeps only from which state it came, and how."""
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from zabcheck.search.explore.local_states import STOPS_READING
-from zabcheck.search.explore.renaming import Names, renamed_choice
-from zabcheck.search.explore.successors import Row
-from zabcheck.search.explore.visited import How
+from zabcheck.search.explore.states.visited import How, States
+from zabcheck.search.explore.tables.local_states import STOPS_READING, LocalStates
+from zabcheck.search.explore.tables.renaming import Names, renamed_choice
+from zabcheck.search.explore.tables.successors import Row, Successors
 from zabcheck.simulation.choices import AnyChoice
 
-if TYPE_CHECKING:
-    from zabcheck.search.explore.space import Space
+
+class Searched(Protocol):
+    """A search, as far as it tells how its states were found."""
+
+    local_states: LocalStates
+    successors: Successors
+    namings: dict[Names, int]
+    """By renaming: its number."""
+
+    @property
+    def states(self) -> States: ...
+
+    def canonical(self, row: Row) -> tuple[Row, Names]: ...
 
 
-def run_to(space: "Space", state: int) -> tuple[tuple[AnyChoice, ...], Names]:
+def run_to(space: Searched, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
     """Return the choices that lead to a state, and how these call each process, by its name in the state's row.
 
     The state is counted from 0 on in the order of `Space.rows`. O(steps), and O(states) without numpy.
@@ -25,7 +36,7 @@ def run_to(space: "Space", state: int) -> tuple[tuple[AnyChoice, ...], Names]:
         state = how[-1].before
         found.append(next(known.rows(state, state + 1)))
     choices: list[AnyChoice] = []
-    originally = tuple(range(len(space.components.ids) + 1))  # by what a process is called now
+    originally = tuple(range(len(space.local_states.components.ids) + 1))  # by what a process is called now
     for (before, after), (_, by, naming) in zip(pairwise(reversed(found)), reversed(how), strict=True):
         names = namings[naming]
         for number in _path(space, before, by, after, names):
@@ -38,7 +49,7 @@ def run_to(space: "Space", state: int) -> tuple[tuple[AnyChoice, ...], Names]:
     return tuple(choices), originally
 
 
-def _path(space: "Space", row: Row, first: int, after: Row, names: Names) -> list[int]:
+def _path(space: Searched, row: Row, first: int, after: Row, names: Names) -> list[int]:
     """Return the numbers of all choices that lead from this state, in one transition of the search, to another."""
     for found in space.successors.of(row):
         if found.first == first and (after, names) == space.canonical(tuple(found.row)):

@@ -16,11 +16,11 @@ from msgspec import Struct, structs
 from invariants import Event
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.checkpoint import EVERY
-from zabcheck.search.explore.components import highest_epoch
 from zabcheck.search.explore.explored import Explored, Progress
-from zabcheck.search.explore.reduction import MayLeave
 from zabcheck.search.explore.space import Space
+from zabcheck.search.explore.states.checkpoint import EVERY
+from zabcheck.search.explore.tables.components import highest_epoch
+from zabcheck.search.explore.tables.reduction import MayLeave
 from zabcheck.search.run import simulate
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
@@ -28,7 +28,7 @@ from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.simulation.schedule import Schedule
 
 if TYPE_CHECKING:
-    from zabcheck.search.explore.on_spark import Spark
+    from zabcheck.search.explore.sharing.on_spark import Spark
 
 TRIED = (
     choices.Crash,

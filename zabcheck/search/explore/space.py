@@ -23,25 +23,32 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.checkpoint import EVERY, CheckpointError, Checkpoints, Position, Reached, settings_of
-from zabcheck.search.explore.components import Components, EpochUnknown
 from zabcheck.search.explore.explored import Explored, Progress
-from zabcheck.search.explore.journal import Closed, Journal, NotInTable, Table
-from zabcheck.search.explore.local_states import LocalStates
-from zabcheck.search.explore.memory import rare_collections, used
-from zabcheck.search.explore.monitors import Monitors, forgets_what_is_left
-from zabcheck.search.explore.reduction import MayLeave, are_lasting
-from zabcheck.search.explore.renaming import Names
 from zabcheck.search.explore.runs import run_to
-from zabcheck.search.explore.successors import End, Row, Successors
-from zabcheck.search.explore.symmetry import Symmetry, pays
-from zabcheck.search.explore.visited import States, Visited
-from zabcheck.search.explore.workers import AGAIN, PORTION, Answer, Answering, Sharing, Worker, shared
+from zabcheck.search.explore.sharing.workers import AGAIN, PORTION, Answer, Answering, Sharing, Worker, shared
+from zabcheck.search.explore.states.checkpoint import (
+    EVERY,
+    CheckpointError,
+    Checkpoints,
+    Position,
+    Reached,
+    settings_of,
+)
+from zabcheck.search.explore.states.memory import rare_collections, used
+from zabcheck.search.explore.states.visited import States, Visited
+from zabcheck.search.explore.tables.components import Components, EpochUnknown
+from zabcheck.search.explore.tables.journal import Closed, Journal, NotInTable, Table
+from zabcheck.search.explore.tables.local_states import LocalStates
+from zabcheck.search.explore.tables.monitors import Monitors, forgets_what_is_left
+from zabcheck.search.explore.tables.reduction import MayLeave, are_lasting
+from zabcheck.search.explore.tables.renaming import Names
+from zabcheck.search.explore.tables.successors import End, Row, Successors
+from zabcheck.search.explore.tables.symmetry import Symmetry, pays
 from zabcheck.simulation.choices import AnyChoice
 
 if TYPE_CHECKING:
-    from zabcheck.search.explore.on_spark import OnSpark, Spark
-    from zabcheck.search.explore.portions import Portions
+    from zabcheck.search.explore.sharing.on_spark import OnSpark, Spark
+    from zabcheck.search.explore.sharing.portions import Portions
 
 LARGE_ON_SPARK = 1_000_000
 """A level of fewer states is expanded on this machine, with Spark too."""
@@ -283,8 +290,8 @@ class Space:
         one_by_one = self.symmetry is not None and not self.symmetry.is_full
         if self._portions is not None or find_spec("numpy") is None or (workers > 1 and one_by_one):
             return
-        from zabcheck.search.explore.compact import Compact, Tree  # only a large search waits for numpy
-        from zabcheck.search.explore.portions import Portions
+        from zabcheck.search.explore.sharing.portions import Portions
+        from zabcheck.search.explore.states.compact import Compact, Tree  # only a large search waits for numpy
 
         states = Compact(Tree(self._width))
         for portion in self._visited.portions():

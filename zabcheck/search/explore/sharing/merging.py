@@ -1,0 +1,200 @@
+"""What a worker has filled into its copy of the tables of a search, and how the search takes that over.
+
+The copy was made when the worker was forked. Until then both have the same numbers; what either makes later gets
+numbers of its own. A worker tells the search which entries it has filled in, each after all that it is made of, so that
+the search can tell its own number for each of the worker's: `Merge` takes the entries over in that order.
+
+An entry whose parts all have a number here is written down. That is most of them, as there are many more steps than
+components, and it costs a tenth of a step. Where something has none, it is made here again, by the step that made it
+there. So components are not sent, which may have objects of a user's class in them, and numbers are given by the search
+alone, in the order of its journal.
+"""
+
+import marshal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from zabcheck.search.explore.at_once.index import MISSING, Ints
+from zabcheck.search.explore.tables.components import Executed, Pair
+from zabcheck.search.explore.tables.journal import Entry
+from zabcheck.search.explore.tables.local_states import LocalStates
+from zabcheck.search.explore.tables.monitors import Monitors
+from zabcheck.search.explore.tables.renaming import Names
+from zabcheck.simulation.choices import AnyChoice
+
+
+class Numbers(dict[int, int]):
+    """The number that the search has for each of a worker's; the first ones, `common` to both, are the same.
+
+    KeyError for one that was not taken over yet.
+    """
+
+    def __init__(self, common: int) -> None:
+        self._common = common
+
+    def __missing__(self, number: int) -> int:
+        if number >= self._common:
+            raise KeyError(number)
+        return number
+
+    def of(self, numbers: Ints) -> Ints:
+        """Return the same for many numbers at once."""
+        here = np.arange(max(self._common - 1, *self, 0) + 1)
+        here[self._common :] = MISSING
+        here[list(self)] = list(self.values())
+        found: Ints = here.take(numbers)
+        assert (found != MISSING).all(), "all that a state is made of was taken over"
+        return found
+
+
+def encoded(entries: Sequence[Entry], numbers: dict[AnyChoice, int]) -> bytes:
+    """Return entries as they are sent to another process; choices are sent by these numbers."""
+    return marshal.dumps([_sent(*entry, numbers) for entry in entries])
+
+
+def _sent(kind: str, key: tuple[Any, ...], found: Any, numbers: dict[AnyChoice, int]) -> Entry:
+    if kind == "executed":
+        process, choice, *others = key
+        return kind, (process, numbers[choice], *others), found and tuple(found)
+    return kind, key, found
+
+
+class Merge:
+    """Takes over what one worker fills in. It has to be made when the worker is forked."""
+
+    def __init__(self, local_states: LocalStates, monitors: Monitors) -> None:
+        self._states, self._components, self._judging = local_states, local_states.components, monitors
+        components = self._components
+        self._processes, self._links = Numbers(len(components.processes)), Numbers(len(components.links))
+        self._events, self._acts = Numbers(len(components.events)), Numbers(len(components.acts) + 1)
+        self._local_states, self._monitors = Numbers(len(local_states.made_of)), Numbers(len(monitors))
+        self._judged = [Numbers(len(judge.broken)) for judge in monitors.judges]
+        self._take: dict[str, Callable[[Any, Any], None]] = {
+            "executed": self._take_executed,
+            "acts": self._take_acts,
+            "unread": self._take_unread,
+            "events renamed": self._take_renamed_events,
+            "local states": self._take_local_state,
+            "local states renamed": self._take_renamed,
+            "linked": self._take_linked,
+            "parts": self._take_parts,
+            "singles": self._take_single,
+            "judged": self._take_judged,
+            "monitors": self._take_monitor,
+            "monitors renamed": self._take_renamed_monitor,
+        }
+
+    def take(self, entries: bytes) -> None:
+        """Take over the next entries of the worker, which are `encoded`. Some microseconds each."""
+        for kind, key, found in marshal.loads(entries):
+            self._take[kind](key, found)
+
+    def rows(self, rows: Ints) -> Ints:
+        """Return states of the worker, rows of numbers, with the numbers that the search has."""
+        last = rows.shape[1] - 1
+        local_states, used, monitors = rows[:, : last - 1], rows[:, last - 1], rows[:, last]
+        return np.column_stack([self._local_states.of(local_states), used, self._monitors.of(monitors)])
+
+    # Components.
+
+    def _take_executed(self, key: tuple[int, int, int, Pair], found: Any) -> None:
+        process, choice, requests, links = key
+        components, known = self._components, self._components.known_executed
+        made, before = self._states.choices[choice], self._pair(links)
+        assert made is not None, "no choice has the number 0"
+        at = self._processes[process], made, requests, before
+        if at not in known:
+            try:
+                known[at] = found and self._executed(*found)
+            except KeyError:
+                components.journal.append(("executed", (at[0], choice, requests, before)))
+                components.executed(*at)
+        after = known[at]
+        if after is not None:
+            self._processes[found[0]] = after.process
+            self._learn_links(found[1], after.links)
+            self._acts.update({there: here for (_, there), (_, here) in zip(found[2], after.acts, strict=True)})
+            self._events[found[3]] = after.events
+
+    def _executed(
+        self, process: int, links: Pair, acts: Sequence[tuple[int, int]], events: int, epoch: int, raised: bool
+    ) -> Executed:
+        done = tuple((other, self._acts[number]) for other, number in acts)
+        return Executed(self._processes[process], self._pair(links), done, self._events[events], epoch, raised)
+
+    def _pair(self, links: Pair) -> Pair:
+        opened, link_to = links
+        return self._links[opened], self._links[link_to]
+
+    def _learn_links(self, there: Sequence[int], here: Sequence[int]) -> None:
+        self._links.update(zip(there, here, strict=True))
+
+    def _take_acts(self, key: tuple[int, int, int], found: Pair) -> None:
+        acts, *links = key
+        after = self._components.after_acts(self._acts[acts], *self._each_link(links))
+        self._learn_links(found, after)
+
+    def _each_link(self, links: Sequence[int]) -> list[int]:
+        return [self._links[link] for link in links]
+
+    def _take_unread(self, key: tuple[int], found: int) -> None:
+        [link] = self._each_link(key)
+        self._components.journal.append(("unread", (link,)))
+        self._links[found] = self._components.unread(link)
+
+    def _take_renamed_events(self, key: tuple[int, Names], found: int) -> None:
+        events, names = self._events[key[0]], key[1]
+        self._components.journal.append(("events renamed", (events, names)))
+        self._events[found] = self._components.renamed_events(events, names)
+
+    # Local states.
+
+    def _take_local_state(self, key: tuple[int, ...], found: int) -> None:
+        process, *links = key
+        self._local_states[found] = self._states.numbered(self._processes[process], *self._each_link(links))
+
+    def _take_renamed(self, key: tuple[int, Names], found: tuple[int, ...]) -> None:
+        local_state, names = key
+        twin = self._states.made_of[self._states.renamed(self._local_states[local_state], names)]
+        self._processes[found[0]] = twin[0]
+        self._learn_links(found[1:], twin[1:])
+
+    def _take_linked(self, key: tuple[int, int, int], _: None) -> None:
+        local_state, leader, link = key
+        self._states.with_link(self._local_states[local_state], leader, self._links[link])
+
+    def _take_parts(self, key: tuple[int, int, int, int], _: None) -> None:
+        mask, local_state, other, link = key
+        self._states.parts(mask, self._local_states[local_state], other, self._links[link])
+
+    def _take_single(self, key: tuple[int, ...], _: None) -> None:
+        choice, local_state, *links = key
+        here = choice, self._local_states[local_state], *self._each_link(links)
+        if here not in self._states.singles:
+            self._states.try_single(*here)
+
+    # Monitors.
+
+    def _take_judged(self, key: tuple[int, int, int], found: int) -> None:
+        place, number, there = key
+        judge, numbers, events = self._judging.judges[place], self._judged[place], self._events[there]
+        before, seen = numbers[number], judge.seen(events)
+        try:
+            judge.take(before, seen, numbers[found])
+        except KeyError:
+            self._components.journal.append(("judged", (place, before, events)))
+            numbers[found] = judge.after(before, seen)
+
+    def _take_monitor(self, key: tuple[int, int], found: int) -> None:
+        monitor, events = self._monitors[key[0]], self._events[key[1]]
+        try:
+            self._judging.take(monitor, events, self._monitors[found])
+        except KeyError:
+            self._monitors[found] = self._judging.after(monitor, events)
+
+    def _take_renamed_monitor(self, key: tuple[int, Names], found: int) -> None:
+        monitor, names = self._monitors[key[0]], key[1]
+        # Always asked for: on the way events get numbers, and all that gives numbers has to be in the journal.
+        self._monitors[found] = self._judging.renamed(monitor, names)

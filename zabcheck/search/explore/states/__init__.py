@@ -1,0 +1,1 @@
+"""The states that were visited: in memory, in arrays, in files, and in a checkpoint."""
