@@ -1,1 +1,1 @@
-"""The tables as arrays of numpy, and the successors of many states looked up in them at once."""
+"""The tables as arrays of numpy (`arrays`), and the successors of many states looked up in them at once (`many`)."""

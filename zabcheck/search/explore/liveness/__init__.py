@@ -1,1 +1,1 @@
-"""What each state comes to if nobody disturbs a leader, or if the ensemble is left alone."""
+"""What each state comes to if a leader and its quorum are undisturbed (`undisturbed`), or all are left alone (`rests`)."""
