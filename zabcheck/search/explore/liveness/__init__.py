@@ -1,1 +1,1 @@
-"""What each state comes to if a leader and its quorum are undisturbed (`undisturbed`), or all are left alone (`rests`)."""
+"""What a state comes to if a leader and a quorum are undisturbed (`undisturbed`), or all are left alone (`rests`)."""

@@ -1,4 +1,4 @@
 """How the states of a level are expanded, and by whom: by this process alone (`portions`), by several, or on Spark.
 
-`workers` are forked for a level, `dealing` tells who expands what, and `merging` takes over what a worker has found out.
+`workers` are forked for a level, `dealing` tells who expands what, and `merging` takes over what a worker fills in.
 """

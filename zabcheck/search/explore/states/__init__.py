@@ -1,1 +1,1 @@
-"""The states that were visited: one by one (`visited`), in arrays (`compact`), in files (`spilled`), and in a checkpoint."""
+"""The states that were visited: one by one (`visited`), in arrays (`compact`), in files (`spilled`), in checkpoints."""
