@@ -80,7 +80,7 @@ def taking() -> Callable[[Said], tuple[int, str]]:
 @pytest.mark.parametrize("workers", [2, 4])
 def test_what_comes_of_portions_is_taken_in_their_order(workers: int) -> None:
     expanded = dealt(50, workers, expand="{} here".format, answers=answers, kind=Said, taking=taking)
-    assert [each.split()[0] for each in expanded] == list(map(str, range(50)))
+    assert [each.split()[0] for each in expanded if each] == list(map(str, range(50)))
 
 
 @pytest.fixture
@@ -93,7 +93,20 @@ def others_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("others_alone")
 def test_what_others_answer_is_waited_for() -> None:
     expanded = dealt(5, 3, expand="{} here".format, answers=answers, kind=Said, taking=taking)
-    assert list(expanded) == [f"{number} there" for number in range(5)]
+    assert [each for each in expanded if each] == [f"{number} there" for number in range(5)]
+
+
+@pytest.mark.usefixtures("others_alone")
+def test_who_waits_looks_around() -> None:
+    """Else Ctrl-C would not be heard while a worker takes its time."""
+
+    def waiting(draws: Iterator[int]) -> Iterator[Said]:
+        signal.pause()
+        yield from answers(draws)
+
+    expanded = dealt(5, 2, expand="{} here".format, answers=waiting, kind=Said, taking=taking)
+    assert [next(expanded) for _ in range(3)] == [None] * 3
+    expanded.close()
 
 
 @pytest.mark.usefixtures("others_alone")

@@ -1,11 +1,13 @@
 """What a worker has filled in is taken over: all of it, under the search's own numbers, and without its steps."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from invariants import select
+from invariants import CommitEpoch, Deliver, Event, Promise, Txn, Zxid, select
 from invariants.quorums import Quorums
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols import PROTOCOLS
@@ -17,12 +19,14 @@ from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.sharing.merging import Merge, Numbers, encoded
 from zabcheck.search.explore.sharing.portions import Portions
 from zabcheck.search.explore.space import Space
+from zabcheck.search.explore.states.checkpoint import Checkpoints
 from zabcheck.search.explore.tables import components as components_module
-from zabcheck.search.explore.tables.journal import Entry
+from zabcheck.search.explore.tables.journal import FilledIn
 from zabcheck.search.explore.tables.monitors import judged_in_every_state
 
 ABRUPT = Switches(sync="atomic", closing="abrupt")
 VOTES = Switches(sync="atomic", closing="abrupt", elections="oracle")
+NO_DEFECTS = replace(VOTES, defects="none")
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 LEVELS = 7
 
@@ -66,15 +70,15 @@ SPACES = {
 
 
 class Pair:
-    """A search, and a copy of it that goes on, as a worker does: `entries` are what it fills in."""
+    """A search, and a copy of it that goes on, as a worker does: `filled_in` is what it fills in."""
 
     def __init__(self, name: str) -> None:
         self.search, self.worker = (SPACES[name]() for _ in range(2))
         for each in (self.search, self.worker):
             each.explore(levels=LEVELS)
         self.merge = Merge(self.search.local_states, self.search.monitors)
-        self.entries: list[Entry] = []
-        self.worker.components.entries = self.entries
+        self.filled_in: list[FilledIn] = []
+        self.worker.components.filled_in = self.filled_in
 
     def level(self) -> Ints:
         """The states that come next; both have the same numbers for these."""
@@ -89,7 +93,7 @@ class Pair:
 
     def take_all(self) -> None:
         choices = self.worker.local_states.choices
-        self.merge.take(encoded(self.entries, {each: number for number, each in enumerate(choices) if each}))
+        self.merge.take(encoded(self.filled_in, {each: number for number, each in enumerate(choices) if each}))
 
     @staticmethod
     def _portions(who: Space) -> Portions:
@@ -143,3 +147,54 @@ def test_numbers_of_its_own_make_no_difference(name: str, steps: list[object]) -
     taken = pair.merge.rows(there.rows)
     assert np.array_equal(taken, here.rows)
     assert not np.array_equal(taken, there.rows)
+
+
+def test_what_a_judge_sees_for_the_first_time_gets_its_number_from_the_journal(tmp_path: Path) -> None:
+    """The number itself is nowhere; but of all steps that look the same to a judge the first one is renamed later.
+
+    Here the worker met another first one than the search: some judges do not look at what it shows besides.
+    """
+    zookeeper, txn = PROTOCOLS["zookeeper"], Txn(Zxid(1, 1), "v")
+    kinds = tuple(kind for kind in select(zookeeper.properties) if judged_in_every_state(kind))
+    search, worker, resumed = (
+        Space(zookeeper, Quorums(3), NO_DEFECTS, Bounds(3, 1, 1, 0, 1), kinds, reduction=True) for _ in range(3)
+    )
+    short = {p: (CommitEpoch(p, 0, 1), Deliver(p, 0, txn)) for p in (2, 3)}
+    long = {p: (CommitEpoch(p, 0, 1), Promise(p, 0, 1), Deliver(p, 0, txn)) for p in (2, 3)}
+
+    def after(space: Space, monitor: int, *shown: Event) -> int:
+        return space.monitors.after(monitor, space.components._intern_events(shown))
+
+    for each in (search, worker, resumed):  # stands for steps that were executed before
+        for p in (2, 3):
+            for shown in ((short[p][0],), (short[p][1],), short[p], long[p]):
+                each.components._intern_events(shown)
+    for each in (search, worker):
+        each._begin()
+        after(each, after(each, 0, short[3][0]), short[3][1])
+        committed = after(each, 0, short[2][0])
+    merge, worker.components.filled_in = Merge(search.local_states, search.monitors), []
+    worker.monitors.renamed(after(worker, 0, *short[2]), (0, 1, 3, 2))
+    after(search, 0, *long[2])
+    merge.take(encoded(worker.components.filled_in, {}))
+    search.monitors.renamed(after(search, 0, *long[2]), (0, 1, 3, 2))
+    search.monitors.renamed(after(search, committed, *long[3]), (0, 3, 2, 1))
+    resumed._restore(Checkpoints(tmp_path / "checkpoint", {}), search._reached(), 1, None)
+    assert resumed.components.events == search.components.events
+    assert [judge._events for judge in resumed.monitors.judges] == [judge._events for judge in search.monitors.judges]
+
+
+class Epoch(int):
+    """A number that is no plain one."""
+
+
+def test_a_user_may_have_epochs_of_a_class_of_ones_own(steps: list[object]) -> None:
+    protocol = mutated("zab", None)
+    told = protocol.highest_epoch
+    assert told is not None
+    mine = replace(protocol, highest_epoch=lambda state: Epoch(told(state)))
+    searched = Space(mine, Quorums(2), ABRUPT, Bounds(2, 1, 1, 1, 1), PROPERTIES, reduction=True)
+    searched.components.filled_in = filled_in = list[FilledIn]()
+    searched.explore(levels=LEVELS)
+    choices = {each: number for number, each in enumerate(searched.local_states.choices) if each}
+    assert encoded(filled_in, choices)

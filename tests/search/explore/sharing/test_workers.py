@@ -28,8 +28,8 @@ from zabcheck.search.explore.sharing import portions as portions_module
 from zabcheck.search.explore.sharing import workers as workers_module
 from zabcheck.search.explore.sharing.dealing import Deck
 from zabcheck.search.explore.sharing.merging import Merge
-from zabcheck.search.explore.sharing.portions import Answer, Portions
-from zabcheck.search.explore.sharing.workers import Sharing, WorkerDied, forked
+from zabcheck.search.explore.sharing.portions import PortionAnswer, Portions
+from zabcheck.search.explore.sharing.workers import Answer, Sharing, WorkerDied, forked
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.states.spilled import Spilled
 from zabcheck.search.explore.tables.monitors import judged_in_every_state
@@ -167,7 +167,7 @@ def test_workers_expand_states_in_arrays_and_leave_none_to_the_search(monkeypatc
     answered, left = list[int](), list[bytes]()
     take = Portions._take
 
-    def noted(self: Portions, portions: Sequence[range], merge: Merge, answer: Answer) -> Any:
+    def noted(self: Portions, portions: Sequence[range], merge: Merge, answer: PortionAnswer) -> Any:
         answered.append(len(portions[answer.portion]))
         left.append(answer.found[0])
         return take(self, portions, merge, answer)
@@ -289,7 +289,9 @@ def test_a_worker_that_is_killed_ends_the_search(started: list[int]) -> None:
     assert_ended(started)
 
 
-def test_a_worker_that_fails_ends_the_search(started: list[int]) -> None:
+def test_a_worker_that_fails_ends_the_search_and_says_why(
+    started: list[int], capfd: pytest.CaptureFixture[str]
+) -> None:
     def failing() -> Iterator[Answer]:
         yield from ()
         raise MemoryError
@@ -301,6 +303,9 @@ def test_a_worker_that_fails_ends_the_search(started: list[int]) -> None:
         worker.answer(Answer)
     assert len(started) == 1
     assert_ended(started)
+    said = capfd.readouterr().err
+    assert said.startswith("Traceback (most recent call last):")
+    assert said.endswith("\nMemoryError\n")
 
 
 @pytest.mark.slow

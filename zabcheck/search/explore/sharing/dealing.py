@@ -15,6 +15,9 @@ from msgspec import Struct
 
 from zabcheck.search.explore.sharing.workers import Worker, forked
 
+_PATIENCE = 0.2
+"""Seconds after which somebody looks whether Ctrl-C has come."""
+
 A = TypeVar("A", bound=Struct)
 B = TypeVar("B")
 
@@ -70,13 +73,15 @@ def dealt(
     answers: Callable[[Iterator[int]], Iterator[A]],
     kind: type[A],
     taking: Callable[[], Callable[[A], tuple[int, B]]],
-) -> Generator[B]:
+) -> Generator[B | None]:
     """Yield what comes of each of `size` portions, in order; `workers` processes expand them, this one among them.
 
     This one calls `expand` with the number of a portion. Each other one is forked, and yields `answers` of this `kind`,
-    one for each number that it draws. `taking` is called for each as it is forked; it returns what is called with its
-    answers, in order, and returns the number of the portion, and what comes of that. WorkerDied if one ends before. To
-    close the generator ends them all.
+    one for each number that it draws. `taking` is called once for each, before anything is expanded here; it returns
+    what is called with the answers of one, in order, and returns the number of the portion, and what comes of that.
+
+    Now and then None comes in between, so that the caller can look around. WorkerDied if a process ends before it has
+    answered. To close the generator ends them all.
     """
     ready: dict[int, B] = {}
     with TemporaryFile() as lock:
@@ -92,11 +97,13 @@ def dealt(
                         ready[mine] = expand(mine)
                     for worker, take in zip(others, takes, strict=True):
                         ready.update(map(take, worker.answers(kind)))
+                    if number not in ready:
+                        yield None
                 yield ready.pop(number)
 
 
 def _wait(workers: Sequence[Worker]) -> None:
-    """Wait until one of these has written something, or has ended."""
+    """Wait until one of these has written something, or has ended; but not for long."""
     going_on = [worker for worker in workers if not worker.has_ended]
     assert going_on, "each portion that is drawn is answered"
-    select.select(going_on, (), ())
+    select.select(going_on, (), (), _PATIENCE)

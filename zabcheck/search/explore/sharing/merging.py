@@ -1,13 +1,13 @@
 """What a worker has filled into its copy of the tables of a search, and how the search takes that over.
 
 The copy was made when the worker was forked. Until then both have the same numbers; what either makes later gets
-numbers of its own. A worker tells the search which entries it has filled in, each after all that it is made of, so that
-the search can tell its own number for each of the worker's: `Merge` takes the entries over in that order.
+numbers of its own. A worker tells the search what it has filled in, each entry after all that it is made of. In that
+order `Merge` takes it over, and knows the search's own number for each of the worker's.
 
-An entry whose parts all have a number here is written down. That is most of them, as there are many more steps than
-components, and it costs a tenth of a step. Where something has none, it is made here again, by the step that made it
-there. So components are not sent, which may have objects of a user's class in them, and numbers are given by the search
-alone, in the order of its journal.
+An entry all of whose parts have a number here is only recorded. Nine in ten steps are, as there are many more of them
+than of components, and it costs a tenth of a step. Where something has none, it is made here again, by the step that
+made it there. So components are not sent, which may have objects of a user's class in them; and numbers are given by
+the search alone, in the order of its journal, so that a checkpoint leads to the same ones.
 """
 
 import marshal
@@ -18,7 +18,7 @@ import numpy as np
 
 from zabcheck.search.explore.at_once.index import MISSING, Ints
 from zabcheck.search.explore.tables.components import Executed, Pair
-from zabcheck.search.explore.tables.journal import Entry
+from zabcheck.search.explore.tables.journal import FilledIn
 from zabcheck.search.explore.tables.local_states import LocalStates
 from zabcheck.search.explore.tables.monitors import Monitors
 from zabcheck.search.explore.tables.renaming import Names
@@ -39,6 +39,9 @@ class Numbers(dict[int, int]):
             raise KeyError(number)
         return number
 
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, int) and (number < self._common or super().__contains__(number))
+
     def of(self, numbers: Ints) -> Ints:
         """Return the same for many numbers at once."""
         here = np.arange(max(self._common - 1, *self, 0) + 1)
@@ -49,16 +52,16 @@ class Numbers(dict[int, int]):
         return found
 
 
-def encoded(entries: Sequence[Entry], numbers: dict[AnyChoice, int]) -> bytes:
-    """Return entries as they are sent to another process; choices are sent by these numbers."""
-    return marshal.dumps([_sent(*entry, numbers) for entry in entries])
+def encoded(filled_in: Sequence[FilledIn], numbers: dict[AnyChoice, int]) -> bytes:
+    """Return what was filled in as it is sent to another process; choices are sent by these numbers."""
+    return marshal.dumps([_sent(*each, numbers) for each in filled_in])
 
 
-def _sent(kind: str, key: tuple[Any, ...], found: Any, numbers: dict[AnyChoice, int]) -> Entry:
-    if kind == "executed":
+def _sent(table: str, key: tuple[Any, ...], found: Any, numbers: dict[AnyChoice, int]) -> FilledIn:
+    if table == "executed":
         process, choice, *others = key
-        return kind, (process, numbers[choice], *others), found and tuple(found)
-    return kind, key, found
+        return table, (process, numbers[choice], *others), found and tuple(found)
+    return table, key, found
 
 
 class Merge:
@@ -86,10 +89,10 @@ class Merge:
             "monitors renamed": self._take_renamed_monitor,
         }
 
-    def take(self, entries: bytes) -> None:
-        """Take over the next entries of the worker, which are `encoded`. Some microseconds each."""
-        for kind, key, found in marshal.loads(entries):
-            self._take[kind](key, found)
+    def take(self, filled_in: bytes) -> None:
+        """Take over what the worker has filled in next, which is `encoded`. Some microseconds each."""
+        for table, key, found in marshal.loads(filled_in):
+            self._take[table](key, found)
 
     def rows(self, rows: Ints) -> Ints:
         """Return states of the worker, rows of numbers, with the numbers that the search has."""
@@ -180,21 +183,22 @@ class Merge:
     def _take_judged(self, key: tuple[int, int, int], found: int) -> None:
         place, number, there = key
         judge, numbers, events = self._judging.judges[place], self._judged[place], self._events[there]
-        before, seen = numbers[number], judge.seen(events)
-        try:
-            judge.take(before, seen, numbers[found])
-        except KeyError:
+        before = numbers[number]
+        # What it sees for the first time gets a number, and all that gives numbers has to be in the journal.
+        if judge.has_seen(events) and found in numbers:
+            judge.record(before, judge.seen(events), numbers[found])
+        else:
             self._components.journal.append(("judged", (place, before, events)))
-            numbers[found] = judge.after(before, seen)
+            numbers[found] = judge.after_events(before, events)
 
     def _take_monitor(self, key: tuple[int, int], found: int) -> None:
         monitor, events = self._monitors[key[0]], self._events[key[1]]
-        try:
-            self._judging.take(monitor, events, self._monitors[found])
-        except KeyError:
+        if found in self._monitors:
+            self._judging.record(monitor, events, self._monitors[found])
+        else:
             self._monitors[found] = self._judging.after(monitor, events)
 
     def _take_renamed_monitor(self, key: tuple[int, Names], found: int) -> None:
         monitor, names = self._monitors[key[0]], key[1]
-        # Always asked for: on the way events get numbers, and all that gives numbers has to be in the journal.
+        # Never only recorded: on the way events get numbers, and all that gives numbers has to be in the journal.
         self._monitors[found] = self._judging.renamed(monitor, names)

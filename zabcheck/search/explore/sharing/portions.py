@@ -30,7 +30,7 @@ from zabcheck.search.explore.sharing.workers import PORTION
 from zabcheck.search.explore.states.compact import Compact, InArrays
 from zabcheck.search.explore.states.spilled import Spilled
 from zabcheck.search.explore.tables.components import EpochUnknown
-from zabcheck.search.explore.tables.journal import Entry
+from zabcheck.search.explore.tables.journal import FilledIn
 from zabcheck.search.explore.tables.local_states import LocalStates
 from zabcheck.search.explore.tables.monitors import Monitors
 from zabcheck.search.explore.tables.reduction import MayLeave
@@ -48,16 +48,16 @@ _TURNS = 3
 """How many portions each process expands in a level that is not small."""
 
 
-class Answer(Struct):
+class PortionAnswer(Struct):
     """What a worker found from the states of a `portion`, which has a number: a `Found`, with the worker's numbers.
 
-    It is sent as bytes. `entries` are those that it has filled in since its last answer (`merging.encoded`), and
-    `exercised` the properties that had something to judge.
+    It is sent as bytes. `filled_in` is what it has put into its tables since its last answer (`merging.encoded`), and
+    `exercised` are the properties that had something to judge.
     """
 
     portion: int
     found: list[bytes]
-    entries: bytes
+    filled_in: bytes
     exercised: list[str]
 
 
@@ -67,6 +67,10 @@ class Expanded(NamedTuple):
     states: int
     transitions: int
     end: End | None
+
+
+HandOver = Callable[[], Expanded]
+"""Lets the states have what was found from those of a portion, until something breaks."""
 
 
 def found_at_once(many: Many, rows: Ints, *, every: bool = False) -> Found:
@@ -139,39 +143,39 @@ class Portions:
         expand, answers = partial(self._here, portions), partial(self._answers, portions)
         taking = partial(self._taking, portions)
         with closing(
-            dealt(len(portions), workers, expand=expand, answers=answers, kind=Answer, taking=taking)
+            dealt(len(portions), workers, expand=expand, answers=answers, kind=PortionAnswer, taking=taking)
         ) as expanded:
             for hand_over in expanded:
-                yield hand_over()
+                yield Expanded(0, 0, None) if hand_over is None else hand_over()
 
-    def _here(self, portions: Sequence[range], number: int) -> Callable[[], Expanded]:
-        """Expand the states of a portion, and return what lets the states have what was found."""
+    def _here(self, portions: Sequence[range], number: int) -> HandOver:
+        """Expand the states of a portion."""
         rows = self._rows(portions[number])
         return partial(self._end_of, portions[number].start, rows, self._found(rows))
 
-    def _answers(self, portions: Sequence[range], draws: Iterator[int]) -> Iterator[Answer]:
+    def _answers(self, portions: Sequence[range], draws: Iterator[int]) -> Iterator[PortionAnswer]:
         """Yield what is found from the states of the portions that are drawn; in a worker."""
         assert isinstance(self.states, Compact), "no others are shared"
-        self._local_states.components.entries = entries = list[Entry]()
+        self._local_states.components.filled_in = filled_in = list[FilledIn]()
         choices = {choice: number for number, choice in enumerate(self._local_states.choices) if choice is not None}
         for number in draws:
             found = self._found(self._rows(portions[number]))
             # What was found in a portion before is found anew: this one may come before that in the order of states.
             found = found.at(self.states.new(found.rows))
-            filled, exercised = encoded(entries, choices), self._monitors.exercised_now
-            entries.clear()
+            filled, exercised = encoded(filled_in, choices), self._monitors.exercised_now
+            filled_in.clear()
             columns = found.again, found.count, found.source, found.first, found.rows, found.naming
             sent = [np.array(each, kind).tobytes() for each, kind in zip(columns, _KINDS, strict=True)]
-            yield Answer(number, sent, filled, exercised)
+            yield PortionAnswer(number, sent, filled, exercised)
 
-    def _taking(self, portions: Sequence[range]) -> Callable[[Answer], tuple[int, Callable[[], Expanded]]]:
+    def _taking(self, portions: Sequence[range]) -> Callable[[PortionAnswer], tuple[int, HandOver]]:
         """Return what takes over the answers of a worker that was just forked."""
         return partial(self._take, portions, Merge(self._local_states, self._monitors))
 
-    def _take(self, portions: Sequence[range], merge: Merge, answer: Answer) -> tuple[int, Callable[[], Expanded]]:
-        """Take over what a worker has filled in, and return what lets the states have what it found."""
-        merge.take(answer.entries)
-        self._monitors.take_exercised(answer.exercised)
+    def _take(self, portions: Sequence[range], merge: Merge, answer: PortionAnswer) -> tuple[int, HandOver]:
+        """Take over what a worker has filled in; return the number of the portion that it has expanded, too."""
+        merge.take(answer.filled_in)
+        self._monitors.record_exercised(answer.exercised)
         columns = (np.frombuffer(*each).astype(np.int64) for each in zip(answer.found, _KINDS, strict=True))
         again, count, source, first, there, naming = columns
         is_again = np.zeros(len(count), np.bool_)

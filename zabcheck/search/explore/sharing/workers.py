@@ -15,6 +15,7 @@ Costs a fork for each worker and level: milliseconds for each GiB in use, and co
 import gc
 import os
 import signal
+import traceback
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -217,6 +218,10 @@ def _work(work: Callable[[], Iterator[Struct]], writing: int) -> NoReturn:
         os.set_blocking(writing, True)
         _write(writing, waiting)
         code = 0
+    except BrokenPipeError:
+        pass  # the search is gone
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(code)
 
@@ -243,12 +248,9 @@ class Sharing:
         self.share = 1 / workers
         """The share of a level that the search itself takes, from 0 to 1."""
 
-    def slices(self, level: Sequence[A], large: int = 0) -> list[Sequence[A]]:
-        """Return the level in slices, that of the search itself first; one slice if it has fewer than `large` states.
-
-        A small level is one slice, too.
-        """
-        if self.workers == 1 or len(level) < max(large, LARGE):
+    def slices(self, level: Sequence[A]) -> list[Sequence[A]]:
+        """Return the level in slices, that of the search itself first; one slice if it is small."""
+        if self.workers == 1 or len(level) < LARGE:
             return [level]
         first = max(1, int(self.share * len(level)))
         size = -(-(len(level) - first) // (self.workers - 1))

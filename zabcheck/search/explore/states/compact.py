@@ -311,7 +311,7 @@ class Compact(InArrays):
         self._names.append(names[new])
 
     def new(self, rows: Ints) -> Ints:
-        """Return the places of those rows that are no states, of equal ones the first, in order."""
+        """Return the places of those rows that are no states, of equal ones the first, in order. Adds their nodes."""
         return self._numbers.new(self.tree.folded(rows))
 
     def settle(self) -> None:

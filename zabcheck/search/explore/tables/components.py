@@ -23,7 +23,7 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.tables.content import is_hashable, of_connection, of_disk, of_value
-from zabcheck.search.explore.tables.journal import Entry, Journal, Unheard
+from zabcheck.search.explore.tables.journal import FilledIn, Journal, Unheard
 from zabcheck.search.explore.tables.renaming import Names, Twins, renamed_event
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Elect, Hear, Notice, Receive, Reset
@@ -138,7 +138,7 @@ class Components:
         journal: Journal | None = None,
     ) -> None:
         self.journal: Journal = [] if journal is None else journal
-        self.entries: list[Entry] = Unheard()
+        self.filled_in: list[FilledIn] = Unheard()
         """What is filled in, here and in the tables that rely on these."""
         self._tells_of_leaving = tells_of_leaving
         self.protocol = protocol
@@ -187,7 +187,7 @@ class Components:
             return self.known_executed[key]
         except KeyError:
             found = self.known_executed[key] = self._execute(number, choice, requests, named_by(choice), before)
-            self.entries.append(("executed", key, found))
+            self.filled_in.append(("executed", key, found))
             return found
 
     def outcome(self, executed: Executed, named: int, opened: Sequence[int], links_to: Sequence[int]) -> Outcome:
@@ -211,7 +211,7 @@ class Components:
         if found is None:
             self.journal.append(("acts", key))
             found = self.known_acts[key] = self._after(acts, (opened, link_to))
-            self.entries.append(("acts", key, found))
+            self.filled_in.append(("acts", key, found))
         return found
 
     def _execute(self, number: int, choice: Any, requests: int, named: int, before: Pair) -> Executed | None:
@@ -299,7 +299,7 @@ class Components:
         link = self.links[number]
         assert link is not None
         found = self._intern_link(Link(link.connection.copy(), is_unread=True))
-        self.entries.append(("unread", (number,), found))
+        self.filled_in.append(("unread", (number,), found))
         return found
 
     def popped(self, number: int) -> int:
@@ -350,7 +350,7 @@ class Components:
         if found is None:
             events = tuple(renamed_event(event, names) for event in self.events[number])
             found = self._renamed_events[number, names] = self._intern_events(events)
-            self.entries.append(("events renamed", (number, names), found))
+            self.filled_in.append(("events renamed", (number, names), found))
         return found
 
     def _renamed_effect(self, effect: Effect, names: Sequence[int]) -> Effect:
@@ -442,7 +442,7 @@ def highest_epoch(protocol: Protocol, state: Any, shown: Iterable[Event]) -> int
     for event in shown:
         if isinstance(event, _OF_AN_EPOCH):
             highest = max(highest, event.epoch)
-    return highest
+    return int(highest)  # it may be of a subclass
 
 
 def key_of_link(link: Link) -> Hashable:

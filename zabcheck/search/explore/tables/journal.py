@@ -24,7 +24,8 @@ Table = Literal[
 ]
 """A table, by what it gives; and what is done at the end of each level, or when a search begins again.
 
-The last four are parts of others, and in the journal where a search has taken them over from a worker (`merging`).
+The last four are parts of others. They are in the journal if the search has made them to take over what a worker has
+filled in (`merging`).
 """
 
 Key = tuple[int | tuple[int, ...], ...]
@@ -46,12 +47,12 @@ class Closed(Journal):
         raise NotInTable
 
 
-Entry = tuple[str, tuple[Any, ...], Any]
-"""The kind of an entry, its key, and what was filled in. It comes after all that it is made of."""
+FilledIn = tuple[str, tuple[Any, ...], Any]
+"""A table (of those above, or "linked"), a key, and what was filled in there. It comes after all that it is made of."""
 
 
-class Unheard(list[Entry]):
-    """The entries of tables from which nobody takes anything over."""
+class Unheard(list[FilledIn]):
+    """What is filled into tables from which nobody takes anything over."""
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: FilledIn) -> None:
         """Do nothing."""

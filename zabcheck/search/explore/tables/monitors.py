@@ -105,11 +105,11 @@ class _Judges(Watcher):
 
     def find_after(self, number: int, seen: int) -> int:
         found = super().find_after(number, seen)
-        self.components.entries.append(("judged", (self.place, number, self._events[seen]), found))
+        self.components.filled_in.append(("judged", (self.place, number, self._events[seen]), found))
         return found
 
-    def take(self, number: int, seen: int, found: int) -> None:
-        """Take it from somebody who found it out what is known after something was seen."""
+    def record(self, number: int, seen: int, found: int) -> None:
+        """Record what another process found out: that after something was seen so much is known."""
         self._after.setdefault((number, seen), found)
 
     @property
@@ -117,8 +117,8 @@ class _Judges(Watcher):
         """The properties that were exercised in some level, this one included."""
         return self.exercised.keys() - self._never_exercised
 
-    def take_exercised(self, names: Collection[str]) -> None:
-        """Take it from somebody who found it out that properties with these names were exercised in this level."""
+    def record_exercised(self, names: Collection[str]) -> None:
+        """Record what another process found out: that the properties with these names were exercised in this level."""
         self._never_exercised -= set(names)
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
@@ -379,7 +379,7 @@ class Monitors:
             seen = self._all.seen(events)
             found = self.known_after[key] = self._all.find_after(monitor, seen) if seen else monitor
             self._unwatched.append((monitor, events, found))
-            self.components.entries.append(("monitors", key, found))
+            self.components.filled_in.append(("monitors", key, found))
         return found
 
     def digest(self, monitor: int) -> int:
@@ -406,16 +406,17 @@ class Monitors:
         self.journal.append(("monitors renamed", (monitor, names)))
         found = self.known_renamed[monitor, names] = self._all.find_renamed(monitor, names)
         self._unwatched.append((monitor, names, found))
-        self.components.entries.append(("monitors renamed", (monitor, names), found))
+        self.components.filled_in.append(("monitors renamed", (monitor, names), found))
         return found
 
-    # What somebody else has found out.
+    # What another process has found out.
 
-    def take(self, monitor: int, events: int, found: int) -> None:
-        """Take it from somebody who asked `after` what it returns. `found` is the number of a monitor here."""
+    def record(self, monitor: int, events: int, found: int) -> None:
+        """Record what `after` returned in another process; `found` is the number that the monitor has here."""
         key = monitor, events
         if key not in self.known_after:
             self.journal.append(("monitors", key))
+            self._all.seen(events)  # as `after` does: what is seen for the first time gets a number
             self.known_after[key] = found
             self._unwatched.append((*key, found))
 
@@ -424,7 +425,7 @@ class Monitors:
         """The names of the properties that were exercised in some level, this one included."""
         return [name for group in self._groups for name in group.exercised_now]
 
-    def take_exercised(self, names: Collection[str]) -> None:
-        """Take it from somebody else that the properties with these names were exercised in this level."""
+    def record_exercised(self, names: Collection[str]) -> None:
+        """Record that in another process the properties with these names were exercised in this level."""
         for group in self._groups:
-            group.take_exercised(names)
+            group.record_exercised(names)
