@@ -16,7 +16,6 @@ Two things are taken for granted in a `Space` that need not be so.
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from time import process_time
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -34,6 +33,7 @@ from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.explored import Exploration, Progress
 from zabcheck.search.explore.liveness.rests import LeftAlone, find_undone
 from zabcheck.search.explore.liveness.undisturbed import LIVENESS, Followed, find_trap
+from zabcheck.search.explore.sharing.workers import cpu_seconds
 from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.tables.components import EpochUnknown
@@ -183,7 +183,7 @@ def explore(
     `folder` cannot be written. StepRaised if a process cannot start. WorkerDied if a worker process is killed.
     Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 150 to 350.
     """
-    start = process_time()
+    start = cpu_seconds()
     try:
         checked = _resolved(protocol, mutant)
         wanted = select(checked.properties if properties is None else tuple(properties))
@@ -236,7 +236,7 @@ def certify(
     Refused, a ValueError, for a name that there is not, if the run violates nothing, or if it has choices or a number
     of processes that an exhaustive search does not know.
     """
-    start = process_time()
+    start = cpu_seconds()
     if schedule.processes > MOST_PROCESSES:
         raise Refused("schedule", "processes", f"expected at most {MOST_PROCESSES}, found {schedule.processes}")
     try:
@@ -348,7 +348,7 @@ def _answer(
         assert question.protocol.name.startswith(PREFIX), "the simulator does what was looked up"
         reason = "expected nodes that do the same when they are restored from a snapshot, a run shows that they do not"
         raise Refused("protocol", question.schedule.protocol, reason)
-    return _exploration(question, found, replayed, process_time() - start)
+    return _exploration(question, found, replayed, cpu_seconds() - start)
 
 
 def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Found:

@@ -58,7 +58,7 @@ class Exploration(Struct, frozen=True):
     `tried` steps breaks anything. `certified` is the length of the run that was to be certified, or 0.
 
     `followed`: from how many pairs of a state and a leader with a quorum it was followed what that leads to when nobody
-    disturbs it, 0 if that was not asked; `trap`: what came of the first that does not get on (`liveness.Trap`).
+    disturbs it, 0 if that was not asked; `trap`: what came of the first that does not get on (`undisturbed.Trap`).
     `exercised`: the properties that had something to judge in some state; `unexercised`: the others, of which nothing
     is proved. `goals`: those that a run was seen to reach; `unreached`: the others. `switched_off`: how many different
     moves each bound forbade, by its name.
@@ -66,7 +66,7 @@ class Exploration(Struct, frozen=True):
     `bounds` and `settings` tell in words how far the search went. `symmetry`, `reduction`, `states`, `transitions`,
     `depth` (levels) and `components` (of which the states are made) are of the last search: one for the shortest run,
     that follows if something breaks, never reduces. `symmetry`: states that differ in the names of processes alone were
-    taken for one. `reduction`: only one order of moves that commute was tried. `seconds` is CPU time of this process.
+    taken for one. `reduction`: only one order of moves that commute was tried. `seconds` is CPU time, workers included.
     """
 
     protocol: str

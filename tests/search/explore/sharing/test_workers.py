@@ -29,7 +29,7 @@ from zabcheck.search.explore.sharing import workers as workers_module
 from zabcheck.search.explore.sharing.dealing import Deck
 from zabcheck.search.explore.sharing.merging import Merge
 from zabcheck.search.explore.sharing.portions import PortionAnswer, Portions
-from zabcheck.search.explore.sharing.workers import Answer, Sharing, WorkerDied, forked
+from zabcheck.search.explore.sharing.workers import Answer, Sharing, WorkerDied, cpu_seconds, forked
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.states.spilled import Spilled
 from zabcheck.search.explore.tables.monitors import judged_in_every_state
@@ -322,6 +322,19 @@ def test_no_worker_is_left_when_the_search_ends_early(
     with pytest.raises(KeyboardInterrupt):
         space("reduction").explore(on_progress=stop, workers=3)
     assert_ended(started)
+
+
+def test_the_time_of_workers_counts() -> None:
+    def busy() -> Iterator[Answer]:
+        while time.process_time() < 0.3:
+            pass
+        yield from ()
+
+    before = cpu_seconds()
+    with forked([busy]) as [worker]:
+        while not worker.has_ended:
+            worker.drain()
+    assert cpu_seconds() - before > 0.25
 
 
 def test_no_worker_is_left_that_waits(started: list[int]) -> None:

@@ -43,6 +43,12 @@ _LEAST, _MOST = 0.02, 0.9
 """The limits of the share of a level that the search itself takes."""
 
 
+def cpu_seconds() -> float:
+    """Return the seconds of CPU time that this process has needed, and those that it started and that have ended."""
+    times = os.times()
+    return process_time() + times.children_user + times.children_system
+
+
 class WorkerDied(RuntimeError):
     """A worker ended before it had answered; the message says how."""
 
