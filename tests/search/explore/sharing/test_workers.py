@@ -14,7 +14,7 @@ import pytest
 
 from invariants import select
 from invariants.quorums import quorums_of
-from tests.search.explore.at_once.test_many import BY_VOTE, ZAB, by_vote
+from tests.search.explore.at_once.test_many import BY_VOTE, by_vote
 from tests.search.explore.states.test_spilled import MEMORY, memory_is
 from tests.search.explore.told import all_of
 from tests.tiers import sweep
@@ -81,11 +81,8 @@ def small_levels_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_levels_in_arrays")
 @pytest.mark.parametrize("name", sweep(SPACES, normal=("a mutant, with symmetry",)))
 def test_any_number_of_workers_finds_in_arrays_what_one_finds(name: str) -> None:
-    one = space(name)
-    expected = all_of(one, one.explore())
-    for workers in (2, 3):
-        several = space(name)
-        assert all_of(several, several.explore(workers=workers)) == expected
+    one, several = space(name), space(name)
+    assert all_of(several, several.explore(workers=3)) == all_of(one, one.explore())
 
 
 @pytest.fixture
@@ -102,11 +99,8 @@ def workers_alone(small_levels_in_arrays: None, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.usefixtures("workers_alone")
 @pytest.mark.parametrize("name", sweep(SPACES, normal=("unlimited faults",)))
 def test_what_workers_alone_find_in_arrays_is_what_one_finds(name: str) -> None:
-    one = space(name)
-    expected = all_of(one, one.explore())
-    for workers in (2, 3):
-        several = space(name)
-        assert all_of(several, several.explore(workers=workers)) == expected
+    one, several = space(name), space(name)
+    assert all_of(several, several.explore(workers=2)) == all_of(one, one.explore())
 
 
 @pytest.mark.slow
@@ -120,7 +114,7 @@ def test_what_workers_find_of_elections_by_vote_is_what_one_finds(name: str) -> 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("workers_alone")
-@pytest.mark.parametrize("mutant", ZAB)
+@pytest.mark.parametrize("mutant", ["ignore-closed-connection", "redeliver-with-gap", "commit-only-named"])
 def test_workers_find_known_bugs_by_the_same_runs(mutant: str) -> None:
     protocol, bounds = mutated("zab", mutant), Bounds(2, 2, 1, 1, 1)
     one, several = (
@@ -139,7 +133,7 @@ def test_arrays_go_on_from_a_checkpoint_of_any_number_of_workers(
     monkeypatch.setattr(module, "_LOOK", 300)
     one = space(name)
     expected = all_of(one, one.explore())
-    for first, second in ((1, 3), (3, 1), (3, 2)):
+    for first, second in ((1, 3), (3, 2)):
         file, rounds = tmp_path / f"checkpoint of {first} and {second}", 0
         found = space(name).explore(memory=1, checkpoint=file, workers=first)
         while not found.whole:
