@@ -76,42 +76,39 @@ HOUSE = (
 )
 """The floors of the whole, from the ground up, with the rooms on each."""
 
-ENSEMBLE = tuple(
-    (f"zabcheck.ensemble.{room}",)
-    for room in ("wire", "disk", "debugger", "recording", "trace", "rules", "verdict", "run", "bugs", "report")
-)
-"""The floors of one room, likewise."""
 
-COUNTEREXAMPLE = tuple(
-    tuple(f"zabcheck.counterexample.{room}" for room in floor.split())
-    for floor in (
-        "story",
-        "causality folding pieces",
-        "explanation",
-        "witness_graph decisive traced",
-        "explain",
-        "making",
-        "forms",
-        "induction saving",
-    )
-)
-"""The floors of another."""
+def floors_of(package: str, *floors: str) -> tuple[tuple[str, ...], ...]:
+    """The floors of one room, likewise: on each the rooms that it names."""
+    return tuple(tuple(f"{package}.{room}" for room in floor.split()) for floor in floors)
 
-EXPLORE = tuple(
-    tuple(f"zabcheck.search.explore.{room}" for room in floor.split())
-    for floor in (
-        "bounds explored",
-        "tables",
-        "at_once",
-        "states",
-        "sharing",
-        "runs",
-        "space",
-        "liveness shortest",
-        "exploration report",
-    )
+
+ENSEMBLE = floors_of(
+    "zabcheck.ensemble",
+    *("wire", "disk", "debugger", "recording", "trace", "rules", "verdict", "run", "bugs", "report"),
 )
-"""And of a third."""
+COUNTEREXAMPLE = floors_of(
+    "zabcheck.counterexample",
+    "story",
+    "causality folding pieces",
+    "explanation",
+    "witness_graph decisive traced",
+    "explain",
+    "making",
+    "forms",
+    "induction saving",
+)
+EXPLORE = floors_of(
+    "zabcheck.search.explore",
+    "bounds explored",
+    "tables",
+    "at_once",
+    "states",
+    "sharing",
+    "runs",
+    "space",
+    "liveness shortest",
+    "exploration report",
+)
 
 
 def room(module: str, floors: tuple[tuple[str, ...], ...]) -> tuple[int, str] | None:

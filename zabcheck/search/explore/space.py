@@ -9,11 +9,12 @@ soon as a level is large they are kept in arrays, if numpy is installed (`compac
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import astuple
 
@@ -25,7 +26,8 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.explored import Explored, Progress
 from zabcheck.search.explore.runs import run_to
-from zabcheck.search.explore.sharing.workers import AGAIN, PORTION, Answer, Answering, Sharing, Worker, shared
+from zabcheck.search.explore.sharing.slicing import AGAIN, PORTION, Answer, Answering, Sharing, shared
+from zabcheck.search.explore.sharing.workers import Worker
 from zabcheck.search.explore.states.checkpoint import (
     EVERY,
     CheckpointError,
@@ -36,6 +38,7 @@ from zabcheck.search.explore.states.checkpoint import (
 )
 from zabcheck.search.explore.states.memory import rare_collections, used
 from zabcheck.search.explore.states.visited import States, Visited
+from zabcheck.search.explore.tables import making
 from zabcheck.search.explore.tables.components import Components, EpochUnknown
 from zabcheck.search.explore.tables.journal import Closed, Journal, NotInTable, Table
 from zabcheck.search.explore.tables.local_states import LocalStates
@@ -402,21 +405,6 @@ class Space:
 
     def _restore(self, checkpoints: Checkpoints, reached: Reached, workers: int, spark: "Spark | None") -> None:
         """Fill the tables again, and restore the states that were visited."""
-        components, choices = self.components, self.local_states.choices
-
-        def noted(table: Table, fill_in: Callable[..., object]) -> Callable[..., object]:
-            def fill_in_and_note(*key: Any) -> None:
-                self._journal.append((table, key))
-                fill_in(*key)
-
-            return fill_in_and_note
-
-        parts: dict[Table, Callable[..., object]] = {
-            "executed": lambda process, choice, *key: components.executed(process, choices[choice], *key),
-            "unread": components.unread,
-            "events renamed": components.renamed_events,
-            "judged": lambda place, *key: self.monitors.judges[place].after_events(*key),
-        }
         fill: dict[Table, Callable[..., object]] = {
             "parts": self.local_states.parts,
             "acts": self.components.after_acts,
@@ -425,7 +413,10 @@ class Space:
             "local states renamed": self.local_states.renamed,
             "monitors": lambda *key: self.monitors.after(*key),  # `again` makes others
             "monitors renamed": lambda *key: self.monitors.renamed(*key),
-            **{table: noted(table, fill_in) for table, fill_in in parts.items()},
+            "executed": partial(making.executed, self.local_states),
+            "unread": partial(making.unread, self.components),
+            "events renamed": partial(making.renamed_events, self.components),
+            "judged": lambda *key: making.judged(self.monitors, *key),
             "levels": self._end_level,
             "again": self._know_less,
         }

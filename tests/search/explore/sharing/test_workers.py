@@ -25,11 +25,12 @@ from zabcheck.search.explore.at_once import many as many_module
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.explored import Progress
 from zabcheck.search.explore.sharing import portions as portions_module
-from zabcheck.search.explore.sharing import workers as workers_module
+from zabcheck.search.explore.sharing import slicing as slicing_module
 from zabcheck.search.explore.sharing.dealing import Deck
 from zabcheck.search.explore.sharing.merging import Merge
 from zabcheck.search.explore.sharing.portions import PortionAnswer, Portions
-from zabcheck.search.explore.sharing.workers import Answer, Sharing, WorkerDied, cpu_seconds, forked
+from zabcheck.search.explore.sharing.slicing import Answer, Sharing
+from zabcheck.search.explore.sharing.workers import WorkerDied, cpu_seconds, forked
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.states.spilled import Spilled
 from zabcheck.search.explore.tables.monitors import judged_in_every_state
@@ -61,7 +62,7 @@ def space(name: str, quorums: str = "majority") -> Space:
 @pytest.fixture
 def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Levels are shared that are not worth it, in portions of a few states; numpy is not used."""
-    monkeypatch.setattr(workers_module, "LARGE", 40)
+    monkeypatch.setattr(slicing_module, "LARGE", 40)
     monkeypatch.setattr(module, "PORTION", 50)
     monkeypatch.setattr(module, "find_spec", lambda _: None)
 
@@ -69,7 +70,7 @@ def small_levels(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def small_levels_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same, and numpy is used."""
-    monkeypatch.setattr(workers_module, "LARGE", 40)
+    monkeypatch.setattr(slicing_module, "LARGE", 40)
     monkeypatch.setattr(module, "LARGE", 1)
     monkeypatch.setattr(portions_module, "LARGE", 40)
     monkeypatch.setattr(portions_module, "_LEAST", 10)
@@ -229,11 +230,11 @@ def test_the_work_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
         return take(self, rows, answer)
 
     monkeypatch.setattr(Space, "_take", noted)
-    monkeypatch.setattr(workers_module, "LARGE", 40)
+    monkeypatch.setattr(slicing_module, "LARGE", 40)
     monkeypatch.setattr(module, "find_spec", lambda _: None)
     explored = space("symmetry").explore(workers=2)
     counts = [transitions for answer in taken for transitions, _ in answer.counts()]
-    taken_over = [each for each in counts if each != workers_module.AGAIN]
+    taken_over = [each for each in counts if each != slicing_module.AGAIN]
     assert explored.states / 4 < len(taken_over)
     assert len(counts) / 3 < len(taken_over)
 
@@ -351,7 +352,7 @@ def test_ctrl_c_ends_all_of_them() -> None:
     """As a terminal does it: all processes of the group get it."""
     program = (
         "from tests.search.explore.sharing.test_workers import *; from invariants.quorums import Quorums;"
-        "workers_module.LARGE = 40; tell = lambda at: print(flush=True);"
+        "slicing_module.LARGE = 40; tell = lambda at: print(flush=True);"
         "Space(mutated('zab'), Quorums(3), ABRUPT, Bounds(3, 2, 2, 2, 2), PROPERTIES, reduction=True)"
         ".explore(on_progress=tell, workers=2)"
     )

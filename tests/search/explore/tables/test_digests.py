@@ -20,7 +20,7 @@ from zabcheck.search.explore import space as module
 from zabcheck.search.explore.at_once.arrays import Arrays
 from zabcheck.search.explore.at_once.representatives import Representatives
 from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.sharing.workers import Sharing
+from zabcheck.search.explore.sharing.slicing import Sharing
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.tables.digests import BITS, _hash_of_object, digest
 from zabcheck.simulation.network import End

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from zabcheck.search.explore.at_once.index import MISSING, Ints
+from zabcheck.search.explore.tables import making
 from zabcheck.search.explore.tables.components import Executed, Pair
 from zabcheck.search.explore.tables.journal import FilledIn
 from zabcheck.search.explore.tables.local_states import LocalStates
@@ -104,17 +105,16 @@ class Merge:
 
     def _take_executed(self, key: tuple[int, int, int, Pair], found: Any) -> None:
         process, choice, requests, links = key
-        components, known = self._components, self._components.known_executed
-        made, before = self._states.choices[choice], self._pair(links)
-        assert made is not None, "no choice has the number 0"
-        at = self._processes[process], made, requests, before
-        if at not in known:
+        known, chosen = self._components.known_executed, self._states.choices[choice]
+        here, before = self._processes[process], self._pair(links)
+        assert chosen is not None, "no choice has the number 0"
+        key_here = here, chosen, requests, before
+        if key_here not in known:
             try:
-                known[at] = found and self._executed(*found)
-            except KeyError:
-                components.journal.append(("executed", (at[0], choice, requests, before)))
-                components.executed(*at)
-        after = known[at]
+                known[key_here] = found and self._executed(*found)
+            except KeyError:  # something that came of it is new here, too
+                making.executed(self._states, here, choice, requests, before)
+        after = known[key_here]
         if after is not None:
             self._processes[found[0]] = after.process
             self._learn_links(found[1], after.links)
@@ -144,13 +144,11 @@ class Merge:
 
     def _take_unread(self, key: tuple[int], found: int) -> None:
         [link] = self._each_link(key)
-        self._components.journal.append(("unread", (link,)))
-        self._links[found] = self._components.unread(link)
+        self._links[found] = making.unread(self._components, link)
 
     def _take_renamed_events(self, key: tuple[int, Names], found: int) -> None:
         events, names = self._events[key[0]], key[1]
-        self._components.journal.append(("events renamed", (events, names)))
-        self._events[found] = self._components.renamed_events(events, names)
+        self._events[found] = making.renamed_events(self._components, events, names)
 
     # Local states.
 
@@ -188,8 +186,7 @@ class Merge:
         if judge.has_seen(events) and found in numbers:
             judge.record(before, judge.seen(events), numbers[found])
         else:
-            self._components.journal.append(("judged", (place, before, events)))
-            numbers[found] = judge.after_events(before, events)
+            numbers[found] = making.judged(self._judging, place, before, events)
 
     def _take_monitor(self, key: tuple[int, int], found: int) -> None:
         monitor, events = self._monitors[key[0]], self._events[key[1]]

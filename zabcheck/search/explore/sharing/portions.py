@@ -26,7 +26,7 @@ from zabcheck.search.explore.at_once.index import Ints
 from zabcheck.search.explore.at_once.many import Found, Many
 from zabcheck.search.explore.sharing.dealing import dealt
 from zabcheck.search.explore.sharing.merging import Merge, encoded
-from zabcheck.search.explore.sharing.workers import PORTION
+from zabcheck.search.explore.sharing.slicing import PORTION
 from zabcheck.search.explore.states.compact import Compact, InArrays
 from zabcheck.search.explore.states.spilled import Spilled
 from zabcheck.search.explore.tables.components import EpochUnknown

@@ -42,10 +42,6 @@ class Automaton(ABC):
             found = self._after[number, seen] = self.find_after(number, seen)
         return found
 
-    def after_events(self, number: int, events: int) -> int:
-        """Return what is known after these events."""
-        return self.after(number, self.seen(events))
-
     def renamed(self, number: int, names: Names) -> int:
         """Return what is known if every process had its new name from the start. O(1) if that was asked before."""
         if not number:
