@@ -19,6 +19,9 @@ Need = Literal["the whole path", "who delivered the whole path", "what each serv
 """What a property may need of the record besides what is yet to be delivered: see `Invariant.needs`."""
 
 
+_Call = tuple[int, str, Callable[..., bool]]
+"""The index of a property among those of a judge, its name, and what it does."""
+
 _COPIED = frozenset((dict, set, list))
 """What changes in place, among the values that a property keeps."""
 
@@ -85,6 +88,10 @@ class Invariant(ABC):
     """Whether it judges the delivered sequences on record; if not, `remembers` tells what of the record it needs."""
     reads_broadcasts: ClassVar[bool] = False
     """Whether it judges the broadcast sequences on record, so that `remembers` tells all of `Record.proposals`."""
+    is_local: ClassVar[bool] = False
+    """Whether it judges each process by itself: by that process's own events alone, and if it `reads_broadcasts`, by
+    these too. It does not read delivered sequences.
+    """
     needs: ClassVar[tuple[Need, ...] | None] = None
     """If it judges delivered sequences: what its next verdicts depend on while all of these are prefixes of one path.
 
@@ -156,9 +163,10 @@ class Invariant(ABC):
     def fork(self, record: Record) -> "Invariant":
         """An independent copy that reads `record`. O(size), in C."""
         copy = object.__new__(type(self))
-        copy.__dict__ = {
-            name: value.copy() if type(value) in _COPIED else value for name, value in self.__dict__.items()
-        }
+        copy.__dict__ = kept = self.__dict__.copy()
+        for name, value in self.__dict__.items():
+            if type(value) in _COPIED:
+                kept[name] = value.copy()
         copy.record = record
         return copy
 
@@ -201,17 +209,8 @@ class Judge:
         self.broken: dict[str, int] = {}  # property -> number of the event
         self.count = 0
         self._calls = _Calls(self.invariants, keeps_record=not sparing or reads)
-        self._bind()
-
-    def _bind(self) -> None:
-        """Collect the hooks of the properties."""
-        self._on_link: list[tuple[str, Callable[[Chain, Sent | None], bool]]] = self._hooks("on_link")
-        self._on_sent: list[tuple[str, Callable[[Sent], bool]]] = self._hooks("on_sent")
-        self._on_position: list[tuple[str, Callable[[Sent], bool]]] = self._hooks("on_position")
-        self._on_move: list[tuple[str, Callable[[int], bool]]] = self._hooks("on_move")
-
-    def _hooks(self, hook: str) -> list[tuple[str, Any]]:
-        return [(name, getattr(self.invariants[index], hook)) for index, name in self._calls.hooks[hook]]
+        self._shares_record = False
+        """Whether another judge reads the same record, so that it is copied before it changes."""
 
     @property
     def looks_at(self) -> Collection[type[Event]]:
@@ -223,9 +222,7 @@ class Judge:
         """A function for each kind of event that anybody looks at, made anew: what `observe` does, but for counting."""
         return {kind: self._observer(*calls) for kind, calls in self._calls.observers.items()}
 
-    def _observer(
-        self, first: Callable[[Any, Any], None] | None, then: Sequence[tuple[int, str, Callable[[Any, Any], bool]]]
-    ) -> Callable[[Any], None]:
+    def _observer(self, first: Callable[[Any, Any], None] | None, then: Sequence[_Call]) -> Callable[[Any], None]:
         """Return an observer that does what the judge does `first`, and then lets properties look at the event."""
         before = None if first is None else MethodType(first, self)
         if before is not None and not then:
@@ -253,17 +250,26 @@ class Judge:
                     self.broken.setdefault(name, self.count)
         self.count += 1
 
+    def _record_to_change(self) -> Record:
+        """Return the record, which nobody else reads any more."""
+        if self._shares_record:
+            self.record = record = self.record.fork()
+            for each in self.invariants:
+                each.record = record
+            self._shares_record = False
+        return self.record
+
     def _restore(self, event: Restore) -> None:
-        self.record.restore(event)
+        self._record_to_change().restore(event)
 
     def _deliver(self, event: Deliver) -> None:
-        record = self.record
+        record = self._record_to_change() if self._shares_record else self.record
         record.deliver(event)
         if record.new_links:
             self._judge_links()
         if record.forked:
-            for name, on_move in self._on_move:
-                if on_move(event.process):
+            for index, name, on_move in self._calls.on_move:
+                if on_move(self.invariants[index], event.process):
                     self.broken.setdefault(name, self.count)
 
     def leave(self, process: int) -> None:
@@ -272,18 +278,18 @@ class Judge:
         For a judge that is `told_of_leaving` each time. It raises `WentOn` if somebody goes on all the same.
         """
         if self._calls.keeps_record:
-            self.record.leave(process)
+            self._record_to_change().leave(process)
         for each in self.invariants:
             each.leave(process)
 
     def _broadcast(self, event: Broadcast) -> None:
-        record = self.record
+        record = self._record_to_change() if self._shares_record else self.record
         if self._asks_who_goes_on and record.goes_on(event):
             raise WentOn
         record.broadcast(event)
         for sent in record.new_sents:
-            for name, on_sent in self._on_sent:
-                if on_sent(sent):
+            for index, name, on_sent in self._calls.on_sent:
+                if on_sent(self.invariants[index], sent):
                     self.broken.setdefault(name, self.count)
         record.new_sents.clear()
         self._judge_positions()
@@ -292,8 +298,8 @@ class Judge:
         record = self.record
         for link in record.new_links:
             sent = record.sent.get(link.txn)
-            for name, on_link in self._on_link:
-                if on_link(link, sent):
+            for index, name, on_link in self._calls.on_link:
+                if on_link(self.invariants[index], link, sent):
                     self.broken.setdefault(name, self.count)
         record.new_links.clear()
         if record.new_positions:
@@ -301,8 +307,8 @@ class Judge:
 
     def _judge_positions(self) -> None:
         for sent in self.record.new_positions:
-            for name, on_position in self._on_position:
-                if on_position(sent):
+            for index, name, on_position in self._calls.on_position:
+                if on_position(self.invariants[index], sent):
                     self.broken.setdefault(name, self.count)
         self.record.new_positions.clear()
 
@@ -350,7 +356,6 @@ class Judge:
             over = [verdict.property for verdict in settled]
             self.invariants = [each for each in self.invariants if each.name not in over]
             self._calls = _Calls(self.invariants, keeps_record=self._calls.keeps_record)
-            self._bind()
         return settled
 
     def of_what_comes(self, fresh: "Judge") -> "Judge":
@@ -361,40 +366,38 @@ class Judge:
         return fresh._on(self.record.fork())
 
     def fork(self) -> "Judge":
-        """An independent copy, to judge another continuation of what was observed. O(size), in C."""
-        return self._on(self.record.fork() if self._calls.keeps_record else self.record)
+        """An independent copy, to judge another continuation of what was observed.
+
+        O(size of what the properties keep), in C; O(size of the record) when one of both changes its record.
+        """
+        copy = self._on(self.record)
+        self._shares_record = copy._shares_record = True
+        return copy
 
     def _on(self, record: Record) -> "Judge":
         """Return an independent copy that reads `record`."""
         copy = object.__new__(Judge)
-        copy.record = record
+        copy.__dict__ = self.__dict__.copy()
+        copy.record, copy._shares_record = record, False
         copy.invariants = [invariant.fork(record) for invariant in self.invariants]
         copy.broken = self.broken.copy()
-        copy.count = self.count
-        copy.told_of_leaving, copy._asks_who_goes_on = self.told_of_leaving, self._asks_who_goes_on
-        copy._calls = self._calls
-        copy._bind()
         return copy
 
 
 class _Calls:
     """What is called for which event, found out once for a judge and all its forks: most properties need little.
 
-    `hooks`: by the name of a hook, the properties that have it, as index and name. `observers`: by kind of event, what
-    the judge itself does first, and then by index and name what a property does; all of them functions, not bound.
-    `keeps_record`: the judge has events on record; also where it was not asked to, if a property has a hook.
+    All of them are functions, not bound, each with the index and the name of a property. `observers`: by kind of event,
+    what the judge itself does first, and then what properties do. `keeps_record`: the judge has events on record; also
+    where it was not asked to, if a property has a hook.
     """
 
     def __init__(self, invariants: Sequence[Invariant], *, keeps_record: bool) -> None:
-        self.hooks = {
-            hook: [
-                (index, each.name)
-                for index, each in enumerate(invariants)
-                if getattr(type(each), hook) is not getattr(Invariant, hook)
-            ]
-            for hook in ("on_link", "on_sent", "on_position", "on_move")
-        }
-        looking: dict[type[Event], list[tuple[int, str, Callable[[Any, Any], bool]]]] = {}
+        self.on_link: list[_Call] = _hooks(invariants, "on_link")
+        self.on_sent: list[_Call] = _hooks(invariants, "on_sent")
+        self.on_position: list[_Call] = _hooks(invariants, "on_position")
+        self.on_move: list[_Call] = _hooks(invariants, "on_move")
+        looking: dict[type[Event], list[_Call]] = {}
         for index, invariant in enumerate(invariants):
             for kind, looks in invariant.observers().items():
                 assert isinstance(looks, MethodType), "a fork calls the same method of the property's copy"
@@ -404,10 +407,20 @@ class _Calls:
             Broadcast: Judge._broadcast,
             Restore: Judge._restore,
         }
-        self.keeps_record = keeps_record or any(self.hooks.values())
+        self.keeps_record = keeps_record or bool(self.on_link or self.on_sent or self.on_position or self.on_move)
         if not self.keeps_record:
             first = {}
         self.observers = {kind: (first.get(kind), tuple(looking.get(kind, ()))) for kind in {**first, **looking}}
+
+
+def _hooks(invariants: Sequence[Invariant], hook: str) -> list[_Call]:
+    """Return this hook of each property that has it."""
+    found: list[_Call] = []
+    for index, kind in enumerate(type(each) for each in invariants):
+        call = getattr(kind, hook)
+        if call is not getattr(Invariant, hook):
+            found.append((index, kind.name, call))
+    return found
 
 
 def _detected(violation: Violation, detected: int | None) -> Violation:

@@ -30,9 +30,19 @@ from invariants.record import Record, Sent
 from invariants.total_order import TotalOrder
 
 _NOT_NEEDED = frozenset(
-    ("quorums", "new_links", "new_sents", "new_positions", "actors", "deliveries", "starts", "_only_restored")
+    (
+        "quorums",
+        "new_links",
+        "new_sents",
+        "new_positions",
+        "actors",
+        "deliveries",
+        "starts",
+        "_only_restored",
+        "_proposals",
+    )
 )
-"""The same for a whole search, empty between two events, or only counted."""
+"""The same for a whole search, empty between two events, only counted, or follows from the rest."""
 
 
 _AT_A_FORK = (Integrity.name, TotalOrder.name, Agreement.name)

@@ -28,6 +28,7 @@ class Invariant1(Invariant):
     source = "DSN 2011, VI-B"
     group = "protocol"
     reads_sequences = False
+    is_local = True
     looks_at = (Adopt, Accept)
 
     def __init__(self, record: Record, order: str) -> None:

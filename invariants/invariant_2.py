@@ -29,6 +29,8 @@ from invariants.base import Invariant, Violation, WentOn
 from invariants.events import Accept, Adopt, CommitEpoch, Crash, Deliver, Event, Halt, Local, Recover, Restore, Zxid
 from invariants.record import Record
 
+_OF_A_TRANSACTION = (Accept, Deliver)
+
 
 class Invariant2(Invariant):
     name = "invariant 2"
@@ -39,6 +41,7 @@ class Invariant2(Invariant):
     source = "DSN 2011, VI-B"
     group = "protocol"
     reads_sequences = False
+    is_local = True
     looks_at = (Adopt, Accept, CommitEpoch)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -142,7 +145,7 @@ class Invariant2(Invariant):
 
 def _zxid(event: Adopt | Accept | Deliver | Restore) -> Zxid:
     """Return the zxid from which the order goes on."""
-    return event.txn.zxid if isinstance(event, Accept | Deliver) else event.zxid
+    return event.txn.zxid if isinstance(event, _OF_A_TRANSACTION) else event.zxid
 
 
 def _rank(event: Accept | Deliver) -> tuple[Any, ...]:

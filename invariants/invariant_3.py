@@ -35,6 +35,7 @@ class Invariant3(Invariant):
     source = "DSN 2011, VI-B"
     group = "protocol"
     reads_sequences = False
+    is_local = True
     looks_at = (Promise, AckEpoch, Accept, Adopt)
 
     def __init__(self, record: Record, order: str) -> None:

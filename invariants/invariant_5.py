@@ -61,6 +61,7 @@ class Invariant5(Invariant):
     group = "protocol"
     reads_sequences = False
     reads_broadcasts = True
+    is_local = True
     looks_at = (Adopt, CommitEpoch)
 
     def __init__(self, record: Record, order: str) -> None:

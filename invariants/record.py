@@ -38,6 +38,10 @@ def named(actor: Actor) -> str:
     return f"p{process}" + (f" (incarnation {incarnation})" if incarnation else "")
 
 
+_COPIED = frozenset((dict, list))
+"""What changes in place, among what a record keeps."""
+
+
 class Sent:
     """One transaction in β_e: who broadcast it, after what, and what that primary had delivered by then."""
 
@@ -141,6 +145,7 @@ class Record:
         self._awaited: dict[int, list[tuple[Actor, Waiting]]] = {}
         self._arrived: list[Chain] = []  # links that were awaited; empty between two events
         self._had: dict[Sent, Chain] = {}  # where a broadcast came before what its primary had taken over
+        self._proposals: tuple[tuple[int, ...], Hashable] | None = None  # for these incarnations, if that was asked
 
     # Building.
 
@@ -180,6 +185,7 @@ class Record:
         segment = self._segment[process]
         sent = Sent(event, primary, self._last.get(primary), other, delivered, longest, segment, rank)
         self.sent[txn] = self._last[primary] = sent
+        self._proposals = None
         if isinstance(at, Waiting):
             at.done[sent] = None
         else:
@@ -307,6 +313,7 @@ class Record:
         """Forget what `process` broadcast last as a primary: it never broadcasts again in those epochs."""
         for primary in [primary for primary in self._last if primary[1] == process]:
             del self._last[primary]
+            self._proposals = None
 
     # Reading.
 
@@ -379,7 +386,13 @@ class Record:
         """β, as far as it matters what is broadcast next: for each primary its epoch, its process, what it broadcast.
 
         The process is 0 if that incarnation is over by `incarnations`, or has left: the primary broadcasts no more.
+        O(sent), and O(1) if it was asked before, and nothing has been broadcast, and nobody has left, since then.
         """
+        if self._proposals is None or self._proposals[0] != incarnations:
+            self._proposals = tuple(incarnations), self._find_proposals(incarnations)
+        return self._proposals[1]
+
+    def _find_proposals(self, incarnations: Sequence[int]) -> Hashable:
         sequences: dict[Primary, list[Sent]] = {}
         for txn in self.sent:
             for sent in self.broadcasts(txn):
@@ -480,9 +493,10 @@ class Record:
     def fork(self) -> "Record":
         """An independent copy. O(size), in C."""
         copy = object.__new__(Record)
-        copy.__dict__ = {
-            name: value.copy() if type(value) in (dict, list) else value for name, value in self.__dict__.items()
-        }
+        copy.__dict__ = kept = self.__dict__.copy()
+        for name, value in self.__dict__.items():
+            if type(value) in _COPIED:
+                kept[name] = value.copy()
         # The lists that are kept inside dicts, and what a waiting process did, grow in place.
         copy._more_links = {txn: links.copy() for txn, links in self._more_links.items()}
         copy._passed = {process: passed.copy() for process, passed in self._passed.items()}

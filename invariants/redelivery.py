@@ -45,6 +45,7 @@ class Redelivery(Invariant):
     source = "LADIS 2008, 2"
     group = "ladis"
     reads_sequences = False
+    is_local = True
     looks_at = ()
 
     def __init__(self, record: Record, order: str) -> None:

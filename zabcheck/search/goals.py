@@ -168,9 +168,10 @@ class Goals:
     def fork(self) -> "Goals":
         """Return an independent copy, to watch another continuation of the run. O(processes + transactions)."""
         twin = object.__new__(Goals)
-        twin.__dict__ = {
-            name: value.copy() if type(value) in (dict, set) else value for name, value in self.__dict__.items()
-        }
+        twin.__dict__ = kept = self.__dict__.copy()
+        for name, value in self.__dict__.items():
+            if type(value) is dict or type(value) is set:
+                kept[name] = value.copy()
         twin._holders = {txn: holders.copy() for txn, holders in self._holders.items()}
         return twin
 
@@ -179,8 +180,8 @@ class Goals:
 
         `invariants.content` would say the same, and take ten times as long; a search asks for each step that is new.
         """
-        needed = _needed(frozenset(but))
-        return tuple(_hashable(getattr(self, name)) if name in needed else None for name in _NEEDED_FOR)
+        needed, kept = _needed(frozenset(but)), self.__dict__
+        return tuple([_hashable(kept[name]) if name in needed else None for name in _NEEDED_FOR])
 
 
 _NEEDED_FOR = {
@@ -210,7 +211,7 @@ def _needed(but: frozenset[str]) -> frozenset[str]:
 def _hashable(value: Any) -> Hashable:
     """Return a number, or a dict or set, perhaps of sets, so that it can be hashed."""
     if type(value) is dict:
-        return frozenset((key, frozenset(each)) if type(each) is set else (key, each) for key, each in value.items())
+        return frozenset([(key, frozenset(each)) if type(each) is set else (key, each) for key, each in value.items()])
     return frozenset(value) if type(value) is set else value
 
 

@@ -81,7 +81,7 @@ def shown(bounds: Bounds, switches: Switches, mutant: str | None, *, reduction: 
     space = Space(protocol, quorums, switches, bounds, (Diary,), symmetry=False, reduction=reduction, moments=False)
     assert space.reduced == reduction
     assert space.explore().whole
-    [group] = space.monitors._groups
+    [group] = space.monitors.judges
     found = set[Shown]()
     for number in range(len(group.broken)):
         [diary] = group.known(number).judge.invariants

@@ -13,7 +13,8 @@ A follower may have decided to read nothing more from a connection (`Link.is_unr
 there is gone. That is no choice of the simulator, which would just never choose that `Receive` again; see `reduction`.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections import deque
+from collections.abc import Collection, Hashable, Iterable, MutableSequence, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from invariants.quorums import Quorums
 from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.tables.content import is_hashable, of_connection, of_disk, of_value
-from zabcheck.search.explore.tables.journal import FilledIn, Journal, Unheard
+from zabcheck.search.explore.tables.journal import FilledIn, Journal
 from zabcheck.search.explore.tables.renaming import Names, Twins, renamed_event
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Elect, Hear, Notice, Receive, Reset
@@ -138,8 +139,8 @@ class Components:
         journal: Journal | None = None,
     ) -> None:
         self.journal: Journal = [] if journal is None else journal
-        self.filled_in: list[FilledIn] = Unheard()
-        """What is filled in, here and in the tables that rely on these."""
+        self.filled_in: MutableSequence[FilledIn] = deque(maxlen=0)
+        """What is filled in, here and in the tables that rely on these; kept only where others take it over."""
         self._tells_of_leaving = tells_of_leaving
         self.protocol = protocol
         self.quorums = quorums

@@ -49,10 +49,3 @@ class Closed(Journal):
 
 FilledIn = tuple[str, tuple[Any, ...], Any]
 """A table (of those above, or "linked"), a key, and what was filled in there. It comes after all that it is made of."""
-
-
-class Unheard(list[FilledIn]):
-    """What is filled into tables from which nobody takes anything over."""
-
-    def append(self, entry: FilledIn) -> None:
-        """Do nothing."""

@@ -22,7 +22,7 @@ from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
 from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart
-from zabcheck.search.explore.tables.automata import Automaton, Watcher
+from zabcheck.search.explore.tables.automata import Automaton
 from zabcheck.search.explore.tables.components import Components, Left
 from zabcheck.search.explore.tables.digests import digest
 from zabcheck.search.explore.tables.journal import Journal
@@ -35,9 +35,9 @@ _ONE_RECORD = ("core", "causality", "ladis")
 
 
 def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
-    """Return the properties of DSN 2011, III and of LADIS 2008 as one group, and each other one by itself."""
-    together = tuple(kind for kind in properties if kind.group in _ONE_RECORD)
-    alone = [(kind,) for kind in properties if kind.group not in _ONE_RECORD]
+    """Return the properties that read the delivered sequences of one record as one group, and each other by itself."""
+    together = tuple(kind for kind in properties if kind.group in _ONE_RECORD and not kind.is_local)
+    alone = [(kind,) for kind in properties if kind not in together]
     return [*([together] if together else []), *alone]
 
 
@@ -65,8 +65,12 @@ class _Known(NamedTuple):
     incarnations: tuple[int, ...]
 
 
-class _Judges(Watcher):
-    """What the judge of one group of properties knows."""
+_OF_BROADCASTS = frozenset((Broadcast, Crash, Left))
+"""The kinds of event that tell of broadcasts, and whether more of their epoch will come."""
+
+
+class _Judges(Automaton):
+    """What the judge of one group of properties knows; of one `process`, if these judge each by itself."""
 
     def __init__(
         self,
@@ -77,9 +81,15 @@ class _Judges(Watcher):
         *,
         place: int,
         told_of_leaving: bool,
+        process: int | None = None,
     ) -> None:
         self.place = place
         """Where it stands among all judges."""
+        self._process = process
+        self._of_all = _OF_BROADCASTS if any(kind.reads_broadcasts for kind in group) else frozenset[type[Event]]()
+        """The kinds of event that are looked at of all processes."""
+        self.of_each: Sequence[_Judges] = ()
+        """The judges of these properties for each process."""
         forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
         judge = Judge(group, quorums=quorums, told_of_leaving=forgetful, sparing=True)
         super().__init__(components, frozenset(judge.looks_at) | ({Crash, Left} if forgetful else {Crash}))
@@ -95,22 +105,30 @@ class _Judges(Watcher):
         self._ids[None, self._identity(self._known[0])] = 0
         self._digests: dict[int, int] = {}
 
-    def each(self, number: int) -> tuple[int, ...]:
-        """Return the number, as the product of several does for each of them."""
-        return (number,)
+    def under(self, names: Names) -> "_Judges":
+        return self if self._process is None else self.of_each[names[self._process] - 1]
+
+    def _visible(self, events: int) -> tuple[Event, ...]:
+        seen = super()._visible(events)
+        if self._process is None or not seen:
+            return seen
+        return tuple([each for each in seen if self._is_own(each) or type(each) in self._of_all])
+
+    def _is_own(self, event: Event) -> bool:
+        return isinstance(event, Local) and event.process == self._process
 
     def known(self, number: int) -> _Known:
         """Return the judge that this number stands for, and the incarnations of the processes."""
         return self._known[number]
 
-    def find_after(self, number: int, seen: int) -> int:
-        found = super().find_after(number, seen)
+    def _find_after(self, number: int, seen: int) -> int:
+        found = super()._find_after(number, seen)
         self.components.filled_in.append(("judged", (self.place, number, self._events[seen]), found))
         return found
 
     def record(self, number: int, seen: int, found: int) -> None:
         """Record what another process found out: that after something was seen so much is known."""
-        self._after.setdefault((number, seen), found)
+        self.known_after[number].setdefault(seen, found)
 
     @property
     def exercised_now(self) -> set[str]:
@@ -162,67 +180,71 @@ class _Judges(Watcher):
         return identity(known.judge, known.incarnations, self._exercised_before)
 
 
-class _Product(Automaton):
-    """The product of two automata: what both of them know.
+class _Product:
+    """The product of several judges: what all of them know, by number.
 
-    What is known after a step is put together of what each half knows. Halves know less than the whole, and see less,
-    so they are asked the same again and again, and few of the questions get as far as a judge.
+    What is known after a step is put together of what each judge knows then. Most judges see nothing of most steps, and
+    those that do see the same again and again, so few of the questions get as far as a judge.
 
     `places`: by the name of a property, its place among all; of several that are violated the first is named.
     """
 
-    def __init__(
-        self, left: "_Judges | _Product", right: "_Judges | _Product", places: Mapping[str | None, int]
-    ) -> None:
-        super().__init__(left.components)
-        self._left, self._right, self._places = left, right, places
-        self._pairs = [(0, 0)]
-        self._ids = {(0, 0): 0}
-        self._seen_pairs = [(0, 0)]
-        self._seen_ids = {(0, 0): 0}
+    def __init__(self, judges: Sequence[_Judges], places: Mapping[str, int]) -> None:
+        self._judges, self._places = judges, places
+        self.each = [(0,) * len(judges)]
+        """By number: what each judge knows, by number."""
+        self._ids = {self.each[0]: 0}
+        self._seen: dict[int, tuple[tuple[int, int], ...]] = {}
+        """By the number of events: what judges see of them, and which judges, those that see something."""
+        self._renamings: dict[Names, list[tuple[int, dict[int, int]]]] = {}
+        """By names, and by judge: the place of the one that it is the twin of, and `Automaton.renamings` of that."""
         self.broken: list[str | None] = [None]
         """By number: the property that is violated."""
 
-    def find_after(self, number: int, seen: int) -> int:
-        left, right = self._pairs[number]
-        left_seen, right_seen = self._seen_pairs[seen]
-        return self._number((self._left.after(left, left_seen), self._right.after(right, right_seen)))
+    def seen(self, events: int) -> tuple[tuple[int, int], ...]:
+        """Return what judges see of these events, with their places, but for those that see nothing."""
+        found = self._seen.get(events)
+        if found is None:
+            seen = enumerate(judge.seen(events) for judge in self._judges)
+            found = self._seen[events] = tuple([(place, number) for place, number in seen if number])
+        return found
 
-    def find_renamed(self, number: int, names: Names) -> int:
-        left, right = self._pairs[number]
-        return self._number((self._left.renamed(left, names), self._right.renamed(right, names)))
+    def after(self, number: int, events: int) -> int:
+        """Return what is known after these events. O(judges that see something of them)."""
+        seen = self.seen(events)
+        if not seen:
+            return number
+        known, judges = list(self.each[number]), self._judges
+        for place, what in seen:
+            judge, at = judges[place], known[place]
+            found = judge.known_after[at].get(what)  # as in `after`, which would be slower to call
+            known[place] = judge.after(at, what) if found is None else found
+        return self._number(tuple(known))
 
-    def _look(self, events: int) -> int:
-        pair = self._left.seen(events), self._right.seen(events)
-        number = self._seen_ids.setdefault(pair, len(self._seen_pairs))
-        if number == len(self._seen_pairs):
-            self._seen_pairs.append(pair)
-        return number
+    def renamed(self, number: int, names: Names) -> int:
+        """Return what is known if every process had its new name from the start. O(judges)."""
+        twins = self._renamings.get(names)
+        if twins is None:
+            sources = sorted(self._judges, key=lambda judge: judge.under(names).place)
+            twins = self._renamings[names] = [(judge.place, judge.renamings(names)) for judge in sources]
+        known = self.each[number]
+        try:
+            found = [table[known[place]] for place, table in twins]
+        except KeyError:
+            found = [self._judges[place].renamed(known[place], names) for place, _ in twins]
+        return self._number(tuple(found))
 
-    def _number(self, pair: tuple[int, int]) -> int:
-        number = self._ids.get(pair)
+    def _number(self, known: tuple[int, ...]) -> int:
+        number = self._ids.get(known)
         if number is None:
-            number = self._ids[pair] = len(self._pairs)
-            self._pairs.append(pair)
-            left, right = pair
-            self.broken.append(min(self._left.broken[left], self._right.broken[right], key=self._places.__getitem__))
+            number = self._ids[known] = len(self.each)
+            self.each.append(known)
+            violated = [name for judge, at in zip(self._judges, known, strict=True) if (name := judge.broken[at])]
+            self.broken.append(min(violated, key=self._places.__getitem__) if violated else None)
         return number
 
-    def each(self, number: int) -> tuple[int, ...]:
-        """Return what each judge knows, by number, from left to right."""
-        left, right = self._pairs[number]
-        return *self._left.each(left), *self._right.each(right)
 
-
-def _product(automata: Sequence[_Judges], places: Mapping[str | None, int]) -> "_Judges | _Product":
-    """Return the product of these, in their order."""
-    if len(automata) == 1:
-        return automata[0]
-    middle = len(automata) // 2
-    return _Product(_product(automata[:middle], places), _product(automata[middle:], places), places)
-
-
-class _Goals(Watcher):
+class _Goals(Automaton):
     """What the goals know. `reached`: the goals that some run has reached in a level before this one."""
 
     def __init__(self, quorums: Quorums, components: Components) -> None:
@@ -297,22 +319,26 @@ class Monitors:
         self.journal = journal
         self.components = components
         self._awaited = {kind.name for kind in properties if awaits_something(kind)}.difference(exercised)
-        groups = groups_of(properties)
-        self._groups = [
-            _Judges(group, quorums, components, exercised, place=place, told_of_leaving=told_of_leaving)
-            for place, group in enumerate(groups)
-        ]
-        # Those that look at much have most to tell apart. They stand together, so that the others are a small product.
-        self._in_order = sorted(self._groups, key=lambda group: len(group.looks_at))
-        if len(self._groups) == 1:
-            # A group also has numbers for what it is asked on the way to other names, more or fewer of them in another
-            # order of questions. A product has not. So a group that is alone is put beside nobody.
-            self._in_order.append(_Judges((), quorums, components, (), place=len(groups), told_of_leaving=False))
-        self.judges = sorted(self._in_order, key=lambda group: group.place)
-        places: dict[str | None, int] = {name: place for place, name in enumerate((*self.exercised, None))}
-        self._all = _product(self._in_order, places)
-        reading = (i for i, group in enumerate(self._in_order) if group.reads_sequences)
-        self._reading = next(reading, None)
+        self.judges: list[_Judges] = []
+        for group in groups_of(properties):
+            first = len(self.judges)
+            for process in components.ids if group[0].is_local else (None,):
+                place = len(self.judges)
+                self.judges.append(
+                    _Judges(
+                        group,
+                        quorums,
+                        components,
+                        exercised,
+                        place=place,
+                        told_of_leaving=told_of_leaving,
+                        process=process,
+                    )
+                )
+            for each in self.judges[first:]:
+                each.of_each = self.judges[first:]
+        self._all = _Product(self.judges, {name: place for place, name in enumerate(self.exercised)})
+        self._reading = next((place for place, judge in enumerate(self.judges) if judge.reads_sequences), None)
         self.broken = self._all.broken
         """By number: the property that is violated."""
         self.known_after: dict[tuple[int, int], int] = {}
@@ -334,7 +360,11 @@ class Monitors:
     @property
     def exercised(self) -> dict[str, bool]:
         """By the name of a property: whether there was anything to judge in some state of a level that is over."""
-        return {name: was for group in self._groups for name, was in group.exercised.items()}
+        found: dict[str, bool] = {}
+        for judge in self.judges:
+            for name, was in judge.exercised.items():
+                found[name] = was or found.get(name, False)
+        return found
 
     @property
     def know_too_much(self) -> bool:
@@ -345,7 +375,7 @@ class Monitors:
         """Take in what was exercised and reached in this level."""
         self.journal.append(("levels", ()))
         self._watch()
-        for each in (self._goals, *self._groups):
+        for each in (self._goals, *self.judges):
             each.end_level()
 
     def _watch(self) -> None:
@@ -376,15 +406,14 @@ class Monitors:
         found = self.known_after.get(key)
         if found is None:
             self.journal.append(("monitors", key))
-            seen = self._all.seen(events)
-            found = self.known_after[key] = self._all.find_after(monitor, seen) if seen else monitor
+            found = self.known_after[key] = self._all.after(monitor, events)
             self._unwatched.append((monitor, events, found))
             self.components.filled_in.append(("monitors", key, found))
         return found
 
     def digest(self, monitor: int) -> int:
         """Return a digest of what the properties know. O(groups of them) if what each group knows was asked before."""
-        return digest(tuple(g.digest(n) for g, n in zip(self._in_order, self._all.each(monitor), strict=True)))
+        return digest(tuple(g.digest(n) for g, n in zip(self.judges, self._all.each[monitor], strict=True)))
 
     def sequences(self, monitor: int) -> tuple[int, Judge, tuple[int, ...]] | None:
         """Return the number of a judge that has the delivered sequences on record, that judge, and the incarnations.
@@ -393,8 +422,8 @@ class Monitors:
         """
         if self._reading is None:
             return None
-        number = self._all.each(monitor)[self._reading]
-        return number, *self._in_order[self._reading].known(number)
+        number = self._all.each[monitor][self._reading]
+        return number, *self.judges[self._reading].known(number)
 
     def renamed(self, monitor: int, names: Names) -> int:
         """Return what is known if every process had its new name from the start. O(1) if that was asked before."""
@@ -404,7 +433,7 @@ class Monitors:
         if found is not None:
             return found
         self.journal.append(("monitors renamed", (monitor, names)))
-        found = self.known_renamed[monitor, names] = self._all.find_renamed(monitor, names)
+        found = self.known_renamed[monitor, names] = self._all.renamed(monitor, names)
         self._unwatched.append((monitor, names, found))
         self.components.filled_in.append(("monitors renamed", (monitor, names), found))
         return found
@@ -423,9 +452,9 @@ class Monitors:
     @property
     def exercised_now(self) -> list[str]:
         """The names of the properties that were exercised in some level, this one included."""
-        return [name for group in self._groups for name in group.exercised_now]
+        return [name for judge in self.judges for name in judge.exercised_now]
 
     def record_exercised(self, names: Collection[str]) -> None:
         """Record that in another process the properties with these names were exercised in this level."""
-        for group in self._groups:
-            group.record_exercised(names)
+        for judge in self.judges:
+            judge.record_exercised(names)

@@ -1,0 +1,64 @@
+"""A property that `is_local` says of a trace what it says of each process alone."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from invariants import Broadcast, Crash, Event, Invariant, Judge, Local, select
+from invariants.quorums import Quorums
+from tests.invariants.continuations import run_of
+from tests.invariants.protocol_traces import random_protocol_trace
+from tests.invariants.traces import random_trace
+
+LOCAL = tuple(kind for kind in select(None) if kind.is_local)
+SEEDS = range(150)
+MUTANTS = ("deliver-initial-history-last", "redeliver-with-gap", "stale-proposal-accepted", "propose-to-acked-only")
+
+
+def traces() -> Iterator[Sequence[Event]]:
+    for seed in SEEDS:
+        yield random_trace(seed).events
+        yield random_protocol_trace(seed).events
+    for mutant in MUTANTS:
+        for seed in range(10):
+            yield run_of(mutant, seed)
+
+
+def shown_to(process: int, kind: type[Invariant], event: Event) -> bool:
+    """Whether a judge of this process alone has to be shown the event."""
+    is_own = isinstance(event, Local) and event.process == process
+    return is_own or (kind.reads_broadcasts and isinstance(event, Broadcast | Crash))
+
+
+def judged(kind: type[Invariant], events: Sequence[tuple[int, Event]]) -> tuple[int, dict[int, None]]:
+    """Return how often the property was judged, and the numbers of the events with which a trace could end badly."""
+    judge = Judge([kind], "global", Quorums(4))
+    bad: dict[int, None] = {}
+    for number, event in events:
+        judge.observe(event)
+        if judge.invariants[0].violation() is not None:
+            bad[number] = None
+    return judge.invariants[0].judged(), bad
+
+
+def test_some_properties_are_local() -> None:
+    names = {kind.name for kind in LOCAL}
+    assert names == {"invariant 1", "invariant 2", "invariant 3", "invariant 5", "redelivery"}
+    assert not any(kind.reads_sequences for kind in LOCAL)
+
+
+@pytest.mark.parametrize("kind", LOCAL, ids=lambda kind: kind.name)
+def test_a_local_property_judges_each_process_by_itself(kind: type[Invariant]) -> None:
+    violated = exercised = 0
+    for trace in traces():
+        events = list(enumerate(trace))
+        processes = {event.process for event in trace if isinstance(event, Local)}
+        alone = [judged(kind, [each for each in events if shown_to(p, kind, each[1])]) for p in processes]
+        times, bad = judged(kind, events)
+        assert times == sum(each for each, _ in alone)
+        first = [next(iter(each)) for _, each in alone if each]
+        assert next(iter(bad), None) == min(first, default=None)
+        violated += bool(bad)
+        exercised += times > 0 and not bad
+    assert violated > 3
+    assert exercised > 3
