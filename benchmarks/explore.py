@@ -26,7 +26,7 @@ from zabcheck.search.explore.explored import Explored
 from zabcheck.search.explore.liveness.undisturbed import find_trap
 from zabcheck.search.explore.shortest import search
 from zabcheck.search.explore.space import Space
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 
 COARSE = Switches(sync="atomic", closing="abrupt")
 ALL = tuple(kind for kind in select(None) if judged_in_every_state(kind))

@@ -89,9 +89,11 @@ class Invariant(ABC):
     reads_broadcasts: ClassVar[bool] = False
     """Whether it judges the broadcast sequences on record, so that `remembers` tells all of `Record.proposals`."""
     is_local: ClassVar[bool] = False
-    """Whether it judges each process by itself: by that process's own events alone, and if it `reads_broadcasts`, by
-    these too. It does not read delivered sequences.
+    """Whether it judges each process by itself: by that process's own events alone, by broadcasts if it
+    `reads_broadcasts`, and by those `of_all`. It does not read delivered sequences.
     """
+    of_all: ClassVar[tuple[type[Event], ...]] = ()
+    """If it `is_local`: the kinds of event that matter to it whoever shows them, besides broadcasts."""
     needs: ClassVar[tuple[Need, ...] | None] = None
     """If it judges delivered sequences: what its next verdicts depend on while all of these are prefixes of one path.
 
@@ -101,6 +103,9 @@ class Invariant(ABC):
 
     told_of_leaving = False
     """Whether `leave` is called each time that a process leaves its iteration; no trace tells that."""
+
+    process: int | None = None
+    """The only process that is judged, of which and of those kinds all events are shown; None: all processes are."""
 
     def __init__(self, record: Record, order: str) -> None:
         self.record = record
@@ -187,7 +192,8 @@ class Judge:
     Amortised O(1) an event; memory O(distinct transactions + processes), unless a property says that it needs more.
     `broken` names the properties that are known to be violated so far, in the order of detection. Without `quorums`
     a property that depends on what a quorum is is not exercised. A judge that is `sparing` keeps no record if no
-    property reads it: then forks are cheaper, but it does not notice an event of an earlier incarnation.
+    property reads it: then forks are cheaper, but it does not notice an event of an earlier incarnation. With a
+    `process`, and properties that are local, it judges that one alone.
     """
 
     def __init__(
@@ -198,12 +204,13 @@ class Judge:
         *,
         told_of_leaving: bool = False,
         sparing: bool = False,
+        process: int | None = None,
     ) -> None:
         self.record = Record(quorums)
         self.invariants = [kind(self.record, order) for kind in properties]
         self.told_of_leaving = told_of_leaving
         for each in self.invariants:
-            each.told_of_leaving = told_of_leaving
+            each.told_of_leaving, each.process = told_of_leaving, process
         reads = any(each.reads_sequences or each.reads_broadcasts for each in self.invariants)
         self._asks_who_goes_on = told_of_leaving and reads
         self.broken: dict[str, int] = {}  # property -> number of the event

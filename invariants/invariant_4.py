@@ -63,13 +63,15 @@ class Invariant4(Invariant):
     group = "protocol"
     reads_sequences = False
     reads_broadcasts = True
+    is_local = True
+    of_all = (AckEpoch,)
     looks_at = (Adopt, Accept, AckEpoch)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
         self.empty = _History(NO_ZXID, 0, 0)
         self.acks = 0
-        self.adopts = 0
+        self.cases = 0
         self.known: dict[int, _History] = {0: self.empty}  # by hash
         self.durable: dict[int, _History] = {}  # by process
         self.provided: dict[int, tuple[_History, ...]] = {}  # by epoch: the candidates for its initial history
@@ -123,6 +125,9 @@ class Invariant4(Invariant):
             told = self._told(event)
             self.provided[event.epoch] = (*candidates, told)
             self.matched.add((event.epoch, told.zxid, told.length, told.hash))
+        if self.process not in (None, event.process):
+            return False
+        self.cases += 1
         durable = self.durable.get(event.process, self.empty)
         if durable.tells(event):
             return False
@@ -131,7 +136,7 @@ class Invariant4(Invariant):
         return True
 
     def _adopt(self, event: Adopt) -> bool:
-        self.adopts += 1
+        self.cases += 1
         self.durable[event.process] = self._told(event)
         if self._matches(event):
             return False
@@ -172,7 +177,7 @@ class Invariant4(Invariant):
         )
 
     def judged(self) -> int:
-        return self.acks + self.adopts if self.acks else 0
+        return self.cases if self.acks else 0
 
     def inconclusive(self) -> bool:
         return self.least is None or self.least[0].incarnation > 0

@@ -20,7 +20,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.exploration import explore
 from zabcheck.search.explore.space import Space
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 
 SAFETY = tuple(select(("integrity", "total order", "agreement")))
 """What neither the letter of LADIS 2008 nor Paxos breaks in these spaces, so each search goes to its end."""

@@ -26,7 +26,7 @@ from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.tables import components
 from zabcheck.search.explore.tables.components import Components
 from zabcheck.search.explore.tables.content import of_value
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Crash, Elect, Notice, Receive, Recover, Request, Sync, Timeout

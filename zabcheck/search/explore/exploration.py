@@ -37,7 +37,7 @@ from zabcheck.search.explore.sharing.workers import cpu_seconds
 from zabcheck.search.explore.shortest import NotTried, Shortest, search, shorter, used_by
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.tables.components import EpochUnknown
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice

@@ -41,8 +41,9 @@ from zabcheck.search.explore.states.visited import States, Visited
 from zabcheck.search.explore.tables import making
 from zabcheck.search.explore.tables.components import Components, EpochUnknown
 from zabcheck.search.explore.tables.journal import Closed, Journal, NotInTable, Table
+from zabcheck.search.explore.tables.judges import forgets_what_is_left
 from zabcheck.search.explore.tables.local_states import LocalStates
-from zabcheck.search.explore.tables.monitors import Monitors, forgets_what_is_left
+from zabcheck.search.explore.tables.monitors import Monitors
 from zabcheck.search.explore.tables.reduction import MayLeave, are_lasting
 from zabcheck.search.explore.tables.renaming import Names
 from zabcheck.search.explore.tables.successors import End, Row, Successors

@@ -28,7 +28,7 @@ from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.sharing.on_spark import _expansion, _looked_up, _packed
 from zabcheck.search.explore.sharing.portions import Portions
 from zabcheck.search.explore.space import Space
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 
 ANY = UNLIMITED
 NEVER = 1 << 40

@@ -23,7 +23,7 @@ from zabcheck.search.explore.liveness.undisturbed import LIVENESS, Continuations
 from zabcheck.search.explore.runs import run_to
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.tables.content import of_disk
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.choices import AnyChoice, Stabilise
 from zabcheck.simulation.disk import Disk

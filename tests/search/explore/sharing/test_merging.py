@@ -22,7 +22,7 @@ from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.states.checkpoint import Checkpoints
 from zabcheck.search.explore.tables import components as components_module
 from zabcheck.search.explore.tables.journal import FilledIn
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 
 ABRUPT = Switches(sync="atomic", closing="abrupt")
 VOTES = Switches(sync="atomic", closing="abrupt", elections="oracle")

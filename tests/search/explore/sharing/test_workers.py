@@ -33,7 +33,7 @@ from zabcheck.search.explore.sharing.slicing import Answer, Sharing
 from zabcheck.search.explore.sharing.workers import WorkerDied, cpu_seconds, forked
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.states.spilled import Spilled
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC, ABRUPT = Switches(sync="atomic"), Switches(sync="atomic", closing="abrupt")

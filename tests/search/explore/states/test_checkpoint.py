@@ -20,7 +20,7 @@ from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.explored import Progress
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.states.checkpoint import CheckpointError, steps_of
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC = Switches(sync="atomic")

@@ -18,7 +18,7 @@ from zabcheck.search.explore.bounds import UNLIMITED
 from zabcheck.search.explore.explored import Explored
 from zabcheck.search.explore.space import Space
 from zabcheck.search.explore.tables.components import NO_CONNECTION, NOTHING, Components, Left
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 from zabcheck.simulation import choices
 
 ATOMIC, ABRUPT = Switches(sync="atomic"), Switches(sync="atomic", closing="abrupt")

@@ -13,8 +13,9 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.explore.bounds import UNLIMITED, Bounds
 from zabcheck.search.explore.explored import Explored
 from zabcheck.search.explore.space import Space
-from zabcheck.search.explore.tables import monitors
-from zabcheck.search.explore.tables.monitors import Monitors, groups_of, judged_in_every_state
+from zabcheck.search.explore.tables import judges
+from zabcheck.search.explore.tables.judges import groups_of, judged_in_every_state
+from zabcheck.search.explore.tables.monitors import Monitors
 
 ABRUPT = Switches(sync="atomic", closing="abrupt")
 CASES = {
@@ -42,7 +43,7 @@ def test_what_only_tells_whether_a_property_is_exercised_is_forgotten_once_it_is
     def everything(judge: Judge, incarnations: Sequence[int], exercised: Sequence[str]) -> Hashable:
         return identity(judge, incarnations)
 
-    monkeypatch.setattr(monitors, "identity", everything)
+    monkeypatch.setattr(judges, "identity", everything)
     knowing = explored(*CASES[name])
     for field in ("whole", "broken", "raised", "depth", "exercised", "goals"):
         assert getattr(forgetting, field) == getattr(knowing, field), field

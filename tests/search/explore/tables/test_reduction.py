@@ -16,7 +16,7 @@ from zabcheck.search.explore.bounds import CRASH, CUT, TIMEOUT, UNLIMITED, Bound
 from zabcheck.search.explore.explored import Explored
 from zabcheck.search.explore.shortest import search, shorter
 from zabcheck.search.explore.space import Space
-from zabcheck.search.explore.tables.monitors import judged_in_every_state
+from zabcheck.search.explore.tables.judges import judged_in_every_state
 from zabcheck.search.explore.tables.reduction import are_lasting
 from zabcheck.search.explore.tables.successors import Row
 from zabcheck.simulation.channels import NOBODY

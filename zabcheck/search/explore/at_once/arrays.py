@@ -25,6 +25,7 @@ from zabcheck.search.explore.at_once.index import (
     of_each,
     up_to,
 )
+from zabcheck.search.explore.at_once.judging import FEW, Judging
 from zabcheck.search.explore.at_once.parts import Moves, Parts
 from zabcheck.search.explore.tables.local_states import HELD, LocalStates, Move, mask_of
 from zabcheck.search.explore.tables.monitors import Monitors
@@ -53,6 +54,8 @@ class Arrays:
         self._expansions = Index(2 + self.size)
         self.eager = self.at_once = NOT_ANY
         self.start = self.count = NONE
+        self._judging: Judging | None = Judging(monitors)
+        """What fills in what is known after many steps; None as for `_tables`."""
         self._parts = Parts(local_states)
         """Of what expansions are put together."""
         self._singles = Index(2 + self.size)
@@ -138,7 +141,7 @@ class Arrays:
             self.digests(np.arange(len(self._digests)))
             self.monitor_digests(np.arange(len(self._monitor_digests)))
         frozen = copy(self)
-        frozen._tables, frozen._parts = None, self._parts.frozen()
+        frozen._tables, frozen._judging, frozen._parts = None, None, self._parts.frozen()
         return frozen
 
     def _new(self, name: Hashable, table: dict[Any, Any]) -> list[tuple[Any, Any]]:
@@ -179,15 +182,29 @@ class Arrays:
     # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0. Only in arrays
     # that are frozen something may be MISSING.
 
-    def _find(self, table: Index | Table, columns: Sequence[Ints], fill: Callable[..., object] | None) -> Ints:
-        """Return what the table has for these keys. `fill` fills in what it lacks, each key once; None: it stays so."""
+    def _find(
+        self,
+        table: Index | Table,
+        columns: Sequence[Ints],
+        fill: Callable[..., object] | None,
+        fill_many: Callable[..., object] | None = None,
+    ) -> Ints:
+        """Return what the table has for these keys. `fill` fills in what it lacks, each key once; None: it stays so.
+
+        If it lacks more than a few, `fill_many` does the same for all of them, which are given as one array for each of
+        their integers.
+        """
         found = table.find(*columns)
         if fill is not None:
             missing = np.flatnonzero(found == MISSING)
             if missing.size:
                 some = [column[missing] for column in columns]
-                for key in dict.fromkeys(zip(*(column.tolist() for column in some), strict=True)):
-                    fill(*key)
+                keys = dict.fromkeys(zip(*(column.tolist() for column in some), strict=True))
+                if fill_many is None or len(keys) < FEW:
+                    for key in keys:
+                        fill(*key)
+                else:
+                    fill_many(*map(np.array, zip(*keys, strict=True)))
                 self.refresh()
                 found[missing] = table.find(*some)
         return found
@@ -249,6 +266,7 @@ class Arrays:
         """Return the states after a move of a process, where something was missing, and where something breaks."""
         size, after = self.size, rows.copy()
         link, observe = (None, None) if self._tables is None else (self._tables[0].with_link, self._tables[1].after)
+        observe_many = None if self._judging is None else self._judging.after
         missing = np.zeros(len(rows), np.bool_)
         after.ravel()[flat_places(after, processes)] = self.moves.local_state.take(moves)
         changed = self.moves.changed.take(moves, axis=0)
@@ -260,7 +278,7 @@ class Arrays:
         after[:, size] += self.moves.cost.take(moves)
         events = self.moves.events.take(moves)
         at = np.flatnonzero(events)
-        after[at, size + 1] = found = self._find(self._after, (after[at, size + 1], events[at]), observe)
+        after[at, size + 1] = found = self._find(self._after, (after[at, size + 1], events[at]), observe, observe_many)
         missing[at] |= found == MISSING
         return after, missing, ~missing & (self.moves.raised.take(moves) | self._broken.take(after[:, size + 1]))
 
@@ -291,7 +309,8 @@ class Arrays:
             renamed[each, names[:, process + 1] - 1] = twins
             missing |= twins == MISSING
         at = np.flatnonzero(rows[:, -1])  # the first monitor stays as it is
-        renamed[at, -1] = twins = self._find(self._monitors_renamed, (naming[at], rows[at, -1]), monitor)
+        many = None if self._judging is None else self._rename_monitors
+        renamed[at, -1] = twins = self._find(self._monitors_renamed, (naming[at], rows[at, -1]), monitor, many)
         missing[at] |= twins == MISSING
         return renamed, missing
 
@@ -302,6 +321,10 @@ class Arrays:
     def _rename_monitor(self, naming: int, monitor: int) -> None:
         assert self._tables is not None, "these arrays are filled"
         self._tables[1].renamed(monitor, self.renamings[naming])
+
+    def _rename_monitors(self, naming: Ints, monitors: Ints) -> None:
+        assert self._judging is not None, "these arrays are filled"
+        self._judging.renamed(monitors, [self.renamings[each] for each in naming.tolist()])
 
     def digests(self, local_states: Ints) -> Ints:
         """Return `Symmetry.digest` of each."""

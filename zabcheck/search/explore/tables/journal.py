@@ -46,6 +46,10 @@ class Closed(Journal):
         """Raise NotInTable: the entry that is about to be filled in is missing."""
         raise NotInTable
 
+    def extend(self, entries: object) -> NoReturn:
+        """Raise NotInTable, as `append`."""
+        raise NotInTable
+
 
 FilledIn = tuple[str, tuple[Any, ...], Any]
 """A table (of those above, or "linked"), a key, and what was filled in there. It comes after all that it is made of."""

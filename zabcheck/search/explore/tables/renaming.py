@@ -50,14 +50,16 @@ class Twins:
     def of(self, number: int, names: Names) -> int:
         """Return the same component under these names."""
         about = self._about.get(number)
-        if about is not None:
-            found = self._known.get((number, about(names)))
-            if found is not None:
-                return found
-        looked_at = LookedAt(names)
-        found = self._rename(number, looked_at)
-        about = self._about[number] = itemgetter(0, *sorted(looked_at.places))
-        self._known[number, about(names)] = found
+        if about is None:
+            looked_at = LookedAt(names)
+            twin = self._rename(number, looked_at)
+            about = self._about[number] = itemgetter(0, *sorted(looked_at.places))
+            self._known[number, about(names)] = twin
+            return twin
+        key = number, about(names)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._rename(number, names)
         return found
 
 
