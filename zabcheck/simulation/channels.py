@@ -49,6 +49,13 @@ class Channels:
         twin.ballots = self.ballots.copy(twin.obstacles)
         return twin
 
+    def clear(self) -> None:
+        """Have no connection and no message, and nobody follow anybody. Obstacles stay."""
+        self.connections.clear()
+        self.ballots.queues.clear()
+        self.following[:] = [NOBODY] * len(self.following)
+        self.messages = 0
+
     # What can be asked.
 
     def waiting(self) -> list[tuple[int, int, int]]:

@@ -102,13 +102,11 @@ class Connection:
             self.stalled_to_follower = stalled
 
     def copy(self) -> "Connection":
-        twin = Connection(self.follower, self.leader)
-        twin.follower_end = self.follower_end
-        twin.leader_end = self.leader_end
-        twin.broken = self.broken
-        twin.supersedes = self.supersedes
-        twin.stalled_to_leader = self.stalled_to_leader
-        twin.stalled_to_follower = self.stalled_to_follower
+        twin = object.__new__(Connection)
+        twin.follower, twin.leader = self.follower, self.leader
+        twin.follower_end, twin.leader_end = self.follower_end, self.leader_end
+        twin.broken, twin.supersedes = self.broken, self.supersedes
+        twin.stalled_to_leader, twin.stalled_to_follower = self.stalled_to_leader, self.stalled_to_follower
         twin.to_leader = self.to_leader.copy()
         twin.to_follower = self.to_follower.copy()
         return twin

@@ -1,8 +1,9 @@
 """What one choice makes of one process and its connections: the simulator's step as a pure function.
 
 A fine choice that moves a process depends on that process, its disk and its connections, and changes nothing else. So
-the outcome is a function of these few values. `next_state` computes it with what the simulator has for a choice: with
-processes of which only that one is up, and channels that have only its connections. What it is given stays as it is.
+the outcome is a function of these few values. `next_state` computes it with what the simulator has for a choice: it
+puts the process into one in which nobody else is up, with its connections, and takes out what they are after the
+choice. What it is given stays as it is.
 
 What the process does with its connections, its *acts*, depends on the process and the choice alone; and what an act
 makes of the connections between two processes, on these alone. So `next_state` need not be given all connections, and
@@ -81,19 +82,23 @@ class NextState(NamedTuple):
 
 
 class Model:
-    """What all processes of a run have in common. `protocol` has channels: it is no `mesh`, and no application runs."""
+    """What all processes of a run have in common. `protocol` has channels: it is no `mesh`, and no application runs.
+
+    It has a simulator, in which nobody is up and nothing under way but while a step is made. To make one for each step
+    would take as long as the step.
+    """
 
     def __init__(self, protocol: Protocol, quorums: Quorums, switches: Switches) -> None:
         self.protocol = protocol
         self.quorums = quorums
         self.switches = switches
-        nowhere = Channels(quorums.size, _ignore)
-        self._down = Processes(protocol, quorums, switches, _ignore, nowhere, None, network=False)
-        """All processes before they start."""
-
-    def processes(self, one: LocalProcess, show: Callable[[Event], None], channels: Channels) -> Processes:
-        """Return processes of which only this one may be up, with copies of what it has."""
-        return self._down.with_one(one.id, copy(one.state), one.disk.copy(), one.halted, show, channels)
+        abrupt = switches.closing == "abrupt"
+        self.channels = Channels(quorums.size, _ignore, abrupt=abrupt)
+        """Channels for acts alone."""
+        self.recording = _Recording(quorums.size, _ignore, abrupt=abrupt)
+        """The channels of the simulator."""
+        self.processes = Processes(protocol, quorums, switches, _ignore, self.recording, None, network=False)
+        self.simulator = Simulator.of(self.processes)
 
     def start(self) -> tuple[LocalProcess, ...]:
         """The processes before the first choice; there is no connection then. StepRaised if one cannot start."""
@@ -102,7 +107,7 @@ class Model:
         run = Simulator(self.protocol, size, shown.append, quorums=self.quorums, switches=self.switches)
         assert not run.connections, "nobody follows anybody before the first choice"
         assert not shown, "a process shows nothing before the first choice"
-        return tuple(_taken_out(run.processes, process) for process in run.ids)
+        return tuple(_as_it_is(run.processes, process) for process in run.ids)
 
 
 def next_state(
@@ -122,22 +127,26 @@ def next_state(
     """
     me, shown = process.id, list[Event]()
     assert getattr(choice, "process", me) == me, "a choice moves its process"
-    channels = _Recording(model.quorums.size, _ignore, abrupt=model.switches.closing == "abrupt")
+    channels, processes, simulator = model.recording, model.processes, model.simulator
     handed = _hand_over(channels, process, connections, cast)
-    processes = model.processes(process, shown.append, channels)
+    processes.put_in(me, copy(process.state), process.disk.copy(), process.halted, shown.append)
+    simulator.requests = requests
     raised = False
     try:
-        enabled = bool(Simulator.of(processes, requests).execute(choice))
-    except StepRaised:
-        enabled = raised = processes.halted[me] = True  # so that it is another state, whatever the step has changed
-    if not enabled:
-        return None
-    left = channels.connections
-    assert all(me in pair for pair in left), "a choice reached further than its process"
-    after = _taken_out(processes, me)
-    return NextState(
-        after, left, _cast_on(channels), _replaced(channels, handed), tuple(shown), raised, tuple(channels.acts)
-    )
+        try:
+            enabled = bool(simulator.execute(choice))
+        except StepRaised:
+            enabled = raised = processes.halted[me] = True  # so that it is another state, whatever the step has changed
+        if not enabled:
+            return None
+        left, under_way = _left_in(channels)
+        assert all(me in pair for pair in left), "a choice reached further than its process"
+        after, replaced, acts = _as_it_is(processes, me), _replaced(left, handed), tuple(channels.acts)
+        return NextState(after, left, under_way, replaced, tuple(shown), raised, acts)
+    finally:
+        processes.take_out(me)
+        channels.clear()
+        channels.acts.clear()
 
 
 def after_acts(
@@ -147,11 +156,15 @@ def after_acts(
 
     Returns connections, messages and what is replaced, as in `NextState`. O(acts).
     """
-    channels = Channels(model.quorums.size, _ignore, abrupt=model.switches.closing == "abrupt")
+    channels = model.channels
     handed = _hand_over(channels, process, connections, cast)
-    for act in acts:
-        _REPEATED[act.name](channels, *act.arguments)
-    return channels.connections, _cast_on(channels), _replaced(channels, handed)
+    try:
+        for act in acts:
+            _REPEATED[act.name](channels, *act.arguments)
+        left, under_way = _left_in(channels)
+        return left, under_way, _replaced(left, handed)
+    finally:
+        channels.clear()
 
 
 def _hand_over(channels: Channels, process: LocalProcess, connections: Connections, cast: Cast) -> Connections:
@@ -159,19 +172,23 @@ def _hand_over(channels: Channels, process: LocalProcess, connections: Connectio
     handed = {pair: connection.copy() for pair, connection in connections.items()}
     channels.connections.update(handed)
     channels.following[process.id] = process.following
-    channels.ballots.queues.update({link: deque((each, 0) for each in messages) for link, messages in cast.items()})
+    for link, messages in cast.items():
+        channels.ballots.queues[link] = deque((each, 0) for each in messages)
     return handed
 
 
-def _cast_on(channels: Channels) -> Cast:
-    return {link: tuple(each for each, _ in queue) for link, queue in channels.ballots.queues.items()}
+def _left_in(channels: Channels) -> tuple[Connections, Cast]:
+    """Return the connections, and what is cast."""
+    queues = channels.ballots.queues
+    cast = {link: tuple([each for each, _ in queue]) for link, queue in queues.items()} if queues else NOTHING_CAST
+    return channels.connections.copy(), cast
 
 
-def _replaced(channels: Channels, handed: Connections) -> tuple[tuple[int, int], ...]:
-    return tuple(pair for pair, each in channels.connections.items() if each is not handed.get(pair, each))
+def _replaced(left: Connections, handed: Connections) -> tuple[tuple[int, int], ...]:
+    return tuple([pair for pair, each in left.items() if each is not handed.get(pair, each)])
 
 
-def _taken_out(processes: Processes, process: int) -> LocalProcess:
+def _as_it_is(processes: Processes, process: int) -> LocalProcess:
     return LocalProcess(
         process,
         processes.states[process],

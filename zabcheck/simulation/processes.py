@@ -122,25 +122,17 @@ class Processes:
         twin._turns = self._turns.copy()
         return twin
 
-    def with_one(
-        self, process: int, state: Any, disk: Disk, halted: bool, show: Callable[[Event], None], channels: Channels
-    ) -> "Processes":
-        """Return processes of which this one is as given, and all others are as here, where none is up.
-
-        Only what a step of the process may change is made anew, so this is much faster than new processes. The disks
-        of the others are shared with all that come from here: no choice may move them.
-        """
+    def put_in(self, process: int, state: Any, disk: Disk, halted: bool, show: Callable[[Event], None]) -> None:
+        """Have this process as given, in its first incarnation, and `show` its events. It is as after `take_out`."""
         step_limit.watch()
-        twin = Processes.__new__(Processes)
-        twin.protocol, twin.quorums, twin.switches = self.protocol, self.quorums, self.switches
-        twin.show, twin.channels, twin.application, twin.network = show, channels, self.application, self.network
-        twin._steps, twin._atomic, twin.threads = self._steps, self._atomic, self.threads
-        twin.incarnations, twin.disks, twin.states = self.incarnations.copy(), self.disks.copy(), self.states.copy()
-        twin.halted, twin._own = self.halted.copy(), self._own.copy()
-        twin._busy, twin._turns = self._busy.copy(), self._turns.copy()
-        twin.states[process], twin.disks[process], twin.halted[process] = state, disk, halted
-        twin._own[process] = deque()
-        return twin
+        self.show = show
+        self.states[process], self.disks[process], self.halted[process] = state, disk, halted
+
+    def take_out(self, process: int) -> None:
+        """Have this process as it was before it started, whatever it was in the middle of."""
+        self.states[process], self.disks[process], self.halted[process] = None, Disk(), False
+        self.incarnations[process], self._busy[process], self._turns[process] = 0, False, None
+        self._own[process].clear()
 
     def turns(self, process: int) -> list[tuple[int, str]]:
         """Return (process, thread) for each of its threads that has something to do. O(1) until its next step."""

@@ -225,8 +225,7 @@ class Components:
         epoch = highest_epoch(self.protocol, found.process.state, found.events)
         after = self._intern_process(found.process)
         links = self._links(process.id, named, before, found.connections, found.cast, found.replaced)
-        others = ((p, self._acts_on(process, p, found.acts)) for p in self.ids if p != named)
-        acts = tuple((p, some) for p, some in others if some != _NO_ACTS)
+        acts = self._acts_on_all(process, named, found.acts) if found.acts else ()
         events = self._intern_events(self._with_leaving(process, choice, found))
         return Executed(after, links, acts, events, epoch, found.raised)
 
@@ -241,10 +240,15 @@ class Components:
         is_told = self._tells_of_leaving and (was_in_one or found.events)
         return (*found.events, left) if is_told and found.process.following == NOBODY else found.events
 
+    def _acts_on_all(self, process: LocalProcess, named: int, acts: Sequence[Act]) -> tuple[tuple[int, int], ...]:
+        """Return the numbers of what a process does with its links to each process but itself and the one named."""
+        on_others = [(p, self._acts_on(process, p, acts)) for p in self.ids if p not in (named, process.id)]
+        return tuple([each for each in on_others if each[1] != _NO_ACTS])
+
     def _acts_on(self, process: LocalProcess, other: int, acts: Sequence[Act]) -> int:
         """Return the number of what a process does with its links to another one."""
         some = tuple(act for act in acts if act.to in (EVERYBODY, other))
-        if not some or other == process.id:
+        if not some:
             return _NO_ACTS
         key = (process.id, process.following, other, some)
         known = is_hashable(key)
@@ -384,10 +388,11 @@ class Components:
 
     def _intern_link(self, link: Link) -> int:
         connection = link.connection
-        is_unread = link.is_unread and connection.follower_end is End.OPEN
-        if is_unread:
-            connection.to_follower.clear()
-        link = Link(connection, is_unread, link.cast)
+        if link.is_unread:
+            if connection.follower_end is End.OPEN:
+                connection.to_follower.clear()
+            else:
+                link = link._replace(is_unread=False)
         key = key_of_link(link)
         number = self._link_ids.get(key)
         if number is None:
