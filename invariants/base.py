@@ -279,6 +279,10 @@ class Judge:
                 if on_move(self.invariants[index], event.process):
                     self.broken.setdefault(name, self.count)
 
+    def forgets_nothing(self, process: int) -> bool:
+        """Whether `leave` would change nothing, and that for sure. O(primaries)."""
+        return not self._calls.has_leavers and not self.record.may_go_on(process)
+
     def leave(self, process: int) -> None:
         """`process` has left its iteration: forget what mattered only as long as it went on (`Invariant.leave`).
 
@@ -404,6 +408,7 @@ class _Calls:
         self.on_sent: list[_Call] = _hooks(invariants, "on_sent")
         self.on_position: list[_Call] = _hooks(invariants, "on_position")
         self.on_move: list[_Call] = _hooks(invariants, "on_move")
+        self.has_leavers = any(type(each).leave is not Invariant.leave for each in invariants)
         looking: dict[type[Event], list[_Call]] = {}
         for index, invariant in enumerate(invariants):
             for kind, looks in invariant.observers().items():

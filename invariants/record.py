@@ -317,6 +317,10 @@ class Record:
 
     # Reading.
 
+    def may_go_on(self, process: int) -> bool:
+        """Whether `process` is a primary that has not left, so that `leave` would change something. O(primaries)."""
+        return any(primary[1] == process for primary in self._last)
+
     def goes_on(self, event: Broadcast) -> bool:
         """Whether something was broadcast in the epoch of `event`, and its primary has left, or others did. O(sent)."""
         primary = (event.epoch, event.process, event.incarnation)

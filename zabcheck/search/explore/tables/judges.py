@@ -127,17 +127,25 @@ class Judges(Watcher):
         self._never_exercised -= set(names)
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
-        before = self._known[number]
-        judge, incarnations = before.judge.fork(), list(before.incarnations)
-        for event in events:
-            if self.reads_sequences and isinstance(event, Broadcast) and event.txn in judge.record.sent:
-                raise CannotTellApart(f"{event.txn} is broadcast twice, and the properties tell no runs apart by that")
-            if isinstance(event, Left):
-                judge.leave(event.process)
-            elif isinstance(event, Local):
-                incarnation = incarnations[event.process]
-                judge.observe(replace(event, incarnation=incarnation) if incarnation else event)
-                incarnations[event.process] += isinstance(event, Crash)
+        judge, incarnations = self._known[number].judge, list(self._known[number].incarnations)
+        last = events[-1]
+        if isinstance(last, Left) and self._stays(judge, last.process, events):
+            if len(events) == 1:
+                return number
+            incarnations[last.process] += 1
+        else:
+            judge = judge.fork()
+            for event in events:
+                if self.reads_sequences and isinstance(event, Broadcast) and event.txn in judge.record.sent:
+                    raise CannotTellApart(
+                        f"{event.txn} is broadcast twice, and the properties tell no runs apart by it"
+                    )
+                if isinstance(event, Left):
+                    judge.leave(event.process)
+                elif isinstance(event, Local):
+                    incarnation = incarnations[event.process]
+                    judge.observe(replace(event, incarnation=incarnation) if incarnation else event)
+                    incarnations[event.process] += isinstance(event, Crash)
         # What `Judge.finish` would say, but for the verdicts.
         if self._never_exercised:
             self._never_exercised -= {each.name for each in judge.invariants if each.judged()}
@@ -151,6 +159,15 @@ class Judges(Watcher):
             self._known.append(after)
             self.broken.append(broken)
         return known
+
+    def _stays(self, judge: Judge, process: int, events: Sequence[Event]) -> bool:
+        """Whether these events, which end with `Left` of this process, leave the judge as it is.
+
+        That is so if it has nothing to forget of the process, which has shown nothing else, or has crashed, and no
+        property looks at that. Then only the incarnation of the process may be another one.
+        """
+        is_all = len(events) == 1 or (len(events) == 2 and type(events[0]) is Crash and Crash not in judge.looks_at)
+        return is_all and judge.forgets_nothing(process)
 
     def end_level(self) -> None:
         """Note which properties were exercised in this level."""
