@@ -23,6 +23,7 @@ from invariants.base import WentOn
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.switches import Switches
+from zabcheck.search.explore.at_once import pays_from
 from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.explored import Explored, Progress
 from zabcheck.search.explore.runs import run_to
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 LARGE_ON_SPARK = 1_000_000
 """A level of fewer states is expanded on this machine, with Spark too."""
 LARGE = 600
-"""Until a level has this many states they are kept without numpy: loading it would cost more than it saves."""
+"""Until a level has this many states they are kept without numpy, if it is not loaded (`pays_from`)."""
 _LOOK = 4096
 """The number of states after which memory is looked at, and progress reported."""
 
@@ -273,7 +274,7 @@ class Space:
 
     def _steps(self, sharing: Sharing) -> Generator[End | None]:
         """Expand the states of the level, a portion at each step. If something breaks, the last step says what."""
-        if self._end - self._expanded >= LARGE:
+        if self._end - self._expanded >= pays_from(LARGE):
             self._keep_in_arrays(sharing.workers)
         if self._portions is not None:
             with closing(self._portions.level(self._expanded, self._end, sharing.workers)) as portions:

@@ -225,7 +225,7 @@ def test_no_file(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none") == "checkpoint: No such file or directory"
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b'{"format": 6}\n', b"PK\x03\x04" * 100, b"[1]\n"])
+@pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b'{"format": 7}\n', b"PK\x03\x04" * 100, b"[1]\n"])
 def test_another_file(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "other"
     file.write_bytes(content)
@@ -246,8 +246,8 @@ def test_a_damaged_file(made: Path, tmp_path: Path) -> None:
 
 def test_another_format(made: Path, tmp_path: Path) -> None:
     file = tmp_path / "later"
-    file.write_bytes(made.read_bytes().replace(b'"format":6', b'"format":5', 1))
-    assert refusal(file) == "checkpoint of format 6, found format 5"
+    file.write_bytes(made.read_bytes().replace(b'"format":7', b'"format":6', 1))
+    assert refusal(file) == "checkpoint of format 7, found format 6"
 
 
 def test_another_version(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from zabcheck.search.explore.states.memory import rare_collections
 @pytest.fixture(autouse=True)
 def _threshold() -> Iterator[None]:
     before = gc.get_threshold()
+    gc.unfreeze()
     yield
     gc.set_threshold(*before)
 
@@ -36,3 +37,25 @@ def test_one_that_is_switched_off_stays_off() -> None:
     gc.set_threshold(0, 11, 12)
     with rare_collections():
         assert gc.get_threshold() == (0, 11, 12)
+
+
+def test_what_a_search_leaves_is_old_so_that_it_is_not_looked_through_at_once() -> None:
+    gc.set_threshold(700, 10, 10)
+    gc.collect()
+    with rare_collections():
+        kept = [[number] for number in range(100_000)]
+        assert gc.get_count()[0] > len(kept) - 1000
+    assert gc.get_count()[0] < 1000
+    assert gc.get_freeze_count() == 0
+
+
+def test_what_was_frozen_before_stays_so() -> None:
+    gc.set_threshold(700, 10, 10)
+    kept = [[number] for number in range(100_000)]
+    gc.freeze()
+    try:
+        with rare_collections():
+            assert gc.get_freeze_count() > len(kept)
+        assert gc.get_freeze_count() > len(kept)
+    finally:
+        gc.unfreeze()

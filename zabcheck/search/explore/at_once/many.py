@@ -23,7 +23,7 @@ from zabcheck.search.explore.tables.successors import Successors
 from zabcheck.search.explore.tables.symmetry import Symmetry
 from zabcheck.simulation.channels import NOBODY
 
-FEWEST, MOST = 512, 1 << 14
+FEWEST, MOST = 512, 1 << 15
 """How many states are expanded at once: as many as take some time, but not so long that nobody hears of Ctrl-C."""
 _QUICK = 1.0
 """Seconds of CPU time. If some states take less, more are expanded at once next time, else fewer."""

@@ -29,7 +29,7 @@ from zabcheck.search.explore.bounds import Bounds
 from zabcheck.search.explore.states.visited import HOW, PORTION, Portion
 from zabcheck.search.explore.tables.journal import Journal
 
-FORMAT = 6
+FORMAT = 7
 EVERY = 30.0
 """Seconds that pass at least between two checkpoints."""
 
