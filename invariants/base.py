@@ -89,11 +89,11 @@ class Invariant(ABC):
     reads_broadcasts: ClassVar[bool] = False
     """Whether it judges the broadcast sequences on record, so that `remembers` tells all of `Record.proposals`."""
     is_local: ClassVar[bool] = False
-    """Whether it judges each process by itself: by that process's own events alone, by broadcasts if it
-    `reads_broadcasts`, and by those `of_all`. It does not read delivered sequences.
+    """Whether it judges each process by itself: by that process's own events, by those `of_all`, and if it
+    `reads_broadcasts`, by these. It does not read delivered sequences. A subclass has to say it again.
     """
     of_all: ClassVar[tuple[type[Event], ...]] = ()
-    """If it `is_local`: the kinds of event that matter to it whoever shows them, besides broadcasts."""
+    """If it `is_local`: the kinds of event that matter to it whichever process shows them, besides broadcasts."""
     needs: ClassVar[tuple[Need, ...] | None] = None
     """If it judges delivered sequences: what its next verdicts depend on while all of these are prefixes of one path.
 
@@ -105,7 +105,13 @@ class Invariant(ABC):
     """Whether `leave` is called each time that a process leaves its iteration; no trace tells that."""
 
     process: int | None = None
-    """The only process that is judged, of which and of those kinds all events are shown; None: all processes are."""
+    """The only process that is judged; all its events are shown, and those `of_all`. None: all processes are judged."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.is_local = bool(vars(cls).get("is_local", False))  # what a subclass adds may compare processes
+        if cls.is_local and cls.reads_sequences:
+            raise TypeError(f"{cls.__name__}: expected `reads_sequences = False`, as it is local")
 
     def __init__(self, record: Record, order: str) -> None:
         self.record = record
@@ -166,7 +172,10 @@ class Invariant(ABC):
         """
 
     def fork(self, record: Record) -> "Invariant":
-        """An independent copy that reads `record`. O(size), in C."""
+        """Return an independent copy that reads `record`, which may be copied later: then the attribute is another one.
+
+        O(size), in C.
+        """
         copy = object.__new__(type(self))
         copy.__dict__ = kept = self.__dict__.copy()
         for name, value in self.__dict__.items():
@@ -193,7 +202,7 @@ class Judge:
     `broken` names the properties that are known to be violated so far, in the order of detection. Without `quorums`
     a property that depends on what a quorum is is not exercised. A judge that is `sparing` keeps no record if no
     property reads it: then forks are cheaper, but it does not notice an event of an earlier incarnation. With a
-    `process`, and properties that are local, it judges that one alone.
+    `process`, and properties that are local, it judges that one alone, if it is shown what these are to be shown.
     """
 
     def __init__(
@@ -210,14 +219,16 @@ class Judge:
         self.invariants = [kind(self.record, order) for kind in properties]
         self.told_of_leaving = told_of_leaving
         for each in self.invariants:
-            each.told_of_leaving, each.process = told_of_leaving, process
+            each.told_of_leaving = told_of_leaving
+            if process is not None:
+                each.process = process
         reads = any(each.reads_sequences or each.reads_broadcasts for each in self.invariants)
         self._asks_who_goes_on = told_of_leaving and reads
         self.broken: dict[str, int] = {}  # property -> number of the event
         self.count = 0
         self._calls = _Calls(self.invariants, keeps_record=not sparing or reads)
         self._shares_record = False
-        """Whether another judge reads the same record, so that it is copied before it changes."""
+        """Whether another judge may read the same record, so that it is copied before it changes."""
 
     @property
     def looks_at(self) -> Collection[type[Event]]:
@@ -280,8 +291,8 @@ class Judge:
                     self.broken.setdefault(name, self.count)
 
     def forgets_nothing(self, process: int) -> bool:
-        """Whether `leave` would change nothing, and that for sure. O(primaries)."""
-        return not self._calls.has_leavers and not self.record.may_go_on(process)
+        """Return True only if `leave` would change nothing. O(primaries)."""
+        return not self._calls.has_leavers and all(primary[1] != process for primary in self.record._last)
 
     def leave(self, process: int) -> None:
         """`process` has left its iteration: forget what mattered only as long as it went on (`Invariant.leave`).

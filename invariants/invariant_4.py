@@ -64,7 +64,7 @@ class Invariant4(Invariant):
     reads_sequences = False
     reads_broadcasts = True
     is_local = True
-    of_all = (AckEpoch,)
+    of_all = (AckEpoch, Adopt)
     looks_at = (Adopt, Accept, AckEpoch)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -136,6 +136,10 @@ class Invariant4(Invariant):
         return True
 
     def _adopt(self, event: Adopt) -> bool:
+        if self.process not in (None, event.process):
+            if not self.acks:
+                self.unmatched[event] = None  # as `remembers` does not tell whose these are
+            return False
         self.cases += 1
         self.durable[event.process] = self._told(event)
         if self._matches(event):

@@ -18,7 +18,7 @@ A transaction that is delivered again by one incarnation, and one that is broadc
 
 from bisect import insort
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from invariants.chain import EMPTY, Chain
@@ -36,10 +36,6 @@ def named(actor: Actor) -> str:
     """Return the name of an incarnation of a process for a message; the first is named after the process alone."""
     process, incarnation = actor
     return f"p{process}" + (f" (incarnation {incarnation})" if incarnation else "")
-
-
-_COPIED = frozenset((dict, list))
-"""What changes in place, among what a record keeps."""
 
 
 class Sent:
@@ -317,10 +313,6 @@ class Record:
 
     # Reading.
 
-    def may_go_on(self, process: int) -> bool:
-        """Whether `process` is a primary that has not left, so that `leave` would change something. O(primaries)."""
-        return any(primary[1] == process for primary in self._last)
-
     def goes_on(self, event: Broadcast) -> bool:
         """Whether something was broadcast in the epoch of `event`, and its primary has left, or others did. O(sent)."""
         primary = (event.epoch, event.process, event.incarnation)
@@ -390,25 +382,19 @@ class Record:
         """β, as far as it matters what is broadcast next: for each primary its epoch, its process, what it broadcast.
 
         The process is 0 if that incarnation is over by `incarnations`, or has left: the primary broadcasts no more.
-        O(sent), and O(1) if it was asked before, and nothing has been broadcast, and nobody has left, since then.
+        O(sent), or O(1) if nothing was broadcast, and nobody left, since it was asked.
         """
         if self._proposals is None or self._proposals[0] != incarnations:
-            self._proposals = tuple(incarnations), self._find_proposals(incarnations)
-        return self._proposals[1]
-
-    def _find_proposals(self, incarnations: Sequence[int]) -> Hashable:
-        sequences: dict[Primary, list[Sent]] = {}
-        for txn in self.sent:
-            for sent in self.broadcasts(txn):
+            sequences: dict[Primary, list[Sent]] = {}
+            for sent in chain.from_iterable(map(self.broadcasts, self.sent)):
                 sequences.setdefault(sent.primary, []).append(sent)
-        return frozenset(
-            (
-                primary[0],
-                primary[1] if primary[2] == incarnations[primary[1]] and primary in self._last else 0,
-                tuple(sent.txn for sent in sorted(sents, key=lambda sent: sent.rank)),
-            )
-            for primary, sents in sequences.items()
-        )
+            found = set[Hashable]()
+            for (epoch, process, life), sents in sequences.items():
+                goes_on = life == incarnations[process] and (epoch, process, life) in self._last
+                txns = tuple(sent.txn for sent in sorted(sents, key=lambda sent: sent.rank))
+                found.add((epoch, process if goes_on else 0, txns))
+            self._proposals = tuple(incarnations), frozenset(found)
+        return self._proposals[1]
 
     def epochs(self, txn: Txn) -> tuple[int, int] | None:
         """The lowest and the highest epoch in which `txn` was broadcast, or None."""
@@ -497,10 +483,9 @@ class Record:
     def fork(self) -> "Record":
         """An independent copy. O(size), in C."""
         copy = object.__new__(Record)
-        copy.__dict__ = kept = self.__dict__.copy()
-        for name, value in self.__dict__.items():
-            if type(value) in _COPIED:
-                kept[name] = value.copy()
+        copy.__dict__ = {
+            name: value.copy() if type(value) in (dict, list) else value for name, value in self.__dict__.items()
+        }
         # The lists that are kept inside dicts, and what a waiting process did, grow in place.
         copy._more_links = {txn: links.copy() for txn, links in self._more_links.items()}
         copy._passed = {process: passed.copy() for process, passed in self._passed.items()}

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from invariants import Broadcast, Crash, Event, Invariant, Judge, Local, select
+from invariants import Broadcast, Crash, Event, Invariant, Invariant1, Judge, Local, select
 from invariants.quorums import Quorums
+from invariants.record import Record
 from tests.invariants.continuations import run_of
 from tests.invariants.protocol_traces import random_protocol_trace
 from tests.invariants.traces import random_trace
@@ -28,7 +29,8 @@ def shown_to(process: int, kind: type[Invariant], event: Event) -> bool:
     """Whether a judge of this process alone has to be shown the event."""
     if isinstance(event, Local) and event.process == process:
         return True
-    return type(event) in kind.of_all or (kind.reads_broadcasts and isinstance(event, Broadcast | Crash))
+    kinds = (*kind.of_all, Crash) if kind.of_all else ()
+    return type(event) in kinds or (kind.reads_broadcasts and isinstance(event, Broadcast | Crash))
 
 
 def judged(
@@ -64,3 +66,32 @@ def test_a_local_property_judges_each_process_by_itself(kind: type[Invariant]) -
         exercised += times > 0 and not bad
     assert violated > 3
     assert exercised > 3
+
+
+def test_a_subclass_has_to_say_again_that_it_is_local() -> None:
+    """It may compare processes."""
+
+    class Compares(Invariant1):
+        name = "compares"
+
+    class Says(Invariant1):
+        is_local = True
+
+    assert Invariant1.is_local
+    assert not Compares.is_local
+    assert Says.is_local
+
+
+def test_a_local_property_says_that_it_reads_no_delivered_sequences() -> None:
+    with pytest.raises(TypeError, match="Forgets: expected `reads_sequences = False`"):
+        type("Forgets", (Invariant,), {"is_local": True})
+
+
+def test_a_property_may_keep_a_process_of_its_own() -> None:
+    class Keeps(Invariant1):
+        def __init__(self, record: Record, order: str) -> None:
+            super().__init__(record, order)
+            self.process = 2
+
+    assert [each.process for each in Judge([Keeps]).invariants] == [2]
+    assert [each.process for each in Judge([Invariant1], process=3).invariants] == [3]

@@ -128,11 +128,11 @@ def next_state(
     me, shown = process.id, list[Event]()
     assert getattr(choice, "process", me) == me, "a choice moves its process"
     channels, processes, simulator = model.recording, model.processes, model.simulator
-    handed = _hand_over(channels, process, connections, cast)
-    processes.put_in(me, copy(process.state), process.disk.copy(), process.halted, shown.append)
     simulator.requests = requests
     raised = False
     try:
+        handed = _hand_over(channels, process, connections, cast)
+        processes.put_in(me, copy(process.state), process.disk.copy(), process.halted, shown.append)
         try:
             enabled = bool(simulator.execute(choice))
         except StepRaised:
@@ -157,8 +157,8 @@ def after_acts(
     Returns connections, messages and what is replaced, as in `NextState`. O(acts).
     """
     channels = model.channels
-    handed = _hand_over(channels, process, connections, cast)
     try:
+        handed = _hand_over(channels, process, connections, cast)
         for act in acts:
             _REPEATED[act.name](channels, *act.arguments)
         left, under_way = _left_in(channels)

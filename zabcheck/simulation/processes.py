@@ -123,7 +123,7 @@ class Processes:
         return twin
 
     def put_in(self, process: int, state: Any, disk: Disk, halted: bool, show: Callable[[Event], None]) -> None:
-        """Have this process as given, in its first incarnation, and `show` its events. It is as after `take_out`."""
+        """Have this process as given, in its first incarnation, and `show` its events. It was not up, or taken out."""
         step_limit.watch()
         self.show = show
         self.states[process], self.disks[process], self.halted[process] = state, disk, halted

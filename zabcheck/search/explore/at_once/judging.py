@@ -3,7 +3,7 @@
 A monitor is a row here: what each part of the product of all judges knows, by number. What a part knows after a step is
 looked up for many steps, part by part, and then the rows are. What a part was never asked it is asked then, in the
 order of the steps, and rows that are new get numbers in that order. So all numbers are given as if one step had been
-asked for after the other.
+asked for after the other; but for questions that end the search, as `WentOn` does.
 """
 
 from collections.abc import Callable, Sequence

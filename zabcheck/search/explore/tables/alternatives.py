@@ -103,8 +103,10 @@ class Alternatives:
             to, from_ = self._components.link_bits[opened], self._components.link_bits[link_to]
             return bool((to | from_) & CLOSED if kind is choices.Notice else to & TO_FOLLOWER or from_ & TO_LEADER)
         is_up = component.state is not None
-        if kind is choices.Recover or not is_up:
-            return kind is choices.Recover and not is_up
+        if kind is choices.Recover:
+            return not is_up
+        if not is_up:
+            return False
         if kind is choices.Hear:
             from_link = self._components.links[link_to]
             return from_link is not None and bool(from_link.cast)

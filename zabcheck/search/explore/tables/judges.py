@@ -78,7 +78,7 @@ class Judges(Watcher):
         self.place = 0
         """Where it stands among all judges."""
         told = (_OF_BROADCASTS if kind.reads_broadcasts else () for kind in group)
-        self._of_all = frozenset(chain(*told, *(kind.of_all for kind in group)))
+        self._of_all = frozenset(chain(*told, *((*kind.of_all, Crash) for kind in group if kind.of_all)))
         """The kinds of event that are looked at of all processes."""
         forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
         judge = Judge(group, quorums=quorums, told_of_leaving=forgetful, sparing=True, process=process)

@@ -183,7 +183,7 @@ class Monitors:
         return found
 
     def digest(self, monitor: int) -> int:
-        """Return a digest of what the properties know. O(groups of them) if what each group knows was asked before."""
+        """Return a digest of what the properties know. O(judges) if what each knows was asked before."""
         return digest(tuple(judge.digest(number) for judge, number in self.product.each(monitor)))
 
     def sequences(self, monitor: int) -> tuple[int, Judge, tuple[int, ...]] | None:
