@@ -172,9 +172,9 @@ class Invariant(ABC):
         """
 
     def fork(self, record: Record) -> "Invariant":
-        """Return an independent copy that reads `record`, which may be copied later: then the attribute is another one.
+        """Return an independent copy that reads `record`. O(size), in C.
 
-        O(size), in C.
+        Before that record changes the judge may copy it, and have the attribute `record` refer to the copy.
         """
         copy = object.__new__(type(self))
         copy.__dict__ = kept = self.__dict__.copy()
@@ -201,8 +201,8 @@ class Judge:
     Amortised O(1) an event; memory O(distinct transactions + processes), unless a property says that it needs more.
     `broken` names the properties that are known to be violated so far, in the order of detection. Without `quorums`
     a property that depends on what a quorum is is not exercised. A judge that is `sparing` keeps no record if no
-    property reads it: then forks are cheaper, but it does not notice an event of an earlier incarnation. With a
-    `process`, and properties that are local, it judges that one alone, if it is shown what these are to be shown.
+    property reads it: then forks are cheaper, but it does not notice an event of an earlier incarnation. Of local
+    properties it judges one `process` alone, if that is given; whoever shows it events knows which these look at.
     """
 
     def __init__(
@@ -281,7 +281,7 @@ class Judge:
         self._record_to_change().restore(event)
 
     def _deliver(self, event: Deliver) -> None:
-        record = self._record_to_change() if self._shares_record else self.record
+        record = self._record_to_change()
         record.deliver(event)
         if record.new_links:
             self._judge_links()
@@ -305,7 +305,7 @@ class Judge:
             each.leave(process)
 
     def _broadcast(self, event: Broadcast) -> None:
-        record = self._record_to_change() if self._shares_record else self.record
+        record = self._record_to_change()
         if self._asks_who_goes_on and record.goes_on(event):
             raise WentOn
         record.broadcast(event)
@@ -388,9 +388,9 @@ class Judge:
         return fresh._on(self.record.fork())
 
     def fork(self) -> "Judge":
-        """An independent copy, to judge another continuation of what was observed.
+        """Return an independent copy, to judge another continuation of what was observed.
 
-        O(size of what the properties keep), in C; O(size of the record) when one of both changes its record.
+        O(size of what the properties keep), in C; and O(size of the record) when one of the two changes it.
         """
         copy = self._on(self.record)
         self._shares_record = copy._shares_record = True

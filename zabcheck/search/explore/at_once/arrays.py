@@ -19,6 +19,7 @@ from zabcheck.search.explore.at_once.index import (
     Index,
     Ints,
     Table,
+    distinct,
     extended,
     flat_places,
     hashes,
@@ -199,7 +200,7 @@ class Arrays:
             missing = np.flatnonzero(found == MISSING)
             if missing.size:
                 some = [column[missing] for column in columns]
-                keys = dict.fromkeys(zip(*(column.tolist() for column in some), strict=True))
+                keys = distinct(some)
                 if fill_many is None or len(keys) < FEW:
                     for key in keys:
                         fill(*key)

@@ -32,6 +32,11 @@ def hashes(columns: Sequence[Ints]) -> Ints:
     return mixed.view(np.int64)
 
 
+def distinct(columns: Sequence[Ints]) -> list[tuple[int, ...]]:
+    """Return the keys, given as for `hashes`, each once, in the order in which they come first."""
+    return list(dict.fromkeys(zip(*(column.tolist() for column in columns), strict=True)))
+
+
 def flat_places(rows: Ints, columns: Ints) -> Ints:
     """Return where, in `rows.ravel()`, the number of each row is that is in the column given for it, from 0 on."""
     return np.arange(0, rows.size, rows.shape[1]) + columns

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from zabcheck.search.explore.at_once.index import MISSING, NOT_ANY, Bools, Index, Ints, Table, extended
+from zabcheck.search.explore.at_once.index import MISSING, NOT_ANY, Bools, Index, Ints, Table, distinct, extended
 from zabcheck.search.explore.tables.monitors import Monitors
 from zabcheck.search.explore.tables.renaming import Names
 
@@ -42,7 +42,7 @@ class Judging:
             at = np.flatnonzero(what)
             known[place][at] = _find(table, [known[place][at], what[at]], part.after)
         found = self._numbers(known)
-        self._monitors.record_after(monitors.tolist(), events.tolist(), found.tolist())
+        self._monitors.record_many_after(monitors.tolist(), events.tolist(), found.tolist())
 
     def renamed(self, monitors: Ints, names: Sequence[Names]) -> None:
         """Answer what `Monitors.renamed` tells. These questions differ, and none is about the first monitor."""
@@ -55,7 +55,7 @@ class Judging:
                 column[at] = table.find(before[place][at])
         self._ask(before, names, known)
         found = self._numbers(known)
-        self._monitors.record_renamed(monitors.tolist(), list(names), found.tolist())
+        self._monitors.record_many_renamed(monitors.tolist(), list(names), found.tolist())
 
     def _tables(self, names: Names) -> list[Table]:
         if names not in self._renamed:
@@ -91,7 +91,7 @@ class Judging:
         missing = np.flatnonzero(found == MISSING)
         if missing.size:
             some = [column[missing] for column in known]
-            for row in dict.fromkeys(zip(*(column.tolist() for column in some), strict=True)):
+            for row in distinct(some):
                 self._product.number(row)
             self._take_over()
             found[missing] = self._known.find(*some)
@@ -111,13 +111,13 @@ class Judging:
         return found
 
 
-def _find(table: Table, columns: Sequence[Ints], fill: Callable[[int, int], int]) -> Ints:
+def _find(table: Table, columns: Sequence[Ints], fill: Callable[..., int]) -> Ints:
     """Return what the table has for these keys, and `fill` in what it lacks, each key once."""
     found = table.find(*columns)
     missing = np.flatnonzero(found == MISSING)
     if missing.size:
         some = [column[missing] for column in columns]
-        new = list(dict.fromkeys(zip(*(column.tolist() for column in some), strict=True)))
+        new = distinct(some)
         table.extend(new, [fill(*key) for key in new])
         found[missing] = table.find(*some)
     return found

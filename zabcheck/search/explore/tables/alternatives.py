@@ -102,10 +102,9 @@ class Alternatives:
         if kind is choices.Receive or kind is choices.Notice:
             to, from_ = self._components.link_bits[opened], self._components.link_bits[link_to]
             return bool((to | from_) & CLOSED if kind is choices.Notice else to & TO_FOLLOWER or from_ & TO_LEADER)
-        is_up = component.state is not None
         if kind is choices.Recover:
-            return not is_up
-        if not is_up:
+            return not component.is_up
+        if not component.is_up:
             return False
         if kind is choices.Hear:
             from_link = self._components.links[link_to]

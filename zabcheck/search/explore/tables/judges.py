@@ -62,8 +62,8 @@ _OF_BROADCASTS = frozenset((Broadcast, Crash, Left))
 """The kinds of event that tell of broadcasts, and whether more of their epoch will come."""
 
 
-class Judges(Watcher):
-    """What the judge of one group of properties knows; of one `process`, if these judge each by itself."""
+class GroupJudge(Watcher):
+    """The judge of one group of properties; of one `process`, if these judge each by itself."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class Product(Automaton):
     def __init__(
         self,
         components: Components,
-        parts: Sequence["Judges | Product"],
+        parts: Sequence["GroupJudge | Product"],
         places: Mapping[str, int],
         process: int | None = None,
     ) -> None:
@@ -208,7 +208,7 @@ class Product(Automaton):
         self.seen_by = [tuple[tuple[int, int], ...]()]
         """By the number of what is seen: the parts that see something, by place, and what each sees."""
         self._seen_ids = {self.seen_by[0]: 0}
-        self._twins: dict[Names, list[tuple[int, Judges | Product]]] = {}
+        self._twins: dict[Names, list[tuple[int, GroupJudge | Product]]] = {}
         self.broken: list[str | None] = [None]
         """By number: the property that is violated."""
 
@@ -233,7 +233,7 @@ class Product(Automaton):
         renamed = [part.renamed(known[place], names) for place, part in self.twins(names)]
         return self.under(names).number(tuple(renamed))
 
-    def twins(self, names: Names) -> list[tuple[int, "Judges | Product"]]:
+    def twins(self, names: Names) -> list[tuple[int, "GroupJudge | Product"]]:
         """Return the parts, with their places, in the order that they have in the product `under` these names."""
         found = self._twins.get(names)
         if found is None:
@@ -253,7 +253,7 @@ class Product(Automaton):
             self.broken.append(min(violated, key=self._places.__getitem__) if violated else None)
         return number
 
-    def each(self, number: int) -> Iterator[tuple[Judges, int]]:
+    def each(self, number: int) -> Iterator[tuple[GroupJudge, int]]:
         """Yield all judges, with what each knows, by number."""
         for part, known in zip(self.parts, self.known[number], strict=True):
             if isinstance(part, Product):
@@ -263,7 +263,7 @@ class Product(Automaton):
 
 
 def product_of(
-    judging: Callable[[Group, int | None], Judges], groups: Sequence[Group], components: Components
+    judging: Callable[[Group, int | None], GroupJudge], groups: Sequence[Group], components: Components
 ) -> Product:
     """Return the product of the judges of all groups, made by `judging`; a local group has one for each process."""
     places = {kind.name: place for place, kind in enumerate(chain(*groups))}

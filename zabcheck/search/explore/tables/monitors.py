@@ -21,7 +21,7 @@ from zabcheck.search.explore.tables.automata import Watcher
 from zabcheck.search.explore.tables.components import Components
 from zabcheck.search.explore.tables.digests import digest
 from zabcheck.search.explore.tables.journal import Journal, Table
-from zabcheck.search.explore.tables.judges import Group, Judges, awaits_something, groups_of, product_of
+from zabcheck.search.explore.tables.judges import Group, GroupJudge, awaits_something, groups_of, product_of
 from zabcheck.search.explore.tables.renaming import Names
 from zabcheck.search.goals import GOALS, LOOK_AT, Goals
 
@@ -104,8 +104,8 @@ class Monitors:
         groups = groups_of(properties)
         self._properties = [kind.name for kind in chain(*groups)]
 
-        def judging(group: Group, process: int | None) -> Judges:
-            return Judges(group, quorums, components, exercised, told_of_leaving=told_of_leaving, process=process)
+        def judging(group: Group, process: int | None) -> GroupJudge:
+            return GroupJudge(group, quorums, components, exercised, told_of_leaving=told_of_leaving, process=process)
 
         self.product = product_of(judging, groups, components)
         self.judges = [judge for judge, _ in self.product.each(0)]
@@ -211,14 +211,14 @@ class Monitors:
 
     # What was found out elsewhere.
 
-    def record_after(self, monitors: list[int], events: list[int], found: list[int]) -> None:
+    def record_many_after(self, monitors: list[int], events: list[int], found: list[int]) -> None:
         """Record many answers of `after`, in order. None was known, and no two have the same question."""
         keys = list(zip(monitors, events, strict=True))
         self.known_after.update(zip(keys, found, strict=True))
         self._record("monitors", keys, found)
 
-    def record_renamed(self, monitors: list[int], names: list[Names], found: list[int]) -> None:
-        """Record many answers of `renamed`, in order, as `record_after` does."""
+    def record_many_renamed(self, monitors: list[int], names: list[Names], found: list[int]) -> None:
+        """Record many answers of `renamed`, in order, as `record_many_after` does."""
         keys = list(zip(monitors, names, strict=True))
         self.known_renamed.update(zip(keys, found, strict=True))
         self._record("monitors renamed", keys, found)
