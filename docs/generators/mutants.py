@@ -17,7 +17,7 @@ LADIS 2008 describes it (`--protocol ladis`).
 For every property that a bug is said to break, there is a schedule in `tests/schedules` that breaks it. Each schedule
 is judged by that property alone, and the protocol without the bug survives it. Any two bugs are told apart by at least
 one schedule. "First" is the property that breaks first in the shortest run; the numbers are the steps of the schedules.
-[How soon a search finds the bugs](detection.md) is measured on a page of its own, and the
+[How soon a search finds the bugs](notes/detection.md) is measured on a page of its own, and the
 [gallery](../reports/gallery/index.html) has a page to step through for each bug.
 
 `make docs` makes this page.

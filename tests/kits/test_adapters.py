@@ -14,7 +14,7 @@ from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import Lead, Request
 
 ADAPTERS = ROOT / "kits/adapters"
-PAGE = (ROOT / "docs/found-elsewhere.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/notes/found-elsewhere.md").read_text(encoding="utf-8")
 FOUND = sorted(ADAPTERS.glob("*/*.schedule.json"))
 
 

@@ -1,4 +1,4 @@
-"""Bugs of Zab that are not in the catalogue, and that Hypothesis' machine often misses: see docs/detection.md."""
+"""Bugs of Zab that are not in the catalogue, and that Hypothesis' machine often misses: see docs/notes/detection.md."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A server of jzab as a node that zabcheck single-steps. docs/found-elsewhere.md says what is left out.
+ * A server of jzab as a node that zabcheck single-steps. docs/notes/found-elsewhere.md says what is left out.
  *
  * <pre>build.sh SOURCES PROGRAM && zabcheck run --exec PROGRAM --processes 3</pre>
  *

@@ -1,4 +1,4 @@
-// A server of DistAlchemist/zookeeper-go as a node that zabcheck single-steps. docs/found-elsewhere.md says what is left out.
+// A server of DistAlchemist/zookeeper-go as a node that zabcheck single-steps. docs/notes/found-elsewhere.md says what is left out.
 //
 //	build.sh SOURCES PROGRAM && zabcheck run --exec PROGRAM --processes 3
 //
