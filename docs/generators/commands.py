@@ -1,4 +1,4 @@
-"""docs/commands.md has the help of every command."""
+"""docs/commands.md shows what its examples print; the site has the help of every command besides."""
 
 import sys
 from collections.abc import Iterator
@@ -6,20 +6,20 @@ from pathlib import Path
 
 import typer
 
-from docs.generators.output import DOCS, read, run
+from docs.generators.output import DOCS, read, run, with_output
 from zabcheck.cli import all_commands
 
 PAGE = DOCS / "commands.md"
-BEGIN, END = "<!-- help of every command -->\n", "<!-- end -->\n"
 
 
 def made() -> dict[Path, str]:
-    """Return the page with every command's help, which this module prints as a process of its own (see below)."""
-    before, begin, rest = read(PAGE).partition(BEGIN)
-    _, end, after = rest.partition(END)
-    assert begin
-    assert end
-    return {PAGE: f"{before}{begin}{run([sys.executable, '-m', __name__])}{end}{after}"}
+    """Return the page with the output of its examples."""
+    return {PAGE: with_output(read(PAGE))}
+
+
+def reference() -> str:
+    """Return a page with the help of every command, which this module prints as a process of its own (see below)."""
+    return f"# Every option of every command\n{run([sys.executable, '-m', __name__])}"
 
 
 def commands(group: typer.core.TyperGroup | None = None, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -36,10 +36,9 @@ def print_help() -> None:
     """Print a section for each command. Typer reads the environment when it is imported: hence the process."""
     for words in commands():
         line = " ".join(["zabcheck", *words])
-        print(f"\n### {line}\n\n```text\n$ {line} --help", flush=True)
+        print(f"\n## {line}\n\n```text\n$ {line} --help", flush=True)
         all_commands()([*words, "--help"], prog_name="zabcheck", standalone_mode=False)
         print("```", flush=True)
-    print()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from docs.generators import reference
 from docs.generators.output import DOCS, ROOT
 
 PAGES, SITE = ROOT / "build/pages", ROOT / "build/site"
@@ -31,6 +32,8 @@ OTHERS = {
 """What is on the site although it is not in docs/: where it is, and its place on the site."""
 SOURCE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:zabcheck|invariants|tests|benchmarks|kits)/[^)]*\)")
 """A link to the source code, which is not on the site."""
+ON_THE_SITE = re.compile(r"<!-- site: (.*?) -->", re.DOTALL)
+"""A passage of a page that links to what only the site has."""
 
 
 def main() -> int:
@@ -46,7 +49,7 @@ def main() -> int:
 
 
 def lay_out(folder: Path) -> None:
-    """Copy the pages of docs/, the gallery and the pages at the top of the repository into `folder`."""
+    """Write the pages of docs/, the gallery, the pages at the top of the repository and the reference into `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(DOCS, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     for place, name in OTHERS.items():
@@ -55,12 +58,16 @@ def lay_out(folder: Path) -> None:
             shutil.copytree(path, folder / name)
         else:
             shutil.copy(path, folder / name)
+    for place, text in reference.pages().items():
+        (folder / place).parent.mkdir(exist_ok=True)
+        (folder / place).write_text(text, encoding="utf-8")
     for page in folder.rglob("*.md"):
         page.write_text(relinked(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def relinked(text: str) -> str:
     """Return a page with its links as they have to be on the site. Links to the source code become its path."""
+    text = ON_THE_SITE.sub(lambda passage: passage[1], text)
     text = SOURCE.sub(lambda link: link[1], text)
     text = re.sub(r"\]\(docs/", "](", text)  # in CONTRIBUTING.md and CHANGELOG.md
     return re.sub(r"\]\(((?:\.\./)*)\.\./reports/gallery/", r"](\1gallery/", text)

@@ -9,6 +9,7 @@ import typer
 from msgspec import structs
 
 from docs.generators.commands import commands
+from docs.generators.site import ON_THE_SITE
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 from zabcheck.cli import all_commands
@@ -99,7 +100,7 @@ def test_make_run_says_what_it_installs_and_how_much() -> None:
 
 def test_the_files_that_the_documentation_names_are_there() -> None:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        text = page.read_text(encoding="utf-8")
+        text = ON_THE_SITE.sub("", page.read_text(encoding="utf-8"))
         for name in re.findall(r"`((?:docs|tests|benchmarks|zabcheck|invariants)/[\w./-]+)`", text):
             assert (ROOT / name).exists(), f"{page.name}: {name}"
         for name in re.findall(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)", text):

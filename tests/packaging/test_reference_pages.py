@@ -1,13 +1,20 @@
 """The pages that are made of what the program says of itself, and those for each kind of reader, are up to date."""
 
+import re
+from typing import get_args
+
 import pytest
 
-from docs.generators import commands, detection, properties, run_output, start
+from docs.generators import commands, detection, properties, reference, run_output, start
 from docs.generators.__main__ import QUICK, SLOW, Made, main
-from docs.generators.output import DOCS
+from docs.generators.output import DOCS, read
 from invariants import PROPERTIES
+from tests.cli.test_help import parsed
 from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.protocols.switches import Switches
+from zabcheck.simulation.choices import AnyChoice
 
+HELP, SCHEDULES = "reference/commands.md", "reference/schedules.md"
 PAGES = {"commands": commands.made, "properties": properties.made, "run-output": run_output.made, "start": start.made}
 
 
@@ -18,14 +25,26 @@ def test_the_page_is_up_to_date(made: Made) -> None:
         assert page.read_text(encoding="utf-8") == text
 
 
-def test_every_command_is_in_the_table() -> None:
-    text = commands.PAGE.read_text(encoding="utf-8")
-    table = text.partition(commands.BEGIN)[0]
-    assert [
-        words
-        for words in commands.commands()
-        if f"[`zabcheck {' '.join(words)}`](#zabcheck-{'-'.join(words)})" not in table
-    ] == []
+def test_every_command_has_a_section_with_an_example() -> None:
+    text = read(commands.PAGE)
+    sections = dict(re.findall(r"^### zabcheck ([\w ]+)\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE))
+    names = [" ".join(words) for words in commands.commands()]
+    assert sorted(sections) == sorted(names)
+    for name, section in sections.items():
+        examples = re.findall(r"^(?:    |\$ )(zabcheck [^|\n]*)", section, re.MULTILINE)
+        assert [each for each in examples if each.startswith(f"zabcheck {name}")], name
+        for each in examples:
+            parsed(each)
+
+
+def test_the_reference_on_the_site_has_every_command_choice_and_switch() -> None:
+    pages = reference.pages()
+    assert [words for words in commands.commands() if f"\n## zabcheck {' '.join(words)}\n" not in pages[HELP]] == []
+    kinds = {str(choice.__struct_config__.tag): choice.__struct_fields__ for choice in get_args(AnyChoice)}
+    choices, _, switches = pages[SCHEDULES].partition("## Switches")
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| \S", choices, re.MULTILINE)
+    assert {name: tuple(re.findall(r"`(\w+)`", fields)) for name, fields in rows} == kinds
+    assert [name for name in Switches.__struct_fields__ if f"\n| `{name}` | " not in switches] == []
 
 
 def test_every_property_is_in_the_overview() -> None:
@@ -44,7 +63,7 @@ def test_the_page_on_detection_knows_every_bug() -> None:
 
 
 def test_every_generator_is_named_once_and_others_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    helpers = {"__init__", "__main__", "output", "recorded", "site"}
+    helpers = {"__init__", "__main__", "output", "recorded", "reference", "site"}
     modules = {path.stem for path in (DOCS / "generators").glob("*.py")} - helpers
     assert sorted([*QUICK, *SLOW]) == sorted(module.replace("_", "-") for module in modules)
     assert main(["nothing"]) == 2
