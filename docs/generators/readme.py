@@ -1,6 +1,6 @@
 """README.md shows what pytest prints of the protocol in it, and what `zabcheck gate` prints of the configuration.
 
-(What it shows of ZooKeeper is made with docs/zookeeper.md.)
+(What it shows of ZooKeeper is made with docs/zookeeper-findings.md.)
 """
 
 import re

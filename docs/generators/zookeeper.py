@@ -1,4 +1,4 @@
-"""docs/zookeeper.md shows a recorded run of ZooKeeper 3.8.0 that lost a write, with a picture and a page of it.
+"""docs/zookeeper-findings.md shows a recorded run of ZooKeeper 3.8.0 that lost a write, with its picture and page.
 
 Other pages show a run that lost nothing, and runs of other bugs.
 """
@@ -50,7 +50,7 @@ ARCHIVED = {
 SCHEDULE = "docs/examples/zookeeper-lost-write.schedule.json"
 FOUND = "docs/examples/zookeeper-lost-write-found.schedule.json"
 """What was recorded is what the search found; the other schedule shows the same each time."""
-PAGE = DOCS / "zookeeper.md"
+PAGE = DOCS / "zookeeper-findings.md"
 PICTURE = EXAMPLES / "zookeeper-lost-write.svg"
 SHOWN = {PAGE: (0, 1, 2, 3), ROOT / "README.md": (0,), DOCS / "start/zookeeper.md": (0, 1)}
 """Which paragraphs of the text each file shows: what is wrong, why, facts, what was done."""

@@ -118,27 +118,26 @@ DIFFERENCES: dict[str, str] = {}
 
 HEAD = """# Bugs of ZooKeeper, and schedules that show them
 
-Each of these is a bug of ZooKeeper, with a schedule that shows it on unmodified servers. All of them, or those that are
-named, are executed by one command, which says what the version at hand has, and what to do:
+This page lists bugs of ZooKeeper, each with a schedule that shows it on unmodified servers. One command executes
+them, all or by name, and says which of them your version has and what to do about it:
 
     zabcheck zookeeper catalogue --times 5
     zabcheck zookeeper catalogue --bug 4643 --bug ack-before-trunc --classpath pyspark --classpath 'patched/lib/*'
 
-It needs what [`zabcheck zookeeper`](zookeeper.md#what-it-needs) needs. Exit code 1: a bug was shown; 0: none was; 3:
-nothing could be executed. A run that shows a bug is kept under `--out`, with its page. `zabcheck replay
-docs/examples/NAME.schedule.json --times 10` executes one of the schedules alone.
+It needs the same as [`zabcheck zookeeper`](zookeeper.md#what-it-needs). Exit code 1: a bug was shown; 0: none was; 3:
+nothing could be executed. A run that shows a bug is kept under `--out`, with its page.
+`zabcheck replay docs/examples/NAME.schedule.json --times 10` executes one schedule alone.
 
-The table says in how many executions a schedule showed what it was saved for; the machine had other work beside.
-Executions are left out in which the servers did not come up in half a minute. A dash: not executed.
-
-Below each count is what [the model](zookeeper-model.md) of that version says:
+The table says in how many executions each schedule showed its bug, on a machine with other work. A dash: not
+executed. Executions in which the servers did not come up in half a minute are left out. The second line of a cell is
+the verdict of [the model](zookeeper-model.md) of that version:
 
 - *found*: a minimal schedule of the model breaks a property in this version;
-- *run*: the recording of a real execution [is a run of the model](zookeeper-conformance.md), and that run breaks a
+- *run*: the recording of an execution [is a run of the model](zookeeper-conformance.md), and that run breaks a
   property, too;
-- *unjudged*: it is a run of the model, but what is wrong on the servers is judged by no property there: that a server
-  does not start, an exception, a packet, or that a write is lost of which a client was told;
-- *no*: none of these. It would be in bold where the model and the servers differ;
+- *unjudged*: it is a run of the model, but no property there judges the failure: a server does not start, an
+  exception, a packet, or the loss of a write of which a client was told;
+- *no*: none of these; in bold where the model and the servers differ;
 - a dash: the model leaves out what the schedule needs.
 
 """

@@ -1,4 +1,4 @@
-"""docs/zookeeper.md, README.md, a picture and a page show a recorded run of ZooKeeper 3.8.0 that lost a write.
+"""docs/zookeeper-findings.md, README.md, a picture and a page show a recorded run of ZooKeeper 3.8.0 that lost a write.
 
 Other pages show one that did not, and runs of other bugs.
 """
